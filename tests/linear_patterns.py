@@ -2,13 +2,14 @@
 
 Three kinds of faults are found:
 
-- nested: an unbounded repeat inside of another one, without a separator between two rounds. The time is exponential.
+- nested: the same text is several numbers of rounds of a repeat, or several ways through a round: a repeat inside of
+  another one without a separator between two rounds, or alternatives that overlap. The time is exponential.
 - adjacent: two unbounded repeats that match the same characters, with something behind them that may fail.
 - rescanned: a repeat that is tried again at each position of a long run, with something behind it that may fail.
 
 Possessive repeats and atomic groups give nothing back, so they are neither nested nor adjacent. Sets of characters are
-compared on a sample of all characters. Bounded repeats count as single characters, and the alternatives of a repeated
-group are not compared with each other.
+compared on a sample of all characters. A bounded repeat counts as an unbounded one if it may have more rounds than
+`MAX_ROUNDS`. What a lookahead or lookbehind excludes is not excluded here, so some harmless patterns have faults.
 """
 
 import re
@@ -16,12 +17,18 @@ import re._constants as codes  # type: ignore[import-not-found]  # not public, a
 import re._parser as parser  # type: ignore[import-not-found]  # as above
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import permutations, product
 from typing import Any
 
 Characters = frozenset[str]
+Word = tuple[Characters, ...]
 _SAMPLE = frozenset(map(chr, range(256))) | frozenset("\u0301\u0661\u2028\u200b\u3000\u0e01\u4e2d\uac00\U0001f600")
 _MAX_SEQUENCES = 300
+MAX_ROUNDS = 8
+"""Maximum rounds of a repeat that is harmless: two ways through each round are 256 ways."""
+_MAX_WORDS = 600
+"""Maximum number of ways through a round that are compared."""
+_MAX_WORD_CHARACTERS = 40
 _REPEATS = (codes.MAX_REPEAT, codes.MIN_REPEAT, codes.POSSESSIVE_REPEAT)
 _CATEGORIES = {
     codes.CATEGORY_DIGIT: r"\d", codes.CATEGORY_NOT_DIGIT: r"\D", codes.CATEGORY_SPACE: r"\s",
@@ -65,6 +72,8 @@ class _Analysis:
         self._is_bytes = isinstance(pattern.pattern, bytes)
         self._tree = parser.parse(pattern.pattern, pattern.flags & ~re.DEBUG)
         text = pattern.pattern.decode("latin-1") if isinstance(pattern.pattern, bytes) else pattern.pattern
+        if re.search(r"\(\?[a-zA-Z]*i[a-z-]*:", text):  # a part without regard to case: so the whole is taken
+            self._flags |= re.IGNORECASE
         self._sample = _SAMPLE | frozenset(text) | frozenset(text.swapcase())
 
     def faults(self, searched: bool) -> set[str]:
@@ -114,7 +123,7 @@ class _Analysis:
     def _repeat(self, code: Any, argument: Any, possessive: bool) -> list[tuple[Part, ...]]:
         least, most, body = argument
         possessive = possessive or code is codes.POSSESSIVE_REPEAT
-        if most is codes.MAXREPEAT:
+        if most > MAX_ROUNDS and most != least:
             return [(Item(self._all_characters(body), least > 0 and body.getwidth()[0] > 0, True, possessive),)]
         options = self._sequences(body, possessive)
         return options if least else [_optional(option) for option in options]
@@ -158,6 +167,44 @@ class _Analysis:
         parts = (part for sequence in self._sequences(tree) for part in sequence if isinstance(part, Item))
         return frozenset().union(*(part.characters for part in parts))
 
+    # Ways through a round
+
+    def _words(self, tree: Iterable[Any]) -> list[Word]:
+        """Return the ways through a tree, each as the characters at each place. Ways with equal words are different."""
+        words: list[Word] = [()]
+        for code, argument in tree:
+            options = self._word_options(code, argument)
+            if len(words) * len(options) > _MAX_WORDS:
+                options = options[: max(_MAX_WORDS // len(words), 1)]
+            words = [(*before, *option)[:_MAX_WORD_CHARACTERS] for before, option in product(words, options)]
+        return words
+
+    def _word_options(self, code: Any, argument: Any) -> list[Word]:
+        if code in _REPEATS:
+            return self._rounds(code, argument)
+        if code is codes.SUBPATTERN:
+            return self._words(argument[3])
+        if code is codes.ATOMIC_GROUP:  # what it matches is not matched in another way
+            return self._words(argument)[:1]
+        if code is codes.BRANCH:
+            return [word for branch in argument[1] for word in self._words(branch)]
+        if code is codes.GROUPREF_EXISTS:
+            return [word for branch in argument[1:] if branch for word in self._words(branch)]
+        if code in (codes.ASSERT, codes.ASSERT_NOT, codes.AT, codes.GROUPREF):
+            return [()]
+        return [(self._characters(code, argument),)]
+
+    def _rounds(self, code: Any, argument: Any) -> list[Word]:
+        """Return the words of the least number of rounds and of one and two more: further rounds show nothing new."""
+        least, most, body = argument
+        once = self._words(body)
+        least = min(least, _MAX_WORD_CHARACTERS)
+        if code is codes.POSSESSIVE_REPEAT:
+            return [word * max(least, 1) for word in once[:1]]
+        # The same way is taken in each round: ways that differ in one round are compared in the repeat's own check.
+        numbers = range(least, min(int(most), least + 2) + 1)
+        return [word * number for number in numbers for word in (once if number else [()])]
+
     # Nested repeats
 
     def _has_nested(self, tree: Iterable[Any]) -> bool:
@@ -165,8 +212,10 @@ class _Analysis:
 
     def _is_nested(self, code: Any, argument: Any) -> bool:
         if code in _REPEATS:
-            is_open = code is not codes.POSSESSIVE_REPEAT and argument[1] is codes.MAXREPEAT
+            is_open = code is not codes.POSSESSIVE_REPEAT and argument[1] > MAX_ROUNDS
             if is_open and any(map(_is_ambiguous_round, self._sequences(argument[2]))):
+                return True
+            if is_open and are_ambiguous(self._words(argument[2])):
                 return True
         return any(self._has_nested(tree) for tree in _children(code, argument))
 
@@ -206,6 +255,26 @@ def _is_ambiguous_round(sequence: Sequence[Part]) -> bool:
         and not any(item.required and item.characters.isdisjoint(inner.characters) for item in items)
         for inner in items
     )
+
+
+def are_ambiguous(words: Sequence[Word]) -> bool:
+    """Return whether a text may be composed of the words in two ways (the algorithm of Sardinas and Patterson)."""
+    words = [word for word in words if word]
+    rests = {rest for one, other in permutations(words, 2) if (rest := _rest(one, other)) is not None}
+    new = set(rests)
+    while new:
+        if () in rests:
+            return True
+        found = {rest for one, other in product(new, words) for rest in (_rest(one, other), _rest(other, one))}
+        new = {rest for rest in found if rest is not None} - rests
+        rests |= new
+    return () in rests
+
+
+def _rest(word: Word, longer: Word) -> Word | None:
+    """Return what is left of the longer word behind the word. None: it does not begin with the word."""
+    begins = len(word) <= len(longer) and not any(map(Characters.isdisjoint, word, longer))
+    return longer[len(word) :] if begins else None
 
 
 def _may_fail(parts: Iterable[Part]) -> bool:
