@@ -55,6 +55,24 @@ async def bench_queries(
     return await run(load_settings(), questions, count, while_indexing, as_json=as_json)
 
 
+@bench_app.command("open-sets")
+@command
+def bench_open_sets(
+    out: Annotated[Path, typer.Argument(file_okay=False, metavar="OUT", help="Folder for the collections.")],
+    web: Annotated[
+        Path | None, typer.Option(exists=True, file_okay=False, metavar="DIR", help="Default: the bundled web.")
+    ] = None,
+) -> None:
+    """Make test collections of kinds that open ones lack, for `riffle eval search --all`: links, keywords, questions.
+
+    Example:  python -m benchmarks open-sets collections/ && riffle eval search --all collections/
+    """
+    from benchmarks.open_sets import make
+
+    for name, queries in make(out, web):
+        typer.echo(f"{out / name}: {queries} queries")
+
+
 @bench_app.command("embed")
 @command
 async def bench_embed(

@@ -267,6 +267,9 @@ class SearchSettings(_Group):
     neighbour_weight: float = Field(0.5, ge=0, le=1)
     """Share of a distance in score that a page gains: the mean distance to the similar pages above it. A query for an
     answer of such a form lifts no page. 0: not used."""
+    rerank_weight: float = Field(0.6, ge=0, le=10)
+    """Addition to the score of a page for each standard deviation of the cross-encoder's scores, if there is a
+    cross-encoder (`RIFFLE_TRITON__RERANK_MODEL`)."""
     authority_weight: float = Field(0.1, ge=0, le=10)
     """Maximum addition to the score of a page for the authority of its host, in standard deviations of the scores. 0:
     not used. `riffle links rank` computes the ranks of hosts."""

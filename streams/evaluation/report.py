@@ -22,11 +22,38 @@ def render_search(result: Mapping[str, Any], out: Console) -> None:
     out.print(f"a search takes {result['p50_ms']} ms (p50), {result['p95_ms']} ms (p95)", highlight=False)
 
 
-def _table(title: str, rows: Mapping[str, Mapping[str, float]]) -> Table:
+def render_all(result: Mapping[str, Any], out: Console) -> None:
+    """Print nDCG@10 of each collection, and what each part of the ranking gains there."""
+    sets, mean = result["sets"], result["mean"]
+    systems = list(mean["ndcg@10"])
+    quality = _columns("nDCG@10", "queries", *systems, "over the best list")
+    for name, found in {**sets, "mean": mean}.items():
+        figures = (f"{found['ndcg@10'][system]:.3f}" for system in systems)
+        quality.add_row(name, str(found.get("queries", "")), *figures, _signed(found["over_best_list"]))
+    out.print(f"model {result['model']}; ± is the standard error of the paired difference", highlight=False)
+    out.print(quality)
+    parts = _columns("gain of each part", *mean["parts"])
+    for name, found in {**sets, "mean": mean}.items():
+        parts.add_row(name, *(_signed(gain) for gain in found["parts"].values()))
+    least = (f"{found['mean']:+.4f} without {found['left_out']}" if found else "" for found in result["least"].values())
+    parts.add_row("least, one set left out", *least)
+    out.print(parts)
+
+
+def _signed(difference: Mapping[str, float]) -> str:
+    return f"{difference['mean']:+.4f} ±{difference['error']:.4f}"
+
+
+def _columns(first: str, *others: str) -> Table:
     table = Table(box=None, pad_edge=False)
-    table.add_column(title)
-    for name in _COLUMNS:
+    table.add_column(first)
+    for name in others:
         table.add_column(name, justify="right")
+    return table
+
+
+def _table(title: str, rows: Mapping[str, Mapping[str, float]]) -> Table:
+    table = _columns(title, *_COLUMNS)
     for name, figures in rows.items():
         table.add_row(name, *(f"{figures[column]:.3f}" for column in _COLUMNS))
     return table

@@ -14,14 +14,16 @@ from typing import Any
 from streams.evaluation.ablation import CHAINED, variants
 from streams.evaluation.collection import Collection, Query, read_collection
 from streams.evaluation.indexing import index_of, pages_of
-from streams.evaluation.metrics import figures, percentile
-from streams.evaluation.systems import bm25s_rankings, list_rankings, riffle_rankings
+from streams.evaluation.metrics import figures, ndcg, percentile
+from streams.evaluation.protocol import PARTS, RIFFLE, Measured, find_collections, summarize
+from streams.evaluation.systems import bm25s_rankings, first_pages, list_rankings, riffle_rankings
 from streams.evaluation.vector_cache import CachedEmbedder
 from streams.models.protocols import Embedder
 from streams.models.triton import Models, open_models
 from streams.search.options import SearchOptions
 from streams.search.searcher import Searcher
 from streams.settings import Settings
+from streams.statements.codec import PageStatements
 from streams.stores.memory import MemoryFingerprints, MemoryHostLinks, MemoryIndex
 from streams.stores.opener import Stores
 
@@ -48,66 +50,95 @@ class Options:
 
 async def evaluate_search(folder: Path, settings: Settings, options: Options, progress: Progress) -> dict[str, Any]:
     """Return all figures. Raises UsageError for a folder that can't be read, or missing model files."""
-    collection = read_collection(folder, options.queries)
     async with AsyncExitStack() as stack:
-        opened: list[Models] = []
-        for _ in range(options.embedders):
-            opened.append(await open_models(settings))
-            stack.push_async_callback(opened[-1].close)
-        embedder = CachedEmbedder(
-            [models.embedder for models in opened], options.cache, lambda done, of: progress("embed", done, of)
-        )
-        run = _Run(collection, settings, embedder, opened[0], progress)
-        return await run.measure(options)
+        run = await _open(stack, settings, options, progress)
+        return await run.measure(read_collection(folder, options.queries), options)
+
+
+async def evaluate_all(folder: Path, settings: Settings, options: Options, progress: Progress) -> dict[str, Any]:
+    """Return what each part of the ranking gains on the collections in the folder (`protocol`). Raises UsageError."""
+    async with AsyncExitStack() as stack:
+        run = await _open(stack, settings, options, progress)
+        model = await run.embedder.info()
+        measured = [
+            await run.compare_parts(read_collection(each, options.queries)) for each in find_collections(folder)
+        ]
+        return {"model": f"{model.name}/{model.version}", **summarize(measured)}
+
+
+async def _open(stack: AsyncExitStack, settings: Settings, options: Options, progress: Progress) -> "_Run":
+    opened: list[Models] = []
+    for _ in range(options.embedders):
+        opened.append(await open_models(settings))
+        stack.push_async_callback(opened[-1].close)
+    embedder = CachedEmbedder(
+        [models.embedder for models in opened], options.cache, lambda done, of: progress("embed", done, of)
+    )
+    return _Run(settings, embedder, opened[0], progress)
 
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    collection: Collection
     settings: Settings
     embedder: Embedder
     models: Models
     progress: Progress
 
-    @property
-    def queries(self) -> list[str]:
-        return [query.text for query in self.collection.queries]
-
-    async def measure(self, options: Options) -> dict[str, Any]:
-        documents, model = self.collection.documents, await self.embedder.info()
-        pages = await pages_of(documents, self.models.chains, lambda done, of: self.progress("statements", done, of))
-        index = await index_of(pages, self.embedder)
-        rankings, times = await riffle_rankings(self._searcher(index), self.queries)
-        once, _ = await riffle_rankings(self._searcher(index, feedback_pages=0), self.queries)
-        systems = {"riffle": rankings, "once": once}
-        vectors = await self.embedder.embed(self.queries)
-        systems |= await list_rankings(index, self.queries, vectors)
+    async def measure(self, collection: Collection, options: Options) -> dict[str, Any]:
+        documents, model = collection.documents, await self.embedder.info()
+        queries = [query.text for query in collection.queries]
+        pages, index = await self._index(collection)
+        rankings, times = await riffle_rankings(self._searcher(index), queries)
+        vectors = await self.embedder.embed(queries)
+        systems = {RIFFLE: rankings, **await list_rankings(index, queries, vectors)}
         if options.others:
-            systems["bm25s"] = bm25s_rankings(documents, self.queries)
-        measured = {name: _figures(ranked, self.collection.queries) for name, ranked in systems.items()}
+            systems["bm25s"] = bm25s_rankings(documents, queries)
+        measured = {name: _figures(ranked, collection.queries) for name, ranked in systems.items()}
         result: dict[str, Any] = {
-            "collection": self.collection.name,
+            "collection": collection.name,
             "documents": len(documents),
             "statements": sum(len(page.statements) for page in pages),
-            "queries": len(self.queries),
-            "refused": len(self.queries) - len(times),
+            "queries": len(queries),
+            "refused": len(queries) - len(times),
             "model": f"{model.name}/{model.version}",
-            **measured["riffle"],
+            **measured[RIFFLE],
             "p50_ms": round(percentile(times, 0.5), 1),
             "p95_ms": round(percentile(times, 0.95), 1),
             "systems": measured,
         }
         if options.ablation:
-            result["ablation"] = {**await self._ablation(pages), CHAINED: measured["riffle"]}
+            result["ablation"] = {**await self._ablation(collection, pages), CHAINED: measured[RIFFLE]}
         return result
 
-    async def _ablation(self, chained: Sequence[Any]) -> dict[str, dict[str, float]]:
-        made = await variants(self.collection.documents, chained, self.settings, None)
-        found = {}
+    async def compare_parts(self, collection: Collection) -> Measured:
+        """Return the collection's figures, with and without each part of the ranking."""
+        queries = [query.text for query in collection.queries]
+        _, index = await self._index(collection)
+        vectors = await self.embedder.embed(queries)
+        lists = await list_rankings(index, queries, vectors)
+        self.progress(f"search {collection.name}", 0, len(PARTS) + 1)
+        whole = await first_pages(self._searcher(index), queries)
+        without = {}
+        for done, (part, changed) in enumerate(PARTS.items(), start=1):
+            self.progress(f"search {collection.name}", done, len(PARTS) + 1)
+            without[part] = _gains(await first_pages(self._searcher(index, **changed), queries), collection.queries)
+        self.progress(f"search {collection.name}", len(PARTS) + 1, len(PARTS) + 1)
+        gains = {name: _gains(ranked, collection.queries) for name, ranked in {RIFFLE: whole, **lists}.items()}
+        return Measured(collection.name, gains, without)
+
+    async def _index(self, collection: Collection) -> tuple[list[PageStatements], MemoryIndex]:
+        """Return the statements of the documents, and an index with them."""
+        step = f"statements of {collection.name}"
+        pages = await pages_of(collection.documents, self.models.chains, lambda done, of: self.progress(step, done, of))
+        return pages, await index_of(pages, self.embedder)
+
+    async def _ablation(self, collection: Collection, chained: Sequence[Any]) -> dict[str, dict[str, float]]:
+        made = await variants(collection.documents, chained, self.settings, None)
+        queries, found = [query.text for query in collection.queries], {}
         for name, pages in made.items():
             self.progress(f"ablation: {name}", 0, 0)
-            rankings, _ = await riffle_rankings(self._searcher(await index_of(pages, self.embedder)), self.queries)
-            found[name] = _figures(rankings, self.collection.queries)
+            rankings, _ = await riffle_rankings(self._searcher(await index_of(pages, self.embedder)), queries)
+            found[name] = _figures(rankings, collection.queries)
         return found
 
     def _searcher(self, index: MemoryIndex, **changed: Any) -> Searcher:
@@ -131,6 +162,10 @@ def searcher_over(stores: Stores, settings: Settings, **changed: Any) -> Searche
 
 def _figures(rankings: Sequence[Sequence[str]], queries: Sequence[Query]) -> dict[str, float]:
     return figures(rankings, [query.grades for query in queries])
+
+
+def _gains(rankings: Sequence[Sequence[str]], queries: Sequence[Query]) -> list[float]:
+    return [ndcg(ranking, query.grades) for ranking, query in zip(rankings, queries, strict=True)]
 
 
 def _raise(store: str, error: BaseException) -> None:

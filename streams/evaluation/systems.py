@@ -1,6 +1,6 @@
 """Rankings over the same documents in the same run: by Riffle, by its parts, and by another program.
 
-`once` is Riffle's ranking without feedback, `words` and `meaning` are its two lists, `rrf` fuses them by the rank of
+`words` and `meaning` are its two lists, `rrf` fuses them by the rank of
 documents (Cormack, Clarke and Buettcher 2009), and `bm25s` is another program's BM25 over whole documents, with
 stemming.
 """
@@ -51,6 +51,19 @@ async def riffle_rankings(searcher: Searcher, queries: Sequence[str]) -> tuple[l
         urls = [page.hits[0].payload.url for found in (first, rest) for page in found.pages]
         rankings.append(list(dict.fromkeys(urls))[:DEPTH])
     return rankings, times
+
+
+async def first_pages(searcher: Searcher, queries: Sequence[str]) -> list[Ranking]:
+    """Return the first page of results of each query, as people get it. A refused query has no results."""
+    rankings: list[Ranking] = []
+    for query in queries:
+        try:
+            found = await _search(searcher, query, FIRST_PAGE)
+        except InvalidQuery:
+            rankings.append([])
+        else:
+            rankings.append([page.hits[0].payload.url for page in found.pages])
+    return rankings
 
 
 async def _search(searcher: Searcher, query: str, per_page: int) -> Found:

@@ -9,7 +9,7 @@ class SearchOptions(SearchSettings):
     """Every option of a search: the settings of the search, and options that follow from the models' settings."""
 
     rerank: bool = False
-    """A cross-encoder orders the first results."""
+    """A cross-encoder scores the first results."""
 
     @classmethod
     def of(cls, settings: Settings) -> Self:

@@ -134,6 +134,9 @@ async def eval_search(
     cache: Annotated[
         Path | None, typer.Option(file_okay=False, help="Folder of the vectors. Default: eval in RIFFLE_HOME.")
     ] = None,
+    all_sets: Annotated[
+        bool, typer.Option("--all", help="DIR holds collections: measure what each part of the ranking gains on all.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Measure search on a test collection in BEIR's format: nDCG@10, recall@100, MRR@10, and the time of a query.
@@ -147,9 +150,13 @@ async def eval_search(
 
         riffle eval search cranfield/
         riffle eval search cranfield/ --json --no-ablation
+        riffle eval search --all collections/
+
+    With --all, the figures are nDCG@10 of each collection and of Riffle without each part of the ranking, with the
+    standard errors of the paired differences. Choose nothing by collections that it was trained or chosen on.
     """
-    from streams.evaluation.report import render_search
-    from streams.evaluation.search import Options, evaluate_search
+    from streams.evaluation.report import render_all, render_search
+    from streams.evaluation.search import Options, evaluate_all, evaluate_search
 
     settings = load_settings(triton={"url": "inprocess:"})
     options = Options(
@@ -160,11 +167,12 @@ async def eval_search(
         embedders=os.cpu_count() or 1,
     )
     with steps() as progress:
-        result = await evaluate_search(folder, settings, options, progress)
+        evaluate, render = (evaluate_all, render_all) if all_sets else (evaluate_search, render_search)
+        result = await evaluate(folder, settings, options, progress)
     if as_json:
         print_json(result)
     else:
-        render_search(result, out)
+        render(result, out)
 
 
 @contextmanager

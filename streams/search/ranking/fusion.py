@@ -25,6 +25,8 @@ MEANING_WEIGHT = 0.7
 """Weight of the dense list where nothing is known about the query. The sparse list has the rest."""
 REFERENCE_PAGES = 100
 """Number of first pages of a list. Their mean and deviation are the measure of the list's scores."""
+REFERENCE_STATEMENTS = 200
+"""Maximum number of first statements of a list that these pages come from: as many as the shortest lists have."""
 _MIN_DEVIATION = 1e-6
 
 
@@ -46,17 +48,20 @@ class Scale:
         return (round_score(score) - self.floor) / self.deviation
 
 
-def scale_of(hits: Sequence[Hit], best: Mapping[UUID, float], *, floor: float | None = None) -> Scale:
-    """Return the scale of a list, by the best scores of its first pages.
+def scale_of(hits: Sequence[Hit], *, floor: float | None = None) -> Scale:
+    """Return the scale of a list, the best statement first, by the best scores of its first pages.
 
     `floor` is the score of a statement that is not in the list, where this score is known. Else the floor is the score
-    of the last statement. A list with few pages is filled up with the floor: among few scores none would stand out.
+    of the last statement. A list with few pages is filled up with the floor: among few scores none would stand out. In
+    a long list only the first statements are the measure, so that one score counts the same in lists of any length.
     """
     if not hits:
         return Scale()
     lowest = min(hit.score for hit in hits) if floor is None else floor
-    first = sorted(best.values(), reverse=True)[:REFERENCE_PAGES]
-    scores = first + [lowest] * (REFERENCE_PAGES - len(first))
+    measured = hits[:REFERENCE_STATEMENTS]
+    first = sorted(best_of_pages(measured).values(), reverse=True)[:REFERENCE_PAGES]
+    filler = lowest if len(measured) < REFERENCE_STATEMENTS else measured[-1].score
+    scores = first + [filler] * (REFERENCE_PAGES - len(first))
     mean = math.fsum(scores) / len(scores)
     variance = math.fsum((score - mean) ** 2 for score in scores) / len(scores)
     return Scale(max(math.sqrt(variance), _MIN_DEVIATION), round_score(lowest))
@@ -107,7 +112,7 @@ def _weigh_lists(found: Candidates, meaning: float) -> list[_Weighted]:
     weighted = []
     for hits, weight, floor in _choose_weights(found, meaning):
         best = best_of_pages(hits)
-        weighted.append(_Weighted(hits, weight, best, scale_of(hits, best, floor=floor)))
+        weighted.append(_Weighted(hits, weight, best, scale_of(hits, floor=floor)))
     return weighted
 
 

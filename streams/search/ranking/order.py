@@ -13,15 +13,15 @@ from streams.search.ranking.fusion import merge_found_lists
 from streams.search.ranking.identifiers import put_identifiers_first
 from streams.search.ranking.neighbours import lift_similar_pages
 from streams.search.ranking.priors import prefer_known_and_fresh
-from streams.search.ranking.reranking import order_by_model
+from streams.search.ranking.reranking import add_model_scores
 from streams.stores.protocols import PageHits
 
 PASSES = (
     Pass("merge", merge_found_lists),
+    Pass("rerank", add_model_scores),
     Pass("answer_form", prefer_answers),
     Pass("neighbours", lift_similar_pages),
     Pass("priors", prefer_known_and_fresh),
-    Pass("rerank", order_by_model),
     Pass("identifiers", put_identifiers_first),
     Pass("filters", filter_results),
 )

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from streams.search.ranking.context import Notes, Ranked
+from streams.search.ranking.fusion import REFERENCE_STATEMENTS
 from streams.search.request import MAX_DEPTH, SearchRequest
 from streams.stores.protocols import Candidates
 
@@ -20,7 +21,8 @@ STATEMENTS_PER_RESULT = 5
 FIRST_RESULTS = 40
 """Results that come from the shortest lists: the scores of a list are measured by its first hundred pages."""
 FIRST_STATEMENTS = STATEMENTS_PER_RESULT * FIRST_RESULTS
-"""Maximum statements of the shortest lists."""
+"""Maximum statements of the shortest lists: as many as measure the scale of a list's scores."""
+assert FIRST_STATEMENTS == REFERENCE_STATEMENTS
 FURTHER_RESULTS = (100, MAX_DEPTH)
 CHECKED_RESULTS = 200
 """Results from the shortest lists of a query with operators. The results are checked afterwards, and few of 1,000

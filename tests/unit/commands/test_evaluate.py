@@ -8,6 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from streams.cli import app
+from streams.evaluation.protocol import PARTS
 
 WORDS = [f"word{number}" for number in range(120)]
 TEXT, NEAR, OTHER = " ".join(WORDS), " ".join([*WORDS[:-2], "other", "end"]), " ".join(f"else{n}" for n in range(120))
@@ -133,7 +134,7 @@ def test_search_is_measured_beside_its_parts_and_other_units(beir: Path, tmp_pat
     found = figures("eval", "search", beir, "--cache", tmp_path / "vectors")
     assert (found["documents"], found["queries"], found["statements"]) == (4, 2, 5)
     assert (found["ndcg@10"], found["recall@100"], found["mrr@10"]) == (1.0, 1.0, 1.0)
-    assert set(found["systems"]) == {"riffle", "once", "words", "meaning", "rrf", "bm25s"}
+    assert set(found["systems"]) == {"riffle", "words", "meaning", "rrf", "bm25s"}
     assert found["systems"]["bm25s"]["recall@100"] < 1, "`ships` and `sink` are in no document"
     units = ["page", "tokens-256", "sentence", "sentence+context", "sentence+context+chain"]
     assert list(found["ablation"]) == units
@@ -146,3 +147,12 @@ def test_search_figures_are_printed_as_a_table(beir: Path, tmp_path: Path) -> No
     assert printed.startswith("tiny: 4 documents, 5 statements, 2 queries, model ")
     assert rows(printed)["riffle"] == "1.000 1.000 1.000"
     assert "bm25s" not in printed
+
+
+def test_all_collections_of_a_folder_are_measured_with_and_without_each_part(beir: Path, tmp_path: Path) -> None:
+    found = figures("eval", "search", beir.parent, "--all", "--cache", tmp_path / "vectors")
+    assert list(found["sets"]) == ["tiny"]
+    assert found["sets"]["tiny"]["ndcg@10"]["riffle"] == found["mean"]["ndcg@10"]["riffle"] == 1.0
+    assert set(found["mean"]["parts"]) == set(PARTS)
+    printed = run("eval", "search", beir.parent, "--all", "--cache", tmp_path / "vectors")
+    assert rows(printed)["tiny"].split()[:2] == ["2", "1.000"]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.search.ranking.fusion import best_of_pages, best_pages, first_pages, merge_lists, scale_of
+from streams.search.ranking.fusion import REFERENCE_STATEMENTS, best_pages, first_pages, merge_lists, scale_of
 from streams.stores.hits import round_score
 from streams.stores.protocols import Candidates, Hit
 from streams.stores.statement_payload import StatementPayload
@@ -103,7 +103,14 @@ def best_of(values: Sequence[float]) -> Sequence[Hit]:
     return [hit(f"{chr(97 + number)}1", value) for number, value in enumerate(values)]
 
 
+def test_a_longer_list_measures_its_scores_as_the_short_one_does() -> None:
+    hits = [hit(f"{chr(0x4E00 + number)}", 1.0 - number / 1_000) for number in range(5 * REFERENCE_STATEMENTS)]
+    short, long = scale_of(hits[:REFERENCE_STATEMENTS]), scale_of(hits)
+    assert long.deviation == short.deviation
+    assert long(0.9) - long(0.85) == pytest.approx(short(0.9) - short(0.85))
+
+
 def test_a_scale_of_equal_scores_divides_by_nothing() -> None:
     hits = best_of([0.5, 0.5])
-    assert scale_of(hits, best_of_pages(hits))(0.5) == 0.0
-    assert scale_of([], {})(0.0) == 0.0
+    assert scale_of(hits)(0.5) == 0.0
+    assert scale_of([])(0.0) == 0.0

@@ -1,0 +1,47 @@
+"""Figures over several collections, against values computed by hand."""
+
+import math
+from pathlib import Path
+
+import pytest
+
+from streams.errors import UsageError
+from streams.evaluation.protocol import Difference, Measured, compare, find_collections, mean_of, summarize
+
+
+def test_differences_are_paired() -> None:
+    # Each query gains .1, so the difference is certain, although the queries differ much from each other.
+    found = compare([0.1, 0.9, 0.5], [0.0, 0.8, 0.4])
+    assert [found.mean, found.error] == pytest.approx([0.1, 0.0], abs=1e-9)
+    found = compare([1.0, 0.0], [0.0, 0.0])
+    assert [found.mean, found.error] == pytest.approx([0.5, math.sqrt(0.5) / math.sqrt(2)])
+    assert compare([1.0], [0.5]).error == math.inf, "one query shows nothing"
+
+
+def test_each_collection_has_the_same_share_of_a_mean() -> None:
+    found = mean_of([Difference(0.1, 0.03), Difference(-0.1, 0.04)])
+    assert [found.mean, found.error] == pytest.approx([0.0, 0.025])
+
+
+def measured(name: str, riffle: list[float], without: list[float]) -> Measured:
+    lists = {"words": [0.1] * len(riffle), "meaning": [0.3] * len(riffle), "rrf": [0.2] * len(riffle)}
+    return Measured(name, {"riffle": riffle, **lists}, {"feedback": without})
+
+
+def test_a_part_that_owes_its_gain_to_one_collection_is_seen() -> None:
+    # In the mean the part gains .15. Without the first collection, which has nine of ten queries, it loses.
+    found = summarize([measured("chosen", [0.5] * 9, [0.1] * 9), measured("other", [0.4], [0.5])])
+    assert found["mean"]["parts"]["feedback"]["mean"] == 0.15
+    assert found["least"]["feedback"] == {"left_out": "chosen", "mean": -0.1}
+    assert found["sets"]["chosen"]["best_list"] == "meaning"
+    assert found["sets"]["chosen"]["over_best_list"]["mean"] == 0.2
+
+
+def test_a_folder_without_collections_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="has no collection"):
+        find_collections(tmp_path)
+    (tmp_path / "b").mkdir()
+    (tmp_path / "a").mkdir()
+    for name in "ba":
+        (tmp_path / name / "corpus.jsonl").touch()
+    assert [folder.name for folder in find_collections(tmp_path)] == ["a", "b"]
