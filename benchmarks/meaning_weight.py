@@ -5,9 +5,8 @@
 
 FILE of the parameters in use is meaning_weight.jsonl, beside this file.
 
-For each query of a test collection, the two lists are the gateway's: the features come from the first
-search, the gains from the lists after the feedback. A row has the features and nDCG@10
-for weights from 0 to 1, without any text. The parameters maximize the mean of the sets' mean nDCG@10, each set with the
+For each query of a test collection, the two lists are the gateway's. A row has the features and nDCG@10 for weights
+from 0 to 1, without any text. The parameters maximize the mean of the sets' mean nDCG@10, each set with the
 same share. They are found by random steps from a fixed seed, with a penalty for large coefficients.
 """
 
@@ -16,7 +15,6 @@ import asyncio
 import json
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,10 +26,8 @@ from streams.evaluation.indexing import index_of, pages_of
 from streams.evaluation.metrics import ndcg
 from streams.evaluation.vector_cache import CachedEmbedder
 from streams.models.triton import open_models
-from streams.search.options import SearchOptions
-from streams.search.ranking.feedback import examples, move_towards
 from streams.search.ranking.fusion import merge_lists
-from streams.search.ranking.weights import FEATURES, PARAMETERS, bonus, features_of, weight_of
+from streams.search.ranking.weights import FEATURES, PARAMETERS, bonus, features_of
 from streams.search.retrieval.depth import FIRST_STATEMENTS
 from streams.settings import Settings
 from streams.stores.memory import MemoryIndex
@@ -46,7 +42,6 @@ training sets, fitting would choose a lower weight."""
 PRIOR_PENALTY = 0.01
 STEPS = 4_000
 SEED = 14
-OPTIONS = SearchOptions()
 
 Row = Mapping[str, Any]
 Numbers = NDArray[np.float64]
@@ -71,14 +66,9 @@ async def _row(index: MemoryIndex, query: Query, vector: Sequence[float]) -> dic
     terms = query_vector(query.text)
     found = await index.candidates(dense=vector, sparse=terms, limit=FIRST_STATEMENTS)
     features = features_of(query.text, terms, found)
-    statements = examples(found, weight_of(query.text, terms, found).meaning, OPTIONS.feedback_pages)
-    towards = await index.dense_vectors([hit.id for hit in statements])
-    moved = move_towards(vector, towards, OPTIONS.feedback_share)
-    second = await index.candidates(dense=moved, sparse=None, limit=FIRST_STATEMENTS)
-    lists = replace(found, dense=second.dense)
     return {
         **{name: round(features[name], 4) for name in FEATURES},
-        "gains": [round(_gain(lists, query, weight), 4) for weight in GRID],
+        "gains": [round(_gain(found, query, weight), 4) for weight in GRID],
     }
 
 

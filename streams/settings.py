@@ -256,17 +256,9 @@ class SearchSettings(_Group):
     """Maximum number of results of one host on the first page, as long as there are other results. 0: any number."""
     hide_adult: bool = True
     """Leave adult pages out."""
-    feedback_pages: int = Field(3, ge=0, le=20)
-    """Number of first pages that show what the query means. The query's vector is moved towards the best statements of
-    these pages, and meaning is searched again. 0: meaning is searched only once, which saves a search of the index."""
-    feedback_share: float = Field(0.6, ge=0.0, le=2.0)
-    """Length of the move towards these statements, relative to the query's own vector."""
     answer_weight: float = Field(0.6, ge=0, le=10)
     """Addition to the score of a statement with the form of the answer to a short question (a year for "when"), in
     standard deviations of the scores. 0: not used."""
-    neighbour_weight: float = Field(0.5, ge=0, le=1)
-    """Share of a distance in score that a page gains: the mean distance to the similar pages above it. A query for an
-    answer of such a form lifts no page. 0: not used."""
     rerank_weight: float = Field(0.6, ge=0, le=10)
     """Addition to the score of a page for each standard deviation of the cross-encoder's scores, if there is a
     cross-encoder (`RIFFLE_TRITON__RERANK_MODEL`)."""

@@ -1,6 +1,6 @@
 """The time that one search has: the only place where its parts are bounded.
 
-The embedding of the query, the feedback, the ranks of hosts and the similar pages get at most a share, since a search
+The embedding of the query, the ranks of hosts and the similar pages get at most a share, since a search
 is worth something without them. The index and the ranking get all the time that is left, since nothing replaces them.
 """
 
@@ -11,8 +11,6 @@ from streams.errors import DeadlineExceeded
 
 EMBED_SHARE = 0.4
 """Maximum share of the deadline for the query's embedding."""
-FEEDBACK_SHARE = 0.15
-"""Maximum share of the deadline for the second search by meaning."""
 SIMILAR_SECONDS = 0.25
 """Maximum wait for the similar pages (seconds)."""
 RERANK_SHARE = 0.25
@@ -36,9 +34,6 @@ class Deadline:
 
     def for_index(self) -> asyncio.Timeout:
         return self._within(self._seconds)
-
-    def for_feedback(self) -> asyncio.Timeout:
-        return self._within(self._seconds * FEEDBACK_SHARE)
 
     def for_ranking(self) -> asyncio.Timeout:
         return self._within(self._seconds)

@@ -1,16 +1,14 @@
 """One search for results, from the checked request to the pages found, within a deadline, with the parts that answer.
 
-The query is embedded (dense) and split into terms (sparse), and the index returns a list of statements for each. With
-the best of both, meaning is searched again (feedback), and the passes of the ranking make one order of pages of both
-lists. When the embedder is slow or down, only terms are searched; when the query has no terms, only its meaning. The
-answer names each part that failed. Only an index that does not answer, or a ranking without end, ends the search:
-SearchUnavailable.
+The query is embedded (dense) and split into terms (sparse), and the index returns a list of statements for each. The
+passes of the ranking make one order of pages of both lists. When the embedder is slow or down, only terms are searched;
+when the query has no terms, only its meaning. The answer names each part that failed. Only an index that does not
+answer, or a ranking without end, ends the search: SearchUnavailable.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import partial
 from time import perf_counter
 from uuid import UUID
 
@@ -29,7 +27,6 @@ from streams.search.recall_probe import RecallProbe
 from streams.search.request import MAX_DEPTH, SearchRequest
 from streams.search.reranking import Reranking
 from streams.search.retrieval.depth import Depth, append_new_results, depths, is_settled
-from streams.search.retrieval.feedback import FeedbackSearch
 from streams.search.retrieval.lists import Retrieval, read_lists
 from streams.search.retrieval.query import IndexQuery, QueryReader
 from streams.search.similar import Groups, SimilarPages
@@ -81,7 +78,6 @@ class Searcher:
         self.options = options
         self._stores, self._on_failure, self._clock, self._recall = stores, on_failure, clock, recall
         self._queries = QueryReader(stores, on_failure)
-        self._feedback = FeedbackSearch(stores, on_failure, options.feedback_pages, options.feedback_share)
         self._block_lists = BlockLists(options.block_lists)
         self._ranker = Ranker(_readers(stores, options, on_failure), passes)
         self._similar = SimilarPages(stores, on_failure)
@@ -135,7 +131,7 @@ class Searcher:
         retrieval = Retrieval(self._stores, query.filters, depth.statements)
         found = await read_lists(retrieval, query, deadline, trace, self._on_failure)
         trace.weight = weight_of(query.text, query.sparse, found)
-        return await self._feedback.search(found, query.dense, partial(retrieval, sparse=None), deadline, trace)
+        return found
 
     async def _rank(
         self, depth: Depth, query: IndexQuery, found: Candidates, deadline: Deadline, trace: Trace

@@ -7,7 +7,6 @@ from time import perf_counter
 from typing import Literal
 
 from streams.models.protocols import ModelInfo
-from streams.search.ranking.feedback import Feedback
 from streams.search.ranking.weights import Weight
 
 Part = Literal["dense", "sparse", "index", "rerank"]
@@ -25,8 +24,6 @@ class Trace:
     model: ModelInfo | None = None
     weight: Weight | None = None
     """The weight of meaning, once both lists are there."""
-    feedback: Feedback | None = None
-    """The second search by meaning. None: no second search was due."""
 
     @property
     def failed(self) -> tuple[Part, ...]:

@@ -1,14 +1,17 @@
 """The form of the answer through the whole gateway: the order of results, and what `explain` shows of it."""
 
+from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pytest
 
+from streams.models.protocols import ModelInfo, Vectors
 from streams.stores.memory import MemoryIndex
 from streams.stores.opener import Stores, memory_stores
 from tests.stages.gateway_fakes import client, gateway, with_vectors
-from tests.stages.test_gateway_feedback import MODEL, Fixed
 
+MODEL = ModelInfo("axes", "1", 3)
 QUESTION = "when was the sloop built"
 NEARER, ANSWER = "https://nearer.example/", "https://answer.example/"
 POINTS = [
@@ -16,6 +19,16 @@ POINTS = [
     (ANSWER, "The sloop was built in 1912.", [0.79, 0.613, 0.0]),
     ("https://other.example/", "Trains run late.", [0.0, 1.0, 0.0]),
 ]
+
+
+class Fixed:
+    """An embedder for which each text means the same."""
+
+    async def info(self, **_: Any) -> ModelInfo:
+        return MODEL
+
+    async def embed(self, texts: Sequence[str], **_: Any) -> Vectors:
+        return np.array([[1.0, 0.0, 0.0]] * len(texts), dtype=np.float32)
 
 
 @pytest.fixture
@@ -26,7 +39,7 @@ async def stores() -> Stores:
 
 
 async def ask(stores: Stores, question: str = QUESTION, *, explain: bool = True, **limits: Any) -> Any:
-    limits = {"authority_weight": 0, "freshness_weight": 0, "feedback_pages": 0, **limits}
+    limits = {"authority_weight": 0, "freshness_weight": 0, **limits}
     async with client(gateway(stores, deadline_seconds=20.0, limits=limits)) as web:
         return (await web.get("/api/v1/search", params={"q": question, "explain": str(explain).lower()})).json()
 

@@ -26,11 +26,13 @@ async def stores() -> Stores:
     return await searchable(PAGES)
 
 
-async def ask(stores: Stores, model: str = "rerank", query: str = QUERY) -> dict[str, Any]:
+async def ask(
+    stores: Stores, model: str = "rerank", query: str = QUERY, weight: float = 10.0, deadline_seconds: float = 2.0
+) -> dict[str, Any]:
     async def publish(event: object) -> None: ...
 
-    limits = GatewaySettings(deadline_seconds=2.0, allowed_hosts=("riffle.test",))
-    settings = Settings(triton=TritonSettings(rerank_model=model), gateway=limits)
+    gateway = GatewaySettings(deadline_seconds=deadline_seconds, rerank_weight=weight, allowed_hosts=("riffle.test",))
+    settings = Settings(triton=TritonSettings(rerank_model=model), gateway=gateway)
     app = create_app(settings, stores, publish=publish, clock=lambda: NOW)
     async with client(app) as web:
         response = await web.get("/api/v1/search", params={"q": query, "explain": "true"})
@@ -54,18 +56,30 @@ def hosts(answer: dict[str, Any]) -> list[str]:
     return [result["host"] for result in answer["results"]]
 
 
-async def test_the_model_decides_the_order(stores: Stores) -> None:
+async def test_with_a_high_weight_the_model_decides_the_order(stores: Stores) -> None:
     before = await ask(stores, model="")
     stores.reranker = model = Reversing()
     after = await ask(stores)
     assert hosts(after) == hosts(before)[::-1]
     assert after["explain"]["parts"]["rerank"] == "ok"
-    assert [result["parts"]["rerank"] for result in after["results"]] == [2.0, 1.0, 0.0]
+    # 10 times the distance from the lowest of 0, 1, 2, in standard deviations.
+    assert [result["parts"]["rerank"] for result in after["results"]] == pytest.approx([24.49, 12.25, 0.0], abs=0.01)
     scores = [result["score"] for result in after["results"]]
-    assert scores == sorted(scores, reverse=True) == [result["score"] for result in before["results"]]
+    assert scores == sorted(scores, reverse=True)
     ((query, texts),) = model.asked
     assert query == QUERY
     assert "Riffle\nThe river has shallow water, and shallow water has a riffle." in texts
+
+
+async def test_it_is_one_signal_beside_the_scores(stores: Stores) -> None:
+    """With its own weight it does not lift a page on another subject to the first place."""
+    stores.reranker = Reversing()
+    before, after = await ask(stores, model=""), await ask(stores, weight=0.6)
+    assert hosts(after)[0] == hosts(before)[0] == "b.example"
+    gained = {result["host"]: result["score"] for result in after["results"]}
+    assert {result["host"]: gained[result["host"]] - result["score"] for result in before["results"]} == pytest.approx(
+        {result["host"]: result["parts"]["rerank"] for result in after["results"]}, abs=1e-3
+    )
 
 
 async def test_without_its_setting_it_is_not_asked(stores: Stores) -> None:
@@ -101,11 +115,10 @@ async def test_when_it_fails_the_order_of_the_scores_stays(stores: Stores, broke
 async def test_a_real_model_is_run_through_the_gateway(stores: Stores, tmp_path: Path) -> None:
     """A tiny one, which counts the words in common."""
     stores.reranker = model = InProcessReranker(exported(tmp_path) / "rerank")
-    answer = await ask(stores)
+    answer = await ask(stores, deadline_seconds=60.0)  # the model is loaded at the first call
     await model.close()
     assert hosts(answer)[0] == "b.example"
-    assert {result["host"]: result["parts"]["rerank"] for result in answer["results"]} == {
-        "a.example": 3.0,
-        "b.example": 7.0,
-        "c.example": 0.0,
-    }
+    gains = {result["host"]: result["parts"]["rerank"] for result in answer["results"]}
+    # It counts 3, 7 and 0 words.
+    assert gains["c.example"] == 0.0
+    assert gains["b.example"] / gains["a.example"] == pytest.approx(7 / 3, abs=1e-3)

@@ -135,9 +135,8 @@ async def test_explain_gives_timings_model_and_the_state_of_each_part(stores: St
     answer = (await ask(stores, q="log", explain="true")).json()
     explained = answer["explain"]
     assert explained["parts"] == {"sparse": "ok", "dense": "ok", "index": "ok"}
-    parts = ("terms", "embed", "retrieve", "feedback", "rank", "similar")
+    parts = ("terms", "embed", "retrieve", "rank", "similar")
     assert set(explained["timings_ms"]) == {f"{part}_ms" for part in parts}
-    assert len(explained["feedback"]["statements"]) == 3
     assert (explained["model"], explained["fusion"]) == ("feature-hashing/1", "scores")
     assert 0 < explained["meaning_weight"] < 1
     assert explained["features"].keys() == {"terms", "fall", "question"}

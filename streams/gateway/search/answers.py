@@ -9,7 +9,6 @@ from pydantic import BaseModel, ConfigDict, Field
 from streams.gateway.http import presentation
 from streams.gateway.http.highlighting import highlights, query_words
 from streams.search.ranking.context import Notes
-from streams.search.ranking.feedback import Feedback
 from streams.search.searcher import Found
 from streams.search.similar import MAX_SIMILAR
 from streams.search.sources import Beside
@@ -76,13 +75,6 @@ class Reason(_Model):
     detail: str
 
 
-class FeedbackUsed(_Model):
-    """The second search by meaning, with the query's vector moved towards the best statements of the first pages."""
-
-    statements: tuple[UUID, ...] = Field((), description="The ids of these statements.")
-    skipped: str = Field("", description="Why meaning was searched once; empty when it was searched again.")
-
-
 class Explanation(_Model):
     """The parts of the search: their state, their time, and the model."""
 
@@ -102,9 +94,6 @@ class Explanation(_Model):
             "question asks for (time, number, person, place or definition), `filters` the number of results that each "
             "filter left out, or moved behind the first page (`host`)."
         ),
-    )
-    feedback: FeedbackUsed | None = Field(
-        None, description="The second search by meaning; absent when the settings or the query ask for none."
     )
 
 
@@ -209,9 +198,4 @@ def to_explanation(found: Found) -> Explanation:
         searched=found.text,
         features=dict(trace.weight.features) if fused and trace.weight else {},
         passes=found.notes.passes,
-        feedback=to_feedback(trace.feedback) if trace.feedback else None,
     )
-
-
-def to_feedback(feedback: Feedback) -> FeedbackUsed:
-    return FeedbackUsed(statements=tuple(hit.id for hit in feedback.statements), skipped=feedback.skipped)

@@ -14,7 +14,6 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from heapq import nsmallest
 from uuid import UUID
 
 from streams.search.ranking.context import RankingContext
@@ -91,12 +90,6 @@ def merge_lists(found: Candidates, meaning: float = MEANING_WEIGHT) -> list[Page
             hits[hit.id] = hit
     ordered = sort_hits(Hit(id, score, hits[id].payload) for id, score in statements.items())
     return _group_by_page(ordered, _score_pages(lists))
-
-
-def best_pages(found: Candidates, meaning: float, count: int) -> list[UUID]:
-    """Return the first pages of `merge_lists`, without the order of their statements, which takes most of the time."""
-    scores = _score_pages(_weigh_lists(found, meaning))
-    return nsmallest(count, scores, key=lambda page: (-round_score(scores[page]), page))
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,6 @@ from streams.search.ranking.context import Pass, RankingContext
 from streams.search.ranking.filters import filter_results
 from streams.search.ranking.fusion import merge_found_lists
 from streams.search.ranking.identifiers import put_identifiers_first
-from streams.search.ranking.neighbours import lift_similar_pages
 from streams.search.ranking.priors import prefer_known_and_fresh
 from streams.search.ranking.reranking import add_model_scores
 from streams.stores.protocols import PageHits
@@ -20,7 +19,6 @@ PASSES = (
     Pass("merge", merge_found_lists),
     Pass("rerank", add_model_scores),
     Pass("answer_form", prefer_answers),
-    Pass("neighbours", lift_similar_pages),
     Pass("priors", prefer_known_and_fresh),
     Pass("identifiers", put_identifiers_first),
     Pass("filters", filter_results),

@@ -1,9 +1,9 @@
 """The depth of a search: the number of statements that a page of results needs. Pure.
 
 The first results come from lists of 200 statements. Further results need longer lists, and so does a query whose first
-lists are full of few pages, or of pages that the filters leave out. In longer lists the order differs a little: more
-statements change the scale of the scores, and the examples of the feedback. So the order of the first results is
-settled by the short lists, and longer ones only go on behind them. Otherwise a result would be shown on two pages, and
+lists are full of few pages, or of pages that the filters leave out. In longer lists the order differs a little: a page
+that is in one short list only may be in both long ones. So the order of the first results is settled by the short
+lists, and longer ones only go on behind them. Otherwise a result would be shown on two pages, and
 another one on none.
 """
 

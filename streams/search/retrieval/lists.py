@@ -38,17 +38,13 @@ class Retrieval:
         self._index = stores.vectors
         self._filters = filters
         self._limit = limit
-        self._words: tuple[Hit, ...] = ()
-        """The sparse list of the last read that had one. The second search by meaning is used with this list."""
 
     async def __call__(self, *, dense: Sequence[float] | None, sparse: SparseVector | None) -> Candidates:
         """Return the lists for these vectors. A list whose vector is None is empty. Raises what the index raises."""
         found = await self._index.candidates(dense=dense, sparse=sparse, filters=self._filters, limit=self._limit)
         left_out: set[UUID] = set()
         for _ in range(MAX_READS - 1):
-            counts = [
-                Counter(hit.payload.page_id for hit in hits) for hits in (found.dense, found.sparse or self._words)
-            ]
+            counts = [Counter(hit.payload.page_id for hit in hits) for hits in (found.dense, found.sparse)]
             if len(set().union(*counts)) >= MIN_PAGES_SHARE * self._limit:
                 break
             fill_dense, fill_sparse = (self._find_filling_pages(count) - left_out for count in counts)
@@ -67,7 +63,6 @@ class Retrieval:
                 dense=_append_new_hits(found.dense, more.dense),
                 sparse=_append_new_hits(found.sparse, more.sparse),
             )
-        self._words = found.sparse or self._words
         return found
 
     def _find_filling_pages(self, counts: Counter[UUID]) -> set[UUID]:

@@ -25,14 +25,14 @@ def test_each_collection_has_the_same_share_of_a_mean() -> None:
 
 def measured(name: str, riffle: list[float], without: list[float]) -> Measured:
     lists = {"words": [0.1] * len(riffle), "meaning": [0.3] * len(riffle), "rrf": [0.2] * len(riffle)}
-    return Measured(name, {"riffle": riffle, **lists}, {"feedback": without})
+    return Measured(name, {"riffle": riffle, **lists}, {"a signal": without})
 
 
 def test_a_part_that_owes_its_gain_to_one_collection_is_seen() -> None:
     # In the mean the part gains .15. Without the first collection, which has nine of ten queries, it loses.
     found = summarize([measured("chosen", [0.5] * 9, [0.1] * 9), measured("other", [0.4], [0.5])])
-    assert found["mean"]["parts"]["feedback"]["mean"] == 0.15
-    assert found["least"]["feedback"] == {"left_out": "chosen", "mean": -0.1}
+    assert found["mean"]["parts"]["a signal"]["mean"] == 0.15
+    assert found["least"]["a signal"] == {"left_out": "chosen", "mean": -0.1}
     assert found["sets"]["chosen"]["best_list"] == "meaning"
     assert found["sets"]["chosen"]["over_best_list"]["mean"] == 0.2
 

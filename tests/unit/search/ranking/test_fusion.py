@@ -4,11 +4,9 @@ from collections.abc import Sequence
 from uuid import UUID, uuid5
 
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.search.ranking.fusion import REFERENCE_STATEMENTS, best_pages, first_pages, merge_lists, scale_of
-from streams.stores.hits import round_score
+from streams.search.ranking.fusion import REFERENCE_STATEMENTS, first_pages, merge_lists, scale_of
 from streams.stores.protocols import Candidates, Hit
 from streams.stores.statement_payload import StatementPayload
 
@@ -66,37 +64,6 @@ def test_the_first_statements_of_the_first_pages() -> None:
 
 
 scores = st.dictionaries(st.sampled_from([f"{page}{n}" for page in "abcdef" for n in range(3)]), st.floats(0.001, 30))
-
-
-@given(dense=scores, sparse=scores, meaning=st.floats(0.1, 0.9), factor=st.sampled_from([0.5, 4.0]))
-def test_the_order_depends_on_no_list_unit(
-    dense: dict[str, float], sparse: dict[str, float], meaning: float, factor: float
-) -> None:
-    """Scores that are a multiple of others, as another engine's scores, give the same order but for near ties."""
-    first = merge_lists(lists(dense, sparse), meaning)
-    second = merge_lists(lists(dense, {name: score * factor for name, score in sparse.items()}), meaning)
-    assert {page.page_id for page in first} == {page.page_id for page in second}
-    by_page = {page.page_id: page.score for page in second}
-    assert [page.score for page in first] == pytest.approx([by_page[page.page_id] for page in first], abs=0.05)
-
-
-@given(dense=scores, sparse=scores)
-def test_no_score_is_below_that_of_a_page_that_is_nowhere(dense: dict[str, float], sparse: dict[str, float]) -> None:
-    found = merge_lists(lists(dense, sparse))
-    assert all(page.score >= 0 for page in found)
-    rounded = [round_score(page.score) for page in found]
-    assert rounded == sorted(rounded, reverse=True), "scores that agree in five digits are in any order"
-
-
-@given(dense=scores, sparse=scores, meaning=st.floats(0.1, 0.9))
-def test_the_best_pages_are_the_first_of_the_combination(
-    dense: dict[str, float], sparse: dict[str, float], meaning: float
-) -> None:
-    found = lists(dense, sparse)
-    combined = merge_lists(found, meaning)
-    by_page = {page.page_id: page.score for page in combined}
-    best = [by_page[page] for page in best_pages(found, meaning, 3)]
-    assert best == pytest.approx([page.score for page in combined[:3]], abs=1e-4), "equal scores in any order"
 
 
 def best_of(values: Sequence[float]) -> Sequence[Hit]:
