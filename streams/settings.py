@@ -138,7 +138,7 @@ class TritonSettings(_Group):
     """gRPC address of the Triton server with the model for queries. Production: a small deployment on CPUs. Empty: the
     server of the embedding model."""
     rerank_model: str = ""
-    """Name of a cross-encoder in the model repository (`rerank`), on the server for queries. The model orders the first
+    """Name of a cross-encoder in the model repository (`rerank`), on the server for queries. The model scores the first
     50 results. Empty: none."""
     timeout_seconds: float = 30.0
     """Maximum duration of one batch."""
@@ -256,6 +256,9 @@ class SearchSettings(_Group):
     """Maximum number of results of one host on the first page, as long as there are other results. 0: any number."""
     hide_adult: bool = True
     """Leave adult pages out."""
+    meaning_weight: float | None = Field(None, ge=0, le=1)
+    """Fixed weight of meaning in the score of a page; words have the rest to 1. Default: a trained weight, which
+    follows from the query."""
     answer_weight: float = Field(0.6, ge=0, le=10)
     """Addition to the score of a statement with the form of the answer to a short question (a year for "when"), in
     standard deviations of the scores. 0: not used."""

@@ -7,21 +7,20 @@ come with their standard errors.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from statistics import fmean, stdev
 from typing import Any
 
 from streams.errors import UsageError
+from streams.search.ranking.fusion import MEANING_WEIGHT
 
 LISTS = ("words", "meaning", "rrf")
 """The rankings that Riffle's ranking must not be worse than."""
 RIFFLE = "riffle"
 PARTS: Mapping[str, Mapping[str, Any]] = {
-    "feedback": {"feedback_pages": 0},
+    "trained weight": {"meaning_weight": MEANING_WEIGHT},
     "form of the answer": {"answer_weight": 0.0},
-    "similar pages": {"neighbour_weight": 0.0},
 }
 """The options without each part of the ranking that was chosen by measurement."""
 
@@ -49,7 +48,7 @@ class Measured:
 
     @property
     def best_list(self) -> str:
-        return max(LISTS, key=lambda name: fmean(self.gains[name]))
+        return max(LISTS, key=lambda name: _mean(self.gains[name]))
 
     def compare(self, other: Sequence[float]) -> Difference:
         """Return what Riffle's ranking gains over another ranking of the same queries."""
@@ -58,7 +57,7 @@ class Measured:
     def to_dict(self) -> dict[str, Any]:
         return {
             "queries": len(self.gains[RIFFLE]),
-            "ndcg@10": {name: round(fmean(gains), 4) for name, gains in self.gains.items()},
+            "ndcg@10": {name: round(_mean(gains), 4) for name, gains in self.gains.items()},
             "best_list": self.best_list,
             "over_best_list": self.compare(self.gains[self.best_list]).to_dict(),
             "parts": {part: self.compare(gains).to_dict() for part, gains in self.without.items()},
@@ -68,15 +67,16 @@ class Measured:
 def compare(ours: Sequence[float], others: Sequence[float]) -> Difference:
     """Return the mean of the paired differences, and its standard error. One pair has no error: it is infinite."""
     differences = [one - other for one, other in zip(ours, others, strict=True)]
-    error = stdev(differences) / math.sqrt(len(differences)) if len(differences) > 1 else math.inf
-    return Difference(fmean(differences), error)
+    count, mean = len(differences), _mean(differences)
+    variance = math.fsum((each - mean) ** 2 for each in differences)
+    return Difference(mean, math.sqrt(variance / (count - 1) / count) if count > 1 else math.inf)
 
 
 def mean_of(differences: Sequence[Difference]) -> Difference:
     """Return the mean of the collections' differences, each with the same share."""
     count = len(differences)
     return Difference(
-        fmean(each.mean for each in differences), math.sqrt(math.fsum(each.error**2 for each in differences)) / count
+        _mean(each.mean for each in differences), math.sqrt(math.fsum(each.error**2 for each in differences)) / count
     )
 
 
@@ -88,7 +88,7 @@ def summarize(collections: Sequence[Measured]) -> dict[str, Any]:
         "sets": {each.name: each.to_dict() for each in collections},
         "mean": {
             "ndcg@10": {
-                name: round(fmean(fmean(each.gains[name]) for each in collections), 4) for name in collections[0].gains
+                name: round(_mean(_mean(each.gains[name]) for each in collections), 4) for name in collections[0].gains
             },
             "over_best_list": mean_of([each.compare(each.gains[each.best_list]) for each in collections]).to_dict(),
             "parts": {part: mean_of(differences).to_dict() for part, differences in found.items()},
@@ -117,3 +117,8 @@ def find_collections(folder: Path) -> list[Path]:
             f"{folder} has no collection: it must hold folders with corpus.jsonl, queries.jsonl, qrels.tsv"
         )
     return found
+
+
+def _mean(values: Iterable[float]) -> float:
+    known = list(values)
+    return math.fsum(known) / len(known)

@@ -84,7 +84,7 @@ async def test_results_go_on_behind_lists_that_are_full_of_few_pages() -> None:
 async def test_a_condition_that_no_page_of_the_first_lists_meets_is_looked_for_in_longer_ones() -> None:
     logs = [statement(f"https://log{n}.example/", f"A log of {filler(n)}.", title="A log") for n in range(1_200)]
     others = [
-        statement(f"https://site{n}.example/", f"Something, {filler(2_000 + n)}.", title="Wanted") for n in range(9)
+        statement(f"https://site{n}.example/", f"Something, {filler(3_000 + n)}.", title="Wanted") for n in range(9)
     ]
     found, has_next = await urls(await searchable([*logs, *others]), "log intitle:wanted")
     assert (len(found), has_next) == (9, False)

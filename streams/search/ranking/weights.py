@@ -65,8 +65,10 @@ def bonus(features: Mapping[str, float]) -> float:
     return SHORT_QUESTION_BONUS if features["question"] and features["terms"] < SHORT_QUESTION_TERMS else 0.0
 
 
-def weight_of(query: str, terms: SparseVector | None, found: Candidates) -> Weight:
-    """Return the weight of meaning for this query and its two lists."""
+def weight_of(query: str, terms: SparseVector | None, found: Candidates, fixed: float | None = None) -> Weight:
+    """Return the weight of meaning for this query and its two lists, or a fixed one."""
+    if fixed is not None:
+        return Weight(fixed)
     features = features_of(query, terms, found)
     return Weight(round(parameters().weight(features), 4), {name: round(features[name], 4) for name in FEATURES})
 

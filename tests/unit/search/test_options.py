@@ -15,8 +15,8 @@ from tests.stages.gateway_fakes import gateway
 
 ROOT = Path(__file__).parents[3]
 FIELDS = tuple(SearchSettings.model_fields)
-OF_TEXT: dict[str, Any] = {"languages": ("de",), "block_lists": (Path("hosts.txt"),)}
-"""Other values for the settings that are no numbers."""
+OTHERS: dict[str, Any] = {"languages": ("de",), "block_lists": (Path("hosts.txt"),), "meaning_weight": 0.4}
+"""Other values for the settings whose defaults are no numbers."""
 
 
 def changed(settings: BaseModel, name: str) -> Any:
@@ -26,7 +26,7 @@ def changed(settings: BaseModel, name: str) -> Any:
         return not default
     if isinstance(default, float):
         return default / 2 or 0.5  # a weight that is off by default
-    return OF_TEXT[name] if name in OF_TEXT else type(default)(default + 1)
+    return OTHERS[name] if name in OTHERS else type(default)(default + 1)
 
 
 def settings_with(**values: Any) -> Settings:

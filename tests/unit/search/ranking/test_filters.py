@@ -1,5 +1,7 @@
 """Filters of results: what each leaves out, and how many."""
 
+import random
+from string import ascii_lowercase
 from typing import Any
 from uuid import UUID, uuid5
 
@@ -9,13 +11,20 @@ from hypothesis import strategies as st
 
 from streams.search.query_language.matching import fold
 from streams.search.query_language.query import parse_query
+from streams.search.ranking import near_duplicates
 from streams.search.ranking.adult import is_adult
 from streams.search.ranking.block_list import read_block_list
 from streams.search.ranking.filters import (
     Rules,
     apply_filters,
 )
-from streams.search.ranking.near_duplicates import DUPLICATE_SIMILARITY, MIN_DUPLICATE_CHARS, similarity, trigrams
+from streams.search.ranking.near_duplicates import (
+    DUPLICATE_SIMILARITY,
+    MAX_COMPARED,
+    MIN_DUPLICATE_CHARS,
+    similarity,
+    trigrams,
+)
 from streams.stores.protocols import Hit, PageHits
 from streams.stores.statement_payload import StatementPayload
 
@@ -135,8 +144,33 @@ AT_THE_LIMIT = "aaaaacacccaaaaaaaacdabacddbdccadaaccbabaacbddaaabbbadbbccdbadadc
 @example(AT_THE_LIMIT, [1, 33, 39, 59])  # a similarity of exactly DUPLICATE_SIMILARITY
 @given(st.text("abcd", min_size=60, max_size=120), st.lists(st.integers(0, 59), max_size=8))
 def test_near_duplicates_are_those_of_a_whole_comparison(text: str, changed: list[int]) -> None:
-    """The quick check by a third of the trigrams refuses no pair that a comparison of all would accept."""
+    """The sketches lose no pair that a comparison of all trigrams would find."""
     other = "".join("x" if place in changed else char for place, char in enumerate(text))
     near = similarity(trigram_set(f"t {text}"), trigram_set(f"t {other}")) >= DUPLICATE_SIMILARITY
     found = apply_filters([page("a", title="t", text=text), page("b", title="t", text=other)], Rules(), 10)
     assert found.counts["duplicate"] == near
+
+
+def test_pages_that_were_written_to_be_alike_cost_a_bounded_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """500 pages share half of their text, so that their sketches have much in common, and none is a near-duplicate."""
+    compared = 0
+
+    def count(first: frozenset[int], second: frozenset[int]) -> float:
+        nonlocal compared
+        compared += 1
+        return similarity(first, second)
+
+    monkeypatch.setattr(near_duplicates, "similarity", count)
+    chance = random.Random(5)
+    common = " ".join("".join(chance.choices(ascii_lowercase, k=9)) for _ in range(40))
+    pages = [
+        page(f"p{n}", text=f"{common} {' '.join(''.join(chance.choices(ascii_lowercase, k=9)) for _ in range(40))}")
+        for n in range(500)
+    ]
+    assert len(apply_filters(pages, Rules(per_host=0), 500).pages) == 500
+    assert 500 < compared <= 500 * MAX_COMPARED
+
+
+def test_of_a_text_of_any_length_a_part_is_compared() -> None:
+    pages = [page("a", text="words " * 20 + "x" * 10_000), page("b", text="words " * 20 + "x" * 500_000)]
+    assert apply_filters(pages, Rules(), 10).counts["duplicate"] == 1
