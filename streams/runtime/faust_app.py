@@ -28,6 +28,8 @@ from streams.runtime.lags.offsets import PartitionOffsets
 from streams.runtime.lags.stage_lags import input_topics
 from streams.runtime.observer import StageObserver
 from streams.runtime.ordering import InOrder, KeyedTasks, Work
+from streams.runtime.poison.brake import Brake
+from streams.runtime.poison.header_names import accept_all_header_names
 from streams.runtime.processing import Processor
 from streams.runtime.records import Incoming, Record, incoming_of, order_key
 from streams.settings import Settings
@@ -47,6 +49,7 @@ REBALANCE_SHARE = 0.8
 
 def new_app(stage: Stage, settings: Settings) -> faust.App:
     """Return the Faust app of a stage, with the name of its consumer group."""
+    accept_all_header_names()
     session_seconds = settings.runtime.session_timeout_seconds
     options: dict[str, Any] = {}
     if settings.runtime.instance:
@@ -109,9 +112,14 @@ class StageApp:
         on_assigned: Callable[[frozenset[int]], Awaitable[None]],
         on_revoked: Callable[[], Awaitable[None]] = _do_nothing,
         partitions: int = 0,
+        brake: Brake | None = None,
     ):
-        """`partitions` is the number of partitions of each input. 0: it is not checked again."""
+        """`partitions` is the number of partitions of each input. 0: it is not checked again.
+
+        Without a `brake`, a record that ends the process is delivered again and again.
+        """
         self.stage = stage
+        self._brake = brake or Brake(None)
         self._partitions = partitions
         self.app = new_app(stage, settings)
         self.ready = False
@@ -176,7 +184,11 @@ class StageApp:
     ) -> Callable[[], Awaitable[None]]:
         async def work() -> None:
             try:
-                await processor.process(incoming)
+                async with self._brake.watch(incoming) as ends_worker:
+                    if ends_worker:
+                        await processor.set_aside(incoming, ends_worker)
+                    else:
+                        await processor.process(incoming)
                 self.finished += 1
                 await done()
             except BaseException as error:

@@ -115,6 +115,12 @@ class Processor:
         self.observer.finished(incoming, result)
         return result
 
+    async def set_aside(self, incoming: Incoming, error: Exception) -> Result:
+        """Send a record to the dead-letter topic without reading it. Raises NotDelivered."""
+        result = await self._set_aside(incoming, error)
+        self.observer.finished(incoming, result)
+        return result
+
     async def _process(self, incoming: Incoming) -> Result:
         origin, attempts = incoming, 0
         try:

@@ -33,6 +33,7 @@ from streams.runtime.lags.offsets import PartitionOffsets
 from streams.runtime.lags.stage_lags import LagReader
 from streams.runtime.metrics import Metrics
 from streams.runtime.observer import StageObserver, tracer_provider
+from streams.runtime.poison.brake import Brake, notes_path
 from streams.runtime.preparation import Prepared, prepare, prepare_with_retries
 from streams.runtime.processing import Processor
 from streams.runtime.records import encode
@@ -78,14 +79,16 @@ async def run_worker(
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
 
+    names = "+".join(stage.label for stage in stages)
+    brake = Brake(notes_path(settings, names))
+
     def ask_to_stop() -> None:
         stop.set()
-        end_in_time(settings.runtime.grace_seconds)
+        end_in_time(settings.runtime.grace_seconds, brake)
 
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, ask_to_stop)
     metrics = Metrics()
-    names = "+".join(stage.label for stage in stages)
     provider = tracer_provider(names, settings.otlp_endpoint)
     runtime = settings.runtime
     progress = {
@@ -112,23 +115,27 @@ async def run_worker(
         if prepared is None:
             return 0
         stack.push_async_callback(prepared.close)
+        brake.begin()
         for stage in stages:
-            running.append(await _start(stage, settings, prepared, metrics, provider, progress[stage.label]))
+            running.append(await _start(stage, settings, prepared, metrics, provider, progress[stage.label], brake))
         exempt_loaded_objects()
         log.info("worker started", stages=names, health=f"http://{runtime.health_host}:{health.port}")
         failure = await _watch(running, metrics, stop, health.own_time)
         if failure:
+            if isinstance(failure, Exception):
+                brake.end()  # Kafka, the configuration or a bug of the runtime, but no record
             # At once: an orderly stop would wait for events that must be delivered again, and perhaps commit them.
             os._exit(_report_failure(failure, names))
         await asyncio.gather(*(item.app.stop(runtime.grace_seconds) for item in running))
         for item in running:
             await item.agent.stop()
         provider.shutdown()
+        brake.end()
     log.info("worker stopped", stages=names)
     return 0
 
 
-def end_in_time(grace_seconds: float) -> None:
+def end_in_time(grace_seconds: float, brake: Brake) -> None:
     """End this process soon after the grace, whatever its orderly stop waits for.
 
     A client of Kafka waits for a broker that is away. The events in progress are delivered again.
@@ -136,6 +143,7 @@ def end_in_time(grace_seconds: float) -> None:
 
     def end() -> None:
         log.warning("the orderly stop took too long: the worker ends, and events in progress are delivered again")
+        brake.end()
         os._exit(0)
 
     timer = threading.Timer(grace_seconds + END_SECONDS, end)
@@ -159,11 +167,12 @@ async def _start(
     metrics: Metrics,
     provider: TracerProvider,
     progress: Progress,
+    brake: Brake,
 ) -> _Running:
     agent, partitions = prepared.agents[stage.label], prepared.partitions[stage.name]
     agent.partition_count = partitions
     observer = StageObserver(stage.label, metrics, provider)
-    app = StageApp(stage, settings, agent.assigned, agent.revoked, partitions)
+    app = StageApp(stage, settings, agent.assigned, agent.revoked, partitions, brake)
     processor = Processor(stage, agent, app.send, observer, settings.runtime, blobs=prepared.stores.blobs)
     app.connect(processor, observer)
     if stage.source:

@@ -8,7 +8,7 @@ HANGS = """
 import time
 from streams.runtime import worker
 worker.END_SECONDS = 0.2
-worker.end_in_time(0.3)
+worker.end_in_time(0.3, worker.Brake(None))
 print("stops", flush=True)
 time.sleep(600)
 """

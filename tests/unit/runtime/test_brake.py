@@ -1,0 +1,114 @@
+"""A record that ends its process is set aside, and no other record is: tried with processes that really end."""
+
+import asyncio
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from streams.runtime.poison.brake import MAX_STRIKES, Brake, read_notes
+from streams.runtime.records import Incoming
+
+RECORDS, POISON = 12, 7
+WORKER = """
+import asyncio, os, sys
+from pathlib import Path
+from tests.unit.runtime.test_brake import POISON, RECORDS, record
+from streams.runtime.poison.brake import Brake
+
+async def work(brake, number, log):
+    async with brake.watch(record(number)) as ends_worker:
+        if ends_worker is None:
+            await asyncio.sleep(0.01)
+            if number == POISON:
+                os._exit(9)
+            await asyncio.sleep(0.02)
+        with log.open("a") as file:
+            file.write(f"{number} {'aside' if ends_worker else 'handled'}\\n")
+
+async def main(path, log):
+    brake = Brake(path)
+    brake.begin()
+    done = {int(line.split()[0]) for line in log.read_text().splitlines()} if log.exists() else set()
+    await asyncio.gather(*(work(brake, n, log) for n in range(RECORDS) if n not in done))
+    brake.end()
+
+asyncio.run(main(Path(sys.argv[1]), Path(sys.argv[2])))
+"""
+
+
+def record(number: int) -> Incoming:
+    return Incoming("tests.asked", 0, number, b"key", b"{}", [], time=1.5)
+
+
+def run_worker(notes: Path, log: Path) -> int:
+    return subprocess.run([sys.executable, "-c", WORKER, notes, log], check=False).returncode
+
+
+def test_a_record_that_ends_its_process_is_set_aside_and_all_others_are_handled(tmp_path: Path) -> None:
+    notes, log = tmp_path / "notes.jsonl", tmp_path / "log"
+    statuses: list[int] = []
+    while not statuses or statuses[-1] != 0:
+        statuses.append(run_worker(notes, log))
+        assert len(statuses) < 10, "the record ends the worker again and again"
+    results = dict(line.split() for line in log.read_text().splitlines())
+    aside = [number for number, result in results.items() if result == "aside"]
+    assert aside == [str(POISON)]
+    assert len(results) == RECORDS
+    assert len(statuses) == MAX_STRIKES + 3, "a mark, a suspicion, the strikes, and the end in order"
+    assert not notes.exists()
+
+
+async def run_one(brake: Brake, number: int) -> str:
+    async with brake.watch(record(number)) as ends_worker:
+        return "aside" if ends_worker else "handled"
+
+
+async def test_ends_in_order_make_no_suspects_and_write_nothing_for_a_record(tmp_path: Path) -> None:
+    for _ in range(5):
+        brake = Brake(tmp_path / "notes")
+        brake.begin()
+        before = (tmp_path / "notes").read_bytes()
+        assert await run_one(brake, 1) == "handled"
+        assert (tmp_path / "notes").read_bytes() == before
+        brake.end()
+        assert not (tmp_path / "notes").exists()
+
+
+async def test_a_failure_that_is_caught_is_no_sudden_end(tmp_path: Path) -> None:
+    notes = tmp_path / "notes"
+    notes.write_bytes(b'["runs","1"]\n')
+    brake = Brake(notes)
+    brake.begin()
+    for error in (ValueError, asyncio.CancelledError):
+        with pytest.raises(error):
+            async with brake.watch(record(1)):
+                raise error
+    assert read_notes(notes.read_bytes().splitlines()).strikes == {}
+    brake.end()
+
+
+@pytest.mark.parametrize(
+    ("lines", "strikes"),
+    [
+        pytest.param([], {}, id="no earlier process"),
+        pytest.param([b'["runs","1"]', b'["begin","a"]', b'["begin","b"]', b'["end","a"]'], {"b": 0}, id="in progress"),
+        pytest.param([b'["suspect","a",1]'], {"a": 1}, id="a suspect that did not run is still one"),
+        pytest.param([b'["suspect","a",1]', b'["suspect begins","a"]'], {"a": 2}, id="a strike"),
+        pytest.param([b'["suspect","a",2]', b'["suspect begins","a"]', b'["end","a"]'], {}, id="it ended well"),
+        pytest.param([b'["suspect","a",1]', b'["begin","b"'], {"a": 1}, id="a line cut short"),
+        pytest.param([b'["begin","a"]', b"\x00\x00", b"7", b"{}"], {"a": 0}, id="lines of nonsense"),
+    ],
+)
+def test_notes_tell_suspects_from_records_that_ended(lines: list[bytes], strikes: dict[str, int]) -> None:
+    notes = read_notes(lines)
+    assert (notes.strikes, notes.was_sudden) == (strikes, bool(lines))
+
+
+async def test_without_a_place_for_notes_every_record_is_handled(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    brake = Brake(tmp_path / "file" / "notes")
+    brake.begin()
+    assert await run_one(brake, POISON) == "handled"
+    brake.end()
