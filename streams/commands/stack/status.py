@@ -146,7 +146,9 @@ def confinement_line(layers: Sequence[str]) -> Text:
     """Return what confines the processes that read pages, in red if a layer is not in force."""
     if not (lacks := missing(layers)):
         return styled("The processes that read pages are confined: {}", ", ".join(layers))
-    loud = "[bold red]The processes that read pages are NOT fully confined.[/] "
     return styled(
-        loud + "Not in force: {}; in force: {}. See `riffle doctor`", ", ".join(lacks), ", ".join(layers) or "nothing"
+        "[bold red]The processes that read pages are NOT fully confined.[/] Not in force: {}; in force: {}. See "
+        "`riffle doctor`",
+        ", ".join(lacks),
+        ", ".join(layers) or "nothing",
     )
