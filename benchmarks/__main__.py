@@ -151,6 +151,21 @@ async def bench_cost(
     return await run(web, as_json=as_json)
 
 
+@bench_app.command("startup")
+@command
+def bench_startup(
+    times: Annotated[int, typer.Option(min=1, help="Number of starts.")] = 5,
+    as_json: AsJson = False,
+) -> None:
+    """Measure how long `riffle up` takes with empty data, several times, on stacks of its own.
+
+    Example:  python -m benchmarks startup --times 5
+    """
+    from benchmarks.startup import run
+
+    run(times, as_json=as_json)
+
+
 @bench_app.command("simulate")
 @command
 def bench_simulate(

@@ -59,7 +59,7 @@ async def run(settings: Settings, folder: Path | None, pages: int, *, as_json: b
             made = statements_of(folder or unpack(home / "web" / "demo"), pages)
         with err.status("Comparing the runtimes ..."):
             runtimes = compare_runtimes(settings, made)
-        base = settings.model_copy(update={"home": home})
+        base = settings.model_copy(update={"home": home, "local_triton": True})
         with running_servers(home, ["triton"], base=base) as running:
             through = await stage_alone(running, made)
     result = {"machine": conditions, "runtimes": runtimes, "stage": through}

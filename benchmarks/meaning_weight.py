@@ -25,7 +25,7 @@ from streams.evaluation.collection import Query, read_collection
 from streams.evaluation.indexing import index_of, pages_of
 from streams.evaluation.metrics import ndcg
 from streams.evaluation.vector_cache import CachedEmbedder
-from streams.models.triton import open_models
+from streams.models.opening import open_models
 from streams.search.ranking.fusion import merge_lists
 from streams.search.ranking.weights import FEATURES, PARAMETERS, bonus, features_of
 from streams.search.retrieval.depth import FIRST_STATEMENTS

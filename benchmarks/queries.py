@@ -26,6 +26,7 @@ from streams.commands.console import out, print_json
 from streams.crawl.archives.importer import import_html
 from streams.errors import StoreUnavailable, UsageError
 from streams.jsonl import read_lines
+from streams.models.opening import run_in_process
 from streams.models.triton_connection import TritonConnection
 from streams.runtime.producer import EventProducer
 from streams.settings import Settings
@@ -61,6 +62,8 @@ async def run(settings: Settings, questions: Path, count: int, while_indexing: P
 
 async def ask_while_indexing(settings: Settings, asked: list[str], folder: Path) -> dict[str, Any]:
     """Ask while pages are indexed. The cache of query vectors is of no help: each question gets a word of its own."""
+    if run_in_process(settings):
+        raise UsageError("only Triton says how busy its model is: start the stack with `riffle up --triton`")
     connection = TritonConnection(settings.triton)
     async with open_stores(settings, ["records"]) as stores, EventProducer(settings, "bench") as producer:
         with tempfile.TemporaryDirectory() as scratch:

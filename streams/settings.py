@@ -122,7 +122,7 @@ class QdrantSettings(_Group):
 
 class TritonSettings(_Group):
     url: str = "127.0.0.1:8001"
-    """gRPC address. `inprocess:` runs the same model files inside the process."""
+    """gRPC address. `inprocess:` runs the same model files inside the process, as the local stack does by default."""
     model: str = "sbert"
     """Name of the embedding model in the model repository."""
     ca_file: Path | None = None
@@ -144,6 +144,8 @@ class TritonSettings(_Group):
     """Maximum duration of one batch."""
     batch_size: int = Field(64, ge=1)
     """Number of texts in one request."""
+    threads: int = Field(0, ge=0)
+    """Number of batches of statements that a process embeds at once, with `inprocess:`. 0: one for each core."""
 
 
 _Region = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9]{0,15}$")]
@@ -344,6 +346,13 @@ class Settings(BaseSettings):
     """A folder DIR/HOST/path that the local stack serves over HTTPS on loopback, for the crawler."""
     local_tls: bool = False
     """The local stack's servers and gateway require certificates of the stack's own authority (`riffle up --tls`)."""
+    local_triton: bool = False
+    """The local stack starts Triton for the models (`riffle up --triton`). Default: the models run inside the processes
+    that use them."""
+    local_worker_per_stage: bool = True
+    """The local stack starts a worker process for each stage, as a cluster does. False: one worker process for all
+    stages, which starts quicker and takes less memory, unless `local_tls` gives each stage its own certificate. See
+    decision 0038 before you use it: a long stop of such a worker may lose an event."""
     otlp_endpoint: str = ""
     """Address for traces (OTLP over HTTP). Empty: no traces are sent."""
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"

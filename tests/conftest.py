@@ -125,7 +125,8 @@ def stack(request: pytest.FixtureRequest) -> Iterator[Settings]:
     needed = servers_needed(request.session.items) or SERVERS
     home = Path(tempfile.mkdtemp(prefix="riffle-test-"))
     try:
-        with running_servers(home, needed) as settings:
+        # Riffle's own stack has its models in process: the tests of Triton ask for it.
+        with running_servers(home, needed, base=Settings.load(home=home, local_triton=True)) as settings:
             yield settings
     finally:
         shutil.rmtree(home, ignore_errors=True)

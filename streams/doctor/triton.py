@@ -8,8 +8,8 @@ from streams.doctor.reaching import Endpoint, refused
 from streams.doctor.versions import judge_version
 from streams.errors import RiffleError
 from streams.models.inference.repository import CHAIN_MODEL
+from streams.models.opening import open_models, run_in_process
 from streams.models.protocols import ModelInfo
-from streams.models.triton import IN_PROCESS, open_models
 from streams.models.triton_connection import server_state
 from streams.settings import Settings, TritonSettings
 from streams.tls import TlsFiles
@@ -20,7 +20,7 @@ REQUEST_SECONDS = 8.0
 def check_triton(settings: Settings) -> Iterator[Finding]:
     """Check that the server answers and has the models."""
     url = settings.triton.url
-    if url.startswith(IN_PROCESS):
+    if run_in_process(settings):
         yield ok("triton", "The models run inside each process")
         return
     if problem := refused(url):
@@ -53,7 +53,7 @@ def needed_models(settings: TritonSettings, models: Sequence[Mapping[str, str]])
 def embedding_model(settings: Settings) -> ModelInfo | None:
     """Return the model that embeds statements and queries, or None if no server answers."""
     url = settings.triton.url
-    if url.startswith(IN_PROCESS) or refused(url):  # loading a model only to ask for its name would take seconds
+    if run_in_process(settings) or refused(url):  # loading a model only to ask for its name would take seconds
         return None
     try:
         return asyncio.run(_embedding_model(settings))

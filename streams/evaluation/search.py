@@ -18,8 +18,8 @@ from streams.evaluation.metrics import figures, ndcg, percentile
 from streams.evaluation.protocol import PARTS, RIFFLE, Measured, find_collections, summarize
 from streams.evaluation.systems import bm25s_rankings, first_pages, list_rankings, riffle_rankings
 from streams.evaluation.vector_cache import CachedEmbedder
-from streams.models.protocols import Embedder
-from streams.models.triton import Models, open_models
+from streams.models.opening import open_models
+from streams.models.protocols import Embedder, Models
 from streams.search.options import SearchOptions
 from streams.search.searcher import Searcher
 from streams.settings import Settings

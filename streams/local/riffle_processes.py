@@ -1,4 +1,4 @@
-"""Riffle's own processes in the local stack: a worker for each stage, the gateway, and optionally a web to crawl."""
+"""Riffle's own processes in the local stack: one worker or one for each stage, the gateway, maybe a web to crawl."""
 
 import ssl
 import sys
@@ -63,6 +63,12 @@ class RiffleProcess:
         return answers(f"{self.address}/readyz", self.context)
 
 
+def shared_worker(home: Path, stages: tuple[Stage, ...] = STAGES) -> RiffleProcess:
+    """Return the worker that runs all stages in one process."""
+    (port,) = free_ports(1)
+    return _make_worker(home, "worker", "Worker", [stage.name for stage in stages], 0, port)
+
+
 def workers(
     home: Path, stages: tuple[Stage, ...] = STAGES, tls: Identities | None = None, encrypted: Sequence[str] = ()
 ) -> list[RiffleProcess]:
@@ -70,16 +76,23 @@ def workers(
     names = [(stage.name, number) for stage in stages for number in range(stage.workers)]
     identities = {stage.name: tls[stage.name].environment(encrypted) if tls else {} for stage in stages}
     return [
-        _make_worker(home, stage, number, port, identities[stage])
+        _make_worker(home, f"worker-{label}", f"Worker {label}", [stage], number, port, identities[stage])
         for (stage, number), port in zip(names, free_ports(len(names)), strict=True)
+        for label in [f"{stage}-{number + 1}" if number else stage]
     ]
 
 
-def _make_worker(home: Path, stage: str, number: int, port: int, environment: Mapping[str, str]) -> RiffleProcess:
-    suffix = f"-{number + 1}" if number else ""
-    arguments = ("worker", stage, "--health-port", str(port), "--instance", str(number))
-    name, title = f"worker-{stage}{suffix}", f"Worker {stage}{suffix}"
-    return RiffleProcess(name, title, port, arguments, home, environment, nice=WORKER_NICE)
+def _make_worker(
+    home: Path,
+    name: str,
+    title: str,
+    stages: Sequence[str],
+    number: int,
+    port: int,
+    environment: Mapping[str, str] | None = None,
+) -> RiffleProcess:
+    arguments = ("worker", *stages, "--health-port", str(port), "--instance", str(number))
+    return RiffleProcess(name, title, port, arguments, home, environment or {}, nice=WORKER_NICE)
 
 
 def gateway(

@@ -20,7 +20,8 @@ from streams.local.child_process import stop
 from streams.local.server import Report, StoreServer, start_all
 from streams.local.tls.access import apply_grants
 from streams.local.tls.identities import OPERATOR, Identities
-from streams.local.triton import IN_PROCESS, Triton, why_not
+from streams.local.triton import Triton, why_not
+from streams.models.opening import IN_PROCESS, run_in_process
 from streams.servers import NAMES, SERVERS, find, server_of
 from streams.settings import Settings
 from streams.topology import grants
@@ -77,12 +78,12 @@ def plan(base: Settings, warn: Warn, *, home: Path, names: Collection[str] = NAM
 
 
 def _runs_in_process(base: Settings, warn: Warn) -> bool:
-    """Return True if the models run inside each process: the settings say so, or Triton can't run."""
-    if base.triton.url.startswith(IN_PROCESS):
+    """Return True if the models run inside each process: unless the settings ask for Triton, or if it can't run."""
+    if not base.local_triton or run_in_process(base):
         return True
     reason = why_not()
     if reason:
-        warn(f"Triton can't run here: {reason}.\nIts models run inside each process instead, which is slower.")
+        warn(f"Triton can't run here: {reason}.\nIts models run inside each process instead.")
     return bool(reason)
 
 

@@ -110,7 +110,14 @@ class Supervisor:
         tls, encrypted = self.servers.tls, self.servers.encrypted
         gateway = riffle_processes.gateway(self.home, self.settings.gateway.port, tls, encrypted)
         self._note(settings={**addresses, "gateway": riffle_processes.gateway_settings(gateway.port, tls)})
-        self._start([*riffle_processes.workers(self.home, tls=tls, encrypted=encrypted), gateway])
+        self._start([*self._workers(), gateway])
+
+    def _workers(self) -> list[riffle_processes.RiffleProcess]:
+        """Return the workers: with certificates one for each stage, since each stage has a certificate of its own."""
+        tls, encrypted = self.servers.tls, self.servers.encrypted
+        if tls or self.settings.local_worker_per_stage:
+            return riffle_processes.workers(self.home, tls=tls, encrypted=encrypted)
+        return [riffle_processes.shared_worker(self.home)]
 
     def _start(self, servers: Sequence[Server]) -> None:
         by_name = {server.name: server for server in servers}

@@ -22,9 +22,9 @@ from streams.local.child_process import Launch
 from streams.local.ports import free_ports
 from streams.local.server import Answer, Hints, failure_message
 from streams.local.tls.identities import OPERATOR, Identities
+from streams.models.opening import IN_PROCESS
 from streams.settings import Settings, TritonSettings
 
-IN_PROCESS = "inprocess:"
 PROBE_SECONDS = 2.0
 BASH_FOLDERS = ("/usr/bin", "/bin")
 """Folders with bash. The server starts its stubs through bash, and without bash it waits for them for ever."""

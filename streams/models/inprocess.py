@@ -1,39 +1,83 @@
-"""The models of the local repository in this process, for machines that Triton doesn't run on.
+"""The models of the local repository in this process: the same files, configuration and vectors as in Triton.
 
-Slower than Triton, since every process has a copy of its own and one thread at a time runs it; otherwise the same
-files, configuration and vectors.
+A model is loaded at its first use, so that a process has only the models that it uses. Statements and queries have an
+encoder each: no query waits for statements.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+import os
+import threading
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
-
-import numpy as np
+from typing import Any, Generic, TypeVar
 
 from streams.errors import DeadlineExceeded
+from streams.models.batches import embed_in_batches
 from streams.models.inference.chain_encoder import Links, chain_model
 from streams.models.inference.chain_windows import parts
 from streams.models.inference.cross_encoder import CrossEncoder
 from streams.models.inference.encoder import SentenceEncoder
-from streams.models.inference.repository import CHAIN_MODEL, model_info, parameters_of, read_config
+from streams.models.inference.repository import CHAIN_MODEL, check_files, model_info, parameters_of, read_config
 from streams.models.inference.runtimes import resolve_runtime
-from streams.models.protocols import Link, ModelInfo, Vectors, shift_link
+from streams.models.protocols import Link, ModelInfo, Models, Vectors, shift_link
 from streams.settings import Settings
 
 LOCAL_REPOSITORY = "local"
 VERSION = "1"
+BULK_NICE = 5
+"""Niceness added to the threads that embed statements and link them: the process's other work, such as events of other
+stages, comes first."""
+THREAD_NAME = "models"
+"""The kernel's name of each thread that runs a model, as `top -H` shows it."""
+M = TypeVar("M")
+T = TypeVar("T")
+
+
+class Loaded(Generic[M]):
+    """A model that its own threads load at the first call."""
+
+    def __init__(self, load: Callable[[], M], threads: int = 1, nice: int = 0) -> None:
+        self._load = load
+        self._lock = threading.Lock()
+        self._model: M | None = None
+        self._threads = ThreadPoolExecutor(threads, THREAD_NAME, _begin_thread, (nice,))
+
+    async def call(self, use: Callable[[M], T]) -> T:
+        """Call `use` with the model, in a thread."""
+        return await asyncio.get_running_loop().run_in_executor(self._threads, lambda: use(self._get()))
+
+    def _get(self) -> M:
+        with self._lock:
+            if self._model is None:
+                self._model = self._load()
+            return self._model
+
+    def close(self) -> None:
+        """Take no more calls. A call that has begun still ends in its thread."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+
+def _begin_thread(nice: int) -> None:
+    """Name this thread for the kernel, and add to its niceness.
+
+    A runtime's own threads get both from the thread that loads the model.
+    """
+    with suppress(OSError):  # only Linux has this file, and a niceness for each thread
+        Path("/proc/thread-self/comm").write_text(THREAD_NAME)
+        os.nice(nice)
 
 
 class InProcessEmbedder:
-    """A sentence encoder behind the Embedder protocol, in a thread of its own."""
+    """A sentence encoder behind the Embedder protocol: several threads for statements, one for queries."""
 
-    def __init__(self, encoder: SentenceEncoder, info: ModelInfo, batch_size: int) -> None:
-        self._encoder = encoder
+    def __init__(self, load: Callable[[int], SentenceEncoder], info: ModelInfo, batch_size: int, threads: int) -> None:
+        """`load` loads the encoder for a number of threads that call it at once."""
         self._info = info
         self._batch_size = batch_size
-        self._thread = ThreadPoolExecutor(1, "encoder")
+        self._statements = Loaded(lambda: load(threads), threads, BULK_NICE)
+        self._queries = Loaded(lambda: load(1))
 
     async def info(self, *, urgent: bool = False) -> ModelInfo:
         return self._info
@@ -41,32 +85,29 @@ class InProcessEmbedder:
     async def embed(
         self, texts: Sequence[str], *, deadline_seconds: float | None = None, urgent: bool = False
     ) -> Vectors:
-        """Embed the texts. Raises DeadlineExceeded; a batch that has begun still ends in the thread."""
+        """Embed the texts. Raises DeadlineExceeded; a batch that has begun still ends in its thread."""
+        encoder = self._queries if urgent else self._statements
         try:
             async with asyncio.timeout(deadline_seconds):
-                return await self._embed(list(texts))
+                return await embed_in_batches(
+                    texts,
+                    self._batch_size,
+                    self._info.dimensions,
+                    lambda batch: encoder.call(lambda model: model.embed(batch)),
+                )
         except TimeoutError as error:
             raise DeadlineExceeded(f"the model in this process: no answer in {deadline_seconds} s") from error
 
-    async def _embed(self, texts: list[str]) -> Vectors:
-        """Embed batch by batch, so that a query gets the thread between two batches of a long page."""
-        loop = asyncio.get_running_loop()
-        vectors = np.empty((len(texts), self._info.dimensions), dtype=np.float32)
-        for start in range(0, len(texts), self._batch_size):
-            batch = texts[start : start + self._batch_size]
-            vectors[start : start + len(batch)] = await loop.run_in_executor(self._thread, self._encoder.embed, batch)
-        return vectors
-
     async def close(self) -> None:
-        self._thread.shutdown(wait=False, cancel_futures=True)
+        self._statements.close()
+        self._queries.close()
 
 
 class InProcessChains:
     """A chain model behind the ChainModel protocol, in a thread of its own."""
 
-    def __init__(self, model: Links) -> None:
-        self._model = model
-        self._thread = ThreadPoolExecutor(1, "chains")
+    def __init__(self, load: Callable[[], Links]) -> None:
+        self._model = Loaded(load, nice=BULK_NICE)
 
     async def links(self, sentences: Sequence[str], *, deadline_seconds: float | None = None) -> list[Link]:
         """Return the links. Raises DeadlineExceeded; a part that has begun still ends in the thread."""
@@ -77,24 +118,23 @@ class InProcessChains:
             raise DeadlineExceeded(f"the chain model in this process: no answer in {deadline_seconds} s") from error
 
     async def _links(self, sentences: Sequence[str]) -> list[Link]:
-        loop = asyncio.get_running_loop()
         links = [Link()] * len(sentences)
         for start, end in parts(sentences):
-            found = await loop.run_in_executor(self._thread, self._model, sentences[start:end])
-            links[start:end] = [shift_link(link, start) for link in found]
+            links[start:end] = [shift_link(link, start) for link in await self._links_of_part(sentences[start:end])]
         return links
 
+    async def _links_of_part(self, sentences: Sequence[str]) -> list[Link]:
+        return await self._model.call(lambda links_of: links_of(sentences))
+
     async def close(self) -> None:
-        self._thread.shutdown(wait=False, cancel_futures=True)
+        self._model.close()
 
 
 class InProcessReranker:
-    """A cross-encoder behind the Reranker protocol, in a thread of its own. It is loaded at the first call."""
+    """A cross-encoder behind the Reranker protocol, in a thread of its own."""
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._encoder: CrossEncoder | None = None
-        self._thread = ThreadPoolExecutor(1, "reranker")
+        self._encoder = Loaded(lambda: CrossEncoder(parameters_of(read_config(folder)), folder / VERSION))
 
     async def scores(
         self, query: str, texts: Sequence[str], *, deadline_seconds: float | None = None
@@ -102,38 +142,37 @@ class InProcessReranker:
         """Return the scores. Raises UsageError, DeadlineExceeded; a call that has begun still ends in the thread."""
         try:
             async with asyncio.timeout(deadline_seconds):
-                return await asyncio.get_running_loop().run_in_executor(self._thread, self._scores, query, texts)
+                found: list[float] = await self._encoder.call(lambda model: model.scores(query, texts).tolist())
+                return found
         except TimeoutError as error:
             raise DeadlineExceeded(f"the cross-encoder in this process: no answer in {deadline_seconds} s") from error
 
-    def _scores(self, query: str, texts: Sequence[str]) -> list[float]:
-        if self._encoder is None:
-            self._encoder = CrossEncoder(parameters_of(read_config(self._folder)), self._folder / VERSION)
-        found: list[float] = self._encoder.scores(query, texts).tolist()
-        return found
-
     async def close(self) -> None:
-        self._thread.shutdown(wait=False, cancel_futures=True)
+        self._encoder.close()
 
 
 def open_chains(settings: Settings) -> tuple[str, InProcessChains]:
     """Return the chain model of the local repository, and its name with its version. Raises UsageError."""
     folder = settings.models_path / LOCAL_REPOSITORY / CHAIN_MODEL
     parameters = parameters_of(read_config(folder))
-    model = chain_model(parameters, folder / VERSION)
-    return f"{parameters['model_name']} {parameters['model_version']}", InProcessChains(model)
+    check_files(parameters, folder / VERSION)
+    chains = InProcessChains(lambda: chain_model(parameters, folder / VERSION))
+    return f"{parameters['model_name']} {parameters['model_version']}", chains
 
 
-async def open_in_process(
-    settings: Settings,
-) -> tuple[InProcessEmbedder, InProcessChains, InProcessReranker, Callable[[], Awaitable[None]]]:
-    """Load the encoder of the local repository. Raises UsageError, which names the missing or wrong file."""
+def open_in_process(settings: Settings) -> Models:
+    """Return the models of the local repository. Raises UsageError, which names the missing or wrong file."""
     folder = settings.models_path / LOCAL_REPOSITORY / settings.triton.model
     config: dict[str, Any] = read_config(folder)
     parameters = resolve_runtime(parameters_of(config))
-    encoder = await asyncio.to_thread(SentenceEncoder, parameters, folder / VERSION)
-    embedder = InProcessEmbedder(encoder, model_info(parameters, str(folder)), settings.triton.batch_size)
-    _, chains = await asyncio.to_thread(open_chains, settings)
+    check_files(parameters, folder / VERSION)
+    embedder = InProcessEmbedder(
+        lambda callers: SentenceEncoder(parameters, folder / VERSION, callers),
+        model_info(parameters, str(folder)),
+        settings.triton.batch_size,
+        settings.triton.threads or count_cores(),
+    )
+    _, chains = open_chains(settings)
     reranker = InProcessReranker(settings.models_path / LOCAL_REPOSITORY / settings.triton.rerank_model)
 
     async def close() -> None:
@@ -141,4 +180,9 @@ async def open_in_process(
         await chains.close()
         await reranker.close()
 
-    return embedder, chains, reranker, close
+    return Models(embedder, chains, reranker, close)
+
+
+def count_cores() -> int:
+    """Return the number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,6 +1,6 @@
 """The embedding model, the chain model and the reranker."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -71,3 +71,13 @@ class Reranker(Protocol):
         self, query: str, texts: Sequence[str], *, deadline_seconds: float | None = None
     ) -> Sequence[float]:
         """Return the score of each text. Only scores of one query can be compared."""
+
+
+@dataclass(frozen=True, slots=True)
+class Models:
+    """The models that a process uses, and a function that closes them."""
+
+    embedder: Embedder
+    chains: ChainModel
+    reranker: Reranker
+    close: Callable[[], Awaitable[None]]

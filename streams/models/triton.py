@@ -1,4 +1,4 @@
-"""The models behind Triton, over gRPC; or the same model files in this process, where `triton.url` is `inprocess:`.
+"""The models behind Triton, over gRPC.
 
 Name, version and dimensions of a model come from the server's configuration, so that a change of model is only a change
 of the model repository. So does its interface: a model of Triton's python backend takes texts, and a graph takes token
@@ -10,24 +10,23 @@ model's vectors. A server without it serves queries by the bulk model, before th
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import numpy as np
 import structlog
 from tritonclient.grpc import InferInput
 
 from streams.errors import RiffleError, StoreUnavailable
+from streams.models.batches import embed_in_batches
 from streams.models.inference.chain_windows import parts
 from streams.models.inference.link_columns import NAMES, from_columns
 from streams.models.inference.repository import CHAIN_MODEL, model_info, parameters_of
 from streams.models.inference.seals import READ, SEAL, find_row_fault, find_whole_fault
-from streams.models.protocols import ChainModel, Embedder, Link, ModelInfo, Reranker, Vectors, shift_link
+from streams.models.protocols import Link, ModelInfo, Models, Vectors, shift_link
 from streams.models.triton_connection import MissingModel, Tensor, TritonConnection
 from streams.models.triton_graphs import ChainGraph, EmbeddingGraph, is_graph
 from streams.settings import Settings, TritonSettings
 
-IN_PROCESS = "inprocess:"
 IN_FLIGHT = 4
 """Maximum batches of one call at the server: they keep every model instance busy without a burst."""
 QUERY_PRIORITY, BULK_PRIORITY = 1, 2
@@ -38,23 +37,8 @@ MAX_TEXT_CHARS = 20_000
 log = structlog.get_logger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Models:
-    """The models that a process uses, and a function that closes them."""
-
-    embedder: Embedder
-    chains: ChainModel
-    reranker: Reranker
-    close: Callable[[], Awaitable[None]]
-
-
-async def open_models(settings: Settings) -> Models:
-    """Connect, and check that the models exist. Raises StoreUnavailable (or UsageError for missing local files)."""
-    if settings.triton.url.startswith(IN_PROCESS):
-        from streams.models.inprocess import open_in_process
-
-        embedder, chains, reranker, close = await open_in_process(settings)
-        return Models(embedder, chains, reranker, close)
+async def open_triton(settings: Settings) -> Models:
+    """Connect, and check that the models exist. Raises StoreUnavailable."""
     connection = TritonConnection(settings.triton)
     query_url = settings.triton.query_url
     query_settings = settings.triton.model_copy(update={"url": query_url})
@@ -158,23 +142,13 @@ class TritonEmbedder:
     ) -> Vectors:
         model = await self._model(urgent)
         info, size = await model.info(), model.batch_size
-        order = sorted(range(len(texts)), key=lambda index: (len(texts[index]), index))
-        chunks = [order[start : start + size] for start in range(0, len(order), size)]
         seconds = self._settings.timeout_seconds if deadline_seconds is None else deadline_seconds
-        vectors = np.empty((len(texts), info.dimensions), dtype=np.float32)
 
-        async def embed_chunk(chunk: list[int]) -> None:
+        async def embed_batch(batch: list[str]) -> Vectors:
             async with self._slots:
-                vectors[chunk] = await model.embed([texts[index] for index in chunk], seconds)
+                return await model.embed(batch, seconds)
 
-        # In a TaskGroup one failure cancels the other batches, and is raised as a group: raise the failure itself.
-        try:
-            async with asyncio.TaskGroup() as group:
-                for chunk in chunks:
-                    group.create_task(embed_chunk(chunk))
-        except* RiffleError as failures:
-            raise failures.exceptions[0] from None
-        return vectors
+        return await embed_in_batches(texts, size, info.dimensions, embed_batch)
 
     async def _model(self, urgent: bool) -> TritonModel:
         if not urgent:

@@ -4,6 +4,7 @@ Known problems of Faust 0.15.3, and how each is avoided:
 
 - an agent that raises still acknowledges its event: no exception leaves a feeder, and streams are `noack`
 - the first commit of a partition may skip events in progress: `ordering.InOrder`
+- after a lost session, buffered events of the former assignment are still handled: `StageApp._revoked`
 - topics that don't exist at the start are ignored: the worker creates them first
 - `exactly_once`, tables and windows have open bugs after rebalances: none is used, and all state is in Cassandra
 - the web port shows table data to anyone: it is off, and `health` opens its own
@@ -43,6 +44,8 @@ TOO_LARGE = (MessageSizeTooLargeError, RecordListTooLargeError)
 REPLAYS_PER_SLOT = 4
 """Maximum number of replayed events that a worker holds, for each of the stage's slots. A new event waits for at most
 these."""
+NO_GENERATION = -2
+"""A generation that no consumer group has: of a worker whose partitions were revoked."""
 REBALANCE_SHARE = 0.8
 """Share of the session timeout that events in progress have to finish at a rebalance."""
 
@@ -162,7 +165,7 @@ class StageApp:
             async for event in source.events():
                 epoch = self._epoch
                 await order.wait_for_room()
-                if epoch == self._epoch:  # else its partition was revoked meanwhile
+                if epoch == self._epoch and self._is_current(event):  # else its partition was revoked meanwhile
                     incoming = incoming_of(event)
                     place, acknowledge = (incoming.topic, incoming.partition), _acknowledger(source, event)
                     done = order.add(place, acknowledge, incoming.time)
@@ -171,6 +174,11 @@ class StageApp:
                 yield None
 
         return feed
+
+    def _is_current(self, event: Any) -> bool:
+        """Return True if the event was fetched in the present generation of the group."""
+        generation: int = self.app.consumer_generation_id
+        return generation != NO_GENERATION and event.message.generation_id == generation
 
     def _submit(self, incoming: Incoming, work: Work, delay_seconds: float) -> None:
         key = order_key(self.stage, incoming)
@@ -271,6 +279,10 @@ class StageApp:
         """
         self.ready = False
         self._epoch += 1
+        # Faust empties its buffers only while the client still knows its partitions: not after the worker was away for
+        # longer than its session. It does skip buffered events of another generation. Otherwise they would be handled
+        # after `forget`, and committed before the events that were forgotten.
+        self.app.consumer_generation_id = NO_GENERATION
         await self._on_revoked()
         if not await self._tasks.drain(self._drain_seconds):
             log.warning("events were cancelled at a rebalance", stage=self.stage.name)

@@ -12,7 +12,7 @@ import signal
 import threading
 import time
 from collections.abc import Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -102,7 +102,7 @@ async def run_worker(
         health = HealthServer(
             metrics,
             progress,
-            lambda: bool(running) and all(item.app.ready for item in running),
+            lambda: len(running) == len(stages) and all(item.app.ready for item in running),
             host=runtime.health_host,
             port=runtime.health_port,
             stuck_seconds=runtime.stall_seconds,
@@ -116,8 +116,10 @@ async def run_worker(
             return 0
         stack.push_async_callback(prepared.close)
         brake.begin()
-        for stage in stages:
-            running.append(await _start(stage, settings, prepared, metrics, provider, progress[stage.label], brake))
+        # All at once, since each joins its group and waits for the broker.
+        running += await asyncio.gather(
+            *(_start(stage, settings, prepared, metrics, provider, progress[stage.label], brake) for stage in stages)
+        )
         exempt_loaded_objects()
         log.info("worker started", stages=names, health=f"http://{runtime.health_host}:{health.port}")
         failure = await _watch(running, metrics, stop, health.own_time)
@@ -209,19 +211,32 @@ async def _watch(
     running: list[_Running], metrics: Metrics, stop: asyncio.Event, own_time: OwnTime
 ) -> BaseException | None:
     """Wait for the stop signal or a failure, and observe the progress meanwhile."""
-    while not stop.is_set():
-        for item in running:
-            failure = item.app.crash_error()
-            if item.app.failed.done():
-                failure = item.app.failed.exception()
-            if failure:
+    # Side by side: a stage that waits for the broker's answer delays no other stage's observation, and no stop.
+    observers = [asyncio.create_task(_keep_observing(item, metrics, own_time)) for item in running]
+    try:
+        while not stop.is_set():
+            if failure := next(filter(None, (*map(_failure_of, running), *map(_error_of, observers))), None):
                 return failure
-            await _observe(item, metrics, own_time.seconds)
-        try:
-            await asyncio.wait_for(stop.wait(), WATCH_SECONDS)
-        except TimeoutError:
-            continue
+            with suppress(TimeoutError):
+                await asyncio.wait_for(stop.wait(), WATCH_SECONDS)
+    finally:
+        for observer in observers:
+            observer.cancel()
     return None
+
+
+def _failure_of(item: _Running) -> BaseException | None:
+    return item.app.failed.exception() if item.app.failed.done() else item.app.crash_error()
+
+
+def _error_of(task: asyncio.Task[None]) -> BaseException | None:
+    return task.exception() if task.done() and not task.cancelled() else None
+
+
+async def _keep_observing(item: _Running, metrics: Metrics, own_time: OwnTime) -> None:
+    while True:
+        await _observe(item, metrics, own_time.seconds)
+        await asyncio.sleep(WATCH_SECONDS)
 
 
 async def _observe(item: _Running, metrics: Metrics, now: float) -> None:

@@ -11,6 +11,7 @@ import re
 import sys
 import urllib.request
 from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -27,6 +28,7 @@ from streams.settings import Settings
 from streams.topology import STAGES, Stage, stage
 from tests.faults.processes import (
     FIND_SECONDS,
+    HAS_TRITON,
     LOOK_SECONDS,
     RIFFLE,
     beside,
@@ -38,11 +40,14 @@ from tests.faults.processes import (
     stopped,
     until_healthy,
     until_logged,
+    worker_of,
 )
 
 SLOW_SHARE = 0.8
 """The share of time for which a slowed process is stopped."""
 SLOW_PERIOD_SECONDS = 0.25
+RESTART_SECONDS = 2.0
+"""Time after the start of a process at which it is killed again (seconds)."""
 SKEW_SECONDS = 4.0
 """The difference of a clock that is within the bound (`RIFFLE_CRAWL__CLOCK_BOUND_SECONDS`)."""
 FORMER_STAGES = tuple(os.environ.get("RIFFLE_TEST_FORMER_STAGES", "ledger,embed").split(","))
@@ -121,7 +126,7 @@ def disk_is_full(name: str, *, killed_too: bool = False) -> Fault:
 async def _kill_child(home: Path, chance: random.Random, _times: Times) -> None:
     """Kill a parsing process, as the kernel does when memory ends."""
     for _ in range(int(FIND_SECONDS / LOOK_SECONDS)):
-        worker = await process(home, "worker-normalize")
+        worker = await process(home, worker_of("normalize"))
         children = psutil.Process(worker.pid).children() if psutil.pid_exists(worker.pid) else []
         if children:
             kill(chance.choice(children).pid)
@@ -134,7 +139,7 @@ async def _frontier_loses_its_partitions(home: Path, _chance: random.Random, tim
     """A second frontier worker takes over while the first is stopped. Then the first goes on with what it was doing."""
     async with beside(home, "second-frontier", [*RIFFLE, "worker", "frontier"]) as log:
         await until_logged(log, "worker started")
-        async with stopped((await process(home, "worker-frontier")).pid):
+        async with stopped((await process(home, worker_of("frontier"))).pid):
             await asyncio.sleep(times.tier)
         await asyncio.sleep(times.stop / 2)
 
@@ -157,18 +162,35 @@ def _skewed(seconds: float) -> list[str]:
     return [sys.executable, "-m", "tests.faults.skewed_worker", str(seconds), "worker"]
 
 
+async def _killed_twice(home: Path, _chance: random.Random, _times: Times) -> None:
+    """Kill a worker, and kill it again while it starts."""
+    name = worker_of("frontier")
+    first = await process(home, name)
+    kill(first.pid)
+    while (second := await process(home, name)).pid == first.pid:
+        await asyncio.sleep(LOOK_SECONDS)
+    await asyncio.sleep(RESTART_SECONDS)
+    kill(second.pid)
+
+
 async def _retention_passes_embed(home: Path, _chance: random.Random, _times: Times) -> None:
     """Kafka deletes what the embed stage had not read. Its worker refuses to start, and an operator replays."""
     settings, since = Settings.load(home=home), datetime.now(UTC) - timedelta(hours=1)
-    worker = await process(home, "worker-embed")
-    async with stopped(worker.pid):
+    name = worker_of("embed")
+    worker = await process(home, name)
+    others = [one.name for one in STAGES if one.name != "embed" and worker_of(one.name) == name]
+    async with AsyncExitStack() as stack:
+        await stack.enter_async_context(stopped(worker.pid))
+        if others:  # the stages in the same process go on in another one
+            log = await stack.enter_async_context(beside(home, "other-stages", [*RIFFLE, "worker", *others]))
+            await until_logged(log, "worker started")
         await _until_deleted(settings, stage("embed"), "pages.chunked")
         kill(worker.pid)
-    await until_logged(home / "logs" / "worker-embed.log", "Kafka deleted events before they were handled")
+    await until_logged(home / "logs" / f"{name}.log", "Kafka deleted events before they were handled")
     async with beside(home, "accept-loss", [*RIFFLE, "worker", "embed", "--accept-loss"]) as log:
         await until_logged(log, "worker started")
     assert "offsets can't be moved" not in read_log(log)
-    await until_healthy(home, "worker-embed")  # by itself: the loss is accepted once, for all partitions
+    await until_healthy(home, name)  # by itself: the loss is accepted once, for all partitions
     sent = await riffle(home, "replay", "--from", "statements", "--since", since.strftime("%Y-%m-%dT%H:%M:%S"))
     assert "events to statements again" in sent, sent
 
@@ -244,14 +266,16 @@ def _handled(log: Path) -> list[int]:
     return [int(counts.get(name, 0)) for name in FORMER_STAGES]
 
 
-WORKERS = tuple(f"worker-{stage.name}" for stage in STAGES)
+WORKERS = tuple(dict.fromkeys(worker_of(stage.name) for stage in STAGES))
+SERVERS = ("kafka", "qdrant", *(["triton"] if HAS_TRITON else []))
 FORMER_TREE = os.environ.get("RIFFLE_TEST_FORMER_TREE", "")
 """A copy of a former release's tree, with its `.venv`."""
 IN_SHORT: tuple[Fault, ...] = (
-    *map(killed, ("worker-frontier", "worker-fetch", "worker-dedup", "worker-index")),
+    *map(killed, dict.fromkeys(map(worker_of, ("frontier", "fetch", "dedup", "index")))),
+    Fault("a worker killed, and again while it starts", _killed_twice),
     Fault("a parsing process killed", _kill_child),
-    held("worker-fetch", lambda times: times.tier, "away for longer than a lease"),
-    Fault("worker-frontier stopped until a second one owns its partitions", _frontier_loses_its_partitions),
+    held(worker_of("fetch"), lambda times: times.tier, "away for longer than a lease"),
+    Fault(f"{worker_of('frontier')} stopped until a second one owns its partitions", _frontier_loses_its_partitions),
     held("cassandra", lambda times: times.outage, "away"),
     killed("qdrant"),
     killed("kafka"),
@@ -260,13 +284,10 @@ IN_SHORT: tuple[Fault, ...] = (
 FAULTS: tuple[Fault, ...] = (
     *IN_SHORT,
     *(killed(name) for name in WORKERS if killed(name).name not in {fault.name for fault in IN_SHORT}),
-    held("worker-dedup", lambda times: times.stop, "stopped"),
-    slowed("worker-index"),
-    held("kafka", lambda times: times.outage, "away"),
-    held("qdrant", lambda times: times.outage, "away"),
-    held("triton", lambda times: times.outage, "away"),
-    killed("triton"),
-    killed("cassandra"),
+    held(worker_of("dedup"), lambda times: times.stop, "stopped"),
+    slowed(worker_of("index")),
+    *(held(server, lambda times: times.outage, "away") for server in SERVERS),
+    *map(killed, ("cassandra", *(["triton"] if HAS_TRITON else []))),
     disk_is_full("kafka"),
     disk_is_full("cassandra", killed_too=True),
     disk_is_full("qdrant", killed_too=True),

@@ -20,6 +20,9 @@ RIFFLE = [sys.executable, "-c", "from streams.cli import main; main()"]
 STOP_SECONDS = 60.0
 TIME_SCALE = float(os.environ.get("RIFFLE_TEST_TIME_SCALE", "1"))
 """The factor by which the times of the runtime are shortened. With 20, an outage of 15 s is one of 5 minutes."""
+PER_STAGE = os.environ.get("RIFFLE_LOCAL_WORKER_PER_STAGE", "true") == "true"
+"""True if each stage has a worker process of its own. Else one worker has all stages."""
+HAS_TRITON = os.environ.get("RIFFLE_LOCAL_TRITON") == "true"
 LEASE_SECONDS = 12.0
 STACK_SETTINGS = {
     "RIFFLE_CRAWL__LEASE_SECONDS": str(LEASE_SECONDS),
@@ -31,6 +34,11 @@ STACK_SETTINGS = {
     "RIFFLE_CRAWL__DELAY_SECONDS": os.environ.get("RIFFLE_TEST_CRAWL_DELAY", "1"),
 }
 """The settings of the stack and of all processes beside it, as environment variables."""
+
+
+def worker_of(stage: str) -> str:
+    """The name of the process that runs a stage."""
+    return f"worker-{stage}" if PER_STAGE else "worker"
 
 
 async def process(home: Path, name: str) -> ProcessState:

@@ -1,7 +1,8 @@
 """The whole journey while its processes are killed, stopped and slowed: at the end every page is indexed exactly once.
 
 A part of the bundled web is crawled with the stack as `riffle up` starts it, and each fault of `faults.IN_SHORT` is
-done once, in an order of chance. `make faults` runs it at length: all of `faults.FAULTS`, on the whole bundled web.
+done once, in an order of chance. `make faults` runs it at length: all of `faults.FAULTS`, on the whole bundled web, and
+the outages of stores also with Triton.
 
 RIFFLE_TEST_FAULTS may also be a pattern for the names of some faults. Further settings: more rounds, longer faults and
 pauses, outages, another web, workers of a former release, the order of the faults, and the times of the runtime
@@ -36,7 +37,7 @@ from streams.settings import Settings
 from streams.stores.opener import open_stores
 from tests.faults.at_rest import check_index, check_limbo, dead_letters, until_idle
 from tests.faults.disk_web import explore
-from tests.faults.faults import FAULTS, IN_SHORT, Fault, Times
+from tests.faults.faults import FAULTS, IN_SHORT, SERVERS, Fault, Times
 from tests.faults.processes import LEASE_SECONDS, STACK_SETTINGS, until_healthy
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(10_800)]
@@ -92,7 +93,7 @@ async def test_through_all_faults_every_page_is_indexed_exactly_once(whole_stack
         crawl = both.create_task(_crawl(whole_stack, seeds, crawl_id))
         faults = both.create_task(_do_faults(whole_stack, chance))
     done, last_fault = faults.result()
-    for server in ("kafka", "cassandra", "qdrant", "triton"):
+    for server in ("cassandra", *SERVERS):
         await until_healthy(whole_stack.home, server)
     await until_idle(whole_stack, IDLE_SECONDS)
     idle = time.monotonic()

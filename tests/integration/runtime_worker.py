@@ -27,12 +27,16 @@ STEPS = ("walk", "run") if os.environ.get("NEWER_RELEASE") else ("walk",)
 """The values that this release of the worker knows."""
 
 
+SLOW_SECONDS = 30.0
+"""Longer than a rebalance waits for events in progress."""
+
+
 class Asked(Event):
     key_field: ClassVar[str] = "name"
     name: str
     number: int
     wish: str = "work"
-    """work, raise (an unforeseen error, once), flaky (transient, twice), poison, or hang."""
+    """work, raise (an unforeseen error, once), flaky (transient, twice), poison, or slow (if the process pauses)."""
     step: Annotated[Literal[STEPS], Waits()] = "walk"  # type: ignore[valid-type]  # the names of the steps are a variable
 
 
@@ -98,6 +102,8 @@ class Answering(Agent):
             raise UsageError("Unauthorized: no MODIFY permission on the table")
         if self._outage.exists():
             raise StoreUnavailable("the store is away")
+        if asked.wish == "slow" and self._pause_seconds:
+            await asyncio.sleep(SLOW_SECONDS)
         await asyncio.sleep(self._pause_seconds)
         os.write(self._file, f"{asked.number}\n".encode())
         return [Answered(name=asked.name, number=asked.number)]

@@ -199,6 +199,23 @@ async def test_headers_without_a_value_stop_no_worker_and_stay_in_the_letter(run
     assert {("ce_id", None)} <= {header for letter in letters for header in letter.headers() or []}
 
 
+@pytest.mark.parametrize("until_killed", [2.0, 6.0, 9.0])
+async def test_a_worker_that_was_away_before_its_first_commit_skips_nothing(run: Run, until_killed: float) -> None:
+    """It still holds events of the partitions that it lost. One of them must not be committed before the others."""
+    await run.ask(range(4), "slow")
+    await run.ask(range(4, 2_000))
+    worker = run.start_worker(pause_seconds=0.05, instance="0")
+    await run.until_logged("worker started")
+    await asyncio.sleep(1.0)
+    worker.send_signal(signal.SIGSTOP)
+    await asyncio.sleep(10.0)
+    worker.send_signal(signal.SIGCONT)
+    await asyncio.sleep(until_killed)
+    worker.kill()
+    run.start_worker()
+    await run.until_done(2_000)
+
+
 async def test_an_event_that_fails_in_place_comes_back_through_the_retry_topic(run: Run) -> None:
     await run.ask([1], "always-flaky")
     await run.ask([2])

@@ -16,7 +16,8 @@ from streams.errors import UsageError
 from streams.maintenance.page_writer import Outcome
 from streams.maintenance.recomputing import Recomputer
 from streams.maintenance.reindexing import LEAST_RECALL, Fault, Reindexer, Verification
-from streams.models.triton import Models, open_models
+from streams.models.opening import open_models
+from streams.models.protocols import Models
 from streams.settings import Settings
 from streams.statements.making import drafting_pool
 from streams.stores.opener import Stores, open_stores

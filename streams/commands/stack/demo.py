@@ -13,7 +13,7 @@ from streams.commands.console import EXIT_NO, command, err, load_settings, out, 
 from streams.commands.pages.crawl import run_crawl, seed
 from streams.commands.pages.search import ask
 from streams.commands.stack.down import stop_stack
-from streams.commands.stack.up import requires_certificates, start_detached
+from streams.commands.stack.up import requires_certificates, runs_in_process, start_detached
 from streams.errors import UsageError
 from streams.local.demo import QUESTIONS, Question, unpack
 from streams.local.state import read_state, running_state
@@ -69,6 +69,10 @@ def demo(
     tls: Annotated[
         bool, typer.Option("--tls", help="Servers and gateway require certificates of an authority of this stack.")
     ] = False,
+    triton: Annotated[
+        bool,
+        typer.Option("--triton", help="Triton serves the models. Default: workers and gateway run them."),
+    ] = False,
 ) -> int:
     """Crawl a bundled web of real pages through the whole journey, and open a search page.
 
@@ -77,6 +81,7 @@ def demo(
         riffle demo
         riffle demo --exit
         riffle demo --tls
+        riffle demo --triton
     """
     home = Path(os.environ.get("RIFFLE_HOME", ".riffle"))
     folder = unpack(home / "web" / "demo")
@@ -85,9 +90,13 @@ def demo(
         os.environ["RIFFLE_LOCAL_WEB"] = str(folder.resolve())
         if tls:
             os.environ["RIFFLE_LOCAL_TLS"] = "true"
+        if triton:
+            os.environ["RIFFLE_LOCAL_TRITON"] = "true"
         start_detached(home)
     elif tls and not requires_certificates(state):
         raise UsageError("a stack runs here without certificates. Stop it with `riffle down`, and run the demo again")
+    elif triton and runs_in_process(state):
+        raise UsageError("a stack runs here without Triton. Stop it with `riffle down`, and run the demo again")
     settings = load_settings(home=home)
     hosts = sorted(path.name for path in folder.iterdir() if path.is_dir())
     if missing := set(hosts) - set(settings.crawl.local_hosts):

@@ -15,6 +15,8 @@ from streams.local.child_process import keep_previous
 from streams.local.reporting import TerminalReport, read_reports
 from streams.local.server import Cancelled
 from streams.local.state import StackState, make_home, running_state
+from streams.models.opening import IN_PROCESS
+from streams.servers import server_of
 from streams.settings import GatewaySettings, Settings
 
 STOP_SECONDS = 75.0
@@ -27,7 +29,7 @@ detached: list[subprocess.Popen[bytes]] = []
 @command
 def up(
     servers_only: Annotated[
-        bool, typer.Option("--servers-only", help="Only Kafka, Cassandra, Triton and Qdrant: no workers, no gateway.")
+        bool, typer.Option("--servers-only", help="Only the servers: no worker, no gateway.")
     ] = False,
     foreground: Annotated[
         bool, typer.Option("--foreground", help="Stay in the foreground. Ctrl-C stops everything.")
@@ -38,6 +40,10 @@ def up(
     ] = None,
     tls: Annotated[
         bool, typer.Option("--tls", help="Servers and gateway require certificates of an authority of this stack.")
+    ] = False,
+    triton: Annotated[
+        bool,
+        typer.Option("--triton", help="Triton serves the models. Default: workers and gateway run them."),
     ] = False,
 ) -> int:
     """Start the local stack: real servers, a worker for each stage, and the gateway.
@@ -51,14 +57,17 @@ def up(
         riffle up --servers-only
         riffle up --web mirror/
         riffle up --tls
+        riffle up --triton
     """
     home = local_home()
     if state := running_state(home):
-        return _runs_already(state, servers_only, web, tls)
+        return _runs_already(state, servers_only, web, tls=tls, triton=triton)
     if web:
         os.environ["RIFFLE_LOCAL_WEB"] = str(web.resolve())
     if tls:
         os.environ["RIFFLE_LOCAL_TLS"] = "true"
+    if triton:
+        os.environ["RIFFLE_LOCAL_TRITON"] = "true"
     settings = load_settings(home=home)
     if foreground:
         return _run_here(settings, servers_only)
@@ -67,9 +76,11 @@ def up(
     return 0
 
 
-def _runs_already(state: StackState, servers_only: bool, web: Path | None, tls: bool) -> int:
+def _runs_already(state: StackState, servers_only: bool, web: Path | None, *, tls: bool, triton: bool) -> int:
     if tls and not requires_certificates(state):
         raise UsageError("the stack runs already, without certificates. Run `riffle down`, then `riffle up --tls`")
+    if triton and runs_in_process(state):
+        raise UsageError("the stack runs already, without Triton. Run `riffle down`, then `riffle up --triton`")
     if web:
         raise UsageError(f"the stack runs already, without this web. Run `riffle down`, then `riffle up --web {web}`")
     if state.servers_only and not servers_only:
@@ -84,6 +95,11 @@ def _runs_already(state: StackState, servers_only: bool, web: Path | None, tls: 
 def requires_certificates(state: StackState) -> bool:
     """Return True if the running stack was started with `--tls`."""
     return any("cert_file" in values for values in state.settings.values())
+
+
+def runs_in_process(state: StackState) -> bool:
+    """Return True if the models of the running stack run inside its processes."""
+    return str(state.settings.get(server_of("models").name, {}).get("url", "")).startswith(IN_PROCESS)
 
 
 def _greet(settings: dict[str, dict[str, Any]]) -> None:

@@ -58,7 +58,7 @@ class Watched:
 
     @property
     def is_worker(self) -> bool:
-        return self.server.name.startswith("worker-")
+        return self.server.name.startswith("worker")
 
     @property
     def state(self) -> ProcessState:

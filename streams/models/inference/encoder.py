@@ -36,7 +36,8 @@ PAD_TO = 8
 class SentenceEncoder:
     """One model in one thread (or `threads`). Raises UsageError when a file is missing or has another checksum."""
 
-    def __init__(self, parameters: Parameters, folder: Path) -> None:
+    def __init__(self, parameters: Parameters, folder: Path, callers: int = 1) -> None:
+        """`callers`: number of threads that embed at once."""
         self.dimensions = int(parameters["dimensions"])
         self._normalized = parameters["normalized"] == "true"
         self._pooling = parameters["pooling"]
@@ -51,7 +52,7 @@ class SentenceEncoder:
         else:
             has_ranges = runtime == OPENVINO and "activations_sources" in parameters
             activations = find_file(parameters, "activations", folder) if has_ranges else None
-            self._model = open_model(runtime, model, threads, activations)
+            self._model = open_model(runtime, model, threads, activations, callers)
 
     @property
     def vocabulary(self) -> list[str]:

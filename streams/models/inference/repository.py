@@ -2,7 +2,9 @@
 
 import hashlib
 from collections.abc import Mapping
+from functools import cache
 from importlib.metadata import PackageNotFoundError, files
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ Parameters = Mapping[str, str]
 CHAIN_MODEL = "statement_chain"
 """The name of the chain model in every repository."""
 _READ_BYTES = 1 << 20
+_SOURCES = "_sources"
 
 
 def parameters_of(config: Mapping[str, Any]) -> dict[str, str]:
@@ -39,17 +42,40 @@ def model_info(parameters: Parameters, where: str) -> ModelInfo:
 
 def read_config(folder: Path) -> dict[str, Any]:
     """Return a model's `config.pbtxt` as JSON, as Triton would hand it over. Raises UsageError."""
-    # Only needed where there is no Triton: the protobuf classes come with its client.
     from google.protobuf import json_format, text_format  # type: ignore[import-untyped]  # ships no types
-    from tritonclient.grpc.model_config_pb2 import ModelConfig
 
     path = folder / "config.pbtxt"
     try:
-        parsed = text_format.Parse(path.read_text(), ModelConfig())
+        parsed = text_format.Parse(path.read_text(), _message_class()())
     except (OSError, text_format.ParseError) as error:
         raise UsageError(f"{path} can't be read: {error}. Restore it, or set RIFFLE_MODEL_REPOSITORY") from error
     config: dict[str, Any] = json_format.MessageToDict(parsed, preserving_proto_field_name=True)
     return config
+
+
+@cache
+def _message_class() -> Any:
+    """Return the protobuf class of a configuration.
+
+    It comes with Triton's client, and is loaded without the client: gRPC takes .2 s and 30 MB.
+    """
+    package = find_spec("tritonclient")
+    assert package is not None
+    assert package.submodule_search_locations
+    path = Path(package.submodule_search_locations[0]) / "grpc" / "model_config_pb2.py"
+    spec = spec_from_file_location("riffle_model_config_pb2", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.ModelConfig
+
+
+def check_files(parameters: Parameters, folder: Path) -> None:
+    """Check all files that a model's parameters name. Raises UsageError for a missing or wrong one."""
+    for name in parameters:
+        if name.endswith(_SOURCES):
+            find_file(parameters, name.removesuffix(_SOURCES), folder)
 
 
 def find_file(parameters: Parameters, what: str, folder: Path) -> Path:

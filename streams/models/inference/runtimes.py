@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
+from threading import local
 from typing import Any
 
 import numpy as np
@@ -45,13 +46,14 @@ def resolve_runtime(parameters: Mapping[str, str]) -> dict[str, str]:
     return {**parameters, **chosen}
 
 
-def open_model(runtime: str, model: Path, threads: int, activations: Path | None = None) -> Run:
+def open_model(runtime: str, model: Path, threads: int, activations: Path | None = None, callers: int = 1) -> Run:
     """Load the model. Raises UsageError for a runtime that is unknown or not installed.
 
-    `activations` is a file of `activations`, which only OpenVINO uses.
+    `activations` is a file of `activations`, which only OpenVINO uses. `callers`: number of threads that call the
+    function at once. Each call is computed by `threads` threads.
     """
     _check(runtime, model)
-    return _openvino(model, threads, activations) if runtime == OPENVINO else _onnxruntime(model, threads)
+    return _openvino(model, threads, activations, callers) if runtime == OPENVINO else _onnxruntime(model, threads)
 
 
 def _check(runtime: str, model: Path) -> None:
@@ -104,16 +106,17 @@ def _onnxruntime(model: Path, threads: int) -> Run:
     return run
 
 
-def _openvino_request(model: Path, threads: int, activations: Path | None = None) -> tuple[Any, list[str]]:
-    """Return a request of a compiled model, and the names of the model's inputs."""
+def _openvino_network(model: Path, threads: int, activations: Path | None = None, callers: int = 1) -> Any:
+    """Return a compiled model."""
     # Its converter for other formats imports a library that reports usage to its makers, and is not needed.
     sys.modules.setdefault("openvino.tools.ovc", None)  # type: ignore[arg-type]  # how Python marks what can't be imported
     import openvino
 
     core = openvino.Core()
     options: dict[str, Any] = {
-        "INFERENCE_NUM_THREADS": threads,
-        "NUM_STREAMS": 1,
+        "INFERENCE_NUM_THREADS": threads * callers,
+        # One for each caller: calls on one stream wait for each other.
+        "NUM_STREAMS": callers,
         # Otherwise the threads of all instances are pinned to the same first cores.
         "ENABLE_CPU_PINNING": False,
         # The default depends on the processor, and so would the vectors.
@@ -123,17 +126,26 @@ def _openvino_request(model: Path, threads: int, activations: Path | None = None
     if activations and processor_has_vnni():
         quantize_activations(network, read_ranges(activations), activations)
         options["DYNAMIC_QUANTIZATION_GROUP_SIZE"] = GROUP
-    request = core.compile_model(network, "CPU", options).create_infer_request()
+    return core.compile_model(network, "CPU", options)
+
+
+def _openvino_request(model: Path, threads: int) -> tuple[Any, list[str]]:
+    """Return a request of a compiled model, and the names of the model's inputs."""
+    request = _openvino_network(model, threads).create_infer_request()
     return request, [node.get_any_name() for node in request.model_inputs]
 
 
-def _openvino(model: Path, threads: int, activations: Path | None) -> Run:
-    request, names = _openvino_request(model, threads, activations)
+def _openvino(model: Path, threads: int, activations: Path | None, callers: int) -> Run:
+    network = _openvino_network(model, threads, activations, callers)
+    names = [node.get_any_name() for node in network.inputs]
+    own = local()  # a request serves one thread at a time
 
     def run(feeds: Feeds) -> NDArray[np.float32]:
-        request.infer({name: feeds[name] for name in names}, share_inputs=True)
-        # The next call overwrites the tensor: the caller pools it before.
-        found: NDArray[np.float32] = request.get_output_tensor(0).data
+        if not hasattr(own, "request"):
+            own.request = network.create_infer_request()
+        own.request.infer({name: feeds[name] for name in names}, share_inputs=True)
+        # The next call of this thread overwrites the tensor: the caller pools it before.
+        found: NDArray[np.float32] = own.request.get_output_tensor(0).data
         return found
 
     return run

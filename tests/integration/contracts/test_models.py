@@ -10,7 +10,8 @@ import pytest_asyncio
 
 from streams.errors import DeadlineExceeded, StoreUnavailable, UsageError
 from streams.models.memory import MemoryChains, MemoryEmbedder, MemoryReranker
-from streams.models.triton import Models, open_models
+from streams.models.opening import open_models
+from streams.models.protocols import Models
 from streams.settings import Settings, TritonSettings
 from tests.integration.contracts.proxy import Proxy
 

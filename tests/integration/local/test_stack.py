@@ -30,7 +30,9 @@ DEADLINE_SECONDS = 60.0
 def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A home of its own, whose stack the tests of this module start and stop, one after the other."""
     home = tmp_path_factory.mktemp("home")
-    yield home
+    with pytest.MonkeyPatch.context() as patch:  # all servers: Triton has the most processes
+        patch.setenv("RIFFLE_LOCAL_TRITON", "true")
+        yield home
     if state := read_state(home):
         stop_stack(home, state)
 
@@ -161,7 +163,7 @@ def test_a_model_that_can_not_be_loaded_says_why(tmp_path: Path) -> None:
     (model / "1").mkdir(parents=True)
     (model / "config.pbtxt").write_text('name: "broken"\nbackend: "python"\nmax_batch_size: 0\n')
     (model / "1" / "model.py").write_text("import a_package_that_is_not_there\n")
-    base = Settings(model_repository=tmp_path / "models", triton={"model": "broken"})
+    base = Settings(model_repository=tmp_path / "models", triton={"model": "broken"}, local_triton=True)
 
     with (
         pytest.raises(StartError, match=r"can't load the model broken: (?s:.*)No module named 'a_package"),

@@ -44,6 +44,7 @@ def tls_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TlsStack]:
     foreign.prepare(dt.datetime.now(dt.UTC))
     with pytest.MonkeyPatch.context() as patch:  # only while it starts: other tests of this process start plain stacks
         patch.setenv("RIFFLE_LOCAL_TLS", "true")
+        patch.setenv("RIFFLE_LOCAL_TRITON", "true")
         start_detached(home, servers_only=True)
     try:
         settings, identities = Settings.load(home=home), Identities(home)

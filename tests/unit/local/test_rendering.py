@@ -1,12 +1,15 @@
 """The configuration of the servers: it uses only the home and the ports that it was given."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from streams.local import cassandra, kafka, riffle_processes, server_set
+from streams.local.supervisor import Supervisor
+from streams.local.triton import why_not
 from streams.servers import NAMES
-from streams.settings import Settings
+from streams.settings import Settings, TritonSettings
 from streams.topology import STAGES, Stage
 
 DATA = Path("/home/somebody/.riffle/data/server")
@@ -91,6 +94,51 @@ def test_every_stage_of_the_topology_runs() -> None:
     commands = [process.arguments[1] for process in riffle_processes.workers(DATA)]
 
     assert set(commands) == {stage.name for stage in STAGES}
+
+
+def test_one_worker_has_every_stage() -> None:
+    worker = riffle_processes.shared_worker(DATA)
+
+    assert worker.name == "worker"
+    assert worker.arguments[1 : 1 + len(STAGES)] == tuple(stage.name for stage in STAGES)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "workers"),
+    [
+        pytest.param({}, [f"worker-{stage.name}" for stage in STAGES], id="default"),
+        pytest.param({"local_worker_per_stage": False}, ["worker"], id="as asked"),
+        # Each stage has a certificate of its own, with rights of its own.
+        pytest.param(
+            {"local_worker_per_stage": False, "local_tls": True},
+            [f"worker-{stage.name}" for stage in STAGES],
+            id="certificates",
+        ),
+    ],
+)
+def test_the_settings_choose_the_workers(chosen: dict[str, bool], workers: list[str], tmp_path: Path) -> None:
+    settings = Settings(home=tmp_path, triton=TritonSettings(url="inprocess:")).model_copy(update=chosen)
+    supervisor = Supervisor(settings, lambda *_: None)
+    supervisor.servers = server_set.plan(settings, print, home=tmp_path)
+
+    assert [process.name for process in supervisor._workers()] == workers
+
+
+@pytest.mark.parametrize(
+    ("chosen", "in_process"),
+    [
+        pytest.param({}, True, id="default"),
+        pytest.param({"local_triton": True}, bool(why_not()), id="as asked, where it runs"),
+        pytest.param({"local_triton": True, "triton": TritonSettings(url="inprocess:")}, True, id="both"),
+    ],
+)
+def test_the_models_run_in_process_unless_triton_is_asked_for(
+    chosen: dict[str, Any], in_process: bool, tmp_path: Path
+) -> None:
+    servers = server_set.plan(Settings(home=tmp_path).model_copy(update=chosen), lambda _: None, home=tmp_path)
+
+    assert servers.in_process == in_process
+    assert ("triton" in [server.name for server in servers.all]) != in_process
 
 
 def _stage(name: str, workers: int) -> Stage:

@@ -69,6 +69,7 @@ class FunctionAgent(Agent):
 @dataclass
 class _Message:
     record: Incoming
+    generation_id: int
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.record, name)
@@ -86,6 +87,7 @@ class FakeStream:
     """A Faust stream of some records. It stays open after the last one."""
 
     records: list[Incoming]
+    generation: int = 0
     acknowledged: list[tuple[str, int, int]] = field(default_factory=list)
     delivered: int = 0
 
@@ -95,7 +97,7 @@ class FakeStream:
     async def events(self) -> AsyncIterator[_StreamEvent]:
         for record in self.records:
             self.delivered += 1
-            yield _StreamEvent(_Message(record))
+            yield _StreamEvent(_Message(record, self.generation))
         await asyncio.Event().wait()
 
     async def ack(self, event: _StreamEvent) -> None:
@@ -156,7 +158,7 @@ class RunningStage:
 
     def feed(self, *records: Incoming, kind: str = "main") -> FakeStream:
         """Deliver records of the main topics, or of the topics of a kind: retry, retry-long or replay."""
-        stream = FakeStream(list(records))
+        stream = FakeStream(list(records), self.faust.consumer_generation_id)
         feeder = self.faust.feeders[f"{self.app.stage.name}-{kind}"]
 
         async def consume() -> None:

@@ -189,9 +189,13 @@ async def test_at_a_rebalance_events_in_progress_finish_and_no_other_starts() ->
     await settle()
     assert sorted(gates.done) == [("a", 0), ("b", 2)]
     assert stream.acknowledged == [("tests.asked", 0, 0)], "offset 2 waits for 1, which the next owner handles"
-    again = stage.feed(asked("a", 1), asked("b", 2))
     gates.all_open = True
+    buffered = stage.feed(asked("b", 9))
     await settle()
+    stage.faust.consumer_generation_id = 1
+    again = stage.feed(asked("a", 1), asked("b", 2))
+    await settle()
+    assert buffered.acknowledged == [], "its offset would be committed before the offsets 1 and 2"
     assert again.acknowledged == [("tests.asked", 0, 1), ("tests.asked", 0, 2)]
     await stage.stop()
 

@@ -1,0 +1,29 @@
+"""The batches of a call with many texts: texts of similar length together, several batches at a time."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+
+import numpy as np
+
+from streams.errors import RiffleError
+from streams.models.protocols import Vectors
+
+
+async def embed_in_batches(
+    texts: Sequence[str], size: int, dimensions: int, embed: Callable[[list[str]], Awaitable[Vectors]]
+) -> Vectors:
+    """Return the vectors in the order of the texts. `embed` gets batches of at most `size` texts, all at once."""
+    order = sorted(range(len(texts)), key=lambda index: (len(texts[index]), index))
+    vectors = np.empty((len(texts), dimensions), dtype=np.float32)
+
+    async def embed_batch(batch: list[int]) -> None:
+        vectors[batch] = await embed([texts[index] for index in batch])
+
+    # In a TaskGroup one failure cancels the other batches, and is raised as a group: raise the failure itself.
+    try:
+        async with asyncio.TaskGroup() as group:
+            for start in range(0, len(order), size):
+                group.create_task(embed_batch(order[start : start + size]))
+    except* RiffleError as failures:
+        raise failures.exceptions[0] from None
+    return vectors
