@@ -184,6 +184,9 @@ class CrawlSettings(_Group):
     """Time until a host's robots.txt is fetched again. RFC 9309 section 2.4: at most 24 hours."""
     in_flight: int = Field(64, ge=1)
     """Maximum number of scheduled URLs without an answer, per frontier worker."""
+    min_free_bytes: int = Field(1_000_000_000, ge=0)
+    """Minimum free space on the disk of the local stack (bytes). While less is free, nothing is scheduled, and imports
+    and replays wait."""
     max_stage_lag_events: int = Field(100_000, ge=1)
     """Maximum number of events that a later stage may be behind. While a stage is further behind, nothing is
     scheduled."""

@@ -48,7 +48,8 @@ class Agent:
     partition_count: int = 1
     """Number of partitions of each of the stage's inputs. The worker sets it before the start."""
     later_stage_behind: Callable[[], str] = staticmethod(lambda: "")
-    """Function that returns the later stage that is too far behind, or "". An agent that is a source of events pauses
+    """Function that returns why sources of events pause (a later stage is too far behind, the disk is nearly full), or
+    "". An agent that is a source of events pauses
     meanwhile. The runtime sets it before `start`."""
 
     async def start(self, emit: Emit) -> None:

@@ -41,6 +41,8 @@ class Progress:
     waits: bool = False
     moved_at: float | None = None
     waiting_for: str = ""
+    paused_for: str = ""
+    """Why the stage sends no new events, though it is ready."""
     """The store that the stage waits for."""
     _lost_before: dict[object, int] = field(default_factory=dict)
 
@@ -137,7 +139,12 @@ class HealthServer(HealthThread):
     async def _readyz(self, _: web.Request) -> web.Response:
         waiting_for = {name: progress.waiting_for for name, progress in self._progress.items() if progress.waiting_for}
         ready = self._ready() and not waiting_for
-        answer = {"ready": ready, **({"waiting_for": waiting_for} if waiting_for else {})}
+        paused_for = {name: progress.paused_for for name, progress in self._progress.items() if progress.paused_for}
+        answer = {
+            "ready": ready,
+            **({"waiting_for": waiting_for} if waiting_for else {}),
+            **({"paused_for": paused_for} if paused_for else {}),
+        }
         return web.json_response(answer, status=200 if ready else 503)
 
     async def _page(self, _: web.Request) -> web.Response:

@@ -29,6 +29,7 @@ from streams.runtime.faust_app import StageApp
 from streams.runtime.health import HealthServer, Progress
 from streams.runtime.health_thread import OwnTime
 from streams.runtime.lags.backpressure import AFTER_SOURCES, LagWatch
+from streams.runtime.lags.free_space import describe_shortage
 from streams.runtime.lags.offsets import PartitionOffsets
 from streams.runtime.lags.stage_lags import LagReader
 from streams.runtime.metrics import Metrics
@@ -179,6 +180,7 @@ async def _start(
     app.connect(processor, observer)
     if stage.source:
         watch = LagWatch(LagReader(settings, AFTER_SOURCES).read, settings.crawl.max_stage_lag_events)
+        watch.describe_shortage = lambda: describe_shortage(settings)
         agent.later_stage_behind = watch
         app.run_in_background(watch.run())
     # The agent first: it must be ready for the first event, and that may come with the assignment.
@@ -249,6 +251,7 @@ async def _observe(item: _Running, metrics: Metrics, now: float) -> None:
         except Exception as error:  # the broker is away, or a rebalance is under way: the last offsets stay
             log.debug("no offsets", stage=name, error=repr(error))
     done = item.app.finished + item.agent.steps
+    item.progress.paused_for = item.agent.later_stage_behind()
     item.progress.observe(item.offsets, done, now, assigned=item.app.ready, waiting_for=item.breaker.reason)
     item.progress.measurements = item.agent.measurements()
     metrics.set_measurements(name, item.progress.measurements)

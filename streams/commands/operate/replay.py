@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, datetime
+from functools import partial
 from itertools import islice
 from typing import Annotated
 
@@ -11,6 +12,7 @@ import typer
 
 from streams.commands.console import EXIT_NO, choose_stages, command, err, load_kafka_settings, out
 from streams.runtime.lags.backpressure import AFTER_SOURCES, LagWatch, PausingSource
+from streams.runtime.lags.free_space import describe_shortage
 from streams.runtime.lags.stage_lags import LagReader
 from streams.runtime.producer import EventProducer
 from streams.runtime.records import Incoming
@@ -45,6 +47,7 @@ async def replay(
     async with EventProducer(settings, "replay") as producer:
         with err.status(f"Replaying from {stage.name} ...") as status, closing(LagReader(settings, later)) as lags:
             watch = LagWatch(lags.read, settings.crawl.max_stage_lag_events, counts_replays=True)
+            watch.describe_shortage = partial(describe_shortage, settings)
             source = PausingSource(watch, lambda why: status.update(f"Replaying from {stage.name}: {sent} events{why}"))
             while batch := await asyncio.to_thread(_next_batch, records):
                 await source.wait()

@@ -27,6 +27,7 @@ from streams.crawl.frontier.policy import UNREACHABLE_SECONDS
 from streams.crawl.frontier.progress import CrawlProgress, ProgressReader
 from streams.crawl.urls import InvalidUrl, host_of, with_scheme
 from streams.errors import TransientError, UsageError
+from streams.runtime.lags.free_space import describe_shortage
 from streams.runtime.producer import EventProducer
 from streams.runtime.topic_tail import Follower
 from streams.settings import Settings
@@ -68,7 +69,7 @@ async def run_crawl(
                 await producer.send_all(seeds, cause=crawl_id)
             if not wait:
                 return _report_start(crawl_id, len(seeds), as_json)
-            seen, progress, stuck = await _watch(stores, follower, crawl_id)
+            seen, progress, stuck = await _watch(settings, stores, follower, crawl_id)
     finally:
         follower.close()
     return _report(crawl_id, seen, progress, stuck, as_json=as_json)
@@ -93,7 +94,9 @@ def seed(url: str, depth: int, max_pages: int | None = None, *, any_host: bool =
     )
 
 
-async def _watch(stores: Stores, follower: Follower, crawl_id: str) -> tuple[Seen, CrawlProgress, bool]:
+async def _watch(
+    settings: Settings, stores: Stores, follower: Follower, crawl_id: str
+) -> tuple[Seen, CrawlProgress, bool]:
     reader = ProgressReader(stores, crawl_id, time.monotonic)
     seen, progress = Seen(crawl_id, last_event_at=time.monotonic()), CrawlProgress()
     with Progress(*PROGRESS_COLUMNS, console=err) as bars:
@@ -108,7 +111,8 @@ async def _watch(stores: Stores, follower: Follower, crawl_id: str) -> tuple[See
                 await seen.look_at_unchanged(stores.pages)
             finished = progress.fetched + progress.failed + progress.refused
             bars.update(fetching, completed=finished, total=max(progress.discovered, finished, 1))
-            slow = f"Searchable{seen.why_slow(now, load)}"
+            shortage = describe_shortage(settings)
+            slow = f"Searchable (paused: {shortage})" if shortage else f"Searchable{seen.why_slow(now, load)}"
             bars.update(
                 indexing, completed=seen.settled, total=max(len(seen.fetched), seen.settled, 1), description=slow
             )

@@ -17,6 +17,7 @@ from streams.commands.watching import FOLLOWED, LOOK_SECONDS, PROGRESS_COLUMNS, 
 from streams.crawl.archives.importer import ImportReport, import_html, import_warc
 from streams.errors import RestoreUnfinished, TransientError
 from streams.runtime.lags.backpressure import AFTER_SOURCES, LagWatch, PausingSource
+from streams.runtime.lags.free_space import describe_shortage
 from streams.runtime.lags.stage_lags import LagReader
 from streams.runtime.producer import EventProducer
 from streams.runtime.topic_tail import Follower
@@ -128,8 +129,11 @@ async def _read_archive(
     def show_wait(reason: str) -> None:
         bars.update(reading, description=f"Read{reason}")
 
+    shortage = partial(describe_shortage, settings)
     with closing(LagReader(settings, AFTER_SOURCES)) as lags:
-        source = PausingSource(LagWatch(lags.read, settings.crawl.max_stage_lag_events), show_wait)
+        source = PausingSource(
+            LagWatch(lags.read, settings.crawl.max_stage_lag_events, describe_shortage=shortage), show_wait
+        )
         async with EventProducer(settings, "import") as producer:
             return await read(
                 stores.blobs,

@@ -12,6 +12,7 @@ from rich.text import Text
 from streams.commands.console import EXIT_NO, JSON_OPTION, command, load_settings, local_home, out, print_json, styled
 from streams.local.probing import answers, cassandra_answers, kafka_answers, listens, triton_answers
 from streams.local.state import ProcessState, StackState, is_alive, running_state
+from streams.runtime.lags.free_space import describe_shortage
 from streams.sandbox.confinement import missing
 from streams.sandbox.trial import layers_in_force
 from streams.servers import NAMES
@@ -57,6 +58,7 @@ def status(as_json: Annotated[bool, JSON_OPTION] = False) -> int:
                 "well": healthy,
                 **(_stack_fields(state) if state else {}),
                 "processes": rows,
+                "crawling_paused_for": describe_shortage(settings),
                 "sandbox": {"in_force": layers, "missing": missing(layers)},
             }
         )
@@ -64,6 +66,8 @@ def status(as_json: Annotated[bool, JSON_OPTION] = False) -> int:
         out.print(f"No stack runs in {home.resolve()}. Start it with `riffle up`.", highlight=False)
     else:
         _show(state, rows)
+        if shortage := describe_shortage(settings):
+            out.print(styled("[bold red]Crawling pauses:[/] {}", shortage))
         out.print(confinement_line(layers))
     return 0 if healthy else EXIT_NO
 

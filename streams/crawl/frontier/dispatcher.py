@@ -32,7 +32,7 @@ class Dispatcher:
     """Visits the hosts that this worker owns."""
 
     def __init__(self, state: FrontierState, in_flight: int, behind: Callable[[], str] = lambda: "") -> None:
-        """`behind` returns the later stage that is too far behind, or "". Meanwhile nothing is scheduled."""
+        """`behind` returns why nothing may be scheduled, or ""."""
         self._behind = behind
         self._state = state
         self._hosts = state.hosts

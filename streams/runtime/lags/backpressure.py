@@ -23,19 +23,32 @@ AFTER_SOURCES = tuple(stage for stage in STAGES if not stage.source)
 
 @dataclass(slots=True)
 class LagWatch:
-    """Asks regularly for the lag of the later stages. Calling it returns the stage that is too far behind, or ""."""
+    """Asks regularly for the lag of the later stages. Calling it returns why sources pause, or ""."""
 
     read_lags: Callable[[], Sequence[Lag]]
     max_events: int
     behind: str = ""
     counts_replays: bool = False
     """True for the source of replays. To other sources they don't count: they keep no event waiting."""
+    describe_shortage: Callable[[], str] = lambda: ""
+    """Returns a sentence if the disk is nearly full, else "" (`free_space`)."""
+    shortage: str = ""
+
+    @property
+    def reason(self) -> str:
+        """Why sources of events pause, or "" if they go on."""
+        behind = f"stage {self.behind} is more than {self.max_events} events behind" if self.behind else ""
+        return self.shortage or behind
 
     def __call__(self) -> str:
-        return self.behind
+        return self.reason
 
     async def check(self) -> None:
         """Ask once. If Kafka doesn't answer, the last answer stays."""
+        shortage = self.describe_shortage()
+        if bool(shortage) != bool(self.shortage):
+            log.warning("the free space on the disk", paused_for=shortage or "nothing")
+        self.shortage = shortage
         try:
             lags = await asyncio.to_thread(self.read_lags)
         except RiffleError as error:
@@ -79,8 +92,8 @@ class PausingSource:
         if self.now() - self._checked_at < CHECK_SECONDS:
             return
         await self._check()
-        while behind := self.watch():
-            self.show(f" (waits: stage {behind} is more than {self.watch.max_events} events behind)")
+        while reason := self.watch():
+            self.show(f" (waits: {reason})")
             await self.sleep(CHECK_SECONDS)
             await self._check()
         self.show("")
