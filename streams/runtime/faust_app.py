@@ -4,6 +4,7 @@ Known problems of Faust 0.15.3, and how each is avoided:
 
 - an agent that raises still acknowledges its event: no exception leaves a feeder, and streams are `noack`
 - the first commit of a partition may skip events in progress: `ordering.InOrder`
+- records that it drops around a rebalance are not fetched again before the first commit: `complete_consumer`
 - after a lost session, buffered events of the former assignment are still handled: `StageApp._revoked`
 - topics that don't exist at the start are ignored: the worker creates them first
 - `exactly_once`, tables and windows have open bugs after rebalances: none is used, and all state is in Cassandra
@@ -24,6 +25,7 @@ from aiokafka.errors import MessageSizeTooLargeError, RecordListTooLargeError
 from faust.types import TP
 
 from streams.errors import RecordTooLarge, RiffleError
+from streams.runtime.complete_consumer import CompleteConsumer
 from streams.runtime.connection import ssl_context
 from streams.runtime.lags.offsets import PartitionOffsets
 from streams.runtime.lags.stage_lags import input_topics
@@ -58,7 +60,7 @@ def new_app(stage: Stage, settings: Settings) -> faust.App:
     if settings.runtime.instance:
         # Static membership (KIP-345): a restarted worker gets its previous partitions back at once.
         options["consumer_group_instance_id"] = f"{stage.group}-{settings.runtime.instance}"
-    return faust.App(
+    app = faust.App(
         stage.group,
         broker=f"kafka://{settings.kafka.bootstrap}",
         broker_credentials=_credentials(settings),
@@ -84,6 +86,8 @@ def new_app(stage: Stage, settings: Settings) -> faust.App:
         worker_redirect_stdouts=False,
         **options,
     )
+    app.transport.Consumer = CompleteConsumer  # type: ignore[misc]  # Faust has no option for it
+    return app
 
 
 def _private_folder() -> Path:

@@ -93,6 +93,11 @@ class Run:
         logs = "\n".join(path.read_text()[-1500:] for path in sorted(self.home.glob("*.log")))
         pytest.fail(f"{len(self.handled())} of {count} events were handled in {DEADLINE_SECONDS} s. The logs:\n{logs}")
 
+    async def until_handled(self, count: int) -> None:
+        async with asyncio.timeout(DEADLINE_SECONDS):
+            while len(self.handled()) < count:
+                await asyncio.sleep(0.05)
+
     async def until_logged(self, text: str, worker: int = 0) -> None:
         """Wait until the log of a worker contains a text."""
         log, end = self.home / f"worker-{worker}.log", time.monotonic() + DEADLINE_SECONDS
@@ -251,6 +256,31 @@ async def test_kill_in_mid_batch_loses_nothing(run: Run, instance: str) -> None:
     answers = run.read_topic(Answered.topic)
     ids = {dict(m.headers() or [])["ce_id"] for m in answers}
     assert len(ids) == 400, "an event that was handled again got another id"
+
+
+@pytest.mark.parametrize("instance", ["", "0"])
+async def test_a_worker_that_was_stopped_for_longer_than_its_session_loses_nothing(run: Run, instance: str) -> None:
+    """Also before the first commit of a partition: what Faust drops at the rebalance must be fetched again."""
+    asked = 0
+
+    async def go_on_asking() -> None:
+        nonlocal asked
+        while True:
+            await run.ask(range(asked, asked + 5))
+            asked += 5
+            await asyncio.sleep(0.05)
+
+    worker = run.start_worker(instance=instance, pause_seconds=0.02)
+    await run.until_logged("worker started")
+    asking = asyncio.create_task(go_on_asking())
+    await run.until_handled(1)
+    worker.send_signal(signal.SIGSTOP)
+    await asyncio.sleep(run.settings.runtime.session_timeout_seconds + 4)
+    worker.send_signal(signal.SIGCONT)
+    await asyncio.sleep(6)
+    asking.cancel()
+    await run.until_done(asked)
+    assert set(run.handled()) >= set(range(asked))
 
 
 async def test_two_workers_split_the_partitions_and_a_third_joining_loses_nothing(run: Run) -> None:

@@ -1,0 +1,24 @@
+"""A Faust consumer that loses no record at a rebalance: it goes back on every partition, not only on some.
+
+Around a rebalance Faust drops records that it has fetched, and then goes back to the committed offsets. The client
+below it (aiokafka 0.14) goes back only where an offset above 0 is committed. On a partition without one, the dropped
+records would be skipped, and the first commit behind them would lose them for good.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from faust.transport.drivers.aiokafka import Consumer
+from faust.types import TP
+
+
+class CompleteConsumer(Consumer):
+    """See the module."""
+
+    async def seek_to_committed(self) -> Mapping[TP, int]:
+        """Seek every partition to its committed offset, or to its beginning. Return the committed offsets."""
+        committed = await super().seek_to_committed()
+        if without := [partition for partition, offset in committed.items() if not offset or offset < 0]:
+            thread: Any = self._thread
+            await thread.seek_to_beginning(*without)
+        return committed
