@@ -1,7 +1,8 @@
 """The time that one search has: the only place where its parts are bounded.
 
-The embedding of the query, the ranks of hosts and the similar pages get at most a share, since a search
-is worth something without them. The index and the ranking get all the time that is left, since nothing replaces them.
+The embedding of the query, the ranks of hosts, the fingerprints and the similar pages get at most a share, since a
+search is worth something without them. The index and the ranking get all the time that is left, since nothing replaces
+them.
 """
 
 import asyncio
@@ -15,6 +16,8 @@ SIMILAR_SECONDS = 0.25
 """Maximum wait for the similar pages (seconds)."""
 RERANK_SHARE = 0.25
 """Maximum share of the deadline for the cross-encoder."""
+COPIES_SECONDS = 0.1
+"""Maximum wait for the fingerprints that show which results are copies (seconds)."""
 RANKS_SECONDS = 0.1
 """Maximum wait for the ranks of hosts (seconds)."""
 
@@ -59,6 +62,9 @@ class Deadline:
 
     def for_reranking(self) -> asyncio.Timeout:
         return self._within(self.reranking_seconds)
+
+    def for_copies(self) -> asyncio.Timeout:
+        return self._within(COPIES_SECONDS)
 
     def for_ranks(self) -> asyncio.Timeout:
         return self._within(RANKS_SECONDS)

@@ -10,7 +10,7 @@ from functools import partial
 from time import monotonic
 
 from streams.search.deadline import Deadline
-from streams.search.optional import OnFailure, OptionalPart, Rest
+from streams.search.optional import IN_WORDS, OnFailure, OptionalPart, Reason, Rest
 from streams.search.ranking.context import RankingContext
 from streams.search.ranking.priors import PAGES, hosts_of
 from streams.search.trace import Trace
@@ -42,19 +42,22 @@ class HostRanks:
         """Each host with its rank, and the time when the rank expires, oldest first."""
         self._part = OptionalPart("ranks of hosts", partial(on_failure, "records"), Rest(REST_SECONDS, clock=clock))
 
-    async def of(self, hosts: Collection[str], deadline: Deadline) -> Mapping[str, HostRank]:
+    async def of(
+        self, hosts: Collection[str], deadline: Deadline, on_missing: Callable[[Reason], None] = lambda _: None
+    ) -> Mapping[str, HostRank]:
         """Return the in-links and ranks of the hosts, as far as they can be read in time. Raises nothing."""
         if missing := [host for host in hosts if self._is_missing(host)]:
-            found = await self._part.read(lambda: self._stores.host_links.ranks(missing), deadline.for_ranks())
+            read = partial(self._stores.host_links.ranks, missing)
+            found = await self._part.read(read, deadline.for_ranks(), on_missing)
             if found is not None:
                 self._keep({host: found.get(host, HostRank()) for host in missing})
         return {host: self._cached[host][1] for host in hosts if host in self._cached}
 
     async def read(
-        self, _context: RankingContext, pages: Sequence[PageHits], deadline: Deadline, _trace: Trace
+        self, _context: RankingContext, pages: Sequence[PageHits], deadline: Deadline, trace: Trace
     ) -> Mapping[str, HostRank]:
         """Read the ranks of the hosts of the first pages, for the pass `priors`."""
-        return await self.of(hosts_of(pages[:PAGES]), deadline)
+        return await self.of(hosts_of(pages[:PAGES]), deadline, lambda why: trace.fail("authority", _sentence(why)))
 
     def _is_missing(self, host: str) -> bool:
         cached = self._cached.get(host)
@@ -67,3 +70,7 @@ class HostRanks:
             self._cached[host] = (until, rank)
         while len(self._cached) > self._max_cached:
             self._cached.popitem(last=False)
+
+
+def _sentence(why: Reason) -> str:
+    return f"The store of hosts' ranks {IN_WORDS[why]}; results are in an order without authority."

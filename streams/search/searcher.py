@@ -13,6 +13,7 @@ from time import perf_counter
 from uuid import UUID
 
 from streams.search.block_lists import BlockLists
+from streams.search.copies import Copies
 from streams.search.deadline import Deadline
 from streams.search.errors import SearchUnavailable
 from streams.search.host_ranks import HostRanks
@@ -51,7 +52,7 @@ class Found:
     similar: Groups | None = None
     """The duplicates of the pages found; None when the duplicates are not known."""
     left_out: Mapping[UUID, Sequence[PageHits]] = field(default_factory=dict)
-    """The near-duplicates of a page among the results, which are not shown."""
+    """The copies of a page among the results, which are not shown."""
     text: str = ""
     """The query without its operators."""
     failed: tuple[Part, ...] = ()
@@ -91,7 +92,7 @@ class Searcher:
             self._recall.offer(query.dense)
         shown = tuple(first_pages(ranked.pages[request.first : request.end], request.per_page, STATEMENTS_PER_PAGE))
         with trace.timed("similar_ms"):
-            similar = await self._similar.of([page.page_id for page in shown], deadline)
+            similar = await self._similar.of([page.page_id for page in shown], deadline, trace)
         duplicates = ranked.notes.near_duplicates
         return Found(
             request,
@@ -122,7 +123,11 @@ class Searcher:
             settled = append_new_results(settled, further)
             is_late = deadline.seconds_left < 2 * (perf_counter() - started)
             is_enough = is_settled(len(settled.pages), query.request, is_checked=is_checked, is_late=is_late)
-            if is_enough or depth.has_all(found):
+            if depth.has_all(found):
+                break
+            if is_enough:
+                if is_late and not is_settled(len(settled.pages), query.request, is_checked=is_checked, is_late=False):
+                    trace.fail("index", "There was no time for longer lists. Further results are left out.")
                 break
         return settled
 
@@ -156,7 +161,7 @@ class Searcher:
 
 def _readers(stores: Stores, options: SearchOptions, on_failure: OnFailure) -> dict[str, Reader]:
     """Return the readers of the passes, as far as the options ask for them."""
-    readers: dict[str, Reader] = {}
+    readers: dict[str, Reader] = {"filters": Copies(stores, on_failure).read}
     if options.authority_weight:
         readers["priors"] = HostRanks(stores, on_failure).read
     if options.rerank:

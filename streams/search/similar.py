@@ -9,7 +9,8 @@ from functools import partial
 from uuid import UUID
 
 from streams.search.deadline import Deadline
-from streams.search.optional import OnFailure, OptionalPart, Rest
+from streams.search.optional import IN_WORDS, OnFailure, OptionalPart, Reason, Rest
+from streams.search.trace import Trace
 from streams.stores.opener import Stores
 from streams.stores.protocols import Fingerprint
 
@@ -28,11 +29,16 @@ class SimilarPages:
         self._stores = stores
         self._part = OptionalPart("similar pages", partial(on_failure, "records"), Rest(REST_SECONDS))
 
-    async def of(self, pages: Sequence[UUID], deadline: Deadline) -> Groups | None:
+    async def of(self, pages: Sequence[UUID], deadline: Deadline, trace: Trace) -> Groups | None:
         """Return the duplicates of each page that has some, the shortest address first; None if none could be read."""
         if not pages:
             return {}
         read = partial(self._stores.fingerprints.groups, pages, MAX_SIMILAR)
-        if (found := await self._part.read(read, deadline.for_similar())) is None:
+        found = await self._part.read(read, deadline.for_similar(), lambda why: trace.fail("similar", _sentence(why)))
+        if found is None:
             return None
         return {page: sorted(others, key=lambda other: (len(other.url), other.url)) for page, others in found.items()}
+
+
+def _sentence(why: Reason) -> str:
+    return f"The store of similar pages {IN_WORDS[why]}; similar pages are not listed."

@@ -9,7 +9,7 @@ from typing import Literal
 from streams.models.protocols import ModelInfo
 from streams.search.ranking.weights import Weight
 
-Part = Literal["dense", "sparse", "index", "rerank"]
+Part = Literal["dense", "sparse", "index", "rerank", "authority", "copies", "similar"]
 State = Literal["ok", "cached", "empty", "failed"]
 
 

@@ -331,5 +331,6 @@ async def test_similar_pages_that_are_not_known_cost_no_results(stores: Stores, 
     stores.fingerprints = broken
     answer = (await ask(stores, q="log")).json()
     assert answer["results"][0]["url"] == WAL
-    assert answer["partial"] is False
+    assert answer["partial"] is True
+    assert [reason["part"] for reason in answer["reasons"]] == ["similar"]
     assert "similar" not in answer["results"][0]

@@ -70,7 +70,10 @@ class Reason(_Model):
     """A part of the search that failed or was left out, and why."""
 
     part: str = Field(
-        description="`dense` (meaning), `sparse` (words), `index`, `rerank` (the cross-encoder), or a source."
+        description=(
+            "`dense` (meaning), `sparse` (words), `index`, `rerank` (the cross-encoder), `authority` (ranks of hosts), "
+            "`copies` (texts of near-duplicates), `similar` (lists of duplicates), or a source."
+        )
     )
     detail: str
 
@@ -106,7 +109,7 @@ class SearchAnswer(_Model):
     per_page: int
     has_next: bool
     results: tuple[Result, ...]
-    partial: bool = Field(description="A part of the search failed; the other parts have results.")
+    partial: bool = Field(description="A part of the search, or a source beside it, failed or was left out.")
     reasons: tuple[Reason, ...] = ()
     took_ms: float
     explain: Explanation | None = None
@@ -147,7 +150,12 @@ def similar_of(page: PageHits, found: Found) -> list[SimilarPage]:
 def add_beside(answer: SearchAnswer, beside: Beside) -> SearchAnswer:
     """Return the answer with the answers of the sources beside the results, and the reasons why sources are missing."""
     reasons = (Reason(part=name, detail=detail) for name, detail in beside.missing.items())
-    return answer.model_copy(update={"beside": beside.found or None, "reasons": (*answer.reasons, *reasons)})
+    values = {
+        "beside": beside.found or None,
+        "reasons": (*answer.reasons, *reasons),
+        "partial": answer.partial or bool(beside.missing),
+    }
+    return answer.model_copy(update=values)
 
 
 def to_result(

@@ -21,7 +21,9 @@ class Notes:
     parts: dict[UUID, dict[str, float]] = field(default_factory=dict)
     """The part of a page's score from each signal, by the signal's name."""
     near_duplicates: dict[UUID, list[PageHits]] = field(default_factory=dict)
-    """The near-duplicates of a page that are not shown."""
+    """The copies of a page that are not shown."""
+    near: dict[UUID, list[UUID]] = field(default_factory=dict)
+    """The earlier pages that a page nearly repeats, by what was found of them. Not all of them are copies."""
 
     def note_part(self, page: UUID, signal: str, value: float) -> None:
         self.parts.setdefault(page, {})[signal] = value

@@ -5,23 +5,24 @@
     empty        pages without a title, or without text
     blocked      hosts of the block lists
     adult        pages with the words of adult content
-    duplicate    pages with nearly the same text as a better result; the result counts them
+    duplicate    copies of a better result (`copies`); the result counts them
     host         further pages of one host move behind the first page; none is left out
 
-The pages come with the best first, and are read only as far as they are needed.
+The pages come with the best first, and are read only as far as they are needed. The pass `checks` does all down to
+`adult`, and finds the near-duplicates; the pass `filters` does the rest, once the texts of near-duplicates are known.
 """
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from uuid import UUID
 
 from streams.search.query_language.operators import Conditions, meets
 from streams.search.ranking.adult import is_adult
 from streams.search.ranking.block_list import BlockList
 from streams.search.ranking.context import RankingContext
-from streams.search.ranking.near_duplicates import KeptPages
+from streams.search.ranking.copies import Near, Texts, group_copies
+from streams.search.ranking.near_duplicates import ComparedPages
 from streams.stores.protocols import PageHits
 
 MAX_WINDOW = 20
@@ -46,6 +47,17 @@ class Rules:
 
 
 @dataclass(slots=True)
+class Checked:
+    """The pages that pass the checks, among them near-duplicates."""
+
+    pages: list[PageHits] = field(default_factory=list)
+    counts: Counter[str] = field(default_factory=Counter)
+    """Number of pages that each check left out."""
+    near: dict[UUID, list[UUID]] = field(default_factory=dict)
+    """The earlier pages that a page nearly repeats."""
+
+
+@dataclass(slots=True)
 class Filtered:
     """The pages that are shown, and the numbers of the other pages by reason."""
 
@@ -53,12 +65,28 @@ class Filtered:
     counts: Counter[str] = field(default_factory=Counter)
     """Number of pages that each filter left out or moved."""
     similar: dict[UUID, list[PageHits]] = field(default_factory=dict)
-    """The near-duplicates of a page that are not shown."""
+    """The copies of a page that are not shown."""
+
+
+def check_results(context: RankingContext, pages: list[PageHits]) -> list[PageHits]:
+    """Apply the pass `checks`: note the number of pages that each check left out, and which pages are alike."""
+    found = check_pages(_check_time(pages, context), _rules_of(context), context.wanted)
+    context.notes.passes["filters"] = dict(found.counts)
+    context.notes.near |= found.near
+    return found.pages
 
 
 def filter_results(context: RankingContext, pages: list[PageHits]) -> list[PageHits]:
-    """Apply the pass `filters`: note the number of pages that each filter left out or moved, and near-duplicates."""
-    rules = Rules(
+    """Apply the pass `filters`: note the number of pages that each filter left out or moved, and copies."""
+    texts: Texts = context.read.get("filters") or {}
+    found = apply_filters(pages, _rules_of(context), context.wanted, context.notes.near, texts)
+    context.notes.passes["filters"] = {**context.notes.passes.get("filters", {}), **found.counts}
+    context.notes.near_duplicates |= found.similar
+    return found.pages
+
+
+def _rules_of(context: RankingContext) -> Rules:
+    return Rules(
         context.conditions,
         context.languages,
         context.block_list,
@@ -66,10 +94,6 @@ def filter_results(context: RankingContext, pages: list[PageHits]) -> list[PageH
         context.per_page,
         0 if context.is_of_one_site else context.options.results_per_host,
     )
-    found = apply_filters(_check_time(pages, context), rules, context.wanted)
-    context.notes.passes["filters"] = dict(found.counts)
-    context.notes.near_duplicates |= found.similar
-    return found.pages
 
 
 def _check_time(pages: Iterable[PageHits], context: RankingContext) -> Iterator[PageHits]:
@@ -78,18 +102,33 @@ def _check_time(pages: Iterable[PageHits], context: RankingContext) -> Iterator[
         yield page
 
 
-def apply_filters(pages: Iterable[PageHits], rules: Rules, wanted: int) -> Filtered:
-    """Return the first `wanted` pages that pass all filters."""
-    found = Filtered()
-    different = deduplicate_results(_check_pages(pages, rules, found.counts), found.similar)
-    needed = list(islice(different, max(wanted, _window(rules))))
-    if duplicates := sum(map(len, found.similar.values())):
-        found.counts["duplicate"] = duplicates
-    found.pages = limit_per_host(needed, rules, found.counts)[:wanted]
+def check_pages(pages: Iterable[PageHits], rules: Rules, wanted: int) -> Checked:
+    """Return the first pages that pass the checks: `wanted` different ones, and the near-duplicates among them."""
+    found = Checked()
+    compared, different = ComparedPages(), 0
+    for page in _pass_checks(pages, rules, found.counts):
+        if near := compared.find_near(page):
+            found.near[page.page_id] = near
+        different += not near
+        found.pages.append(page)
+        if different >= max(wanted, _window(rules)):
+            break
     return found
 
 
-def _check_pages(pages: Iterable[PageHits], rules: Rules, counts: Counter[str]) -> Iterator[PageHits]:
+def apply_filters(pages: Sequence[PageHits], rules: Rules, wanted: int, near: Near, texts: Texts) -> Filtered:
+    """Return the first `wanted` pages of those that passed the checks, with one page of each group of copies."""
+    found = Filtered()
+    window = _window(rules)
+    groups = group_copies(pages, near, texts, window)[: max(wanted, window)]
+    found.similar = {first.page_id: others for first, *others in groups if others}
+    if duplicates := sum(map(len, found.similar.values())):
+        found.counts["duplicate"] = duplicates
+    found.pages = limit_per_host([group[0] for group in groups], rules, found.counts)[:wanted]
+    return found
+
+
+def _pass_checks(pages: Iterable[PageHits], rules: Rules, counts: Counter[str]) -> Iterator[PageHits]:
     """Yield the pages that pass the checks, and count the others."""
     checks: tuple[tuple[str, Callable[[PageHits], bool]], ...] = (
         ("conditions", lambda page: not rules.conditions or meets(page, rules.conditions)),
@@ -104,17 +143,6 @@ def _check_pages(pages: Iterable[PageHits], rules: Rules, counts: Counter[str]) 
             yield page
         else:
             counts[failed] += 1
-
-
-def deduplicate_results(pages: Iterable[PageHits], similar: dict[UUID, list[PageHits]]) -> Iterator[PageHits]:
-    """Yield the pages that are no near-duplicates of better pages. Add the others to `similar`, by the better page."""
-    kept = KeptPages()
-    for page in pages:
-        original = kept.original_of(page)
-        if original is None:
-            yield page
-        else:
-            similar.setdefault(original, []).append(page)
 
 
 def _window(rules: Rules) -> int:

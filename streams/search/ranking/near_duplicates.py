@@ -21,38 +21,45 @@ lowest hashes of both together are common ones, each with a probability of .8, s
 their sketches are near-duplicates once in 400,000 pairs (Broder, "On the Resemblance and Containment of Documents",
 1997)."""
 MAX_COMPARED = 20
-"""Maximum kept pages that a page is compared with: the ones with the most common trigrams in their sketches. So pages
-that were written to have one sketch cost a bounded time."""
+"""Maximum earlier pages that a page is compared with: the ones with the most common trigrams in their sketches. So
+pages that were written to have one sketch cost a bounded time."""
 _CODE_BITS, _TWO_CODES_BITS = np.uint64(21), np.uint64(42)
 _HASH = np.uint64(0x9E3779B97F4A7C15)
 """The odd multiplier of Fibonacci hashing (Knuth, "The Art of Computer Programming", 6.4): it orders trigrams as if at
 random."""
 
 
-class KeptPages:
-    """The pages that are kept of a list, to find the near-duplicates among the later pages."""
+class ComparedPages:
+    """The first pages of a list, to find their near-duplicates among the later pages."""
 
     def __init__(self) -> None:
-        self._kept: list[tuple[UUID, frozenset[int]]] = []
+        self._kept: list[tuple[PageHits, frozenset[int]]] = []
         """Each page with its trigrams."""
         self._places: defaultdict[int, list[int]] = defaultdict(list)
         """By a trigram of a sketch, the places of the kept pages with this sketch."""
 
-    def original_of(self, page: PageHits) -> UUID | None:
-        """Return the kept page that this page nearly repeats, or None: then this page is kept."""
+    def find_near(self, page: PageHits) -> list[UUID]:
+        """Return the earlier pages that this page nearly repeats, the best first.
+
+        Later pages are compared with this page, too, unless it nearly repeats an earlier page of its own site.
+        """
         codes = np.unique(trigrams(_shown_text(page)))
         own, sketch = frozenset(codes.tolist()), _sketch(codes)
         common = Counter(place for each in sketch for place in self._places.get(each, ()))
-        # By the place among the kept pages where the numbers are equal: the better page is the original.
+        # By the place among the kept pages where the numbers are equal: the better page comes first.
         nearest = sorted(common, key=lambda place: (-common[place], place))[:MAX_COMPARED]
-        for place in sorted(nearest):
-            other, theirs = self._kept[place]
-            if similarity(own, theirs) >= DUPLICATE_SIMILARITY:
-                return other
-        for each in sketch:
-            self._places[each].append(len(self._kept))
-        self._kept.append((page.page_id, own))
-        return None
+        compared = [self._kept[place] for place in sorted(nearest)]
+        near = [other for other, theirs in compared if similarity(own, theirs) >= DUPLICATE_SIMILARITY]
+        if not any(is_of_one_site(page, other) for other in near):
+            for each in sketch:
+                self._places[each].append(len(self._kept))
+            self._kept.append((page, own))
+        return [other.page_id for other in near]
+
+
+def is_of_one_site(page: PageHits, other: PageHits) -> bool:
+    """Return True if both pages are of one host."""
+    return page.hits[0].payload.host == other.hits[0].payload.host
 
 
 def _sketch(codes: npt.NDArray[np.uint64]) -> list[int]:

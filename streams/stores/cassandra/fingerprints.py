@@ -237,16 +237,22 @@ class CassandraFingerprints:
         if not representatives:
             return {}
         groups = await self._groups_of(representatives, limit)
-        members = sorted({page_id for group in groups.values() for page_id in group.members})
-        chunks = [members[start : start + KEYS_AT_ONCE] for start in range(0, len(members), KEYS_AT_ONCE)]
-        answers = await self._session.execute_many(_GET_PAGES, [{"keys": chunk} for chunk in chunks])
+        members = await self.get_all([page_id for group in groups.values() for page_id in group.members])
         found: dict[UUID, list[Fingerprint]] = {}
-        for page in (page for rows in answers for row in rows if (page := _page(*row))):
+        for page in members.values():
             if page.group is not None and page.group in groups:
                 representative = groups[page.group].representative
                 if representative != page.page_id:
                     found.setdefault(representative, []).append(replace(page, representative=representative))
         return {representative: pages[:limit] for representative, pages in found.items()}
+
+    async def get_all(self, page_ids: Sequence[UUID]) -> dict[UUID, Fingerprint]:
+        """As the Protocol says, by few requests with many keys."""
+        wanted = sorted(set(page_ids))
+        chunks = [wanted[start : start + KEYS_AT_ONCE] for start in range(0, len(wanted), KEYS_AT_ONCE)]
+        answers = await self._session.execute_many(_GET_PAGES, [{"keys": chunk} for chunk in chunks])
+        pages = [page for rows in answers for row in rows if (page := _page(*row))]
+        return {page.page_id: replace(page, representative=None) for page in pages}
 
     async def note_alias_evidence(self, evidence: AliasEvidence, at: int) -> None:
         row = {name: getattr(evidence, name) for name in ("host", "rule", "slot", "url", "other", "agrees")}

@@ -65,6 +65,10 @@ class MemoryFingerprints:
     async def get(self, page_id: UUID) -> Fingerprint | None:
         return self._add_decision(self._rows[page_id]) if page_id in self._rows else None
 
+    async def get_all(self, page_ids: Sequence[UUID]) -> dict[UUID, Fingerprint]:
+        known = {page_id: self._add_decision(self._rows[page_id]) for page_id in page_ids if page_id in self._rows}
+        return {page_id: replace(page, representative=None) for page_id, page in known.items()}
+
     async def exact(self, content_hash: str) -> list[Fingerprint]:
         found = self._find_pages([("content", content_hash)])
         return [page for page in found if page.content_hash == content_hash][:MAX_FOUND]

@@ -112,6 +112,9 @@ class Fingerprints(Protocol):
 
     async def get(self, page_id: UUID) -> Fingerprint | None: ...
 
+    async def get_all(self, page_ids: Sequence[UUID]) -> dict[UUID, Fingerprint]:
+        """Return the pages that have a row, as they are stored: a duplicate is without its representative."""
+
     async def exact(self, content_hash: str) -> list[Fingerprint]:
         """Return pages with this content, at most MAX_FOUND."""
 

@@ -211,6 +211,20 @@ async def test_groups_of_many_pages_are_found_at_once(store: Fingerprints) -> No
     assert await store.groups([], 2) == {}
 
 
+async def test_many_pages_are_read_at_once(store: Fingerprints) -> None:
+    pages = [a_page() for _ in range(3)]
+    for page in pages:
+        await store.put(page, 1)
+    await store.set_representative(pages[0].page_id, pages[1].page_id, 2)
+    found = await store.get_all([*(page.page_id for page in pages), pages[0].page_id, uuid4()])
+    assert set(found) == {page.page_id for page in pages}
+    for page in pages:
+        known = await store.get(page.page_id)
+        assert known is not None
+        assert found[page.page_id] == replace(known, representative=None)
+    assert await store.get_all([]) == {}
+
+
 async def test_a_representative_is_no_duplicate(store: Fingerprints) -> None:
     representative, (page,) = await group(store, 1)
     await store.set_representative(page, page, 2)

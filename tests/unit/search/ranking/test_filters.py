@@ -15,8 +15,10 @@ from streams.search.ranking import near_duplicates
 from streams.search.ranking.adult import is_adult
 from streams.search.ranking.block_list import read_block_list
 from streams.search.ranking.filters import (
+    Filtered,
     Rules,
     apply_filters,
+    check_pages,
 )
 from streams.search.ranking.near_duplicates import (
     DUPLICATE_SIMILARITY,
@@ -38,8 +40,21 @@ def page(name: str, text: str = "", host: str = "", **payload: Any) -> PageHits:
     return PageHits(uuid5(NAMES, name), (hit,), 1.0)
 
 
+def filter_pages(pages: list[PageHits], rules: Rules, wanted: int) -> Filtered:
+    """Return the results after the checks and the filters, without fingerprints."""
+    checked = check_pages(pages, rules, wanted)
+    found = apply_filters(checked.pages, rules, wanted, checked.near, {})
+    found.counts.update(checked.counts)
+    return found
+
+
 def shown(pages: list[PageHits]) -> str:
     return "".join(one.hits[0].payload.url[-1] for one in pages)
+
+
+def of_site(*names: str, **payload: Any) -> list[PageHits]:
+    """Return pages of one host."""
+    return [page(name, host="site.example", **payload) for name in names]
 
 
 LONG = "The write-ahead log holds changes until a checkpoint moves them into the database."
@@ -53,7 +68,7 @@ CASES = [
     (Rules(), [page("a", text="xxx milf pictures")], "", {"adult": 1}),
     (Rules(), [page("a", text="XXX mılf pictures"), page("b", text="FETIſH mİlf")], "", {"adult": 2}),
     (Rules(hide_adult=False), [page("a", text="xxx milf pictures")], "a", {}),
-    (Rules(), [page("a", text=LONG), page("b", text=LONG.upper()), page("c", text=LONG[40:])], "ac", {"duplicate": 1}),
+    (Rules(), [*of_site("a", "b", text=LONG), page("c", text=LONG[40:])], "ac", {"duplicate": 1}),
     (Rules(), [page("a", text="short"), page("b", text="short")], "ab", {}),
     (Rules(parse_query('"moves them"').conditions), [page("a", text=LONG), page("b")], "a", {"conditions": 1}),
 ]
@@ -61,7 +76,7 @@ CASES = [
 
 @pytest.mark.parametrize(("rules", "pages", "expected", "counts"), CASES)
 def test_a_filter(rules: Rules, pages: list[PageHits], expected: str, counts: dict[str, int]) -> None:
-    found = apply_filters(pages, rules, 10)
+    found = filter_pages(pages, rules, 10)
     assert (shown(found.pages), dict(found.counts)) == (expected, counts)
 
 
@@ -91,22 +106,22 @@ def test_a_host_is_named_for_adult_content(host: str, expected: bool) -> None:
 
 
 def test_a_result_keeps_its_near_duplicates() -> None:
-    pages = [page("a", text=LONG), page("b", text=LONG + "!"), page("c", text="else")]
-    found = apply_filters(pages, Rules(), 10)
+    pages = [*of_site("a", "b", text=LONG), page("c", text="else")]
+    found = filter_pages(pages, Rules(), 10)
     assert {key: shown(value) for key, value in found.similar.items()} == {pages[0].page_id: "b"}
 
 
 def test_further_pages_of_a_host_come_behind_the_first_page() -> None:
     pages = [page(name, host="x.example" if name in "abcd" else "") for name in "abcdefgh"]
-    found = apply_filters(pages, Rules(first_page=4, per_host=2), 8)
+    found = filter_pages(pages, Rules(first_page=4, per_host=2), 8)
     assert shown(found.pages) == "abefcdgh"
     assert found.counts["host"] == 2
-    assert shown(apply_filters(pages, Rules(first_page=4, per_host=0), 8).pages) == "abcdefgh"
+    assert shown(filter_pages(pages, Rules(first_page=4, per_host=0), 8).pages) == "abcdefgh"
 
 
 def test_a_web_of_one_host_fills_the_first_page() -> None:
     pages = [page(name, host="x.example") for name in "abcdef"]
-    found = apply_filters(pages, Rules(first_page=4, per_host=1), 6)
+    found = filter_pages(pages, Rules(first_page=4, per_host=1), 6)
     assert shown(found.pages) == "abcdef"
     assert not found.counts["host"]
 
@@ -114,8 +129,8 @@ def test_a_web_of_one_host_fills_the_first_page() -> None:
 @pytest.mark.parametrize("wanted", range(1, 30))
 def test_pages_of_results_are_parts_of_one_order(wanted: int) -> None:
     pages = [page(f"p{n}", text=f"text number {n}", host=f"h{n % 3}.example") for n in range(40)]
-    whole = apply_filters(pages, Rules(first_page=5, per_host=1), 30).pages
-    assert apply_filters(pages, Rules(first_page=5, per_host=1), wanted).pages == whole[:wanted]
+    whole = filter_pages(pages, Rules(first_page=5, per_host=1), 30).pages
+    assert filter_pages(pages, Rules(first_page=5, per_host=1), wanted).pages == whole[:wanted]
 
 
 def trigram_set(text: str) -> frozenset[int]:
@@ -147,7 +162,7 @@ def test_near_duplicates_are_those_of_a_whole_comparison(text: str, changed: lis
     """The sketches lose no pair that a comparison of all trigrams would find."""
     other = "".join("x" if place in changed else char for place, char in enumerate(text))
     near = similarity(trigram_set(f"t {text}"), trigram_set(f"t {other}")) >= DUPLICATE_SIMILARITY
-    found = apply_filters([page("a", title="t", text=text), page("b", title="t", text=other)], Rules(), 10)
+    found = filter_pages([*of_site("a", title="t", text=text), *of_site("b", title="t", text=other)], Rules(), 10)
     assert found.counts["duplicate"] == near
 
 
@@ -167,10 +182,10 @@ def test_pages_that_were_written_to_be_alike_cost_a_bounded_time(monkeypatch: py
         page(f"p{n}", text=f"{common} {' '.join(''.join(chance.choices(ascii_lowercase, k=9)) for _ in range(40))}")
         for n in range(500)
     ]
-    assert len(apply_filters(pages, Rules(per_host=0), 500).pages) == 500
+    assert len(filter_pages(pages, Rules(per_host=0), 500).pages) == 500
     assert 500 < compared <= 500 * MAX_COMPARED
 
 
 def test_of_a_text_of_any_length_a_part_is_compared() -> None:
-    pages = [page("a", text="words " * 20 + "x" * 10_000), page("b", text="words " * 20 + "x" * 500_000)]
-    assert apply_filters(pages, Rules(), 10).counts["duplicate"] == 1
+    pages = [*of_site("a", text="words " * 20 + "x" * 10_000), *of_site("b", text="words " * 20 + "x" * 500_000)]
+    assert filter_pages(pages, Rules(), 10).counts["duplicate"] == 1

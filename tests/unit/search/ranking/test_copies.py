@@ -1,0 +1,75 @@
+"""Copies among results: which near-duplicates are one result, and which page of them is shown."""
+
+from collections.abc import Mapping
+
+import pytest
+
+from streams.search.ranking.copies import group_copies, have_one_text, pages_of_other_sites
+from streams.stores.protocols import Fingerprint, PageHits, Sight
+from tests.unit.search.ranking.test_filters import page
+
+A, B, C = (page(name) for name in "abc")
+A2 = page("a2", host="a.example")
+ONE, OTHER = bytes([1]) * 128, bytes([2]) * 128
+
+
+def text(of: PageHits, seen: int, sketch: bytes = ONE, words: int = 300, content: str = "") -> Fingerprint:
+    name = content or of.hits[0].payload.url
+    return Fingerprint(of.page_id, name, 0, of.hits[0].payload.url, 1, first_seen=seen, words=words, sketch=sketch)
+
+
+def groups(pages: list[PageHits], near: Mapping[int, list[int]], texts: list[Fingerprint]) -> list[list[str]]:
+    """Return the addresses of the groups. `near` has places of pages."""
+    by_id = {pages[late].page_id: [pages[early].page_id for early in earlier] for late, earlier in near.items()}
+    found = group_copies(pages, by_id, {each.page_id: each for each in texts}, 10)
+    assert [group[0].score for group in found] == sorted((group[0].score for group in found), reverse=True)
+    return [[each.hits[0].payload.url[-2:].strip("/") for each in group] for group in found]
+
+
+CASES = [
+    pytest.param([A, A2], [], [["a", "a2"]], id="of one site, without fingerprints"),
+    pytest.param([A, B], [], [["a"], ["b"]], id="of two sites, without fingerprints"),
+    pytest.param([A, B], [text(A, 1)], [["a"], ["b"]], id="of two sites, with one fingerprint"),
+    pytest.param([A, B], [text(A, 1), text(B, 2)], [["a", "b"]], id="copies, the older one first"),
+    pytest.param([A, B], [text(A, 2), text(B, 1)], [["b", "a"]], id="copies, the younger one with the better score"),
+    pytest.param([A, B], [text(A, 1), text(B, 2, OTHER)], [["a"], ["b"]], id="a quotation, the original first"),
+    pytest.param([A, B], [text(A, 2), text(B, 1, OTHER)], [["b"], ["a"]], id="a quotation with the better score"),
+    pytest.param([A, B], [text(A, 1, words=49), text(B, 2)], [["a"], ["b"]], id="short texts may mean something else"),
+]
+
+
+@pytest.mark.parametrize(("pages", "texts", "expected"), CASES)
+def test_near_duplicates(pages: list[PageHits], texts: list[Fingerprint], expected: list[list[str]]) -> None:
+    assert groups(pages, {1: [0]}, texts) == expected
+
+
+def test_a_short_text_has_copies_if_it_is_the_same() -> None:
+    assert have_one_text(text(A, 1, words=9, content="same"), text(B, 2, OTHER, words=9, content="same"))
+    assert not have_one_text(text(A, 1, words=0, content="same"), text(B, 2, OTHER, words=0, content="same"))
+
+
+def test_an_age_that_another_text_earned_does_not_count() -> None:
+    thief = text(A, 5)
+    old = Fingerprint(
+        A.page_id, "a", 0, thief.url, 1, first_seen=5, words=300, sketch=ONE, sights=(Sight(OTHER, 1), Sight(ONE, 5))
+    )
+    assert groups([A, B], {1: [0]}, [old, text(B, 3)]) == [["b", "a"]]
+
+
+def test_a_page_of_a_site_is_a_copy_of_the_page_of_its_site() -> None:
+    """The first two pages are not copies. The third page nearly repeats both, and is of the second one's site."""
+    assert groups([B, A, A2], {1: [0], 2: [0, 1]}, []) == [["b"], ["a", "a2"]]
+
+
+def test_three_pages_with_one_text_are_one_result() -> None:
+    assert groups([A, B, C], {1: [0], 2: [0, 1]}, [text(A, 3), text(B, 2), text(C, 1)]) == [["c", "a", "b"]]
+
+
+def test_only_near_duplicates_of_different_sites_are_looked_up() -> None:
+    near = {A2.page_id: [A.page_id], C.page_id: [B.page_id]}
+    assert pages_of_other_sites([A, A2, B, C], near) == [B.page_id, C.page_id]
+
+
+def test_groups_behind_the_window_stay_where_they_are() -> None:
+    near, texts = {B.page_id: [A.page_id]}, {A.page_id: text(A, 2), B.page_id: text(B, 1, OTHER)}
+    assert [group[0].page_id for group in group_copies([A, B], near, texts, 1)] == [A.page_id, B.page_id]
