@@ -93,13 +93,14 @@ class _Pruner:
         text, link_chars = node.text(), sum(len(link_text) for _, link_text in links)
         if len(text) - link_chars > MAX_PLAIN_CHARS and len(" ".join(text.split())) - link_chars > MAX_PLAIN_CHARS:
             return False
-        self._pruned.links += [_raw_link(link, link_text) for link, link_text in links]
+        self._pruned.links += [raw_link(link, link_text) for link, link_text in links]
         if not self._pruned.breadcrumbs and _is_named_breadcrumb(node):
             self._pruned.breadcrumbs = [link_text for _, link_text in links if link_text]
         return True
 
 
-def _raw_link(link: LexborNode, text: str) -> RawLink:
+def raw_link(link: LexborNode, text: str) -> RawLink:
+    """Return a link outside of the texts that are walked."""
     attributes = link.attributes
     href = attributes.get("href") or attributes.get("xlink:href") or ""
     return href, text, attributes.get("rel") or "", NO_SEGMENT, form_of(href)

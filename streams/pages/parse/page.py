@@ -3,13 +3,14 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from selectolax.lexbor import LexborDocumentOptions, LexborHTMLParser, SelectolaxError
+from selectolax.lexbor import LexborDocumentOptions, LexborHTMLParser, LexborNode, SelectolaxError
 
 from streams.crawl.urls import host_of
 from streams.errors import Refused
 from streams.pages.document.from_html import read_written_fields
 from streams.pages.parse.charset import decode_utf8
 from streams.pages.parse.head import Head, last_day, read_head, read_kinds
+from streams.pages.parse.hidden import Hidden, find_hidden, hidden_links
 from streams.pages.parse.link_resolver import form_of
 from streams.pages.parse.math_tex import unify_formulas
 from streams.pages.parse.navigation import Pruned, apply_quirk, prune
@@ -18,6 +19,10 @@ from streams.pages.parse.removal import Removal, RemovedTexts
 from streams.pages.parse.segments import NO_SEGMENT, Walk
 from streams.pages.parse.walk import walk
 from streams.pages.quirks import Quirk, quirk_of
+
+MIN_SHOWN_WORDS = 60
+"""Minimum words of a page without its hidden texts, if these are most of the page. A page with fewer is shown by a
+script, and its hidden texts count. The script's reader sees them."""
 
 
 @dataclass(slots=True)
@@ -48,7 +53,7 @@ def parse_page(
     parsed.written = read_written_fields(parsed.head.scripts) if parsed.head.clean else None
     parsed.head.clean = parsed.written is not None
     if parsed.head.clean:
-        parsed.walk = _walk(tree)
+        _walk_shown(parsed, tree.body, explaining)
         return parsed
     quirk = quirk_of(host_of(url)) if url else None
     if quirk is None or not _use_quirk(parsed, quirk, explaining):
@@ -79,7 +84,7 @@ def _use_quirk(parsed: Parsed, quirk: Quirk, explaining: bool) -> bool:
         return False
     parsed.quirk = quirk
     links = parsed.tree.css("a[href]")
-    parsed.walk = walk(content)
+    _walk_shown(parsed, content, explaining)
     parsed.walk.links += [
         (href, "", link.attributes.get("rel") or "", NO_SEGMENT, form_of(href))
         for link in links
@@ -91,18 +96,40 @@ def _use_quirk(parsed: Parsed, quirk: Quirk, explaining: bool) -> bool:
 def _remove_navigation(parsed: Parsed, encoded: bytes, explaining: bool) -> None:
     """Walk the page without its menus and footers, or the whole page if nothing else has text."""
     pruned = prune(parsed.tree, with_texts=explaining)
-    page = _walk(parsed.tree)
-    if not page.segments and pruned.count:
-        page = _walk(_tree(encoded))
+    _walk_shown(parsed, parsed.tree.body, explaining)
+    if not parsed.walk.segments and pruned.count:
+        body = _tree(encoded).body
+        parsed.walk = walk(body) if body is not None else Walk()
         pruned = Pruned()
-    page.links += pruned.links
+    parsed.walk.links += pruned.links
     parsed.head.breadcrumbs = pruned.breadcrumbs
     parsed.removed += [(text, Removal("element", tag)) for text, tag in pruned.texts]
-    parsed.walk = page
 
 
-def _walk(tree: LexborHTMLParser) -> Walk:
-    return walk(tree.body) if tree.body is not None else Walk()
+def _walk_shown(parsed: Parsed, body: LexborNode | None, explaining: bool) -> None:
+    """Walk the page without its hidden texts, or all of a page that a script shows."""
+    if body is None:
+        return
+    hidden = find_hidden(parsed.tree)
+    parsed.walk = walk(body, hidden.ways)
+    if not hidden.nodes:
+        return
+    words = _count_words(parsed.walk)
+    if words < MIN_SHOWN_WORDS and 2 * words <= _count_words(everything := walk(body)):
+        parsed.walk = everything
+        return
+    parsed.walk.links += hidden_links(hidden)
+    if explaining:
+        parsed.removed += _hidden_texts(hidden)
+
+
+def _hidden_texts(hidden: Hidden) -> RemovedTexts:
+    texts = ((" ".join(node.text(separator=" ").split()), hidden.ways[node.mem_id]) for node in hidden.nodes)
+    return [(text, Removal("hidden", way)) for text, way in texts if text]
+
+
+def _count_words(page: Walk) -> int:
+    return sum(len(segment.text.split()) for segment in page.segments)
 
 
 def _tree(html: bytes) -> LexborHTMLParser:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-Kind = Literal["quirk", "element", "role", "name", "model", "unread"]
+Kind = Literal["quirk", "hidden", "element", "role", "name", "model", "unread"]
 """The rule that removed a text: see `KINDS` of `streams.pages.sandbox.explanation`."""
 
 
@@ -13,7 +13,7 @@ class Removal:
 
     kind: Kind
     detail: str = ""
-    """The element, role, class or id, or selector."""
+    """The element, role, class or id, selector, or way of hiding."""
     site: str = ""
     """The host of the quirk. Empty if the rule is no quirk of one host."""
     probability: float | None = None

@@ -4,7 +4,7 @@ The cost is per node, and a page has about two thousand nodes. So a node costs t
 the step at the end of an element is kept as a method on a stack.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from selectolax.lexbor import LexborNode
 
@@ -39,9 +39,9 @@ LATE_SOURCES = ("data-src", "data-lazy-src", "data-original", "data-srcset", "sr
 """Attributes with the address of an image that scripts load late, in the order of the attempts."""
 
 
-def walk(body: LexborNode) -> Walk:
-    """Visit each node below `body` once, in document order."""
-    return _Walker(body).visit(body)
+def walk(body: LexborNode, left_out: Collection[int] = ()) -> Walk:
+    """Visit each node below `body` once, in document order, except the nodes of these identities and their contents."""
+    return _Walker(body).visit(body, frozenset(left_out))
 
 
 class _Walker:
@@ -61,8 +61,8 @@ class _Walker:
         self._skipped: set[int] = set()
         """Elements without text of their own, and all nodes below them."""
 
-    def visit(self, body: LexborNode) -> Walk:
-        """Visit all nodes and return the page's lists."""
+    def visit(self, body: LexborNode, left_out: frozenset[int]) -> Walk:
+        """Visit all nodes that are not left out, and return the page's lists."""
         methods = self._methods()
         inline = methods[INLINE]
         by_number = {number: methods[kind] for number, kind in KINDS.items()}
@@ -71,7 +71,7 @@ class _Walker:
         next(nodes)  # the body itself
         for node in nodes:
             parent = node.parent.mem_id  # type: ignore[union-attr]  # each node below the body has a parent
-            if parent in skipped:
+            if parent in skipped or (left_out and node.mem_id in left_out):
                 skipped.add(node.mem_id)
                 continue
             while open_elements[-1] != parent:

@@ -20,6 +20,8 @@ MAX_GROUPS = 100
 
 KINDS: Mapping[Kind, str] = {
     "quirk": "A rule for this site names it as no part of the text.",
+    "hidden": "No reader sees it: the attribute hidden, its style, or a rule of the page's own style sheets hides it. "
+    "The property that hides it is before each. Tabs and other parts that a reader opens are not hidden.",
     "element": "Its element marks it as no part of the text: menus and footers that hold little besides links; on "
     "pages with little text also forms, sidebars and dialogs. Or it is outside of the page's only article or main "
     "element.",
@@ -36,6 +38,7 @@ KINDS: Mapping[Kind, str] = {
 """The kinds of reasons in the order of their rules, each with its meaning."""
 _TITLES: Mapping[Kind, str] = {
     "quirk": "A peculiarity of {}",
+    "hidden": "Hidden",
     "element": "Element {}",
     "role": "Role {}",
     "name": "Class or id",
