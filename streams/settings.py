@@ -352,10 +352,9 @@ class Settings(BaseSettings):
     local_triton: bool = False
     """The local stack starts Triton for the models (`riffle up --triton`). Default: the models run inside the processes
     that use them."""
-    local_worker_per_stage: bool = True
+    local_worker_per_stage: bool = False
     """The local stack starts a worker process for each stage, as a cluster does. False: one worker process for all
-    stages, which starts quicker and takes less memory, unless `local_tls` gives each stage its own certificate. See
-    decision 0038 before you use it: a long stop of such a worker may lose an event."""
+    stages, which starts quicker and takes less memory, unless `local_tls` gives each stage its own certificate."""
     otlp_endpoint: str = ""
     """Address for traces (OTLP over HTTP). Empty: no traces are sent."""
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"

@@ -20,7 +20,7 @@ RIFFLE = [sys.executable, "-c", "from streams.cli import main; main()"]
 STOP_SECONDS = 60.0
 TIME_SCALE = float(os.environ.get("RIFFLE_TEST_TIME_SCALE", "1"))
 """The factor by which the times of the runtime are shortened. With 20, an outage of 15 s is one of 5 minutes."""
-PER_STAGE = os.environ.get("RIFFLE_LOCAL_WORKER_PER_STAGE", "true") == "true"
+PER_STAGE = os.environ.get("RIFFLE_LOCAL_WORKER_PER_STAGE") == "true"
 """True if each stage has a worker process of its own. Else one worker has all stages."""
 HAS_TRITON = os.environ.get("RIFFLE_LOCAL_TRITON") == "true"
 LEASE_SECONDS = 12.0

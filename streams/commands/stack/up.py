@@ -46,7 +46,7 @@ def up(
         typer.Option("--triton", help="Triton serves the models. Default: workers and gateway run them."),
     ] = False,
 ) -> int:
-    """Start the local stack: real servers, a worker for each stage, and the gateway.
+    """Start the local stack: real servers, a worker, and the gateway.
 
     A server whose address is set (RIFFLE_KAFKA__BOOTSTRAP, RIFFLE_CASSANDRA__HOSTS, RIFFLE_QDRANT__URL,
     RIFFLE_TRITON__URL) is used and not started.

@@ -106,11 +106,11 @@ def test_one_worker_has_every_stage() -> None:
 @pytest.mark.parametrize(
     ("chosen", "workers"),
     [
-        pytest.param({}, [f"worker-{stage.name}" for stage in STAGES], id="default"),
-        pytest.param({"local_worker_per_stage": False}, ["worker"], id="as asked"),
+        pytest.param({}, ["worker"], id="default"),
+        pytest.param({"local_worker_per_stage": True}, [f"worker-{stage.name}" for stage in STAGES], id="as asked"),
         # Each stage has a certificate of its own, with rights of its own.
         pytest.param(
-            {"local_worker_per_stage": False, "local_tls": True},
+            {"local_tls": True},
             [f"worker-{stage.name}" for stage in STAGES],
             id="certificates",
         ),
