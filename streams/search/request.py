@@ -5,7 +5,9 @@ the query is text, and whether the parameters are within their limits.
 """
 
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from streams.pages.text.language import language_tag
 from streams.search.errors import InvalidQuery, invalid_parameter
@@ -18,6 +20,10 @@ MAX_DEPTH = 500
 
 ALL_LANGUAGES = "*"
 """The language range of RFC 4647, section 2.1, that includes all languages."""
+Sort = Literal["relevance", "date"]
+"""The orders of results: the best first, or the best results with the newest first."""
+MAX_DOMAINS = 32
+"""Maximum domains that a request may name in `include`, and in `exclude`."""
 _DEFAULTS = SearchOptions()
 _JOINERS = "\u200c\u200d"
 """Format characters that change the meaning of words (Persian, Indic scripts), so they stay."""
@@ -31,6 +37,9 @@ class Parameters:
     per_page: int = 10
     host: str = ""
     language: str = ""
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    sort: str = "relevance"
     explain: bool = False
 
 
@@ -47,6 +56,11 @@ class SearchRequest:
     """The parameter: a tag, `*`, or empty."""
     languages: tuple[str, ...] = ()
     """The languages that are searched; empty: all."""
+    include: tuple[str, ...] = ()
+    """The domains that are searched, with their subdomains; empty: all."""
+    exclude: tuple[str, ...] = ()
+    """The domains that are not searched, nor their subdomains."""
+    sort: Sort = "relevance"
     explain: bool = False
 
     @property
@@ -74,6 +88,9 @@ def parse(text: str, given: Parameters = FIRST_PAGE, options: SearchOptions = _D
         host=normalize_host(given.host),
         language=wanted,
         languages=() if wanted == ALL_LANGUAGES else (wanted,) if wanted else options.languages,
+        include=normalize_domains("include", given.include),
+        exclude=normalize_domains("exclude", given.exclude),
+        sort=_read_sort(given.sort),
         explain=given.explain,
     )
 
@@ -113,6 +130,25 @@ def normalize_language(language: str) -> str:
         return tag
     detail = "language is not a language tag."
     raise invalid_parameter("language", detail, "Give a BCP 47 tag like `en` or `pt-br`, or * for all.")
+
+
+def normalize_domains(name: str, domains: Sequence[str]) -> tuple[str, ...]:
+    """Return the domains of a parameter as the index has them, each once. Raises InvalidQuery."""
+    if len(domains) > MAX_DOMAINS:
+        detail = f"{name} has {len(domains)} domains; at most {MAX_DOMAINS} are searched for."
+        raise invalid_parameter(name, detail, "Name fewer of them, or a domain above several.")
+    found = tuple(dict.fromkeys(ascii_host(domain.strip().removeprefix("*.")) for domain in domains))
+    if "" in found:
+        raise invalid_parameter(name, f"{name} has a value that is not a domain.", "Give one like `sqlite.org`.")
+    return found
+
+
+def _read_sort(sort: str) -> Sort:
+    if sort == "date":
+        return "date"
+    if sort in ("", "relevance"):
+        return "relevance"
+    raise invalid_parameter("sort", "sort is not an order of results.", "Give `relevance` or `date`.")
 
 
 _PLAIN = "Type the words that you are looking for."

@@ -7,7 +7,7 @@ answer, or a ranking without end, ends the search: SearchUnavailable.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from time import perf_counter
 from uuid import UUID
@@ -23,11 +23,12 @@ from streams.search.ranker import Ranker, Reader
 from streams.search.ranking.context import Notes, Pass, Ranked, RankingContext
 from streams.search.ranking.fusion import first_pages
 from streams.search.ranking.order import PASSES
+from streams.search.ranking.priors import sort_by_date
 from streams.search.ranking.weights import weight_of
 from streams.search.recall_probe import RecallProbe
 from streams.search.request import MAX_DEPTH, SearchRequest
 from streams.search.reranking import Reranking
-from streams.search.retrieval.depth import Depth, append_new_results, depths, is_settled
+from streams.search.retrieval.depth import FIRST_RESULTS, Depth, append_new_results, depths, is_settled
 from streams.search.retrieval.lists import Retrieval, read_lists
 from streams.search.retrieval.query import IndexQuery, QueryReader
 from streams.search.similar import Groups, SimilarPages
@@ -35,6 +36,8 @@ from streams.search.trace import Part, Trace, milliseconds_since
 from streams.stores.opener import Stores
 from streams.stores.protocols import Candidates, PageHits
 
+SORTED_RESULTS = FIRST_RESULTS
+"""Maximum results that are sorted by date: the best ones. Of all results, the newest would seldom answer the query."""
 STATEMENTS_PER_PAGE = 3
 """Maximum statements shown of a page."""
 
@@ -87,17 +90,20 @@ class Searcher:
         """Return the pages found. Raises SearchUnavailable when the index does not answer in time."""
         started, trace = perf_counter(), Trace()
         query = await self._queries.read(request, deadline, trace)
-        ranked = await self._settle(query, deadline, trace)
+        ranked = await self._settle(_with_all_sorted(query), deadline, trace)
+        pages = ranked.pages
+        if request.sort == "date":
+            pages = sort_by_date(pages[:SORTED_RESULTS], self._clock())
         if self._recall is not None and query.dense is not None and trace.states["dense"] != "failed":
             self._recall.offer(query.dense)
-        shown = tuple(first_pages(ranked.pages[request.first : request.end], request.per_page, STATEMENTS_PER_PAGE))
+        shown = tuple(first_pages(pages[request.first : request.end], request.per_page, STATEMENTS_PER_PAGE))
         with trace.timed("similar_ms"):
             similar = await self._similar.of([page.page_id for page in shown], deadline, trace)
         duplicates = ranked.notes.near_duplicates
         return Found(
             request,
             shown,
-            has_next=len(ranked.pages) > request.end and request.end + request.per_page <= MAX_DEPTH,
+            has_next=len(pages) > request.end and request.end + request.per_page <= MAX_DEPTH,
             trace=trace,
             took_ms=milliseconds_since(started),
             notes=ranked.notes,
@@ -152,11 +158,18 @@ class Searcher:
             per_page=query.request.per_page,
             conditions=query.conditions,
             languages=query.filters.languages,
-            is_of_one_site=query.is_of_one_site,
+            is_of_one_site=query.is_of_one_site or query.request.sort == "date",
             block_list=await self._block_lists.current(),
             check_time=deadline.check,
         )
         return await self._ranker.rank(context, deadline, trace)
+
+
+def _with_all_sorted(query: IndexQuery) -> IndexQuery:
+    """Return the query for all results that are sorted by date: each page of them is a part of one order."""
+    if query.request.sort != "date":
+        return query
+    return replace(query, request=replace(query.request, page=1, per_page=SORTED_RESULTS))
 
 
 def _readers(stores: Stores, options: SearchOptions, on_failure: OnFailure) -> dict[str, Reader]:

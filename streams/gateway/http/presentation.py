@@ -10,6 +10,7 @@ from urllib.parse import quote, unquote, urlsplit
 
 from streams import plain_text
 from streams.gateway.http.highlighting import highlights
+from streams.search.query_language.operator_values import read_date
 from streams.stores.statement_payload import StatementPayload
 
 MAX_SNIPPET_CHARS = 420
@@ -19,6 +20,10 @@ MAX_CRUMBS = 4
 MAX_VALUE_CHARS = 4_000
 """Maximum length of one field of a record."""
 
+_MONTHS = (
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
 _FRAGMENT_WORDS = 5
 """Words of a statement's start and end in a link to it: enough to find it in the page."""
 
@@ -113,6 +118,19 @@ def context_of(payload: StatementPayload) -> tuple[str, ...]:
     title = title_of(payload)
     cleaned = (clean_line(line, MAX_TITLE_CHARS) for line in payload.context)
     return tuple(dict.fromkeys(line for line in cleaned if line and line != title))
+
+
+def date_of(payload: StatementPayload) -> str:
+    """Return the date of publication that a page states: ISO 8601, a day, a month or a year; empty if not known."""
+    return read_date(payload.published[:10])
+
+
+def format_date(date: str) -> str:
+    """Return an ISO date in words: `1 May 2024`, `May 2024`, `2024`."""
+    year, *parts = date.split("-")
+    month = [_MONTHS[int(part) - 1] for part in parts[:1]]
+    day = [str(int(part)) for part in parts[1:]]
+    return " ".join([*day, *month, year])
 
 
 def format_age(seconds: float) -> str:

@@ -50,11 +50,15 @@ def _templates() -> Environment:
         "plain": presentation.one_line,
         "crumbs": presentation.breadcrumbs,
     }
-    templates.globals |= {"address": address, "format_age": presentation.format_age}
+    templates.globals |= {
+        "address": address,
+        "format_age": presentation.format_age,
+        "format_date": presentation.format_date,
+    }
     return templates
 
 
-_DEFAULTS: dict[str, Any] = {"query": "", "host": "", "language": "", "subject": ""}
+_DEFAULTS: dict[str, Any] = {"query": "", "host": "", "language": "", "sort": "", "subject": ""}
 
 
 def address(path: str, **parameters: object) -> str:

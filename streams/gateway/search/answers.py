@@ -54,6 +54,10 @@ class Result(_Model):
     title: str
     host: str
     language: str = Field("", description="BCP 47; empty when unknown.")
+    published: str | None = Field(
+        None,
+        description="The date of publication that the page states (ISO 8601): a day, a month or a year.",
+    )
     breadcrumbs: tuple[str, ...] = Field((), description="Host and path, decoded, for people.")
     statements: tuple[Statement, ...]
     similar: Similar | None = Field(
@@ -169,6 +173,7 @@ def to_result(
         title=presentation.title_of(payload),
         host=payload.host,
         language=payload.language,
+        published=presentation.date_of(payload) or None,
         breadcrumbs=presentation.breadcrumbs(payload.url),
         statements=tuple(to_statement(hit, words) for hit in page.hits),
         similar=to_similar(similar) if similar else None,

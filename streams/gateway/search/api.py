@@ -7,7 +7,8 @@ from fastapi import APIRouter, Query, Response
 from streams.gateway.http import examples
 from streams.gateway.search.answers import SearchAnswer
 from streams.gateway.search.service import SearchService
-from streams.search.request import MAX_PER_PAGE, Parameters
+from streams.search.request import MAX_DOMAINS, MAX_PER_PAGE, Parameters, Sort
+from streams.search.searcher import SORTED_RESULTS
 
 PROBLEMS: dict[int | str, dict[str, Any]] = {
     400: examples.problem_response("The query or a parameter is not valid", examples.PROBLEM_EMPTY),
@@ -18,6 +19,12 @@ _LANGUAGE = (
     "Only pages in this language (BCP 47; `und`: not known), or `*`: in any. Empty: the operator's choice, all as a "
     "rule; `languages` of the answer lists them."
 )
+_INCLUDE = (
+    f"Only pages of these domains and their subdomains. Give the parameter once for each domain, at most {MAX_DOMAINS} "
+    "times."
+)
+_EXCLUDE = "No pages of these domains and their subdomains, in the same form."
+_SORT = f"`date`: the best {SORTED_RESULTS} results, the newest first; pages without a date come last."
 
 
 def search_api_routes(service: SearchService) -> APIRouter:
@@ -40,11 +47,22 @@ def search_api_routes(service: SearchService) -> APIRouter:
         per_page: Annotated[int, Query(ge=1, le=MAX_PER_PAGE)] = 10,
         host: Annotated[str, Query(description="Only pages of this host.", examples=["sqlite.org"])] = "",
         language: Annotated[str, Query(description=_LANGUAGE, examples=["en"])] = "",
+        include: Annotated[list[str] | None, Query(description=_INCLUDE)] = None,
+        exclude: Annotated[list[str] | None, Query(description=_EXCLUDE)] = None,
+        sort: Annotated[Sort, Query(description=_SORT)] = "relevance",
         explain: Annotated[bool, Query(description="Also timings, model and the state of each part.")] = False,
     ) -> SearchAnswer:
-        running = service.start(
-            q, Parameters(page=page, per_page=per_page, host=host, language=language, explain=explain)
+        given = Parameters(
+            page=page,
+            per_page=per_page,
+            host=host,
+            language=language,
+            include=tuple(include or ()),
+            exclude=tuple(exclude or ()),
+            sort=sort,
+            explain=explain,
         )
+        running = service.start(q, given)
         response.headers["Cache-Control"] = "no-store"
         return await running.answer()
 

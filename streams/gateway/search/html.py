@@ -38,12 +38,13 @@ def search_html_routes(service: SearchService, views: Views) -> APIRouter:
         page: Annotated[int, Query(ge=1, le=1_000)] = 1,
         host: str = "",
         language: str = "",
+        sort: str = "",
     ) -> Response:
         if not q.strip():
             return HTMLResponse(views.render("home.html", request, host=host, language=language))
         # The value of `language` that searches all languages.
         everywhere = ALL_LANGUAGES if service.default_languages else ""
-        running = service.start(q, Parameters(page=page, host=host, language=language))
+        running = service.start(q, Parameters(page=page, host=host, language=language, sort=sort))
         await asyncio.wait({running.results, running.beside}, timeout=FIRST_PAINT_SECONDS)
         if running.results.done() and (running.beside.done() or running.results.exception()):
             answer = await running.answer()
@@ -81,7 +82,13 @@ async def _head_first(views: Views, request: Request, running: RunningSearch, ev
 
 
 def _query_values(query: SearchRequest) -> dict[str, Any]:
-    return {"query": query.text, "host": query.host, "language": query.language, "page": query.page}
+    return {
+        "query": query.text,
+        "host": query.host,
+        "language": query.language,
+        "sort": "" if query.sort == "relevance" else query.sort,
+        "page": query.page,
+    }
 
 
 def _result_values(answer: SearchAnswer, query: SearchRequest, everywhere: str) -> dict[str, Any]:

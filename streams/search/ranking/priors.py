@@ -100,11 +100,28 @@ def host_of(page: PageHits) -> str:
 
 
 def _decay_freshness(date: datetime, now: datetime, half_life_days: float) -> float:
-    """Return the remaining share of the freshness. A date before the web, or after tomorrow, is a mistake: 0."""
-    age = now - date
-    if date < _FIRST_WEB_PAGE or age < -timedelta(days=1):
+    """Return the remaining share of the freshness; 0 for a date that is a mistake."""
+    if not _is_possible(date, now):
         return 0.0
-    return float(0.5 ** (max(age / timedelta(days=1), 0.0) / half_life_days))
+    return float(0.5 ** (max((now - date) / timedelta(days=1), 0.0) / half_life_days))
+
+
+def _is_possible(date: datetime, now: datetime) -> bool:
+    """Return False for a date before the web, or after tomorrow: it is a mistake."""
+    return _FIRST_WEB_PAGE <= date <= now + timedelta(days=1)
+
+
+def sort_by_date(pages: Iterable[PageHits], now: datetime) -> list[PageHits]:
+    """Return the pages with the newest first, and behind them pages without a date, or with a date that is a mistake.
+
+    Pages of one date stay in their order.
+    """
+
+    def date_of(page: PageHits) -> datetime:
+        date = _parse_date(page.hits[0].payload.published)
+        return date if date and _is_possible(date, now) else _EPOCH
+
+    return sorted(pages, key=date_of, reverse=True)
 
 
 def _parse_date(published: str) -> datetime | None:

@@ -35,7 +35,7 @@ class IndexQuery:
     @property
     def is_of_one_site(self) -> bool:
         """True if the request names a host, or sites."""
-        return bool(self.request.host) or SITE.name in self.conditions
+        return bool(self.request.host or self.request.include) or SITE.name in self.conditions
 
 
 class QueryReader:
@@ -74,7 +74,28 @@ class QueryReader:
 
 def _index_filters(request: SearchRequest, conditions: Conditions) -> Filters:
     filters = narrow(Filters(host=request.host or None, languages=request.languages), conditions)
-    return replace(filters, languages=tuple(map(_as_indexed, filters.languages)))
+    return replace(
+        filters,
+        languages=tuple(map(_as_indexed, filters.languages)),
+        sites=_limit_sites(filters.sites, request.include),
+        exclude_sites=tuple(dict.fromkeys((*filters.exclude_sites, *request.exclude))),
+    )
+
+
+def _limit_sites(sites: Sequence[str], included: Sequence[str]) -> tuple[str, ...]:
+    """Return the domains that are of both lists. An empty list is no condition.
+
+    If no domain is of both, the included ones remain: the results are checked for the sites of the query's operators,
+    and none of them meets that condition.
+    """
+    if not sites or not included:
+        return tuple(sites or included)
+    both = [a if _is_within(a, b) else b for a in sites for b in included if _is_within(a, b) or _is_within(b, a)]
+    return tuple(dict.fromkeys(both)) or tuple(included)
+
+
+def _is_within(domain: str, other: str) -> bool:
+    return domain == other or domain.endswith(f".{other}")
 
 
 def _as_indexed(language: str) -> str:
