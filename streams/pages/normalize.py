@@ -13,6 +13,7 @@ from typing import Any
 from streams.pages.assemble.block_languages import name_languages, remove_page_language
 from streams.pages.assemble.builder import Builder
 from streams.pages.assemble.footnotes import attach_notes
+from streams.pages.assemble.language_sample import sample_for_language
 from streams.pages.content.main_content import label
 from streams.pages.content.removal_reasons import list_removed_texts
 from streams.pages.document.from_html import apply_written_fields
@@ -94,7 +95,7 @@ def _fields(
     data = read_structured_data(parsed.tree, parsed.head, resolver.absolute)
     found = facts.collect_facts(parsed.tree, parsed.head, parsed.walk, kept, resolver, data)
     declared = language_tag(parsed.head.language)
-    language = identify(text[:LANGUAGE_CHARS], declared)
+    language = identify(sample_for_language(blocks, LANGUAGE_CHARS), declared)
     title = found.title
     for ending in parsed.quirk.title_endings if parsed.quirk else ():
         title = title.removesuffix(ending)
