@@ -3,10 +3,12 @@
 import asyncio
 import random
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import structlog
 
+from streams.errors import RiffleError
 from streams.gateway.context import GatewayContext
 from streams.gateway.search.answers import SearchAnswer, add_beside, to_search_answer
 from streams.gateway.search.query_events import DailySecret, Publish, QueryEvents
@@ -16,6 +18,9 @@ from streams.search.recall_probe import RecallProbe
 from streams.search.request import FIRST_PAGE, Parameters, SearchRequest
 from streams.search.searcher import Found, Searcher
 from streams.search.sources import Beside, Source
+
+MODEL_LOAD_SECONDS = 5.0
+"""Maximum time to wait until the model for queries is loaded, before the first search (seconds)."""
 
 log = structlog.get_logger(__name__)
 
@@ -52,6 +57,7 @@ class SearchService:
         *,
         max_at_once: int = MAX_AT_ONCE,
     ) -> None:
+        self._stores = context.stores
         metrics, options = context.metrics, SearchOptions.of(context.settings)
         self._metrics = metrics
         published = publish if context.settings.gateway.publish_queries else None
@@ -96,11 +102,15 @@ class SearchService:
         self._core.warm_up()
 
     async def rehearse(self) -> None:
-        """Search once for nobody, to open the connections that the first person's search would wait for.
+        """Search once for nobody, so that no person waits for connections to be opened, nor for a model to be loaded.
 
-        Raises nothing: a failed rehearsal leaves the process as ready as none.
+        Loading a model may take longer than a search may, so the model is asked before. Raises nothing: a failed
+        rehearsal leaves the process as ready as none.
         """
         try:
+            with suppress(TimeoutError, RiffleError):
+                async with asyncio.timeout(MODEL_LOAD_SECONDS):
+                    await self._stores.embedder.embed(["rehearsal of a search"], urgent=True)
             running = self._core.start("rehearsal of a search")
             await asyncio.gather(running.results, running.beside)
         except Exception as error:
