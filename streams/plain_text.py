@@ -2,11 +2,13 @@
 
 A page's author writes its title, its URL and its texts, and a server its headers. Shown unchanged, they could move
 the cursor, change the terminal's title, or disguise an address. Markup is escaped by each output itself.
+A stranger's date is read here, too.
 """
 
 import re
 import unicodedata
 
+_DATE = re.compile(r"([0-9]{4})(?:-([0-9]{2})(?:-([0-9]{2}))?)?")
 _DIRECTION = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
 """Characters that reorder the text around them: with them a page could disguise its URL or title."""
 _UNSAFE = re.compile(f"[\x00-\x1f\x7f-\x9f\u2028\u2029{_DIRECTION}\ud800-\udfff]")
@@ -35,3 +37,12 @@ def clean_text(text: str) -> str:
 def escape_unsafe(text: str) -> str:
     r"""Return JSON text with each unsafe character written as \uXXXX. In JSON they occur only in strings."""
     return _UNSAFE_IN_TEXT.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
+
+
+def read_date(value: str) -> str:
+    """Return an ISO date, or the beginning of one: 2025, 2025-03, 2025-03-01; empty if the value is no date."""
+    found = _DATE.fullmatch(value)
+    if not found:
+        return ""
+    _, month, day = found.groups()
+    return value if 1 <= int(month or 1) <= 12 and 1 <= int(day or 1) <= 31 else ""

@@ -10,7 +10,6 @@ from urllib.parse import quote, unquote, urlsplit
 
 from streams import plain_text
 from streams.gateway.http.highlighting import highlights
-from streams.search.query_language.operator_values import read_date
 from streams.stores.statement_payload import StatementPayload
 
 MAX_SNIPPET_CHARS = 420
@@ -122,7 +121,7 @@ def context_of(payload: StatementPayload) -> tuple[str, ...]:
 
 def date_of(payload: StatementPayload) -> str:
     """Return the date of publication that a page states: ISO 8601, a day, a month or a year; empty if not known."""
-    return read_date(payload.published[:10])
+    return plain_text.read_date(payload.published[:10])
 
 
 def format_date(date: str) -> str:

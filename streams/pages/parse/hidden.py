@@ -66,7 +66,7 @@ class _Finder:
 
     def candidates(self) -> Iterator[tuple[LexborNode, str]]:
         """Yield each element that an attribute or a style hides, with the way."""
-        rules = HidingRules(_sheets(self._tree))
+        rules = HidingRules(tuple(_sheets(self._tree)))
         selector = "[hidden], [style], [class], [id]" if rules else "[hidden], [style]"
         for node in self._tree.css(selector):
             attributes = node.attributes

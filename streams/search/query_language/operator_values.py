@@ -11,7 +11,6 @@ _LABEL = r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"
 _HOST = re.compile(rf"(?=.{{1,253}}$){_LABEL}(?:\.{_LABEL})*+(?::\d{{1,5}})?")
 """A host name has up to 253 characters (RFC 1035 section 2.3.4)."""
 _USUAL_PORT = re.compile(r":(?:80|443)$")
-_DATE = re.compile(r"([0-9]{4})(?:-([0-9]{2})(?:-([0-9]{2}))?)?")
 _EXTENSION = re.compile(r"[a-z0-9]{1,8}")
 _SCHEME = re.compile(r"^https?://", re.IGNORECASE)
 
@@ -38,15 +37,6 @@ def ascii_host(text: str) -> str:
 def read_language(value: str) -> str:
     """Return a language tag as documents have it, or `und`; empty if the value is no tag."""
     return "und" if value.lower() == "und" else language_tag(value)
-
-
-def read_date(value: str) -> str:
-    """Return an ISO date, or the beginning of one: 2025, 2025-03, 2025-03-01; empty if the value is no date."""
-    found = _DATE.fullmatch(value)
-    if not found:
-        return ""
-    _, month, day = found.groups()
-    return value if 1 <= int(month or 1) <= 12 and 1 <= int(day or 1) <= 31 else ""
 
 
 def read_extension(value: str) -> str:

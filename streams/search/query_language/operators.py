@@ -7,6 +7,7 @@ index, and the generated table in docs/reference/retrieval.md.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from streams.plain_text import read_date
 from streams.search.query_language.matching import (
     CheckedPage,
     has_all_in_one,
@@ -16,7 +17,6 @@ from streams.search.query_language.matching import (
     of_site,
 )
 from streams.search.query_language.operator_values import (
-    read_date,
     read_extension,
     read_language,
     read_site,
