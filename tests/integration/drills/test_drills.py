@@ -82,7 +82,7 @@ class Drill:
         return [
             [
                 (result["url"], statement["text"], round(statement["score"], 5))
-                for result in ask(self.settings, question, limit=10, host=HOST)["results"]
+                for result in self.until_found(question, HOST)["results"]
                 for statement in result["statements"]
             ]
             for question in QUESTIONS
@@ -93,7 +93,8 @@ class Drill:
         while True:
             try:
                 answer = ask(self.settings, question, host=host)
-                if answer["results"]:
+                # After a restore the stores are opened one by one: until all are, words alone are searched.
+                if answer["results"] and not answer["partial"]:
                     return answer
             except RiffleError:
                 answer = {}
