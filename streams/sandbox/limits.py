@@ -15,6 +15,8 @@ _LARGE_BYTES = 1024 * 1024
 each buffer, and keeps the buffers of a large page."""
 _M_MMAP_THRESHOLD = -3
 _COUNTS_BYTES = 256
+OUT_OF_MEMORY = 77
+"""Exit status of a process that had no memory to say so."""
 
 
 class MemoryRefused(Refused):
@@ -38,6 +40,11 @@ class Limits:
 def _memory_counts() -> int:
     """Return the open file with the kernel's counts. It stays open: a confined process opens none."""
     return os.open("/proc/self/statm", os.O_RDONLY | os.O_CLOEXEC)
+
+
+def memory_refusal(limits: Limits) -> tuple[str, str]:
+    """Return the rule and the detail of a refusal for memory."""
+    return "memory", f"more than {limits.memory_bytes >> 20} MiB"
 
 
 def data_bytes() -> int:

@@ -22,7 +22,7 @@ import structlog
 
 from streams.errors import PoisonError, Refused, SandboxAway, TransientError
 from streams.sandbox.confinement import missing, refuse_dumps
-from streams.sandbox.limits import Limits
+from streams.sandbox.limits import Limits, memory_refusal
 from streams.sandbox.messages import Answer, pack_frame
 from streams.sandbox.process import ProcessEnded, SandboxProcess
 
@@ -224,16 +224,22 @@ class SandboxPool:
                     return False
                 is_fresh = False
         except ProcessEnded as end:
-            self._handle_end(unanswered.popleft(), end)
+            self._handle_end(unanswered.popleft(), end, is_fresh=is_fresh)
             return False
         finally:
             self._waiting.extendleft(reversed(unanswered))  # this slot's next process takes them
         return True
 
-    def _handle_end(self, run: _Run, end: ProcessEnded) -> None:
+    def _handle_end(self, run: _Run, end: ProcessEnded, *, is_fresh: bool) -> None:
         """Refuse or fail the run that a process ended at, or have it tried again."""
         if end.cause == "time":
             run.settle(_refusal("time", f"it took more than {self._limits.cpu_seconds:g} seconds of CPU time"))
+            return
+        if end.cause == "memory":
+            if is_fresh:
+                run.settle(_refusal(*memory_refusal(self._limits)))
+            else:
+                self._retries.append(run)
             return
         if end.cause == "crash":
             run.crashes += 1

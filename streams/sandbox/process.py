@@ -20,7 +20,7 @@ import psutil
 
 from streams.errors import SandboxAway
 from streams.sandbox.confinement import minimal_environment
-from streams.sandbox.limits import Limits
+from streams.sandbox.limits import OUT_OF_MEMORY, Limits
 from streams.sandbox.messages import Answer, receive_answer, receive_frame
 
 WORKER = ("-m", "streams.sandbox.worker")
@@ -34,7 +34,7 @@ CRASH_SIGNALS = (signal.SIGSEGV, signal.SIGABRT, signal.SIGILL, signal.SIGFPE, s
 """Signals that a process brings on itself."""
 
 T = TypeVar("T")
-Cause = Literal["time", "crash", "killed", "silent"]
+Cause = Literal["time", "memory", "crash", "killed", "silent"]
 
 
 class ProcessEnded(Exception):
@@ -46,7 +46,9 @@ class ProcessEnded(Exception):
 
 
 def cause_of(status: int) -> ProcessEnded:
-    """Return what the status of an ended process says. An exit by itself counts as a crash."""
+    """Return what the status of an ended process says. Any other exit by itself counts as a crash."""
+    if status == OUT_OF_MEMORY:
+        return ProcessEnded("memory", "it ran out of memory")
     if status >= 0:
         return ProcessEnded("crash", f"it ended with {status}")
     number = signal.Signals(-status)

@@ -18,10 +18,12 @@ from streams.collector import exempt_loaded_objects
 from streams.errors import Refused
 from streams.sandbox.confinement import confine, die_with_parent
 from streams.sandbox.limits import (
+    OUT_OF_MEMORY,
     Limits,
     MemoryRefused,
     data_bytes,
     limit_process,
+    memory_refusal,
     start_cpu_limit,
     stop_cpu_limit,
 )
@@ -55,7 +57,7 @@ def run_task(task: Task, payload: bytes, limits: Limits) -> tuple[bool, list[Any
     except Refused as refusal:
         return isinstance(refusal, MemoryRefused), ["refused", refusal.rule, refusal.detail]
     except MemoryError:
-        return True, _memory_refusal(limits)
+        return True, ["refused", *memory_refusal(limits)]
     except RecursionError:
         return False, ["refused", "nesting", "structures nest deeper than the interpreter's stack"]
     except Exception as error:
@@ -80,11 +82,7 @@ def serve(source: BinaryIO, sink: BinaryIO, tasks: dict[str, Task], limits: Limi
             _write(sink, [ends, short_of_memory, *answer])
         except MemoryError:
             ends = True
-            _write(sink, [ends, True, *_memory_refusal(limits)])
-
-
-def _memory_refusal(limits: Limits) -> list[Any]:
-    return ["refused", "memory", f"more than {limits.memory_bytes >> 20} MiB"]
+            _write(sink, [ends, True, "refused", *memory_refusal(limits)])
 
 
 def _write(sink: BinaryIO, frame: list[Any]) -> None:
@@ -103,7 +101,10 @@ def main() -> None:
     in_force = confine()
     exempt_loaded_objects(COLLECTED_OBJECTS)
     _write(sink, [in_force])
-    serve(sys.stdin.buffer, sink, tasks, limits, started_with)
+    try:
+        serve(sys.stdin.buffer, sink, tasks, limits, started_with)
+    except MemoryError:  # even the refusal found no memory; the interpreter's own end would find none, either
+        os._exit(OUT_OF_MEMORY)
 
 
 if __name__ == "__main__":

@@ -61,6 +61,17 @@ def keep(payload: bytes) -> bytes:
     return str(os.getpid()).encode()
 
 
+def exhaust(payload: bytes) -> bytes:
+    """Take all memory, in pieces that get smaller, and keep it for good: not even an answer finds any."""
+    size = 16 * 1024 * 1024
+    while size:
+        try:
+            _KEPT.append(bytearray(size))
+        except MemoryError:
+            size //= 2
+    raise MemoryError
+
+
 def nest(payload: bytes) -> bytes:
     return nest(payload)
 

@@ -22,7 +22,7 @@ from tests.unit.sandbox import tasks
 MEGABYTE = 1024 * 1024
 LIMITS = Limits(cpu_seconds=1.0, memory_bytes=64 * MEGABYTE)
 NAMES = (
-    "echo", "was_warm", "refuse", "fail", "spin", "allocate", "keep", "nest", "process_id", "sleep_in",
+    "echo", "was_warm", "refuse", "fail", "spin", "allocate", "keep", "exhaust", "nest", "process_id", "sleep_in",
     "abort", "work", "environment",
 )  # fmt: skip
 TASKS = {name: f"{tasks.__name__}:{name}" for name in NAMES}
@@ -95,6 +95,15 @@ async def test_memory_is_limited_and_the_next_payload_is_run(pool: SandboxPool) 
     most = str(LIMITS.memory_bytes + MEGABYTE).encode()
     assert await rule_of(pool.run(TASKS["allocate"], most)) == "memory"
     assert await pool.run(TASKS["allocate"], b"1000") == b"1000"
+
+
+@pytest.mark.parametrize("before", [pytest.param(0, id="in a fresh process"), pytest.param(1, id="in a used process")])
+async def test_a_process_without_memory_for_its_answer_is_a_refusal_for_memory(before: int) -> None:
+    async with pool_of() as pool:
+        for _ in range(before):
+            await pool.run(TASKS["echo"], b"first")
+        assert await rule_of(pool.run(TASKS["exhaust"], b"")) == "memory"
+        assert await pool.run(TASKS["echo"], b"next") == b"next"
 
 
 async def test_memory_that_tasks_before_it_keep_is_no_verdict() -> None:
