@@ -3,7 +3,7 @@
 import os
 import platform
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,14 @@ def _processor() -> str:
         if line.startswith("model name"):
             return line.split(":", 1)[1].strip()
     return platform.machine()
+
+
+def describe(conditions: Mapping[str, Any]) -> str:
+    """Return the conditions of `machine` as a line for people."""
+    return (
+        f"{conditions['cores']} cores, {conditions['processor']}, Python {conditions['python']}, "
+        f"load before {conditions['load_before']}"
+    )
 
 
 def percentile(values: Sequence[float], share: float) -> float:

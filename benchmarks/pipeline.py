@@ -21,7 +21,7 @@ from uuid import uuid4
 
 import psutil
 
-from benchmarks.machine import machine, table
+from benchmarks.machine import describe, machine, table
 from schemas import Event, PageChunked, PageFetched, PageIndexed, PageRemoved
 from streams.commands.console import err, out, print_json
 from streams.commands.stack.status import usage
@@ -198,12 +198,7 @@ async def ceiling(stores: Stores, chunked: list[str]) -> dict[str, Any]:
 
 
 def show(result: dict[str, Any]) -> None:
-    conditions = result["machine"]
-    out.print(
-        f"{conditions['cores']} cores, {conditions['processor']}, Python {conditions['python']}, "
-        f"load before {conditions['load_before']}",
-        highlight=False,
-    )
+    out.print(describe(result["machine"]), highlight=False)
     rows = table("From fetched to searchable", "", "measured", "target")
     rows.add_row("pages", f"{result['pages']} ({result['searchable']} searchable)", "")
     rows.add_row("statements", str(result["statements"]), "")

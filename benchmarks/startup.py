@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from benchmarks.machine import machine, table
+from benchmarks.machine import describe, machine, table
 from benchmarks.pipeline import proportional_memory
 from streams.commands.console import err, out, print_json
 from streams.errors import UsageError
@@ -64,12 +64,7 @@ def _busy_seconds() -> float:
 
 
 def show(result: dict[str, Any]) -> None:
-    conditions = result["machine"]
-    out.print(
-        f"{conditions['cores']} cores, {conditions['processor']}, Python {conditions['python']}, "
-        f"load before {conditions['load_before']}",
-        highlight=False,
-    )
+    out.print(describe(result["machine"]), highlight=False)
     rows = table("Start with empty data", "", "measured", "target")
     rows.add_row("seconds, median", str(result["median_seconds"]), str(SECONDS_TARGET))
     rows.add_row("seconds, each", " ".join(map(str, result["seconds"])), "")

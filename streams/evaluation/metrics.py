@@ -15,9 +15,9 @@ def figures(rankings: Sequence[Ranking], relevant: Sequence[Grades]) -> dict[str
     """Return the mean of each figure over all queries, rounded to four digits."""
     pairs = list(zip(rankings, relevant, strict=True))
     return {
-        "ndcg@10": _mean([ndcg(ranking, grades) for ranking, grades in pairs]),
-        "recall@100": _mean([recall(ranking, grades) for ranking, grades in pairs]),
-        "mrr@10": _mean([reciprocal_rank(ranking, grades) for ranking, grades in pairs]),
+        "ndcg@10": round(mean([ndcg(ranking, grades) for ranking, grades in pairs]), 4),
+        "recall@100": round(mean([recall(ranking, grades) for ranking, grades in pairs]), 4),
+        "mrr@10": round(mean([reciprocal_rank(ranking, grades) for ranking, grades in pairs]), 4),
     }
 
 
@@ -47,5 +47,6 @@ def _gain(grades: Sequence[int]) -> float:
     return sum(grade / math.log2(rank + 1) for rank, grade in enumerate(grades, start=1))
 
 
-def _mean(values: Sequence[float]) -> float:
-    return round(sum(values) / len(values), 4) if values else 0.0
+def mean(values: Sequence[float]) -> float:
+    """Return the mean, or 0 without values."""
+    return math.fsum(values) / len(values) if values else 0.0

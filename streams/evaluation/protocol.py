@@ -7,12 +7,13 @@ come with their standard errors.
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from streams.errors import UsageError
+from streams.evaluation.metrics import mean
 from streams.search.ranking.fusion import MEANING_WEIGHT
 
 LISTS = ("words", "meaning", "rrf")
@@ -48,7 +49,7 @@ class Measured:
 
     @property
     def best_list(self) -> str:
-        return max(LISTS, key=lambda name: _mean(self.gains[name]))
+        return max(LISTS, key=lambda name: mean(self.gains[name]))
 
     def compare(self, other: Sequence[float]) -> Difference:
         """Return what Riffle's ranking gains over another ranking of the same queries."""
@@ -57,7 +58,7 @@ class Measured:
     def to_dict(self) -> dict[str, Any]:
         return {
             "queries": len(self.gains[RIFFLE]),
-            "ndcg@10": {name: round(_mean(gains), 4) for name, gains in self.gains.items()},
+            "ndcg@10": {name: round(mean(gains), 4) for name, gains in self.gains.items()},
             "best_list": self.best_list,
             "over_best_list": self.compare(self.gains[self.best_list]).to_dict(),
             "parts": {part: self.compare(gains).to_dict() for part, gains in self.without.items()},
@@ -67,16 +68,16 @@ class Measured:
 def compare(ours: Sequence[float], others: Sequence[float]) -> Difference:
     """Return the mean of the paired differences, and its standard error. One pair has no error: it is infinite."""
     differences = [one - other for one, other in zip(ours, others, strict=True)]
-    count, mean = len(differences), _mean(differences)
-    variance = math.fsum((each - mean) ** 2 for each in differences)
-    return Difference(mean, math.sqrt(variance / (count - 1) / count) if count > 1 else math.inf)
+    count, middle = len(differences), mean(differences)
+    variance = math.fsum((each - middle) ** 2 for each in differences)
+    return Difference(middle, math.sqrt(variance / (count - 1) / count) if count > 1 else math.inf)
 
 
 def mean_of(differences: Sequence[Difference]) -> Difference:
     """Return the mean of the collections' differences, each with the same share."""
     count = len(differences)
     return Difference(
-        _mean(each.mean for each in differences), math.sqrt(math.fsum(each.error**2 for each in differences)) / count
+        mean([each.mean for each in differences]), math.sqrt(math.fsum(each.error**2 for each in differences)) / count
     )
 
 
@@ -88,7 +89,7 @@ def summarize(collections: Sequence[Measured]) -> dict[str, Any]:
         "sets": {each.name: each.to_dict() for each in collections},
         "mean": {
             "ndcg@10": {
-                name: round(_mean(_mean(each.gains[name]) for each in collections), 4) for name in collections[0].gains
+                name: round(mean([mean(each.gains[name]) for each in collections]), 4) for name in collections[0].gains
             },
             "over_best_list": mean_of([each.compare(each.gains[each.best_list]) for each in collections]).to_dict(),
             "parts": {part: mean_of(differences).to_dict() for part, differences in found.items()},
@@ -117,8 +118,3 @@ def find_collections(folder: Path) -> list[Path]:
             f"{folder} has no collection: it must hold folders with corpus.jsonl, queries.jsonl, qrels.tsv"
         )
     return found
-
-
-def _mean(values: Iterable[float]) -> float:
-    known = list(values)
-    return math.fsum(known) / len(known)
