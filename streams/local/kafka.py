@@ -35,6 +35,10 @@ log4j.logger.org.apache.kafka.clients.NetworkClient=ERROR
 """
 
 
+RETENTION_BYTES = 1024 * 1024 * 1024
+"""Maximum size of a partition. Kafka deletes the oldest records beyond it, before their age."""
+
+
 def properties(data: Path, port: int, controller_port: int, tls: Identity | None = None) -> str:
     """Return the server.properties of a single node with all its data in `data`."""
     protocol = "SSL" if tls else "PLAINTEXT"
@@ -66,6 +70,8 @@ num.network.threads=2
 num.io.threads=4
 log.cleaner.dedupe.buffer.size=16777216
 log.segment.bytes=67108864
+# A disk is finite. Sources wait long before this many bytes are unread (backpressure), so only handled events go early.
+log.retention.bytes={RETENTION_BYTES}
 log.index.size.max.bytes=1048576
 message.max.bytes=1048576
 """

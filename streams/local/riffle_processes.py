@@ -5,9 +5,10 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 
 from streams.errors import UsageError
-from streams.local.child_process import Launch
+from streams.local.child_process import Child, Launch
 from streams.local.ports import free_ports, preferred_port
 from streams.local.probing import answers, listens
 from streams.local.server import Hints
@@ -54,13 +55,26 @@ class RiffleProcess:
         return f"{'https' if self.context else 'http'}://127.0.0.1:{self.port}"
 
     def prepare(self) -> Launch:
-        command = [sys.executable, "-c", RIFFLE, *self.arguments]
-        # One thread for linear algebra: matrices are small, and a pool of threads costs memory in each process.
-        environment = {"RIFFLE_HOME": str(self.home), "PYTHONUNBUFFERED": "1", "OPENBLAS_NUM_THREADS": "1"}
-        return Launch(command, {**environment, **self.environment}, nice=self.nice)
+        return _launch(self.home, *self.arguments, environment=self.environment, nice=self.nice)
 
     def is_ready(self) -> bool:
         return answers(f"{self.address}/readyz", self.context)
+
+
+def _launch(
+    home: Path, *arguments: str, environment: Mapping[str, str] = MappingProxyType({}), nice: int = 0
+) -> Launch:
+    # One thread for linear algebra: matrices are small, and a pool of threads costs memory in each process.
+    shared = {"RIFFLE_HOME": str(home), "PYTHONUNBUFFERED": "1", "OPENBLAS_NUM_THREADS": "1"}
+    return Launch([sys.executable, "-c", RIFFLE, *arguments], {**shared, **environment}, nice=nice)
+
+
+def start_sweep(home: Path) -> Child:
+    """Start the sweep of blobs that nothing refers to."""
+    launch = _launch(home, "blobs", "sweep", "--delete", nice=WORKER_NICE)
+    child = Child("sweep", launch, home / "logs" / "sweep.log")
+    child.yield_processor()
+    return child
 
 
 def shared_worker(home: Path, stages: tuple[Stage, ...] = STAGES) -> RiffleProcess:

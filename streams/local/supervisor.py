@@ -38,6 +38,7 @@ from streams.local.server_set import (
 from streams.local.state import StackState, only_stack, write_state
 from streams.local.supervision.health_checks import HealthChecks
 from streams.local.supervision.watched import Watched
+from streams.local.supervision.weekly_sweep import WeeklySweep
 from streams.servers import NAMES, named
 from streams.settings import Settings, stack_file
 
@@ -60,12 +61,14 @@ class Supervisor:
     servers: Servers = field(default_factory=Servers)
     state: StackState = field(init=False)
     home: Path = field(init=False)
+    sweep: WeeklySweep = field(init=False)
 
     def __post_init__(self) -> None:
         self.home = self.settings.home.resolve()
         me = psutil.Process()
         started = datetime.now(UTC).isoformat(timespec="seconds")
         self.state = StackState(me.pid, me.create_time(), started, self.servers_only)
+        self.sweep = WeeklySweep(self.home / "swept", lambda: riffle_processes.start_sweep(self.home))
 
     def run(self) -> None:
         """Start everything, keep it running until a signal comes, and stop it.
@@ -139,7 +142,11 @@ class Supervisor:
         write_state(self.home, self.state)
 
     def watch(self) -> None:
-        """Restart processes that end, and processes that hang (`patience`), until the stop signal."""
+        """Restart processes that end, and processes that hang (`patience`), until the stop signal.
+
+        The stack's own Cassandra is swept each week. An external one is swept by its operators.
+        """
+        sweeps = not self.servers_only and "cassandra" not in external_servers(self.settings)
         with HealthChecks() as checks:
             while not self.stop_asked.wait(LOOK_SECONDS):
                 self._pause_or_resume()
@@ -151,6 +158,8 @@ class Supervisor:
                     rotate(watched.child.log)
                 for watched, reason in checks.look(running, now):
                     self._end_hanging(watched, reason, now)
+                if sweeps and self.state.state != PAUSED and (failure := self.sweep.look(time.time())):
+                    self._warn(failure)
 
     def _end_hanging(self, watched: Watched, reason: str, now: float) -> None:
         """End a process that must be restarted, unless another one is being restarted: a restart takes CPU time."""
@@ -196,6 +205,7 @@ class Supervisor:
 
     def stop(self) -> None:
         """Stop the gateway and the workers first, so that they can finish their events, then the servers."""
+        self.sweep.stop()
         if self.watched:
             self._note(state="stopping")
         first = [each.child for each in self.watched if isinstance(each.server, riffle_processes.STOPPED_FIRST)]

@@ -1,0 +1,95 @@
+"""When the supervisor sweeps: its own clock is the test's, its processes are real."""
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from streams.local.child_process import Child, Launch, stop
+from streams.local.supervision.weekly_sweep import RETRY_SECONDS, WEEK_SECONDS, WeeklySweep
+
+NOW = 1_800_000_000.0
+DAY = 86_400.0
+
+
+class Sweeps:
+    """A weekly sweep whose process runs a line of Python. `started` counts them."""
+
+    def __init__(self, folder: Path, line: str = "") -> None:
+        self.folder, self.line = folder, line
+        self.children: list[Child] = []
+        self.weekly = WeeklySweep(folder / "swept", self._start)
+
+    def _start(self) -> Child:
+        log = self.folder / "sweep.log"
+        self.children.append(Child("sweep", Launch([sys.executable, "-S", "-c", self.line]), log))
+        return self.children[-1]
+
+    def look(self, now: float) -> str:
+        """Look, and wait for the end of a sweep that started."""
+        if self.children:
+            self.children[-1].process.wait(30)
+        return self.weekly.look(now)
+
+
+@pytest.fixture
+def sweeps(tmp_path: Path) -> Iterator[Callable[[str], Sweeps]]:
+    made: list[Sweeps] = []
+
+    def make(line: str) -> Sweeps:
+        made.append(Sweeps(tmp_path, line))
+        return made[-1]
+
+    yield make
+    stop([child for each in made for child in each.children], grace_seconds=0)
+
+
+@pytest.mark.parametrize(
+    ("looks", "started"),
+    [
+        # (the days at which the supervisor looks, the number of sweeps that were started until then)
+        pytest.param([0, 1, 6.9], 0, id="nothing in the first week"),
+        pytest.param([0, 7], 1, id="after a week"),
+        pytest.param([0, 7, 7, 13.9], 1, id="once a week"),
+        pytest.param([0, 7, 7, 14], 2, id="and after the next one"),
+        pytest.param([0, 40, 40, 41], 1, id="once after a stack was down for long"),
+        pytest.param([400, 1, 2, 7.9], 0, id="a clock that was ahead: a week from now"),
+        pytest.param([400, 1, 8], 1, id="and no later"),
+    ],
+)
+def test_stored_blobs_are_swept_each_week(sweeps: Callable[[str], Sweeps], looks: list[float], started: int) -> None:
+    found = sweeps("")
+    assert [found.look(NOW + day * DAY) for day in looks] == [""] * len(looks)
+    assert len(found.children) == started
+
+
+def test_the_next_supervisor_remembers_the_last_sweep(sweeps: Callable[[str], Sweeps]) -> None:
+    first, second = sweeps(""), sweeps("")
+    for day in (0, 7, 7):
+        first.look(NOW + day * DAY)
+    second.look(NOW + 8 * DAY)
+    assert (len(first.children), len(second.children)) == (1, 0)
+
+
+def test_a_sweep_that_fails_is_reported_and_tried_again_later(sweeps: Callable[[str], Sweeps]) -> None:
+    found, due = sweeps("raise SystemExit(3)"), NOW + WEEK_SECONDS
+    found.look(NOW)
+    assert found.look(due) == ""
+    assert "exit code 3" in found.look(due)
+    assert found.look(due + RETRY_SECONDS / 2) == ""
+    assert len(found.children) == 1
+    found.look(due + RETRY_SECONDS)
+    assert len(found.children) == 2
+
+
+def test_a_running_sweep_is_alone_and_ends_with_the_stack(sweeps: Callable[[str], Sweeps]) -> None:
+    found = sweeps("import time; time.sleep(600)")
+    found.weekly.look(NOW)
+    for late in (0, 1, DAY):
+        assert found.weekly.look(NOW + WEEK_SECONDS + late) == ""
+    begun = time.monotonic()
+    found.weekly.stop()
+    assert [child.exit_code is None for child in found.children] == [False]
+    assert time.monotonic() - begun < 30
