@@ -9,21 +9,20 @@ import os
 import time
 from pathlib import Path
 
-LEAST_URGENT = 19
-"""Maximum niceness."""
 TRIES = 10
 RETRY_SECONDS = 0.11
 
 
-def raise_session_niceness(leader: int, added: int) -> None:
-    """Add to the niceness of a session's leader, and give its process group and its session the same niceness.
+def raise_session_niceness(leader: int, least: int) -> None:
+    """Give a session's leader, its process group and its session at least this niceness.
 
-    The group has all threads of the processes that the leader started and that are still in it. Raises
-    ProcessLookupError when the leader has ended.
+    The group has all threads of the processes that the leader started and that are still in it. A leader that somebody
+    made as nice already keeps its niceness, and its session keeps its share: with more, it would starve beside the
+    other sessions. Raises ProcessLookupError when the leader has ended.
     """
-    niceness = min(os.getpriority(os.PRIO_PROCESS, leader) + added, LEAST_URGENT)
-    os.setpriority(os.PRIO_PGRP, leader, niceness)
-    set_session_niceness(leader, niceness)
+    if os.getpriority(os.PRIO_PROCESS, leader) < least:
+        os.setpriority(os.PRIO_PGRP, leader, least)
+        set_session_niceness(leader, least)
 
 
 def set_session_niceness(pid: int, niceness: int, proc: Path = Path("/proc")) -> None:

@@ -36,7 +36,7 @@ TAIL_BYTES = 32_768
 class Launch:
     """A command to run. `environment` is added to the environment of this process.
 
-    `nice` is added to the niceness of the process once it answers (`Child.yield_processor`). `timer_slack` is the
+    `nice` is the minimum niceness of the process once it answers (`Child.yield_processor`). `timer_slack` is the
     maximum delay of its timers (microseconds); 0 leaves the kernel's own choice.
     """
 
@@ -79,7 +79,7 @@ class Child:
         return self.process.poll()
 
     def yield_processor(self) -> None:
-        """Add the niceness of the child's launch, once. Call it when the child has started.
+        """Give the child the niceness of its launch, once. Call it when the child has started.
 
         On a busy machine a nice process takes minutes to start.
         """

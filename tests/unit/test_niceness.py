@@ -1,11 +1,14 @@
 """Niceness of processes and of their sessions."""
 
 import os
+import subprocess
+import sys
+from collections.abc import Iterator
 
 import pytest
 
 from streams import niceness
-from streams.niceness import set_session_niceness
+from streams.niceness import raise_session_niceness, set_session_niceness
 
 
 class Refusing:
@@ -40,3 +43,22 @@ def test_a_refusal_ends_nothing(
     proc = Refusing(error, times)
     set_session_niceness(os.getpid(), 7, proc)  # type: ignore[arg-type]  # a folder like the kernel's folder
     assert proc.written == written
+
+
+@pytest.fixture(params=[0, 15])
+def leader(request: pytest.FixtureRequest) -> Iterator[tuple[int, int]]:
+    """A process with a session of its own, and the niceness that it was started with."""
+    command = ["nice", "-n", str(request.param), sys.executable, "-S", "-c", "print(flush=True); input()"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, start_new_session=True) as process:
+        assert process.stdout
+        process.stdout.readline()
+        yield process.pid, os.getpriority(os.PRIO_PROCESS, process.pid)
+        process.kill()
+
+
+def test_a_niceness_is_a_minimum_and_never_adds_up(leader: tuple[int, int]) -> None:
+    pid, before = leader
+    for _ in range(2):
+        raise_session_niceness(pid, 10)
+    assert os.getpriority(os.PRIO_PROCESS, pid) == max(before, 10)
