@@ -18,8 +18,10 @@ from streams.settings import Settings
 from streams.statements.codec import decode_statements
 from streams.stores.host_buckets import bucket_of
 from streams.stores.opener import Stores
-from streams.stores.page_record import Chunked, Deduplicated, Fetched
+from streams.stores.page_record import Chunked, Deduplicated, Embedded, Fetched
 from streams.topology import STAGES
+from streams.vectors.codec import encode_vectors
+from streams.vectors.points import texts_of
 from tests.faults.disk_web import DiskWeb
 
 LOOK_SECONDS = 1.0
@@ -107,6 +109,24 @@ async def check_index(stores: Stores, web: DiskWeb) -> dict[str, int]:
     total = await stores.vectors.count(collection)
     assert total == sum(indexed.values()), "the index holds statements of pages that should not be there"
     return {"indexed": len(indexed), "duplicates": len(duplicates), "statements": total}
+
+
+async def check_vectors(stores: Stores, web: DiskWeb) -> int:
+    """Raise AssertionError unless the stored vectors of each indexed page are the model's. Returns their number."""
+    wrong, compared = [], 0
+    for url in sorted(web.allowed):
+        record = await stores.pages.get(page_id(canonicalize(url)))
+        if not record.has(Embedded):
+            continue
+        part = record.embedded
+        texts = texts_of(decode_statements(await stores.blobs.get(part.statements_ref)))
+        expected = encode_vectors(part.statements_ref, await stores.embedder.embed(texts))
+        if await stores.blobs.get(part.vectors_ref) != expected:
+            wrong.append(url)
+        compared += len(texts)
+    assert not wrong, f"other vectors than the model's: {wrong[:10]}"
+    assert compared, "no vectors were stored"
+    return compared
 
 
 async def _statements(stores: Stores, reference: str) -> set[UUID]:
