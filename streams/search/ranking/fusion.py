@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from streams.search.ranking.context import RankingContext
+from streams.statements.reading_alone import reads_alone
 from streams.stores.hits import round_score, sort_hits
 from streams.stores.protocols import Candidates, Hit, PageHits
 
@@ -26,6 +27,8 @@ REFERENCE_PAGES = 100
 """Number of first pages of a list. Their mean and deviation are the measure of the list's scores."""
 REFERENCE_STATEMENTS = 200
 """Maximum number of first statements of a list that these pages come from: as many as the shortest lists have."""
+LOOKED_AT_PER_SHOWN = 3
+"""Number of a page's first statements that are looked at for each statement that is shown."""
 _MIN_DEVIATION = 1e-6
 
 
@@ -155,8 +158,18 @@ def _drop_repeated_texts(hits: list[Hit]) -> tuple[Hit, ...]:
 
 
 def first_pages(pages: Sequence[PageHits], count: int, per_page: int) -> list[PageHits]:
-    """Return the first pages, each with its first statements."""
-    return [PageHits(page.page_id, page.hits[:per_page], page.score) for page in pages[:count]]
+    """Return the first pages, each with its first statements, without changing the order of the pages.
+
+    Half sentences and rows of links are shown only where nothing else of the page matched.
+    """
+    return [PageHits(page.page_id, _choose_shown(page.hits, per_page), page.score) for page in pages[:count]]
+
+
+def _choose_shown(hits: Sequence[Hit], count: int) -> tuple[Hit, ...]:
+    """Return the first statements that make sense by themselves; without any, the first ones."""
+    first = hits[: LOOKED_AT_PER_SHOWN * count]
+    alone = [hit for hit in first if reads_alone(hit.payload.text, hit.payload.kind, hit.payload.context)]
+    return tuple((alone or first)[:count])
 
 
 def _text_key(hit: Hit) -> str:

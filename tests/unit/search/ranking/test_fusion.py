@@ -52,6 +52,21 @@ def test_the_weight_decides_between_the_lists() -> None:
     assert names(found, 0.1) == ["b", "a"]
 
 
+def test_statements_that_read_alone_are_shown_before_rows_of_links() -> None:
+    hits = [
+        hit("a1", 0.9, "Prev | Up | Next"),
+        hit("a2", 0.8, "The ferry leaves at noon."),
+        hit("a3", 0.7, "a storm, or"),
+        hit("b1", 0.6, "Prev | Up | Next"),
+    ]
+    pages = first_pages(merge_lists(Candidates(tuple(hits), (), 10)), 5, 3)
+    assert [[one.payload.text for one in page.hits] for page in pages] == [
+        ["The ferry leaves at noon."],
+        ["Prev | Up | Next"],
+    ]
+    assert pages == first_pages(pages, 5, 3)
+
+
 def test_equal_texts_of_a_page_are_one_statement() -> None:
     same = [hit("a1", 0.9, "They do."), hit("a2", 0.8, "they  DO."), hit("b1", 0.7, "They do.")]
     found = merge_lists(Candidates(tuple(same), (), 10))

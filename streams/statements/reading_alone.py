@@ -1,0 +1,87 @@
+"""The choice of statements that make sense below a result, without the page around them. Pure.
+
+A statement that matches a query may be half of a sentence, a line of a table of contents, or a row of links. Such a
+statement stays in the index, since it may say where the answer is. But a reader of results learns nothing from it, so
+other statements are shown before it.
+"""
+
+import re
+from collections.abc import Sequence
+
+from streams.statements.lengths import MIN_WORDS, word_count
+
+MIN_PLAIN_WORDS = 8
+"""Minimum words of a text without an end mark that counts as a sentence: not all languages have marks. An item of a
+list is complete with MIN_WORDS."""
+MIN_LED_WORDS = 2
+"""Minimum words of a text below its lead-in."""
+MIN_WORDS_BEFORE_COLON = 12
+"""Minimum words of a sentence with a colon at its end that says enough without the part behind the colon."""
+MAX_LINK_WORDS = 3
+"""Maximum words of a link in a row of links."""
+MIN_LINKS = 3
+"""Minimum links of a row of links."""
+_END = re.compile(r"[.!?…。！？][\"'’”»)\]]{0,3}\Z")
+_SENTENCE_OR_LEAD = re.compile(r"[.!?…。！？:：][\"'’”»)\]]{0,3}\Z")
+_CONTINUES = re.compile(r"(?:and|or|but|nor|und|oder|et|ou|y|o)\s|[,;:)\]]")
+"""The beginning of a text that goes on with the sentence before it."""
+_UNFINISHED = re.compile(r"(?:[,;]|[\s,;](?:and|or|but|the|a|an|of|to))\Z")
+_NUMBERED_NAME = re.compile(
+    r"(?:(?:Table|Figure|Example|Chapter|Section|Part) )?(?:[A-Z]|[0-9]{1,3})(?:\.[0-9]{1,3}){0,5}\.?\s"
+)
+"""The number of a chapter, with which a line of a table of contents begins."""
+_OF_EACH_PAGE = re.compile(
+    r"(?:(?:this )?(?:page|file|document) )?(?:was )?last (?:modified|updated|changed|edited|generated)\b|"
+    r"(?:copyright\b|©|\(c\)\s)|all rights reserved|(?:generated|created) (?:by|with|using)\b|skip to\b",
+    re.IGNORECASE,
+)
+"""The beginning of a line that is the same on the pages of a site."""
+_PLACES = frozenset(["prev", "previous", "next", "up", "home", "top", "contents", "index", "back", "forward"])
+"""Names of links from a page to its neighbours."""
+_SEPARATOR = re.compile(r"\s[|»›·•→←>]\s")
+_MAX_LINE_WORDS = 25
+"""Maximum words of a line that is the same on each page: a longer text says something about its subject."""
+
+
+def reads_alone(text: str, kind: str, context: Sequence[str]) -> bool:
+    """Return whether a reader understands the statement with its context: a sentence, or a part with its lead-in."""
+    text = text.strip()
+    words = word_count(text)
+    if kind == "code":
+        return _has_words(text, MIN_LED_WORDS)
+    if kind == "heading" or is_navigation(text, kind) or _is_of_each_page(text, words):
+        return False
+    if kind == "row":
+        return words >= MIN_WORDS
+    if _has_lead(context) and _has_words(text, MIN_LED_WORDS):
+        return True
+    if _CONTINUES.match(text) or _UNFINISHED.search(text):
+        return False
+    if text.endswith((":", "：")):
+        return words >= MIN_WORDS_BEFORE_COLON
+    if _END.search(text):
+        return words >= MIN_WORDS
+    return words >= (MIN_WORDS if kind == "item" else MIN_PLAIN_WORDS) and not _NUMBERED_NAME.match(text)
+
+
+def is_navigation(text: str, kind: str) -> bool:
+    """Return whether a text is a row of links, such as `Prev | Up | Next`. Rows of tables often look alike."""
+    links = _SEPARATOR.split(text)
+    if len(links) < 2 or ":" in text or word_count(text) > _MAX_LINE_WORDS:
+        return False
+    if any(link.strip().lower() in _PLACES for link in links):
+        return True
+    return kind != "row" and len(links) >= MIN_LINKS and all(word_count(link) <= MAX_LINK_WORDS for link in links)
+
+
+def _is_of_each_page(text: str, words: int) -> bool:
+    return words <= _MAX_LINE_WORDS and _OF_EACH_PAGE.match(text) is not None
+
+
+def _has_words(text: str, count: int) -> bool:
+    return sum(any(map(str.isalpha, word)) for word in text.split()) >= count
+
+
+def _has_lead(context: Sequence[str]) -> bool:
+    """Return whether the last part of the context is a sentence or a lead-in. A heading is neither."""
+    return bool(context) and _SENTENCE_OR_LEAD.search(context[-1].strip()) is not None

@@ -1,0 +1,61 @@
+"""Statements that a reader of results understands, and statements that only a reader of the page does."""
+
+import pytest
+
+from streams.statements.reading_alone import reads_alone
+
+LEAD = ("Ferries", "The ferry does not leave after:")
+HEADINGS = ("Ferries", "Timetable")
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "context"),
+    [
+        ("The ferry leaves at noon.", "sentence", HEADINGS),
+        ("(It takes an hour.)", "sentence", ()),
+        ("la marée est haute à midi et basse à minuit", "sentence", ()),
+        ("渡船在中午离开港口。", "sentence", ()),
+        ("a storm on the open sea, or", "item", LEAD),
+        ("Two sailors", "item", LEAD),
+        ("Free tea, even in a storm", "item", HEADINGS),
+        ("Port: Oban | Time: noon", "row", HEADINGS),
+        ("Oban | 12 km | one hour", "row", HEADINGS),
+        ("ferry --list\nferry --leave", "code", ()),
+        ("a | b | c", "code", ()),
+        ("The captain wrote the following rules for all of the people on the ship:", "sentence", ()),
+        ("3.5 million people used the ferries of this harbour last year.", "sentence", ()),
+        ("Copyright law protects the drawings of a ship, and the heirs of who drew it hold it for seventy years "
+         "after the death of the person in most countries.", "sentence", ()),
+    ],
+)  # fmt: skip
+def test_reads_alone(text: str, kind: str, context: tuple[str, ...]) -> None:
+    assert reads_alone(text, kind, context)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "context"),
+    [
+        ("a storm on the open sea, or", "item", HEADINGS),
+        ("a storm on the open sea,", "item", ()),
+        ("and the ferry leaves again at midnight.", "sentence", ()),
+        ("Prev | Up | Next", "row", HEADINGS),
+        ("Prev | Up | Next", "sentence", LEAD),
+        ("Home » Ships » Ferries", "sentence", ()),
+        ("Chapter 66. Ropes of the large ships | Home | 67.1. Introduction", "row", ()),
+        ("Created using Sails 5.3.0.", "sentence", ()),
+        ("ferry *", "code", LEAD),
+        ("30.5. Ferry Configuration", "item", HEADINGS),
+        ("Table 8.9. Times of the ferries in the summer", "item", ()),
+        ("This page last modified on 2021-02-12", "sentence", ()),
+        ("Last updated: 3 May, by the harbour's office.", "sentence", ()),
+        ("Copyright 2020 the harbour and its friends. All rights reserved.", "sentence", ()),
+        ("ferry *", "item", HEADINGS),
+        ("ferry", "code", ()),
+        ("***  ---", "code", ()),
+        ("Ferries and their times", "heading", ("Ferries",)),
+        ("For example:", "sentence", HEADINGS),
+        ("", "sentence", ()),
+    ],
+)
+def test_needs_the_page(text: str, kind: str, context: tuple[str, ...]) -> None:
+    assert not reads_alone(text, kind, context)
