@@ -35,6 +35,8 @@ class SearchCore:
     def start(self, text: str, given: Parameters = FIRST_PAGE) -> Answering:
         """Check the query, and ask for the results and the sources beside them. Raises InvalidQuery."""
         request = parse(text, given, self.options)
+        if request.cursor:
+            request.cursor.check_age(self._searcher.clock())
         return self._side_by_side.start(request, Deadline(self.options.deadline_seconds))
 
     def warm_up(self) -> None:

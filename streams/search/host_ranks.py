@@ -57,6 +57,8 @@ class HostRanks:
         self, _context: RankingContext, pages: Sequence[PageHits], deadline: Deadline, trace: Trace
     ) -> Mapping[str, HostRank]:
         """Read the ranks of the hosts of the first pages, for the pass `priors`."""
+        if trace.leave_out("authority"):
+            return {}
         return await self.of(hosts_of(pages[:PAGES]), deadline, lambda why: trace.fail("authority", _sentence(why)))
 
     def _is_missing(self, host: str) -> bool:

@@ -6,10 +6,11 @@ the query is text, and whether the parameters are within their limits.
 
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from streams.pages.text.language import language_tag
+from streams.search.cursor import Cursor, decode, digest_search
 from streams.search.errors import InvalidQuery, invalid_parameter
 from streams.search.options import SearchOptions
 from streams.search.query_language.operator_values import ascii_host
@@ -35,6 +36,7 @@ class Parameters:
 
     page: int = 1
     per_page: int = 10
+    cursor: str = ""
     host: str = ""
     language: str = ""
     include: tuple[str, ...] = ()
@@ -62,28 +64,44 @@ class SearchRequest:
     """The domains that are not searched, nor their subdomains."""
     sort: Sort = "relevance"
     explain: bool = False
+    cursor: Cursor | None = None
+    """The state of the search before this page; None for the first page, and for a page that is asked for by number."""
 
     @property
     def first(self) -> int:
         """The number of results before this page."""
-        return (self.page - 1) * self.per_page
+        return self.cursor.results if self.cursor else (self.page - 1) * self.per_page
 
     @property
     def end(self) -> int:
         """The number of results up to the end of this page."""
-        return self.page * self.per_page
+        return self.first + self.per_page
+
+    @property
+    def looked_for(self) -> int:
+        """The number of pages among which this page of results is: those shown before, their copies, and its own."""
+        return (len(self.cursor.shown) if self.cursor else self.first) + self.per_page
+
+    @property
+    def digest(self) -> bytes:
+        """The digest of all that makes this another search, and not another page of a search."""
+        conditions = (self.host, self.languages, self.include, self.exclude)
+        return digest_search(self.text, self.per_page, self.sort, *conditions)
 
 
 FIRST_PAGE = Parameters()
 
 
 def parse(text: str, given: Parameters = FIRST_PAGE, options: SearchOptions = _DEFAULTS) -> SearchRequest:
-    """Return the checked request. If `language` is empty, the options' languages are searched. Raises InvalidQuery."""
-    _check_paging(given.page, given.per_page)
+    """Return the checked request. If `language` is empty, the options' languages are searched. Raises InvalidQuery.
+
+    A cursor says which page it is for: then `page` is not read. The age of the cursor is not checked.
+    """
+    _check_paging(1 if given.cursor else given.page, given.per_page)
     wanted = normalize_language(given.language)
-    return SearchRequest(
+    request = SearchRequest(
         text=normalize_text(text, max_chars=options.max_query_chars),
-        page=given.page,
+        page=1 if given.cursor else given.page,
         per_page=given.per_page,
         host=normalize_host(given.host),
         language=wanted,
@@ -93,6 +111,10 @@ def parse(text: str, given: Parameters = FIRST_PAGE, options: SearchOptions = _D
         sort=_read_sort(given.sort),
         explain=given.explain,
     )
+    if not given.cursor:
+        return request
+    cursor = decode(given.cursor, request.digest, MAX_DEPTH - request.per_page)
+    return replace(request, page=cursor.page, cursor=cursor)
 
 
 def normalize_text(text: str, *, max_chars: int) -> str:

@@ -32,7 +32,7 @@ class Reranking:
         self, context: RankingContext, pages: Sequence[PageHits], deadline: Deadline, trace: Trace
     ) -> Sequence[float] | None:
         """Read the model's scores of the first pages, for the pass `rerank`. None: there is nothing to order by."""
-        if len(pages) < 2:
+        if len(pages) < 2 or trace.leave_out("rerank"):
             return None
         texts = [text_of(page) for page in pages[:PAGES]]
         with trace.timed("rerank_ms"):

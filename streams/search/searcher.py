@@ -9,26 +9,28 @@ answer, or a ranking without end, ends the search: SearchUnavailable.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from secrets import token_bytes
 from time import perf_counter
 from uuid import UUID
 
 from streams.search.block_lists import BlockLists
 from streams.search.copies import Copies
+from streams.search.cursor import SALT_BYTES
 from streams.search.deadline import Deadline
 from streams.search.errors import SearchUnavailable
 from streams.search.host_ranks import HostRanks
 from streams.search.optional import OnFailure
 from streams.search.options import SearchOptions
+from streams.search.paging import SORTED_RESULTS, count_results, cut_page, next_cursor
 from streams.search.ranker import Ranker, Reader
 from streams.search.ranking.context import Notes, Pass, Ranked, RankingContext
 from streams.search.ranking.fusion import first_pages
 from streams.search.ranking.order import PASSES
-from streams.search.ranking.priors import sort_by_date
 from streams.search.ranking.weights import weight_of
 from streams.search.recall_probe import RecallProbe
-from streams.search.request import MAX_DEPTH, SearchRequest
+from streams.search.request import SearchRequest
 from streams.search.reranking import Reranking
-from streams.search.retrieval.depth import FIRST_RESULTS, Depth, append_new_results, depths, is_settled
+from streams.search.retrieval.depth import Depth, append_new_results, depths, is_settled
 from streams.search.retrieval.lists import Retrieval, read_lists
 from streams.search.retrieval.query import IndexQuery, QueryReader
 from streams.search.similar import Groups, SimilarPages
@@ -36,8 +38,6 @@ from streams.search.trace import Part, Trace, milliseconds_since
 from streams.stores.opener import Stores
 from streams.stores.protocols import Candidates, PageHits
 
-SORTED_RESULTS = FIRST_RESULTS
-"""Maximum results that are sorted by date: the best ones. Of all results, the newest would seldom answer the query."""
 STATEMENTS_PER_PAGE = 3
 """Maximum statements shown of a page."""
 
@@ -60,6 +60,8 @@ class Found:
     """The query without its operators."""
     failed: tuple[Part, ...] = ()
     """The parts that failed. The other parts have results."""
+    next: str = ""
+    """The cursor of the next page; empty if there is none."""
 
 
 def _utc_now() -> datetime:
@@ -80,7 +82,8 @@ class Searcher:
         passes: Sequence[Pass] = PASSES,
     ) -> None:
         self.options = options
-        self._stores, self._on_failure, self._clock, self._recall = stores, on_failure, clock, recall
+        self.clock = clock
+        self._stores, self._on_failure, self._recall = stores, on_failure, recall
         self._queries = QueryReader(stores, on_failure)
         self._block_lists = BlockLists(options.block_lists)
         self._ranker = Ranker(_readers(stores, options, on_failure), passes)
@@ -88,54 +91,57 @@ class Searcher:
 
     async def find(self, request: SearchRequest, deadline: Deadline) -> Found:
         """Return the pages found. Raises SearchUnavailable when the index does not answer in time."""
-        started, trace = perf_counter(), Trace()
+        started = perf_counter()
+        trace = Trace(request.cursor.left_out if request.cursor else frozenset())
         query = await self._queries.read(request, deadline, trace)
-        ranked = await self._settle(_with_all_sorted(query), deadline, trace)
-        pages = ranked.pages
-        if request.sort == "date":
-            pages = sort_by_date(pages[:SORTED_RESULTS], self._clock())
+        ranked, depth = await self._settle(_with_all_sorted(query), deadline, trace)
+        now = self.clock()
+        page = cut_page(ranked, request, trace, now)
         if self._recall is not None and query.dense is not None and trace.states["dense"] != "failed":
             self._recall.offer(query.dense)
-        shown = tuple(first_pages(pages[request.first : request.end], request.per_page, STATEMENTS_PER_PAGE))
+        following = next_cursor(page, ranked, request, trace, depth=depth, now=now, salt=token_bytes(SALT_BYTES))
+        shown = tuple(first_pages(page.shown, request.per_page, STATEMENTS_PER_PAGE))
         with trace.timed("similar_ms"):
-            similar = await self._similar.of([page.page_id for page in shown], deadline, trace)
+            similar = await self._similar.of([each.page_id for each in shown], deadline, trace)
         duplicates = ranked.notes.near_duplicates
         return Found(
             request,
             shown,
-            has_next=len(pages) > request.end and request.end + request.per_page <= MAX_DEPTH,
+            has_next=page.has_next,
             trace=trace,
             took_ms=milliseconds_since(started),
             notes=ranked.notes,
             similar=similar,
-            left_out={page.page_id: duplicates[page.page_id] for page in shown if page.page_id in duplicates},
+            left_out={each.page_id: duplicates[each.page_id] for each in shown if each.page_id in duplicates},
             text=query.text,
             failed=trace.failed,
+            next=following,
         )
 
-    async def _settle(self, query: IndexQuery, deadline: Deadline, trace: Trace) -> Ranked:
-        """Return the results of the requested page, from lists that are as long as the page needs."""
-        started, settled, is_checked = perf_counter(), Ranked(), bool(query.conditions)
+    async def _settle(self, query: IndexQuery, deadline: Deadline, trace: Trace) -> tuple[Ranked, int]:
+        """Return the results, from lists that are as long as the requested page needs, and the place of their depth."""
+        started, settled, is_checked, place = perf_counter(), Ranked(), bool(query.conditions), 0
         for depth in depths(query.request, is_checked=is_checked):
             try:
                 found = await self._read(depth, query, deadline, trace)
                 with trace.timed("rank_ms"):
                     further = await self._rank(depth, query, found, deadline, trace)
             except SearchUnavailable as error:
-                if len(settled.pages) <= query.request.first:
+                if count_results(settled, query.request) <= query.request.first:
                     raise
                 trace.fail("index", f"{error} Further results are left out.")
                 break
-            settled = append_new_results(settled, further)
+            settled, place = append_new_results(settled, further), depth.place
+            results = count_results(settled, query.request)
             is_late = deadline.seconds_left < 2 * (perf_counter() - started)
-            is_enough = is_settled(len(settled.pages), query.request, is_checked=is_checked, is_late=is_late)
+            is_enough = is_settled(results, query.request, is_checked=is_checked, is_late=is_late)
             if depth.has_all(found):
                 break
             if is_enough:
-                if is_late and not is_settled(len(settled.pages), query.request, is_checked=is_checked, is_late=False):
+                if is_late and not is_settled(results, query.request, is_checked=is_checked, is_late=False):
                     trace.fail("index", "There was no time for longer lists. Further results are left out.")
                 break
-        return settled
+        return settled, place
 
     async def _read(self, depth: Depth, query: IndexQuery, deadline: Deadline, trace: Trace) -> Candidates:
         """Return the lists of this depth, with the weight of meaning in the trace."""
@@ -153,8 +159,8 @@ class Searcher:
             found=found,
             meaning=trace.weight.meaning,
             options=self.options,
-            now=self._clock(),
-            wanted=depth.wanted(query.request.end, found),
+            now=self.clock(),
+            wanted=depth.wanted(query.request.looked_for, found),
             per_page=query.request.per_page,
             conditions=query.conditions,
             languages=query.filters.languages,
@@ -169,7 +175,7 @@ def _with_all_sorted(query: IndexQuery) -> IndexQuery:
     """Return the query for all results that are sorted by date: each page of them is a part of one order."""
     if query.request.sort != "date":
         return query
-    return replace(query, request=replace(query.request, page=1, per_page=SORTED_RESULTS))
+    return replace(query, request=replace(query.request, page=1, per_page=SORTED_RESULTS, cursor=None))
 
 
 def _readers(stores: Stores, options: SearchOptions, on_failure: OnFailure) -> dict[str, Reader]:

@@ -4,19 +4,30 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import Literal
+from typing import Literal, get_args
 
 from streams.models.protocols import ModelInfo
 from streams.search.ranking.weights import Weight
 
-Part = Literal["dense", "sparse", "index", "rerank", "authority", "copies", "similar"]
+OrderingPart = Literal["dense", "rerank", "authority"]
+"""The optional parts that give scores: without one of them, the order of results is another."""
+ORDERING_PARTS: frozenset[OrderingPart] = frozenset(get_args(OrderingPart))
+Part = OrderingPart | Literal["sparse", "index", "copies", "similar"]
 State = Literal["ok", "cached", "empty", "failed"]
+
+_LEFT_OUT: dict[OrderingPart, str] = {
+    "dense": "Meaning could not be searched for the first page of results, so it is left out of all pages.",
+    "rerank": "The cross-encoder failed on the first page of results, so it is left out of all pages.",
+    "authority": "The ranks of hosts were missing on the first page of results, so they are left out of all pages.",
+}
 
 
 @dataclass(slots=True)
 class Trace:
     """The state of each part of a search, its time, and the reason why it failed or was empty."""
 
+    left_out: frozenset[OrderingPart] = frozenset()
+    """The parts that failed on the first page of results. They are not asked for later pages."""
     states: dict[Part, State] = field(default_factory=dict)
     reasons: dict[Part, str] = field(default_factory=dict)
     """Sentences for people: the reason why a part failed or had nothing to do."""
@@ -31,6 +42,13 @@ class Trace:
 
     def fail(self, part: Part, reason: str) -> None:
         self.states[part], self.reasons[part] = "failed", reason
+
+    def leave_out(self, part: OrderingPart) -> bool:
+        """Return True if the part failed on the first page of results. Then it counts as failed here, too."""
+        if part not in self.left_out:
+            return False
+        self.fail(part, _LEFT_OUT[part] + " Search again to include it.")
+        return True
 
     @contextmanager
     def timed(self, name: str) -> Iterator[None]:

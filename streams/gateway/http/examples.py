@@ -18,7 +18,8 @@ SEARCH: dict[str, Any] = {
     "languages": [],
     "page": 1,
     "per_page": 10,
-    "has_next": False,
+    "has_next": True,
+    "next": "AXNhbHRzYWx0AAAAAAAAAABpp7xGAAIAAQAAq6urq6urWzYBGA",
     "results": [
         {
             "page_id": _PAGE,

@@ -112,6 +112,10 @@ class SearchAnswer(_Model):
     page: int
     per_page: int
     has_next: bool
+    next: str | None = Field(
+        None,
+        description="The `cursor` of the next page, where no result is shown again; absent when there is no next page.",
+    )
     results: tuple[Result, ...]
     partial: bool = Field(description="A part of the search, or a source beside it, failed or was left out.")
     reasons: tuple[Reason, ...] = ()
@@ -131,6 +135,7 @@ def to_search_answer(found: Found) -> SearchAnswer:
         page=request.page,
         per_page=request.per_page,
         has_next=found.has_next,
+        next=found.next or None,
         results=tuple(
             to_result(page, words, similar_of(page, found), found.notes if request.explain else None)
             for page in found.pages

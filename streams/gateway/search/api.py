@@ -7,8 +7,8 @@ from fastapi import APIRouter, Query, Response
 from streams.gateway.http import examples
 from streams.gateway.search.answers import SearchAnswer
 from streams.gateway.search.service import SearchService
+from streams.search.paging import SORTED_RESULTS
 from streams.search.request import MAX_DOMAINS, MAX_PER_PAGE, Parameters, Sort
-from streams.search.searcher import SORTED_RESULTS
 
 PROBLEMS: dict[int | str, dict[str, Any]] = {
     400: examples.problem_response("The query or a parameter is not valid", examples.PROBLEM_EMPTY),
@@ -24,6 +24,10 @@ _INCLUDE = (
     "times."
 )
 _EXCLUDE = "No pages of these domains and their subdomains, in the same form."
+_CURSOR = (
+    "The page behind another page: the value `next` of its answer. The query and the other parameters stay the same, "
+    "and `page` is not read."
+)
 _SORT = f"`date`: the best {SORTED_RESULTS} results, the newest first; pages without a date come last."
 
 
@@ -45,6 +49,7 @@ def search_api_routes(service: SearchService) -> APIRouter:
         q: Annotated[str, Query(description="The query, in any language.", examples=["write-ahead log"])] = "",
         page: Annotated[int, Query(ge=1, le=1_000, description="From 1.")] = 1,
         per_page: Annotated[int, Query(ge=1, le=MAX_PER_PAGE)] = 10,
+        cursor: Annotated[str, Query(description=_CURSOR)] = "",
         host: Annotated[str, Query(description="Only pages of this host.", examples=["sqlite.org"])] = "",
         language: Annotated[str, Query(description=_LANGUAGE, examples=["en"])] = "",
         include: Annotated[list[str] | None, Query(description=_INCLUDE)] = None,
@@ -55,6 +60,7 @@ def search_api_routes(service: SearchService) -> APIRouter:
         given = Parameters(
             page=page,
             per_page=per_page,
+            cursor=cursor,
             host=host,
             language=language,
             include=tuple(include or ()),

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import HTMLResponse, Response, StreamingResponse
 
 from streams.gateway.http.problems import search_unavailable
-from streams.gateway.http.templates import Views
+from streams.gateway.http.templates import Views, address
 from streams.gateway.search.answers import SearchAnswer
 from streams.gateway.search.service import RunningSearch, SearchService
 from streams.search.errors import SearchUnavailable
@@ -36,6 +36,7 @@ def search_html_routes(service: SearchService, views: Views) -> APIRouter:
         request: Request,
         q: str = "",
         page: Annotated[int, Query(ge=1, le=1_000)] = 1,
+        cursor: str = "",
         host: str = "",
         language: str = "",
         sort: str = "",
@@ -44,16 +45,16 @@ def search_html_routes(service: SearchService, views: Views) -> APIRouter:
             return HTMLResponse(views.render("home.html", request, host=host, language=language))
         # The value of `language` that searches all languages.
         everywhere = ALL_LANGUAGES if service.default_languages else ""
-        running = service.start(q, Parameters(page=page, host=host, language=language, sort=sort))
+        running = service.start(q, Parameters(page=page, cursor=cursor, host=host, language=language, sort=sort))
         await asyncio.wait({running.results, running.beside}, timeout=FIRST_PAINT_SECONDS)
         if running.results.done() and (running.beside.done() or running.results.exception()):
             answer = await running.answer()
             return HTMLResponse(
-                views.render("search.html", request, **_result_values(answer, running.request, everywhere)),
+                views.render("search.html", request, **_result_values(answer, running.request, cursor, everywhere)),
                 headers={"Cache-Control": CACHE},
             )
         return StreamingResponse(
-            _head_first(views, request, running, everywhere),
+            _head_first(views, request, running, cursor, everywhere),
             media_type="text/html",
             headers={"Cache-Control": "no-store"},
         )
@@ -61,12 +62,14 @@ def search_html_routes(service: SearchService, views: Views) -> APIRouter:
     return router
 
 
-async def _head_first(views: Views, request: Request, running: RunningSearch, everywhere: str) -> AsyncIterator[str]:
+async def _head_first(
+    views: Views, request: Request, running: RunningSearch, cursor: str, everywhere: str
+) -> AsyncIterator[str]:
     """Yield the page's head at once, then the results, then the answers beside them.
 
     The status is already sent when a failure is found: it is shown in words.
     """
-    query = _query_values(running.request)
+    query = _query_values(running.request, cursor)
     try:
         yield views.render("search_head.html", request, **query)
         try:
@@ -74,28 +77,37 @@ async def _head_first(views: Views, request: Request, running: RunningSearch, ev
         except SearchUnavailable as error:
             yield views.render("search_failed.html", request, problem=search_unavailable(str(error)), **query)
             return
-        values = _result_values(answer, running.request, everywhere)
+        values = _result_values(answer, running.request, cursor, everywhere)
         yield views.render("search_results.html", request, **values)
         yield views.render("search_end.html", request, **values | {"answer": await running.answer()})
     finally:
         running.cancel()  # the person may have left
 
 
-def _query_values(query: SearchRequest) -> dict[str, Any]:
+def _query_values(query: SearchRequest, cursor: str) -> dict[str, Any]:
     return {
         "query": query.text,
         "host": query.host,
         "language": query.language,
         "sort": "" if query.sort == "relevance" else query.sort,
         "page": query.page,
+        "again": _address_again(query, cursor),
     }
 
 
-def _result_values(answer: SearchAnswer, query: SearchRequest, everywhere: str) -> dict[str, Any]:
+def _address_again(query: SearchRequest, cursor: str) -> str:
+    """Return the address of this page of results; of the first page if parts are left out of all pages behind it."""
+    is_first = query.page == 1 or (query.cursor is not None and bool(query.cursor.left_out))
+    place = {} if is_first else {"page": query.page, "cursor": cursor}
+    sort = "" if query.sort == "relevance" else query.sort
+    return address("/search", q=query.text, sort=sort, host=query.host, language=query.language, **place)
+
+
+def _result_values(answer: SearchAnswer, query: SearchRequest, cursor: str, everywhere: str) -> dict[str, Any]:
     return {
-        **_query_values(query),
+        **_query_values(query, cursor),
         "answer": answer,
-        "first": (query.page - 1) * query.per_page + 1,
+        "first": (query.cursor.results if query.cursor else (query.page - 1) * query.per_page) + 1,
         "hosts": count_values(result.host for result in answer.results),
         "everywhere": everywhere,
         "languages": count_values(result.language for result in answer.results),

@@ -37,6 +37,8 @@ class Depth:
     """Maximum number of first results, including the results of shorter lists."""
     statements: int
     """Maximum statements of a list."""
+    place: int = 0
+    """The place of this depth among the depths of the search, from 0."""
 
     def wanted(self, end: int, found: Candidates) -> int:
         """Return the number of results to look for in these lists when the results up to `end` are shown.
@@ -51,12 +53,16 @@ class Depth:
 
 
 def depths(request: SearchRequest, *, is_checked: bool) -> Iterator[Depth]:
-    """Yield the depths that a request may need, the shortest lists first."""
-    results = max(CHECKED_RESULTS if is_checked else FIRST_RESULTS, request.per_page)
-    yield Depth(results, STATEMENTS_PER_RESULT * results)
-    for further in FURTHER_RESULTS:
-        if further > results:
-            yield Depth(further, STATEMENTS_PER_RESULT * further)
+    """Yield the depths that a request may need, the shortest lists first.
+
+    With a cursor, lists that earlier pages have used up are not read again: the cursor has their results.
+    """
+    first = max(CHECKED_RESULTS if is_checked else FIRST_RESULTS, request.per_page)
+    lengths = [first, *(further for further in FURTHER_RESULTS if further > first)]
+    for place, results in enumerate(lengths):
+        is_used_up = request.cursor is not None and (results <= request.first or place < request.cursor.depth)
+        if not is_used_up or place == len(lengths) - 1:
+            yield Depth(results, STATEMENTS_PER_RESULT * results, place)
 
 
 def is_settled(results: int, request: SearchRequest, *, is_checked: bool, is_late: bool) -> bool:
