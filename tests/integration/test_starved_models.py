@@ -25,7 +25,7 @@ from streams.models.triton import TritonChains
 from streams.models.triton_connection import TritonConnection
 from streams.settings import Settings, TritonSettings
 
-KILLS = 200 if os.environ.get("RIFFLE_TEST_FAULTS") == "all" else 10
+KILLS = 200 if os.environ.get("RIFFLE_TEST_FAULTS") == "all" else 5
 STOPS = KILLS // 5
 STOPPED_SECONDS = 2.0
 CALLERS = 6
