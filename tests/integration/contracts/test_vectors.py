@@ -397,13 +397,14 @@ async def test_the_recall_of_a_graph_that_is_searched_too_little_is_low(real_url
                 (info := (await client.get("")).json()["result"])["status"] == "green" and info["indexed_vectors_count"]
             ):
                 await asyncio.sleep(0.2)
-    queries = [list(map(float, vector)) for vector in vectors[:20] + 0.02]
+    queries = [list(map(float, vector)) for vector in vectors[:100] + 0.02]
     means = []
     for index in (starved, searched):
         means.append(sum([(await recall_of(index, collection, query)).share for query in queries]) / len(queries))
         await index.close()
-    assert means[0] < 0.8
-    assert means[1] > 0.8
+    # The server builds the graph in threads, so each run has another one.
+    assert means[0] < 0.5, means
+    assert means[1] > means[0] + 0.2, means
 
 
 async def test_the_active_collection_is_the_one_that_searches_read(index: Index) -> None:
