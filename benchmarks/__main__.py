@@ -55,6 +55,25 @@ async def bench_queries(
     return await run(load_settings(), questions, count, while_indexing, as_json=as_json)
 
 
+@bench_app.command("page")
+@command
+def bench_page(
+    questions: Annotated[
+        Path | None,
+        typer.Argument(exists=True, dir_okay=False, metavar="[QUESTIONS]", help="Default: the demo's questions."),
+    ] = None,
+    count: Annotated[int, typer.Option(min=1, help="Number of questions to ask with each coding.")] = 100,
+    as_json: AsJson = False,
+) -> int:
+    """Measure the result page of the running stack as a browser gets it: first byte, last byte, weight, by coding.
+
+    Example:  riffle up && python -m benchmarks page questions.tsv --count 200
+    """
+    from benchmarks.page import run
+
+    return run(load_settings(), questions, count, as_json=as_json)
+
+
 @bench_app.command("open-sets")
 @command
 def bench_open_sets(

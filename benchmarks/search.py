@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from benchmarks.embed import statements_of
 from benchmarks.machine import Latency, machine, table
+from benchmarks.page import load_pages
 from benchmarks.queries import WARM_UP, ask_all
 from benchmarks.vector_index import server, wait_until_optimized
 from schemas.ids import page_id
@@ -159,6 +160,12 @@ async def measure(
     try:
         await ready(settings)
         measured = await asyncio.to_thread(ask_all, settings, asked)
+        others = await asyncio.to_thread(questions_of, pages, filled + 1, questions)
+        loaded = await asyncio.to_thread(load_pages, settings, others, "br")
+        measured["latency_ms"] |= {
+            "first byte of the page": Latency.of([page.first_byte_seconds for page in loaded[WARM_UP:]]),
+            "last byte of the page": Latency.of([page.last_byte_seconds for page in loaded[WARM_UP:]]),
+        }
         signal.raise_signal(signal.SIGTERM)  # the gateway's own way to stop: it has installed a handler
         await gateway
     finally:

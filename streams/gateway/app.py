@@ -11,9 +11,9 @@ from fastapi import APIRouter, FastAPI
 
 from streams.gateway.context import Clock, GatewayContext
 from streams.gateway.health import liveness_routes, operations_routes
-from streams.gateway.http import host_check, openapi, responses
+from streams.gateway.http import compression, host_check, openapi, responses
 from streams.gateway.http.metrics import Metrics
-from streams.gateway.http.middleware import HeadersAndMetrics
+from streams.gateway.http.middleware import HeadersAndMetrics, content_security_policy
 from streams.gateway.http.privacy import privacy_routes
 from streams.gateway.http.static_routes import static_routes
 from streams.gateway.http.templates import Views
@@ -93,5 +93,7 @@ def _app(routers: Iterable[APIRouter], context: GatewayContext, views: Views, *,
     openapi.install(app)
     responses.install(app, views)
     host_check.install(app, context.settings.gateway_hosts, views)
-    app.add_middleware(HeadersAndMetrics, metrics=context.metrics)
+    compression.install(app)
+    policy = content_security_policy(views.style_hashes)
+    app.add_middleware(HeadersAndMetrics, metrics=context.metrics, policy=policy)
     return app

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from schemas.ids import page_id
-from streams.gateway.search.html import FIRST_PAINT_SECONDS
+from streams.gateway.search import html as search_html
 from streams.models.memory import MemoryEmbedder
 from streams.stores.memory import MemoryIndex
 from streams.stores.opener import Stores
@@ -35,7 +35,7 @@ HOSTILE = [
 ALLOWED_TAGS = frozenset(
     re.findall(
         r"\w+",
-        "html head meta title link body a header main h1 h2 h3 form label input button section ul ol li details "
+        "html head meta title link style body a header main h1 h2 h3 form label input button section ul ol li details "
         "summary p article div span mark footer nav svg path strong dl dt dd time pre code select option "
         "fieldset legend kbd",
     )
@@ -144,6 +144,7 @@ async def test_errors_are_pages_for_people_and_problems_for_programs(path: str, 
     assert text in problem.json()["title"]
 
 
+@pytest.mark.usefixtures("patient")
 async def test_without_the_index_people_can_try_again() -> None:
     stores = await searchable([WAL])
     stores.vectors = Dead()
@@ -156,11 +157,17 @@ async def test_without_the_index_people_can_try_again() -> None:
     assert '<a class="button" href="/search?q=log">Try again</a>' in response.text
 
 
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A gateway that waits for the search before the head leaves, so that the page has an exact status."""
+    monkeypatch.setattr(search_html, "FIRST_PAINT_SECONDS", 5.0)
+
+
 class Slow(MemoryEmbedder):
     """An embedder that takes longer than the first paint waits."""
 
     async def embed(self, texts: Any, **options: Any) -> Any:
-        await asyncio.sleep(FIRST_PAINT_SECONDS * 1.5)
+        await asyncio.sleep(search_html.FIRST_PAINT_SECONDS * 10)
         return await super().embed(texts)
 
 
@@ -177,6 +184,7 @@ async def test_a_slow_search_is_one_whole_page(vectors: Any, ends_with: str) -> 
     assert ends_with in html
 
 
+@pytest.mark.usefixtures("patient")
 async def test_an_internal_fault_shows_no_details() -> None:
     class Broken(MemoryIndex):
         async def candidates(self, **keywords: Any) -> Any:
@@ -190,6 +198,20 @@ async def test_an_internal_fault_shows_no_details() -> None:
     assert (page.status_code, problem.status_code) == (500, 500)
     assert problem.json()["type"] == "urn:riffle:problem:internal"
     assert "secret" not in page.text + problem.text
+
+
+async def test_an_internal_fault_behind_the_head_ends_the_page_in_words() -> None:
+    class Broken(MemoryIndex):
+        async def candidates(self, **keywords: Any) -> Any:
+            raise RuntimeError("secret detail")
+
+    stores = await searchable([WAL])
+    stores.embedder, stores.vectors = Slow(), Broken()
+    async with client(gateway(stores)) as web:
+        page = (await web.get("/search?q=log", headers=HTML)).text
+    assert "Something failed in the gateway" in page
+    assert page.rstrip().endswith("</html>")
+    assert "secret" not in page
 
 
 async def test_no_cache_keeps_a_description_with_the_clients_host() -> None:
@@ -208,9 +230,9 @@ async def test_static_files() -> None:
         assert "Disallow: /search" in (await web.get("/robots.txt")).text
         assert "http://riffle.test/search?q={searchTerms}" in (await web.get("/opensearch.xml")).text
         assert (await web.get("/favicon.ico")).headers["content-type"] == "image/svg+xml"
-        css = re.search(r'href="(/static/riffle\.[0-9a-f]+\.css)"', (await web.get("/")).text)
-        assert css
-        assert "immutable" in (await web.get(css[1])).headers["cache-control"]
+        icon = re.search(r'href="(/static/riffle\.[0-9a-f]+\.svg)"', (await web.get("/")).text)
+        assert icon
+        assert "immutable" in (await web.get(icon[1])).headers["cache-control"]
         assert (await web.head("/")).status_code == 200
 
 

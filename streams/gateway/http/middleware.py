@@ -1,5 +1,6 @@
 """Security headers, counters and timing of every response. Plain ASGI, so that streamed responses stay streamed."""
 
+from collections.abc import Iterable
 from time import perf_counter
 from typing import Any
 
@@ -8,13 +9,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from streams.gateway.http.metrics import Metrics
 
-CONTENT_SECURITY_POLICY = (
-    "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
-)
-"""No scripts and no third parties: hostile text that got through the escaping would still run nothing."""
-
 SECURITY_HEADERS = {
-    "Content-Security-Policy": CONTENT_SECURITY_POLICY,
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
     # The search is in the address: a page that is opened from it must not see it.
@@ -25,11 +20,23 @@ SECURITY_HEADERS = {
 }
 
 
+def content_security_policy(styles: Iterable[str]) -> str:
+    """Return the policy of all pages: no scripts, no third parties, and only the styles with these hashes.
+
+    Hostile text that got through the escaping would still run nothing.
+    """
+    return (
+        f"default-src 'none'; style-src {' '.join(styles)}; img-src 'self'; form-action 'self'; "
+        "base-uri 'none'; frame-ancestors 'none'"
+    )
+
+
 class HeadersAndMetrics:
     """ASGI middleware that adds the security headers, and counts requests by route, method and status."""
 
-    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+    def __init__(self, app: ASGIApp, metrics: Metrics, policy: str) -> None:
         self._app = app
+        self._headers = {"Content-Security-Policy": policy, **SECURITY_HEADERS}
         self._metrics = metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -44,7 +51,7 @@ class HeadersAndMetrics:
             if message["type"] == "http.response.start":
                 status = message["status"]
                 headers = MutableHeaders(scope=message)
-                for name, value in SECURITY_HEADERS.items():
+                for name, value in self._headers.items():
                     headers.setdefault(name, value)
             await send(message)
 

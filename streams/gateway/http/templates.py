@@ -1,7 +1,12 @@
-"""The templates, the stylesheet and the icon of the pages for people."""
+"""The templates, the stylesheets and the icon of the pages for people.
 
+Stylesheets stand in the pages themselves, so that a page needs no second answer before it is shown. The policy of the
+pages allows them by their hashes (Content Security Policy, level 3, section 8.4).
+"""
+
+from base64 import b64encode
 from functools import cache
-from hashlib import blake2b
+from hashlib import blake2b, sha256
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -15,7 +20,9 @@ from streams.gateway.http import presentation
 from streams.gateway.http.highlighting import segments
 
 _HERE = Path(__file__).parents[1]
-_MEDIA_TYPES = {".css": "text/css; charset=utf-8", ".svg": "image/svg+xml"}
+STYLES = ("riffle.css", "labs.css")
+"""The stylesheets, each of which stands in pages as it is in its file."""
+_MEDIA_TYPES = {".svg": "image/svg+xml"}
 _YEAR_SECONDS = 31_536_000
 
 
@@ -24,6 +31,8 @@ class Views:
 
     def __init__(self) -> None:
         self.static = StaticFiles(_HERE / "static")
+        self.style_hashes = tuple(source_hash(_templates().get_template(name).render()) for name in STYLES)
+        """The hashes of all stylesheets that pages may have, for the policy of the pages."""
 
     def render(self, template: str, request: Request, **values: Any) -> str:
         given = {"path": request.url.path, "static": self.static.address, **_DEFAULTS, **values}
@@ -34,7 +43,7 @@ class Views:
 def _templates() -> Environment:
     """Return the compiled templates, shared by all apps of the process: compiling is slow, rendering is not."""
     templates = Environment(
-        loader=FileSystemLoader(_HERE / "templates"),
+        loader=FileSystemLoader([_HERE / "templates", _HERE / "styles"]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -65,6 +74,11 @@ def address(path: str, **parameters: object) -> str:
     """Return a link to another page of the gateway. Empty parameters are left out."""
     given = {name: value for name, value in parameters.items() if value not in ("", None)}
     return f"{path}?{urlencode(given)}" if given else path
+
+
+def source_hash(content: str) -> str:
+    """Return the hash of an inline style or script, as a Content-Security-Policy names it."""
+    return f"'sha256-{b64encode(sha256(content.encode()).digest()).decode()}'"
 
 
 class StaticFiles:

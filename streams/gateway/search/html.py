@@ -5,23 +5,30 @@ from collections import Counter
 from collections.abc import AsyncIterator
 from typing import Annotated, Any
 
+import structlog
 from fastapi import APIRouter, Query, Request
 from starlette.responses import HTMLResponse, Response, StreamingResponse
 
-from streams.gateway.http.problems import search_unavailable
+from streams.gateway.http.problems import Problem, internal, search_unavailable
 from streams.gateway.http.templates import Views, address
 from streams.gateway.search.answers import SearchAnswer
 from streams.gateway.search.service import RunningSearch, SearchService
 from streams.search.errors import SearchUnavailable
 from streams.search.request import ALL_LANGUAGES, Parameters, SearchRequest
 
-FIRST_PAINT_SECONDS = 0.15
+log = structlog.get_logger(__name__)
+
+FIRST_PAINT_SECONDS = 0.005
 """Time after which a search without an answer yet shows its head and search box (seconds).
 
 A faster search is one response with an exact status.
 """
 CACHE = "private, max-age=60"
 """The cache header of results: going back does not search again, and no proxy keeps a person's search."""
+STREAMED = {"Cache-Control": "private, no-cache", "X-Accel-Buffering": "no"}
+"""The headers of a page that leaves in parts. Going back does not search again, but following a link does, since the
+parts may be about a failure. NGINX, which would wait for the whole page, passes each part on.
+"""
 
 
 def search_html_routes(service: SearchService, views: Views) -> APIRouter:
@@ -56,7 +63,7 @@ def search_html_routes(service: SearchService, views: Views) -> APIRouter:
         return StreamingResponse(
             _head_first(views, request, running, cursor, everywhere),
             media_type="text/html",
-            headers={"Cache-Control": "no-store"},
+            headers=STREAMED,
         )
 
     return router
@@ -74,14 +81,22 @@ async def _head_first(
         yield views.render("search_head.html", request, **query)
         try:
             answer = await running.results
-        except SearchUnavailable as error:
-            yield views.render("search_failed.html", request, problem=search_unavailable(str(error)), **query)
+        except Exception as error:
+            yield views.render("search_failed.html", request, problem=_problem_of(error), **query)
             return
         values = _result_values(answer, running.request, cursor, everywhere)
         yield views.render("search_results.html", request, **values)
         yield views.render("search_end.html", request, **values | {"answer": await running.answer()})
     finally:
         running.cancel()  # the person may have left
+
+
+def _problem_of(error: Exception) -> Problem:
+    """Return the problem of a search that failed. An unexpected error goes to the log."""
+    if isinstance(error, SearchUnavailable):
+        return search_unavailable(str(error))
+    log.error("a search failed with an unexpected error", exc_info=error)
+    return internal()
 
 
 def _query_values(query: SearchRequest, cursor: str) -> dict[str, Any]:
