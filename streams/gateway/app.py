@@ -12,6 +12,7 @@ from fastapi import APIRouter, FastAPI
 from streams.gateway.context import Clock, GatewayContext
 from streams.gateway.health import liveness_routes, operations_routes
 from streams.gateway.http import compression, host_check, openapi, responses
+from streams.gateway.http.help import help_routes
 from streams.gateway.http.metrics import Metrics
 from streams.gateway.http.middleware import HeadersAndMetrics, content_security_policy
 from streams.gateway.http.privacy import privacy_routes
@@ -62,7 +63,11 @@ def create_app(
     context = GatewayContext(settings, stores, Metrics(), clock)
     gateway = Gateway(SearchService(context, publish, sources(context)), explainer or Explainer())
     views = Views()
-    about = (privacy_routes(settings.gateway, views), static_routes(views, settings.gateway.public_url))
+    about = (
+        privacy_routes(settings.gateway, views),
+        help_routes(views),
+        static_routes(views, settings.gateway.public_url),
+    )
     public = (
         search_api_routes(gateway.search),
         page_api_routes(context),

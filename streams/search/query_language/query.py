@@ -55,10 +55,37 @@ def parse_query(query: str) -> ParsedQuery:
     parts = _Parts(is_prose=_is_prose(straight))
     query = query if parts.is_prose else straight
     for match in _TOKEN.finditer(query):
-        if len(parts.values) >= MAX_OPERATORS or not _is_operator(match, parts):
+        if len(parts.values) >= MAX_OPERATORS or not _read_operator(match, parts):
             parts.text.append(match.group())
     conditions = {name: tuple(dict.fromkeys(values)) for name, values in parts.conditions.items()}
     return ParsedQuery(" ".join(parts.text or filter(None, parts.values)) or query, conditions)
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenOperator:
+    """An operator as a person wrote it in a query."""
+
+    operator: Operator
+    text: str
+    """The operator with its value, as it was written."""
+    value: str
+    query_without: str
+    """The query without the operator. The words of a phrase stay, without their quotation marks."""
+
+
+def find_operators(query: str) -> tuple[WrittenOperator, ...]:
+    """Return the operators of a query, in their order."""
+    straight = query.translate(_TYPOGRAPHIC_QUOTES)
+    parts = _Parts(is_prose=_is_prose(straight))
+    found = []
+    for match in _TOKEN.finditer(query if parts.is_prose else straight):
+        if len(parts.values) < MAX_OPERATORS and (operator := _read_operator(match, parts)):
+            value = match["plain"] if match["quoted"] is None else match["quoted"]
+            kept = value if operator is PHRASE else ""
+            without = f"{query[: match.start()]}{kept}{query[match.end() :]}"
+            text = query[match.start() : match.end()]
+            found.append(WrittenOperator(operator, text, value, " ".join(without.split())))
+    return tuple(found)
 
 
 def _is_prose(query: str) -> bool:
@@ -72,39 +99,39 @@ def _is_prose(query: str) -> bool:
     )
 
 
-def _is_operator(match: re.Match[str], parts: _Parts) -> bool:
-    """Note the token's condition. Return False if the token is text."""
+def _read_operator(match: re.Match[str], parts: _Parts) -> Operator | None:
+    """Note the token's condition, and return its operator. Return None if the token is text."""
     minus, name = match["minus"], (match["name"] or "").lower()
     value = match["quoted"] if match["quoted"] is not None else match["plain"]
     if name:
         opens_a_quote = match["quoted"] is None and value.startswith('"')
-        return not opens_a_quote and _add_operator(f"{minus}{name}", value, parts)
+        return None if opens_a_quote else _read_named(f"{minus}{name}", value, parts)
     if parts.is_prose:
-        return False
+        return None
     if match["quoted"] is not None:
-        return _add_phrase(value, bool(minus), parts)
+        return _read_phrase(value, bool(minus), parts)
     if minus and _EXCLUDED_WORD.fullmatch(value):
         parts.require(EXCLUDED, value)
-        return True
-    return False
+        return EXCLUDED
+    return None
 
 
-def _add_phrase(value: str, minus: bool, parts: _Parts) -> bool:
+def _read_phrase(value: str, minus: bool, parts: _Parts) -> Operator | None:
     operator = EXCLUDED if minus else PHRASE
     phrase = operator.read(value)
     if not any(char.isalnum() for char in phrase):
-        return False
+        return None
     parts.require(operator, phrase)
     if not minus:
         parts.text.append(phrase)
-    return True
+    return operator
 
 
-def _add_operator(name: str, value: str, parts: _Parts) -> bool:
+def _read_named(name: str, value: str, parts: _Parts) -> Operator | None:
     operator = OPERATOR_OF.get(name)
     checked = operator.read(value) if operator else ""
     if not operator or not checked:
-        return False
+        return None
     parts.require(operator, checked)
     parts.values.append("" if name.startswith("-") else value)
-    return True
+    return operator

@@ -1,0 +1,84 @@
+"""`/help`: what can be typed into the search box, for people, with examples that are links.
+
+The operators come from their table, so the page names all of them.
+"""
+
+from dataclasses import dataclass
+
+from fastapi import APIRouter, Request
+from starlette.responses import HTMLResponse, Response
+
+from streams.gateway.http.templates import Views
+from streams.search.query_language.operators import OPERATORS
+
+CACHE = {"Cache-Control": "public, max-age=300"}
+QUESTIONS = (
+    "how do readers and writers work at the same time?",
+    "could a crash lose my data?",
+    "what is the difference between a thread and a process?",
+)
+"""Examples of whole questions."""
+PARAGRAPH = (
+    "My laptop lost power while a program was saving its file. Now the file is empty, though the program said before "
+    "that it had saved. What can a program do so that either the old or the new content is there after a crash?"
+)
+"""An example of a query that is a paragraph."""
+_SUBJECTS = {
+    "-phrase": "python {}",
+    "site": "{} lists",
+    "-site": "lists {}",
+    "lang": "{} fluss",
+    "filetype": "manual {}",
+    "after": "release {}",
+    "before": "release {}",
+    "intitle": "{}",
+    "inurl": "{} python",
+}
+"""The words around an operator in its example, by the operator's name."""
+_EXAMPLES = {
+    "phrase": ('"write-ahead log"',),
+    "-phrase": ("-snake", '-"monty python"'),
+    "site": ("site:python.org", "site:docs.python.org/3"),
+    "-site": ("-site:example.org",),
+    "lang": ("lang:de",),
+    "filetype": ("filetype:pdf",),
+    "after": ("after:2024-05",),
+    "before": ("before:2025",),
+    "intitle": ("intitle:index", 'intitle:"release notes"'),
+    "inurl": ("inurl:tutorial",),
+}
+"""Examples of each operator, by its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorHelp:
+    """The help for one operator."""
+
+    examples: tuple[str, ...]
+    """Queries with the operator."""
+    meaning: str
+    """Its effect on the results. Code stands between backticks."""
+
+
+def operators_help() -> tuple[OperatorHelp, ...]:
+    """Return the help for all operators, in the order of their table."""
+    return tuple(
+        OperatorHelp(
+            tuple(_SUBJECTS.get(each.name, "{}").format(example) for example in _EXAMPLES[each.name]),
+            each.meaning,
+        )
+        for each in OPERATORS
+    )
+
+
+def help_routes(views: Views) -> APIRouter:
+    router = APIRouter(include_in_schema=False)
+
+    @router.api_route("/help", methods=["GET", "HEAD"])
+    async def help_page(request: Request) -> Response:
+        content = views.render(
+            "help.html", request, questions=QUESTIONS, paragraph=PARAGRAPH, operators=operators_help()
+        )
+        return HTMLResponse(content, headers=CACHE)
+
+    return router
