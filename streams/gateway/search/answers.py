@@ -104,10 +104,23 @@ class Explanation(_Model):
     )
 
 
+class WrittenOperator(_Model):
+    """An operator of the query, as it was written."""
+
+    name: str = Field(description="`phrase`, `-phrase` (an excluded word or phrase), `site`, `-site`, `after`, ...")
+    text: str = Field(description="The operator with its value.", examples=["site:sqlite.org"])
+    value: str
+    query_without: str = Field(
+        description="The query without the operator. The words of a phrase stay; empty if nothing else is left."
+    )
+
+
 class SearchAnswer(_Model):
     """The results, and how complete they are."""
 
     query: str = Field(description="The query as it was searched for: normalised.")
+    text: str = Field("", description="The query without its operators.")
+    operators: tuple[WrittenOperator, ...] = Field((), description="The operators of the query, in their order.")
     languages: tuple[str, ...] = Field((), description="The languages that were searched; empty: all.")
     page: int
     per_page: int
@@ -131,6 +144,11 @@ def to_search_answer(found: Found) -> SearchAnswer:
     words = query_words(found.text or request.text)
     return SearchAnswer(
         query=request.text,
+        text=found.text,
+        operators=tuple(
+            WrittenOperator(name=each.operator.name, text=each.text, value=each.value, query_without=each.query_without)
+            for each in found.operators
+        ),
         languages=request.languages,
         page=request.page,
         per_page=request.per_page,

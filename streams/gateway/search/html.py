@@ -14,7 +14,6 @@ from streams.gateway.http.templates import Views, address
 from streams.gateway.search.answers import SearchAnswer
 from streams.gateway.search.service import RunningSearch, SearchService
 from streams.search.errors import SearchUnavailable
-from streams.search.query_language.query import find_operators, parse_query
 from streams.search.request import ALL_LANGUAGES, Parameters, SearchRequest
 
 log = structlog.get_logger(__name__)
@@ -123,8 +122,6 @@ def _result_values(answer: SearchAnswer, query: SearchRequest, cursor: str, ever
     return {
         **_query_values(query, cursor),
         "answer": answer,
-        "operators": find_operators(query.text),
-        "words_only": parse_query(query.text).text,
         "first": (query.cursor.results if query.cursor else (query.page - 1) * query.per_page) + 1,
         "hosts": count_values(result.host for result in answer.results),
         "everywhere": everywhere,
