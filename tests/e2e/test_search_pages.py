@@ -111,7 +111,10 @@ async def test_filters_are_put_on_and_taken_off(tab: Tab, site: str) -> None:
 
 async def test_from_a_result_to_its_history(tab: Tab, site: str) -> None:
     await tab.open(f"{site}/search?q=shared-memory+WAL&host=sqlite.org")
-    await tab.click(".result .why a[href*='wal.html']")
+    await tab.evaluate("document.querySelector('.about summary').focus()")
+    await tab.press("Enter")
+    assert "it has words of your query" in await text(tab, ".about[open] .signals")
+    await tab.click(".about[open] a[href^='/page'][href*='wal.html']")
     assert await text(tab, "h1") == "Write-Ahead Logging"
     assert (await text(tab, ".verdict .says")).startswith("Indexed: 14 statements")
     assert await tab.evaluate("document.querySelectorAll('.timeline li').length") == 9
@@ -152,10 +155,10 @@ async def test_a_query_is_tried_against_one_page(tab: Tab, site: str) -> None:
 
 async def test_similar_pages_unfold_without_scripts(tab: Tab, site: str, pictures: Path) -> None:
     await tab.open(f"{site}/search?q=write-ahead+log&host=sqlite.org")
-    assert (await text(tab, ".similar summary")).split("\n")[0] == "3 similar pages"
-    await tab.evaluate("document.querySelector('.similar summary').focus()")
+    assert (await text(tab, ".about:has(.similar) summary")).startswith("About this result, 3 similar pages")
+    await tab.evaluate("document.querySelector('.about:has(.similar) summary').focus()")
     await tab.press("Enter")
-    assert await tab.evaluate("document.querySelector('.similar').open")
+    assert await tab.evaluate("document.querySelector('.about:has(.similar)').open")
     shown = await tab.evaluate("[...document.querySelectorAll('.similar a')].map(e => e.getAttribute('href'))")
     assert sorted(shown) == sorted(COPIES)
     for width in (390, 1280):

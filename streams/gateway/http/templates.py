@@ -63,6 +63,7 @@ def _templates() -> Environment:
         "address": address,
         "format_age": presentation.format_age,
         "format_date": presentation.format_date,
+        "language_name": presentation.language_name,
     }
     return templates
 

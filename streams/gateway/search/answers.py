@@ -1,6 +1,6 @@
 """The API's answer to a search, as pydantic models."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -8,11 +8,16 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from streams.gateway.http import presentation
 from streams.gateway.http.highlighting import highlights, query_words
-from streams.search.ranking.context import Notes
+from streams.gateway.search.signals import SignalFacts, describe_signals
 from streams.search.searcher import Found
 from streams.search.similar import MAX_SIMILAR
 from streams.search.sources import Beside
 from streams.stores.protocols import Hit, PageHits
+
+MAX_SITE_PAGES = 6
+"""Maximum links to pages of a site that the query names."""
+MAX_FACET_VALUES = 8
+"""Maximum values of a facet."""
 
 
 class _Model(BaseModel):
@@ -23,7 +28,8 @@ class Statement(_Model):
     """A sentence, list item or table row that matched."""
 
     id: UUID = Field(description="The same as long as page, position and text are the same.")
-    text: str = Field(description="Plain text, never HTML. Escape it before you show it.")
+    text: str = Field(description="Plain text, never HTML: escape it before you show it. One line; code has its lines.")
+    kind: str = Field("", description="What it was made from: sentence, item, row, code or heading.")
     context: tuple[str, ...] = Field((), description="The headings and lead-ins above it, widest first.")
     highlights: tuple[tuple[int, int], ...] = Field(
         (), description="Words of the query in `text`: [start, end) in Unicode code points."
@@ -46,6 +52,29 @@ class Similar(_Model):
     pages: tuple[SimilarPage, ...] = Field(description="The shortest addresses first.")
 
 
+class Signal(_Model):
+    """The part of one signal of the ranking in a result's score."""
+
+    name: str = Field(description="`meaning`, `words`, `answer_form`, `authority`, `freshness`, `rerank`.")
+    share: float = Field(description="Its share of the score, from 0 to 1.")
+    amount: str = Field(description="The share in words.")
+    says: str = Field(description="What the signal is about, in words.")
+
+
+class SitePage(_Model):
+    """A further page of the site that the query names."""
+
+    url: str
+    title: str
+
+
+class FacetValue(_Model):
+    """A value of a facet, with the number of candidates that have it."""
+
+    value: str
+    count: int
+
+
 class Result(_Model):
     """A page, with its statements that matched, best first."""
 
@@ -63,6 +92,8 @@ class Result(_Model):
     similar: Similar | None = Field(
         None, description="The duplicates of this page; absent when there are none, or they are not known."
     )
+    site_pages: tuple[SitePage, ...] = Field((), description="Pages of its site, if the query is the site's name.")
+    signals: tuple[Signal, ...] = Field((), description="Why it was found, the largest share of its score first.")
     why: str = Field(description="Path of the page's history: when and why it was indexed.")
     score: float = Field(description="Comparable within one answer, not between answers.")
     parts: dict[str, float] | None = Field(
@@ -130,6 +161,13 @@ class SearchAnswer(_Model):
         description="The `cursor` of the next page, where no result is shown again; absent when there is no next page.",
     )
     results: tuple[Result, ...]
+    facets: dict[str, tuple[FacetValue, ...]] = Field(
+        {},
+        description=(
+            "The candidates found by `host`, `language`, `published` (within a `day`, `week`, `month` or `year`) and "
+            "`filetype`, the most frequent values first. Candidates are not all pages of the index."
+        ),
+    )
     partial: bool = Field(description="A part of the search, or a source beside it, failed or was left out.")
     reasons: tuple[Reason, ...] = ()
     took_ms: float
@@ -154,10 +192,8 @@ def to_search_answer(found: Found) -> SearchAnswer:
         per_page=request.per_page,
         has_next=found.has_next,
         next=found.next or None,
-        results=tuple(
-            to_result(page, words, similar_of(page, found), found.notes if request.explain else None)
-            for page in found.pages
-        ),
+        results=tuple(to_result(page, words, found, is_first=number == 0) for number, page in enumerate(found.pages)),
+        facets=to_facets(found.notes.facets),
         partial=bool(found.failed),
         reasons=tuple(Reason(part=part, detail=detail) for part, detail in trace.reasons.items()),
         took_ms=found.took_ms,
@@ -185,11 +221,17 @@ def add_beside(answer: SearchAnswer, beside: Beside) -> SearchAnswer:
     return answer.model_copy(update=values)
 
 
-def to_result(
-    page: PageHits, words: tuple[str, ...], similar: Sequence[SimilarPage] = (), notes: Notes | None = None
-) -> Result:
-    payload = page.hits[0].payload
-    parts = notes.parts.get(page.page_id) if notes else None
+def to_result(page: PageHits, words: tuple[str, ...], found: Found, *, is_first: bool = False) -> Result:
+    payload, notes = page.hits[0].payload, found.notes
+    parts = notes.parts.get(page.page_id, {})
+    similar = similar_of(page, found)
+    statements = tuple(to_statement(hit, words) for hit in page.hits)
+    facts = SignalFacts(
+        host=payload.host,
+        published=presentation.date_of(payload),
+        words=marked_words(statements),
+        form=str(notes.passes.get("answer_form", {}).get("form", "")),
+    )
     return Result(
         page_id=page.page_id,
         url=payload.url,
@@ -198,12 +240,42 @@ def to_result(
         language=payload.language,
         published=presentation.date_of(payload) or None,
         breadcrumbs=presentation.breadcrumbs(payload.url),
-        statements=tuple(to_statement(hit, words) for hit in page.hits),
+        statements=statements,
         similar=to_similar(similar) if similar else None,
+        site_pages=to_site_pages(found) if is_first else (),
+        signals=tuple(
+            Signal(name=each.name, share=each.share, amount=each.amount, says=each.says)
+            for each in describe_signals(parts, facts)
+        ),
         why=f"/api/v1/pages/{page.page_id}",
         score=page.score,
-        parts={signal: round(part, 4) for signal, part in parts.items()} if parts else None,
+        parts={signal: round(part, 4) for signal, part in parts.items()} if parts and found.request.explain else None,
     )
+
+
+def marked_words(statements: Sequence[Statement]) -> tuple[str, ...]:
+    """Return the words of the query that the statements have, each once, in lower case."""
+    marked = (each.text[start:end].lower() for each in statements for start, end in each.highlights)
+    return tuple(dict.fromkeys(marked))
+
+
+def to_site_pages(found: Found) -> tuple[SitePage, ...]:
+    """Return the pages of the site that the query names, as far as they are no results of this page."""
+    shown = {page.page_id for page in found.pages}
+    others = (page.hits[0].payload for page in found.notes.site_pages if page.page_id not in shown)
+    pages = [SitePage(url=each.url, title=presentation.title_of(each)) for each in others]
+    return tuple({page.title: page for page in pages}.values())[:MAX_SITE_PAGES]
+
+
+def to_facets(facets: Mapping[str, Mapping[str, int]]) -> dict[str, tuple[FacetValue, ...]]:
+    """Return the most frequent values of each facet. Times stay in their order."""
+    found = {}
+    for name, counts in facets.items():
+        given = [(value, count) for value, count in counts.items() if count]
+        if name != "published":
+            given.sort(key=lambda each: (-each[1], each[0]))
+        found[name] = tuple(FacetValue(value=value, count=count) for value, count in given[:MAX_FACET_VALUES])
+    return found
 
 
 def to_similar(pages: Sequence[SimilarPage]) -> Similar:
@@ -212,10 +284,13 @@ def to_similar(pages: Sequence[SimilarPage]) -> Similar:
 
 def to_statement(hit: Hit, words: tuple[str, ...]) -> Statement:
     language = hit.payload.language
-    text = presentation.snippet(hit.payload.text, words, language=language)
+    is_code = hit.payload.kind == "code" and "\n" in hit.payload.text.strip()
+    show = presentation.code_snippet if is_code else presentation.snippet
+    text = show(hit.payload.text, words, language=language)
     return Statement(
         id=hit.id,
         text=text,
+        kind=hit.payload.kind,
         context=presentation.context_of(hit.payload),
         highlights=tuple(highlights(text, words, language)),
         score=hit.score,

@@ -1,19 +1,19 @@
 """`/` and `/search`: the pages on which people search. No script is needed, and none is sent."""
 
 import asyncio
-from collections import Counter
 from collections.abc import AsyncIterator
 from typing import Annotated, Any
 
 import structlog
 from fastapi import APIRouter, Query, Request
-from starlette.responses import HTMLResponse, Response, StreamingResponse
+from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
 
 from streams.gateway.http.problems import Problem, internal, search_unavailable
 from streams.gateway.http.templates import Views, address
 from streams.gateway.search.answers import SearchAnswer
 from streams.gateway.search.service import RunningSearch, SearchService
 from streams.search.errors import SearchUnavailable
+from streams.search.query_language.choices import Choices, apply_choices
 from streams.search.request import ALL_LANGUAGES, Parameters, SearchRequest
 
 log = structlog.get_logger(__name__)
@@ -47,9 +47,16 @@ def search_html_routes(service: SearchService, views: Views) -> APIRouter:
         host: str = "",
         language: str = "",
         sort: str = "",
+        published: str = "",
+        after: str = "",
+        before: str = "",
+        filetype: str = "",
     ) -> Response:
         if not q.strip():
             return HTMLResponse(views.render("home.html", request, host=host, language=language))
+        if published or after or before or filetype:  # the form of the filters was sent
+            chosen = apply_choices(q, Choices(published, after, before, filetype), service.searcher.clock().date())
+            return RedirectResponse(address("/search", q=chosen, host=host, language=language, sort=sort), 303)
         # The value of `language` that searches all languages.
         everywhere = ALL_LANGUAGES if service.default_languages else ""
         running = service.start(q, Parameters(page=page, cursor=cursor, host=host, language=language, sort=sort))
@@ -123,12 +130,16 @@ def _result_values(answer: SearchAnswer, query: SearchRequest, cursor: str, ever
         **_query_values(query, cursor),
         "answer": answer,
         "first": (query.cursor.results if query.cursor else (query.page - 1) * query.per_page) + 1,
-        "hosts": count_values(result.host for result in answer.results),
         "everywhere": everywhere,
-        "languages": count_values(result.language for result in answer.results),
+        **_chosen_values(answer),
     }
 
 
-def count_values(values: Any) -> list[tuple[str, int]]:
-    """Return the values of a filter with their counts on this page, the most frequent first."""
-    return Counter(value for value in values if value).most_common(6)
+def _chosen_values(answer: SearchAnswer) -> dict[str, str]:
+    """Return the operators of the query as the form of the filters shows them. A date field needs a whole date."""
+    written = {each.name: each.value for each in answer.operators}
+    return {
+        "chosen_after": f"{written.get('after', '')}-01-01"[:10] if written.get("after") else "",
+        "chosen_before": f"{written.get('before', '')}-01-01"[:10] if written.get("before") else "",
+        "chosen_type": written.get("filetype", "").lower(),
+    }

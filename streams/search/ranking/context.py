@@ -24,6 +24,10 @@ class Notes:
     """The copies of a page that are not shown."""
     near: dict[UUID, list[UUID]] = field(default_factory=dict)
     """The earlier pages that a page nearly repeats, by what was found of them. Not all of them are copies."""
+    facets: dict[str, dict[str, int]] = field(default_factory=dict)
+    """The numbers of candidates by the values of each facet."""
+    site_pages: list[PageHits] = field(default_factory=list)
+    """The first pages of the site that the query names; they may be among the results, too."""
 
     def note_part(self, page: UUID, signal: str, value: float) -> None:
         self.parts.setdefault(page, {})[signal] = value

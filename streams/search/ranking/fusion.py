@@ -33,8 +33,14 @@ _MIN_DEVIATION = 1e-6
 
 
 def merge_found_lists(context: RankingContext, _pages: list[PageHits]) -> list[PageHits]:
-    """Apply the pass `merge`: the first pass, which makes the pages."""
-    return merge_lists(context.found, context.meaning)
+    """Apply the pass `merge`: the first pass, which makes the pages. Note what each list gave the first of them."""
+    lists = _weigh_lists(context.found, context.meaning)
+    pages = _merge(lists)
+    for page in pages[:REFERENCE_PAGES]:
+        for one in lists:
+            if page.page_id in one.best:
+                context.notes.note_part(page.page_id, one.name, one.weight * one.scale(one.best[page.page_id]))
+    return pages
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +90,10 @@ def merge_lists(found: Candidates, meaning: float = MEANING_WEIGHT) -> list[Page
     Without hits in one list, the other list has all the weight. Equal scores are ordered by the ids of their best
     statements.
     """
-    lists = _weigh_lists(found, meaning)
+    return _merge(_weigh_lists(found, meaning))
+
+
+def _merge(lists: Sequence["_Weighted"]) -> list[PageHits]:
     statements: defaultdict[UUID, float] = defaultdict(float)
     hits: dict[UUID, Hit] = {}
     for one in lists:
@@ -97,6 +106,8 @@ def merge_lists(found: Candidates, meaning: float = MEANING_WEIGHT) -> list[Page
 
 @dataclass(frozen=True, slots=True)
 class _Weighted:
+    name: str
+    """The name of its signal: `meaning` or `words`."""
     hits: Sequence[Hit]
     weight: float
     best: Mapping[UUID, float]
@@ -108,7 +119,8 @@ def _weigh_lists(found: Candidates, meaning: float) -> list[_Weighted]:
     weighted = []
     for hits, weight, floor in _choose_weights(found, meaning):
         best = best_of_pages(hits)
-        weighted.append(_Weighted(hits, weight, best, scale_of(hits, floor=floor)))
+        name = "meaning" if hits is found.dense else "words"
+        weighted.append(_Weighted(name, hits, weight, best, scale_of(hits, floor=floor)))
     return weighted
 
 

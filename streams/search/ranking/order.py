@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from streams.search.ranking.answer_form import prefer_answers
 from streams.search.ranking.context import Pass, RankingContext
+from streams.search.ranking.facets import count_facets
 from streams.search.ranking.filters import check_results, filter_results
 from streams.search.ranking.fusion import merge_found_lists
 from streams.search.ranking.identifiers import put_identifiers_first
@@ -21,6 +22,7 @@ PASSES = (
     Pass("answer_form", prefer_answers),
     Pass("priors", prefer_known_and_fresh),
     Pass("identifiers", put_identifiers_first),
+    Pass("facets", count_facets),
     Pass("checks", check_results),
     Pass("filters", filter_results),
 )

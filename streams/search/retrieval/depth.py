@@ -87,6 +87,10 @@ def append_new_results(settled: Ranked, further: Ranked) -> Ranked:
 
     pages = [*settled.pages, *(page for page in further.pages if is_new(page.page_id))]
     notes = Notes(
-        further.notes.passes, further.notes.parts | settled.notes.parts, further.notes.near_duplicates | duplicates
+        further.notes.passes,
+        further.notes.parts | settled.notes.parts,
+        further.notes.near_duplicates | duplicates,
+        facets=further.notes.facets,
+        site_pages=settled.notes.site_pages or further.notes.site_pages,
     )
     return Ranked(pages, notes)

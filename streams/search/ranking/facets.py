@@ -1,0 +1,94 @@
+"""The candidates of a search in numbers: how many are of each site, language, time and type of file. Pure.
+
+The numbers say what a filter would leave of the candidates, which are the pages of both lists: not of the whole index,
+whose pages nobody counts for one query. With conditions (operators of the query) only the first candidates are counted,
+since each is compared with the conditions.
+
+A query that is the name of a site also gets the first pages of that site.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from datetime import timedelta
+from pathlib import PurePosixPath
+from urllib.parse import urlsplit
+
+from streams.search.query_language.choices import WITHIN_DAYS
+from streams.search.query_language.operators import meets
+from streams.search.ranking.context import RankingContext
+from streams.stores.protocols import PageHits
+from streams.stores.statement_payload import StatementPayload
+
+MAX_CHECKED = 100
+"""Maximum candidates that are compared with the conditions of a query."""
+MAX_SITE_PAGES = 16
+"""Maximum pages of the site that a query names."""
+MIN_NAME_CHARS = 3
+FILE_TYPES = frozenset({"pdf", "txt", "md", "doc", "docx", "odt", "ppt", "pptx", "xls", "xlsx", "csv", "epub", "ps"})
+"""The extensions that are types of their own; all others are web pages (`html`)."""
+_WORD = re.compile(r"[^\W_]+")
+
+
+def count_facets(context: RankingContext, pages: list[PageHits]) -> list[PageHits]:
+    """Apply the pass `facets`: note the numbers of candidates by each facet, and the pages of a site that is named."""
+    counted = list(_candidates(context, pages))
+    firsts = [page.hits[0].payload for page in counted]
+    context.notes.facets = {
+        "host": Counter(each.host for each in firsts if each.host),
+        "language": Counter(each.language for each in firsts if each.language),
+        "published": _count_times(context, firsts),
+        "filetype": Counter(file_type(each.url) for each in firsts),
+    }
+    context.notes.site_pages = pages_of_named_site(context.text, counted)
+    return pages
+
+
+def _candidates(context: RankingContext, pages: Sequence[PageHits]) -> Iterator[PageHits]:
+    for page in pages[:MAX_CHECKED] if context.conditions else pages:
+        context.check_time()
+        first = page.hits[0].payload
+        is_left_out = (
+            (context.languages and first.language not in context.languages)
+            or context.block_list.blocks(first.host)
+            or (context.conditions and not meets(page, context.conditions))
+        )
+        if not is_left_out:
+            yield page
+
+
+def _count_times(context: RankingContext, firsts: Sequence[StatementPayload]) -> dict[str, int]:
+    """Return the number of pages of the last day, week, month and year. Only whole dates say when."""
+    today = context.now.date()
+    dates = [each.published[:10] for each in firsts if len(each.published) >= 10]
+    counts = {}
+    for name, days in WITHIN_DAYS.items():
+        earliest, latest = (today - timedelta(days)).isoformat(), (today + timedelta(1)).isoformat()
+        counts[name] = sum(earliest <= date <= latest for date in dates)
+    return counts
+
+
+def file_type(url: str) -> str:
+    """Return the type of a page's file by its URL: an extension of FILE_TYPES, or `html`."""
+    try:
+        path = urlsplit(url).path
+    except ValueError:
+        return "html"
+    extension = PurePosixPath(path).suffix[1:].lower()
+    return extension if extension in FILE_TYPES else "html"
+
+
+def pages_of_named_site(query: str, pages: Sequence[PageHits]) -> list[PageHits]:
+    """Return the first pages of the site that the query names; none if the best page is of another site."""
+    if not pages or not names_host(query, host := pages[0].hits[0].payload.host):
+        return []
+    return [page for page in pages[1:] if page.hits[0].payload.host == host][:MAX_SITE_PAGES]
+
+
+def names_host(query: str, host: str) -> bool:
+    """Return True if the query is the host, or the name in it: `sqlite` and `SQLite.org` name sqlite.org."""
+    plain = host.partition(":")[0].removeprefix("www.")
+    name = "".join(_WORD.findall(query.casefold()))
+    labels = plain.split(".")
+    names = {"".join(_WORD.findall(plain)), *("".join(_WORD.findall(label)) for label in labels[:-1])}
+    return len(name) >= MIN_NAME_CHARS and name in names

@@ -1,0 +1,181 @@
+"""The parts of the page around the results: facets, choices that become operators, why a result was found, code."""
+
+import re
+from datetime import date
+from html import unescape
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from streams.gateway.http.presentation import MAX_CODE_LINES, code_snippet, language_name
+from streams.gateway.search.signals import SignalFacts, describe_signals
+from streams.search.query_language.choices import Choices, apply_choices
+from streams.search.ranking.facets import file_type, names_host
+from tests.stages.gateway_fakes import NOW, client, gateway, searchable, statement
+from tests.stages.test_gateway_pages import HTML, assert_harmless
+
+CODE = "try:\n    value = log[key]\nexcept KeyError:\n    value = '<b>none</b>'"
+
+
+def dated(url: str, published: str, **values: Any) -> dict[str, Any]:
+    return {**statement(url, f"A log of {url}", **values), "published": published}
+
+
+PAGES = [
+    dated("https://sqlite.org/", "2026-03-04", title="SQLite"),
+    dated("https://sqlite.org/wal.html", "2026-02-20", title="Write-Ahead Logging"),
+    dated("https://sqlite.org/lang.html", "2020", title="SQL"),
+    dated("https://sqlite.org/manual.PDF", "2025-05-05", title="The manual"),
+    dated("https://fluesse.example/", "", title="Fluss", language="de"),
+]
+
+
+async def answer(query: str, pages: list[dict[str, Any]] = PAGES, **parameters: Any) -> dict[str, Any]:
+    async with client(gateway(await searchable(pages), deadline_seconds=30)) as web:
+        found = (await web.get("/api/v1/search", params={"q": query, **parameters})).json()
+    assert isinstance(found, dict)
+    return found
+
+
+def counts(found: dict[str, Any], facet: str) -> dict[str, int]:
+    return {each["value"]: each["count"] for each in found["facets"][facet]}
+
+
+async def test_facets_count_the_candidates() -> None:
+    found = await answer("log", per_page=1)
+    assert counts(found, "host") == {"sqlite.org": 4, "fluesse.example": 1}
+    assert counts(found, "language") == {"en": 4, "de": 1}
+    assert counts(found, "published") == {"day": 1, "week": 1, "month": 2, "year": 3}
+    assert counts(found, "filetype") == {"html": 4, "pdf": 1}
+
+
+async def test_facets_count_only_what_meets_the_conditions() -> None:
+    assert counts(await answer("log filetype:pdf"), "host") == {"sqlite.org": 1}
+    assert counts(await answer("log", language="de"), "host") == {"fluesse.example": 1}
+
+
+async def test_a_facet_is_one_click_and_shows_as_many_as_it_says() -> None:
+    async with client(gateway(await searchable(PAGES), deadline_seconds=30)) as web:
+        page = (await web.get("/search?q=log", headers=HTML)).text
+        chip = re.search(r'class="chip" href="([^"]*language=de)"><span class="hidden">Only in </span>German', page)
+        assert chip
+        filtered = (await web.get(unescape(chip[1]), headers=HTML)).text
+    assert filtered.count('<li class="result">') == 1
+    assert "only in German" in filtered
+    assert_harmless(page)
+
+
+CHOICES = [
+    # the query, the choices, the query with them
+    ("log", Choices(published="year"), "log after:2025-03-03"),
+    ("log", Choices("any", "2024-05-06", "2025-01-01"), "log after:2024-05-06 before:2025-01-01"),
+    ("log after:2020 filetype:pdf", Choices(published="any", filetype="any"), "log"),
+    ("log filetype:pdf", Choices(published="week", filetype="html"), "log after:2026-02-25 filetype:html"),
+    ("log site:a.example", Choices(published="any", after="tomorrow", filetype="?"), "log site:a.example"),
+]
+
+
+@pytest.mark.parametrize(("query", "choices", "chosen"), CHOICES)
+def test_choices_become_operators(query: str, choices: Choices, chosen: str) -> None:
+    assert apply_choices(query, choices, date(2026, 3, 4)) == chosen
+
+
+async def test_the_form_of_the_filters_leads_to_the_query_with_its_choices() -> None:
+    async with client(gateway(await searchable(PAGES), deadline_seconds=30)) as web:
+        sent = {"q": "log", "host": "sqlite.org", "language": "", "published": "month", "filetype": "any", "sort": ""}
+        response = await web.get("/search", params=sent, headers=HTML)
+        assert response.status_code == 303
+        query = parse_qs(urlsplit(response.headers["location"]).query)
+        assert query == {"q": ["log after:2026-02-01"], "host": ["sqlite.org"]}
+        page = (await web.get(response.headers["location"], headers=HTML)).text
+    assert page.count('<li class="result">') == 2
+    assert 'name="after" value="2026-02-01"' in page
+    assert '<option value="sqlite.org" selected>' in page
+    assert NOW.date() == date(2026, 3, 4)
+
+
+async def test_a_site_that_is_named_has_links_to_its_pages() -> None:
+    first = (await answer("sqlite", per_page=1))["results"][0]
+    others = {page["title"] for page in first["site_pages"]}
+    assert first["host"] == "sqlite.org"
+    assert others == {"SQLite", "Write-Ahead Logging", "SQL", "The manual"} - {first["title"]}
+    assert not (await answer("log", per_page=1))["results"][0]["site_pages"]
+
+
+NAMES = [
+    ("sqlite", "www.sqlite.org", True),
+    ("SQLite.org", "sqlite.org", True),
+    ("stack overflow", "stackoverflow.com", True),
+    ("org", "sqlite.org", False),
+    ("sqlite wal", "sqlite.org", False),
+    ("a", "a.example", False),
+]
+
+
+@pytest.mark.parametrize(("query", "host", "named"), NAMES)
+def test_a_query_names_a_site_by_its_host(query: str, host: str, named: bool) -> None:
+    assert names_host(query, host) is named
+
+
+FILES = [
+    ("https://a.example/x.PDF?a=1", "pdf"),
+    ("https://a.example/", "html"),
+    ("https://a.example/x.php", "html"),
+    ("https://a.example/pdf", "html"),
+    ("http://[", "html"),
+]
+
+
+@pytest.mark.parametrize(("url", "type_of_file"), FILES)
+def test_types_of_files_are_read_from_addresses(url: str, type_of_file: str) -> None:
+    assert file_type(url) == type_of_file
+
+
+async def test_a_result_says_in_words_why_it_was_found() -> None:
+    async with client(gateway(await searchable(PAGES), deadline_seconds=30)) as web:
+        page = (await web.get("/search?q=log", headers=HTML)).text
+        found = (await web.get("/api/v1/search?q=log")).json()["results"][0]
+    assert "it has words of your query: “log”" in unescape(page)
+    assert sum(each["share"] for each in found["signals"]) == pytest.approx(1.0, abs=0.05)
+    assert page.count("Why is this page indexed?") == page.count('<li class="result">')
+
+
+def test_signals_are_described_by_their_share() -> None:
+    facts = SignalFacts("a.example", "2024-05", ["log"], "time")
+    described = describe_signals({"meaning": 3.0, "words": 1.0, "answer_form": 0.5, "freshness": 0.0}, facts)
+    assert [(each.name, each.amount) for each in described] == [
+        ("meaning", "mostly"),
+        ("words", "partly"),
+        ("answer_form", "a little"),
+    ]
+    assert described[2].says == "it states a time, as your question asks"
+    assert describe_signals({}, facts) == ()
+
+
+async def test_code_is_shown_with_its_lines() -> None:
+    code = {**statement("https://a.example/", CODE, title="A page"), "kind": "code"}
+    async with client(gateway(await searchable([code]), deadline_seconds=30)) as web:
+        page = (await web.get("/search?q=log", headers=HTML)).text
+        found = (await web.get("/api/v1/search?q=log")).json()["results"][0]["statements"][0]
+    assert found["kind"] == "code"
+    assert found["text"] == CODE
+    assert [found["text"][start:end] for start, end in found["highlights"]] == ["log"]
+    shown = re.search(r"<pre dir=\"ltr\"><code>(.*?)</code></pre>", page, re.DOTALL)
+    assert shown
+    assert unescape(re.sub(r"</?mark>", "", shown[1])).strip("\n") == CODE
+    assert_harmless(page)
+
+
+def test_a_long_listing_is_cut_around_the_query() -> None:
+    lines = [f"line {number}" for number in range(100)]
+    lines[60] = "the log"
+    shown = code_snippet("\n".join(lines), ["log"]).split("\n")
+    assert "the log" in shown
+    assert len(shown) <= MAX_CODE_LINES + 2
+    assert (shown[0], shown[-1]) == ("…", "…")
+
+
+@pytest.mark.parametrize(("tag", "name"), [("de", "German"), ("zh-Hant", "Chinese (Traditional)"), ("xx-x", "xx-x")])
+def test_languages_have_names(tag: str, name: str) -> None:
+    assert language_name(tag) == name
