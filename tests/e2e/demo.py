@@ -1,4 +1,4 @@
-"""A small web to search in: pages of SQLite's documentation (public domain), and two written for the tests."""
+"""A small web to search in: pages of SQLite's documentation (public domain), and some written for the tests."""
 
 import asyncio
 import contextlib
@@ -57,6 +57,41 @@ _OTHERS: tuple[dict[str, Any], ...] = (
         ],
     },
 )
+_CODE = """BEGIN;
+INSERT INTO log(depth) VALUES (3);
+SAVEPOINT before_rain;
+INSERT INTO log(depth) VALUES (7);
+ROLLBACK TO before_rain;
+COMMIT;"""
+_MORE: tuple[dict[str, Any], ...] = (
+    {
+        "url": "https://rivers.example/guide/log.html",
+        "title": "A log in a database",
+        "language": "en",
+        "published": "2025-11-03",
+        "statements": [
+            {
+                "context": ["Savepoints", "This listing keeps the first insert and takes the second one back:"],
+                "text": _CODE,
+                "kind": "code",
+            },
+            {
+                "context": ["Savepoints"],
+                "text": "A savepoint takes back what follows it, and the insert before it stays.",
+            },
+        ],
+    },
+    {
+        "url": "https://kawa.example/ja/%E6%97%A5%E8%AA%8C",
+        "title": "川の日誌の書き方",
+        "language": "ja",
+        "published": "2024-05",
+        "statements": [
+            {"context": ["記録"], "text": "雨のあとは、水の深さをログに書き込み、前の日の値と比べます。"},
+            {"context": ["記録"], "text": "書き込みを先にしておくと、電源が切れても記録は残ります。"},
+        ],
+    },
+)
 
 COPIES = (
     "https://www2.sqlite.org/wal.html",
@@ -68,16 +103,20 @@ COPIES = (
 
 def pages() -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = json.loads(_PAGES.read_text())
-    return [*found, *_OTHERS]
+    return [*found, *_OTHERS, *_MORE]
 
 
 async def demo_stores() -> Stores:
     """All pages are searchable. One has a whole history and duplicates, another one refused."""
     stores = await searchable(
         [
-            statement(
-                page["url"], each["text"], title=page["title"], context=each["context"], language=page["language"]
-            )
+            {
+                **statement(
+                    page["url"], each["text"], title=page["title"], context=each["context"], language=page["language"]
+                ),
+                **({"kind": each["kind"]} if "kind" in each else {}),
+                **({"published": page["published"]} if "published" in page else {}),
+            }
             for page in pages()
             for each in page["statements"]
         ]

@@ -6,15 +6,21 @@ RIFFLE_SCREENSHOTS=FOLDER keeps the pictures; otherwise they go to the test's te
 import os
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote_plus
 
 import pytest
 
+from tests.e2e.axe import violations
 from tests.e2e.browser import Tab
 from tests.e2e.demo import COPIES, demo_stores, served
 from tests.stages.gateway_fakes import Dead, gateway
 
 pytestmark = pytest.mark.browser
 
+PARAGRAPH = quote_plus(
+    "My laptop lost power while a program was saving its file. Now the file is empty, though the program said before "
+    "that it had saved. What can a program do so that either the old or the new content is there after a crash?"
+)
 PATHS = {
     "start": "/",
     "results": "/search?q=write-ahead+log",
@@ -26,6 +32,14 @@ PATHS = {
     "life-refused": "/page?url=sqlite.org/private.html",
     "life-unknown": "/page?url=sqlite.org/nothing.html",
     "look-up": "/page",
+    "help": "/help",
+    "privacy": "/privacy",
+    "phrase-not-found": "/search?q=%22words+that+are+nowhere%22+site%3Anowhere.example",
+    "site-named": "/search?q=sqlite",
+    "code": "/search?q=savepoint+insert+listing",
+    "other-script": "/search?q=%E3%83%AD%E3%82%B0%E3%81%AE%E6%9B%B8%E3%81%8D%E8%BE%BC%E3%81%BF",
+    "long-query": f"/search?q={PARAGRAPH}",
+    "too-long": f"/search?q={'x' * 2_001}",
     "labs": "/labs/page?url=sqlite.org/wal.html",
     "labs-statements": "/labs/statements?url=sqlite.org/wal.html&ask=how+long+do+readers+wait",
     "labs-label": "/labs/label?url=sqlite.org/wal.html&labeller=pictures",
@@ -201,9 +215,58 @@ async def look_at(tab: Tab, name: str, address: str, pictures: Path) -> None:
         assert await tab.evaluate("document.documentElement.scrollWidth") <= width, f"{where}: scrolls sideways"
         faults = await tab.evaluate(AUDIT)
         assert faults == [], f"{where}: {faults}"
+        found = await violations(tab)
+        assert found == [], f"{where}: {found}"
         picture = await tab.screenshot()
         assert picture.startswith(b"\x89PNG")
         (pictures / f"{name}-{width}-{'dark' if dark else 'light'}.png").write_bytes(picture)
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("name", ["results", "filtered", "help", "life"])
+async def test_every_page_is_accessible_with_its_menus_open(
+    tab: Tab, site: str, name: str, width: int, dark: bool
+) -> None:
+    await tab.look(width=width, dark=dark)
+    await tab.open(site + PATHS[name])
+    await tab.evaluate("document.querySelectorAll('details').forEach(each => { each.open = true })")
+    assert await tab.evaluate("document.documentElement.scrollWidth") <= width
+    assert await violations(tab) == []
+
+
+async def test_axe_finds_what_is_wrong(tab: Tab, site: str) -> None:
+    await tab.open(f"{site}/help")
+    await tab.evaluate("document.querySelector('#long').labels.forEach(each => each.remove())")
+    await tab.evaluate("document.querySelector('h1').style.color = '#eee'")
+    found = await violations(tab)
+    assert sorted(each.partition(":")[0] for each in found) == ["color-contrast", "label"]
+
+
+async def test_a_printed_page_has_its_query_and_its_addresses_but_no_controls(tab: Tab, site: str) -> None:
+    await tab.open(f"{site}/search?q=write-ahead+log")
+    await tab.command("Emulation.setEmulatedMedia", media="print")
+    try:
+        shown = "[...document.querySelectorAll({!r})].filter(each => each.checkVisibility()).length"
+        assert await tab.evaluate(shown.format(".top, .bottom, .filters, .paging, .about, button, input")) == 0
+        assert await tab.evaluate(shown.format(".result")) == 10
+        assert await tab.evaluate("document.querySelector('h1').getBoundingClientRect().height") > 20
+        address = await tab.evaluate("getComputedStyle(document.querySelector('.result h2 a'), '::after').content")
+        assert "https://" in address
+    finally:
+        await tab.command("Emulation.setEmulatedMedia", media="")
+
+
+async def test_the_form_of_the_filters_is_used_only_with_the_keyboard(tab: Tab, site: str) -> None:
+    await tab.open(f"{site}/search?q=log+water")
+    await tab.evaluate("document.querySelector('.filters summary').focus()")
+    await tab.press("Enter")
+    await tab.evaluate("document.querySelector('#language').focus()")
+    await tab.press("ArrowDown")
+    await tab.evaluate("document.querySelector('.filters form button').focus()")
+    await tab.press("Enter", navigates=True)
+    assert "language=" in await tab.evaluate("location.search")
+    assert await text(tab, ".chip.on")
 
 
 async def test_dark_is_dark_and_light_is_light(tab: Tab, site: str) -> None:
