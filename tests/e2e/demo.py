@@ -82,6 +82,16 @@ _MORE: tuple[dict[str, Any], ...] = (
         ],
     },
     {
+        "url": "https://nahr.example/%D8%B3%D8%AC%D9%84",
+        "title": "سجل النهر",
+        "language": "ar",
+        "published": "2024",
+        "statements": [
+            {"context": ["القياس"], "text": "الكتابة في السجل أولاً تحفظ البيانات عند انقطاع الكهرباء."},
+            {"context": ["القياس"], "text": "بعد المطر يُكتب عمق الماء في السجل ويُقارن بقيمة اليوم السابق."},
+        ],
+    },
+    {
         "url": "https://kawa.example/ja/%E6%97%A5%E8%AA%8C",
         "title": "川の日誌の書き方",
         "language": "ja",

@@ -38,6 +38,7 @@ PATHS = {
     "site-named": "/search?q=sqlite",
     "code": "/search?q=savepoint+insert+listing",
     "other-script": "/search?q=%E3%83%AD%E3%82%B0%E3%81%AE%E6%9B%B8%E3%81%8D%E8%BE%BC%E3%81%BF",
+    "right-to-left": "/search?q=%D8%A7%D9%84%D9%83%D8%AA%D8%A7%D8%A8%D8%A9+%D9%81%D9%8A+%D8%A7%D9%84%D8%B3%D8%AC%D9%84",
     "long-query": f"/search?q={PARAGRAPH}",
     "too-long": f"/search?q={'x' * 2_001}",
     "labs": "/labs/page?url=sqlite.org/wal.html",

@@ -1,0 +1,71 @@
+"""The pictures of the guide, taken in Chromium: `python -m tests.e2e.pictures docs/images`."""
+
+import asyncio
+import base64
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.e2e.browser import Tab, browser, chromium
+from tests.e2e.demo import demo_stores, served
+from tests.e2e.test_search_pages import PATHS
+from tests.stages.gateway_fakes import gateway
+
+QUALITY = 70
+OPEN_FILTERS = "document.querySelector('.filters details').open = true"
+OPEN_MENUS = "document.querySelectorAll('.about').forEach(each => { each.open = true })"
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """One picture: a page on a screen."""
+
+    name: str
+    path: str
+    width: int = 1000
+    height: int = 620
+    dark: bool = False
+    prepare: str = ""
+    """An expression that changes the page before."""
+    print: bool = False
+
+
+PICTURES = (
+    Picture("search-results", PATHS["code"]),
+    Picture("search-dark", "/search?q=write-ahead+log&host=sqlite.org", dark=True, prepare=OPEN_MENUS),
+    Picture("search-phone", "/search?q=write-ahead+log", 390, 760),
+    Picture("search-filters", "/search?q=log+river+protokoll", prepare=OPEN_FILTERS),
+    Picture("search-nothing", PATHS["phrase-not-found"]),
+    Picture("search-error", PATHS["too-long"], height=420),
+    Picture("search-long", PATHS["long-query"]),
+    Picture("search-right-to-left", PATHS["right-to-left"], 390, 760),
+    Picture("search-help", PATHS["help"], height=900),
+    Picture("search-print", "/search?q=write-ahead+log", 794, 900, print=True),
+)
+
+
+async def take(tab: Tab, site: str, picture: Picture) -> bytes:
+    """Return the picture as WebP."""
+    await tab.look(width=picture.width, height=picture.height, dark=picture.dark)
+    await tab.open(site + picture.path)
+    if picture.prepare:
+        await tab.evaluate(picture.prepare)
+    if picture.print:
+        await tab.command("Emulation.setEmulatedMedia", media="print")
+    answer = await tab.command("Page.captureScreenshot", format="webp", quality=QUALITY)
+    await tab.command("Emulation.setEmulatedMedia", media="")
+    return base64.b64decode(answer["data"])
+
+
+async def take_all(folder: Path) -> None:
+    program = chromium()
+    assert program is not None, "the pictures need Debian's package `chromium`"
+    app = gateway(await demo_stores(), deadline_seconds=30)
+    async with served(app) as site, browser(program) as tab:
+        for picture in PICTURES:
+            (folder / f"{picture.name}.webp").write_bytes(await take(tab, site, picture))
+    await app.state.gateway.close()
+
+
+if __name__ == "__main__":
+    asyncio.run(take_all(Path(sys.argv[1])))
