@@ -94,6 +94,7 @@ def _normalized_part(event: PageFetched, outcome: PageOutcome, reference: str) -
         image=facts.get("image"),
         licence=facts.get("licence"),
         type=facts.get("type"),
+        typed=outcome.typed,
     )
 
 

@@ -18,6 +18,7 @@ from streams.search.copies import Copies
 from streams.search.cursor import SALT_BYTES
 from streams.search.deadline import Deadline
 from streams.search.errors import SearchUnavailable
+from streams.search.extras import ExtrasReader
 from streams.search.host_ranks import HostRanks
 from streams.search.optional import OnFailure
 from streams.search.options import SearchOptions
@@ -34,9 +35,10 @@ from streams.search.reranking import Reranking
 from streams.search.retrieval.depth import Depth, append_new_results, depths, is_settled
 from streams.search.retrieval.lists import Retrieval, read_lists
 from streams.search.retrieval.query import IndexQuery, QueryReader
-from streams.search.similar import Groups, SimilarPages
+from streams.search.similar import Groups
 from streams.search.trace import Part, Trace, milliseconds_since
 from streams.stores.opener import Stores
+from streams.stores.page_record import Normalized
 from streams.stores.protocols import Candidates, PageHits
 
 STATEMENTS_PER_PAGE = 3
@@ -55,6 +57,8 @@ class Found:
     notes: Notes = field(default_factory=Notes)
     similar: Groups | None = None
     """The duplicates of the pages found; None when the duplicates are not known."""
+    facts: Mapping[UUID, Normalized] = field(default_factory=dict)
+    """Facts of the pages found, by their records, as far as they could be read."""
     left_out: Mapping[UUID, Sequence[PageHits]] = field(default_factory=dict)
     """The copies of a page among the results, which are not shown."""
     text: str = ""
@@ -90,7 +94,7 @@ class Searcher:
         self._queries = QueryReader(stores, on_failure)
         self._block_lists = BlockLists(options.block_lists)
         self._ranker = Ranker(_readers(stores, options, on_failure), passes)
-        self._similar = SimilarPages(stores, on_failure)
+        self._extras = ExtrasReader(stores, on_failure)
 
     async def find(self, request: SearchRequest, deadline: Deadline) -> Found:
         """Return the pages found. Raises SearchUnavailable when the index does not answer in time."""
@@ -104,8 +108,7 @@ class Searcher:
             self._recall.offer(query.dense)
         following = next_cursor(page, ranked, request, trace, depth=depth, now=now, salt=token_bytes(SALT_BYTES))
         shown = tuple(first_pages(page.shown, request.per_page, STATEMENTS_PER_PAGE))
-        with trace.timed("similar_ms"):
-            similar = await self._similar.of([each.page_id for each in shown], deadline, trace)
+        extras = await self._extras.of([each.page_id for each in shown], deadline, trace)
         duplicates = ranked.notes.near_duplicates
         return Found(
             request,
@@ -114,7 +117,8 @@ class Searcher:
             trace=trace,
             took_ms=milliseconds_since(started),
             notes=ranked.notes,
-            similar=similar,
+            similar=extras.similar,
+            facts=extras.facts,
             left_out={each.page_id: duplicates[each.page_id] for each in shown if each.page_id in duplicates},
             text=query.text,
             operators=find_operators(request.text),

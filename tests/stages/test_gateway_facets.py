@@ -12,7 +12,8 @@ from streams.gateway.http.presentation import MAX_CODE_LINES, code_snippet, lang
 from streams.gateway.search.signals import SignalFacts, describe_signals
 from streams.search.query_language.choices import Choices, apply_choices
 from streams.search.ranking.facets import file_type, names_host
-from tests.stages.gateway_fakes import NOW, client, gateway, searchable, statement
+from streams.stores.page_record import Normalized
+from tests.stages.gateway_fakes import NOW, Dead, Hanging, client, gateway, searchable, statement
 from tests.stages.test_gateway_pages import HTML, assert_harmless
 
 CODE = "try:\n    value = log[key]\nexcept KeyError:\n    value = '<b>none</b>'"
@@ -179,3 +180,34 @@ def test_a_long_listing_is_cut_around_the_query() -> None:
 @pytest.mark.parametrize(("tag", "name"), [("de", "German"), ("zh-Hant", "Chinese (Traditional)"), ("xx-x", "xx-x")])
 def test_languages_have_names(tag: str, name: str) -> None:
     assert language_name(tag) == name
+
+
+async def test_what_a_page_states_about_itself_is_beside_its_title() -> None:
+    stores = await searchable(PAGES)
+    typed = {"rating": "4.5", "best": "5", "ratings": "1200", "price": "9.50", "currency": "EUR", "seconds": "5400"}
+    stated = {"author": "Ada <b>", "site_name": "The Site", "type": "Recipe", "typed": typed | {"answer": "8,849 m"}}
+    await stores.pages.put(PAGES[0]["page_id"], Normalized.of_row(stated), 1)
+    async with client(gateway(stores, deadline_seconds=30)) as web:
+        found = (await web.get("/api/v1/search?q=log&host=sqlite.org")).json()["results"]
+        page = (await web.get("/search?q=log&host=sqlite.org", headers=HTML)).text
+    facts = {each["url"]: each.get("facts") for each in found}
+    assert facts["https://sqlite.org/"] == {
+        **{"type": "Recipe", "author": "Ada <b>", "rating": 4.5, "best": 5.0, "ratings": 1200},
+        **{"price": 9.5, "currency": "EUR", "seconds": 5400, "answer": "8,849 m"},
+    }
+    assert [url for url, each in facts.items() if each] == ["https://sqlite.org/"]
+    shown = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page))
+    for text in ("The Site", "by Ada &lt;b&gt;", "4.5 of 5 (1,200 ratings)", "€9.50", "1 h 30 min", "8,849 m"):
+        assert text in shown
+    assert_harmless(page)
+
+
+@pytest.mark.parametrize("pages", [Dead(), Hanging()])
+async def test_without_records_an_answer_is_whole(pages: Any) -> None:
+    stores = await searchable(PAGES)
+    stores.pages = pages
+    async with client(gateway(stores, deadline_seconds=30)) as web:
+        found = (await web.get("/api/v1/search?q=log")).json()
+    assert not found["partial"]
+    assert found["results"]
+    assert not any("facts" in each for each in found["results"])

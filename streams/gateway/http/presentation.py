@@ -10,9 +10,11 @@ from typing import Any
 from urllib.parse import quote, unquote, urlsplit
 
 from babel import Locale, UnknownLocaleError
+from babel.numbers import format_currency
 
 from streams import plain_text
 from streams.gateway.http.highlighting import highlights
+from streams.stores.page_record import Normalized
 from streams.stores.statement_payload import StatementPayload
 
 MAX_SNIPPET_CHARS = 420
@@ -22,6 +24,7 @@ MAX_CODE_CHARS = 120
 MAX_TITLE_CHARS = 140
 MAX_CRUMB_CHARS = 40
 MAX_CRUMBS = 4
+MAX_AUTHOR_CHARS = 60
 MAX_VALUE_CHARS = 4_000
 """Maximum length of one field of a record."""
 
@@ -148,6 +151,23 @@ def context_of(payload: StatementPayload) -> tuple[str, ...]:
     title = title_of(payload)
     cleaned = (clean_line(line, MAX_TITLE_CHARS) for line in payload.context)
     return tuple(dict.fromkeys(line for line in cleaned if line and line != title))
+
+
+def site_name_of(record: Normalized | None, host: str) -> str:
+    """Return the name that a site gives itself; empty if it is only the host once more."""
+    name = clean_line((record.site_name if record else None) or "", MAX_CRUMB_CHARS)
+    return "" if name.casefold().removeprefix("www.") == host.removeprefix("www.") else name
+
+
+def format_price(price: float, currency: str) -> str:
+    """Return a price in English form: `€9.50`."""
+    return format_currency(price, currency, locale="en")
+
+
+def format_duration(seconds: int) -> str:
+    """Return a duration in its two largest units: `1 h 30 min`."""
+    parts = ((seconds // 3_600, "h"), (seconds % 3_600 // 60, "min"), (seconds % 60, "s"))
+    return " ".join([f"{number} {unit}" for number, unit in parts if number][:2])
 
 
 def date_of(payload: StatementPayload) -> str:

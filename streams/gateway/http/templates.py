@@ -64,6 +64,8 @@ def _templates() -> Environment:
         "format_age": presentation.format_age,
         "format_date": presentation.format_date,
         "language_name": presentation.language_name,
+        "format_price": presentation.format_price,
+        "format_duration": presentation.format_duration,
     }
     return templates
 

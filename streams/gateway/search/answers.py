@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from streams.gateway.http import presentation
 from streams.gateway.http.highlighting import highlights, query_words
@@ -12,6 +12,7 @@ from streams.gateway.search.signals import SignalFacts, describe_signals
 from streams.search.searcher import Found
 from streams.search.similar import MAX_SIMILAR
 from streams.search.sources import Beside
+from streams.stores.page_record import Normalized
 from streams.stores.protocols import Hit, PageHits
 
 MAX_SITE_PAGES = 6
@@ -68,6 +69,20 @@ class SitePage(_Model):
     title: str
 
 
+class Facts(_Model):
+    """Facts that the page's own structured data states."""
+
+    type: str | None = Field(None, description="The type of the page by schema.org, such as `Recipe`.")
+    author: str | None = None
+    rating: float | None = None
+    best: float | None = Field(None, description="The best possible rating.")
+    ratings: int | None = Field(None, description="The number of ratings.")
+    price: float | None = Field(None, description="The price, or the lowest one.")
+    currency: str | None = Field(None, description="ISO 4217.")
+    seconds: int | None = Field(None, description="The duration of what the page is about: a video, a recipe.")
+    answer: str | None = Field(None, description="The accepted answer to the page's question.")
+
+
 class FacetValue(_Model):
     """A value of a facet, with the number of candidates that have it."""
 
@@ -87,6 +102,8 @@ class Result(_Model):
         None,
         description="The date of publication that the page states (ISO 8601): a day, a month or a year.",
     )
+    site_name: str | None = Field(None, description="The name that the site gives itself.")
+    facts: Facts | None = Field(None, description="Absent when the page states none, or its record does not answer.")
     breadcrumbs: tuple[str, ...] = Field((), description="Host and path, decoded, for people.")
     statements: tuple[Statement, ...]
     similar: Similar | None = Field(
@@ -239,6 +256,8 @@ def to_result(page: PageHits, words: tuple[str, ...], found: Found, *, is_first:
         host=payload.host,
         language=payload.language,
         published=presentation.date_of(payload) or None,
+        site_name=presentation.site_name_of(found.facts.get(page.page_id), payload.host) or None,
+        facts=to_facts(found.facts.get(page.page_id)),
         breadcrumbs=presentation.breadcrumbs(payload.url),
         statements=statements,
         similar=to_similar(similar) if similar else None,
@@ -251,6 +270,20 @@ def to_result(page: PageHits, words: tuple[str, ...], found: Found, *, is_first:
         score=page.score,
         parts={signal: round(part, 4) for signal, part in parts.items()} if parts and found.request.explain else None,
     )
+
+
+def to_facts(record: Normalized | None) -> Facts | None:
+    """Return the facts of a page's record; None if there are none."""
+    if record is None:
+        return None
+    typed = {name: presentation.clean_line(value) for name, value in record.typed.items() if name in Facts.model_fields}
+    author = presentation.clean_line(record.author or "", presentation.MAX_AUTHOR_CHARS)
+    given = {"type": presentation.clean_line(record.type or "", presentation.MAX_AUTHOR_CHARS), "author": author}
+    values = {name: value for name, value in (given | typed).items() if value}
+    try:
+        return Facts.model_validate(values) if values else None
+    except ValidationError:  # the record of another release
+        return None
 
 
 def marked_words(statements: Sequence[Statement]) -> tuple[str, ...]:

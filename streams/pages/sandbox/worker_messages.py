@@ -6,6 +6,7 @@ from typing import Any, Self
 
 from streams.crawl.urls import InvalidUrl, canonicalize
 from streams.pages.document.codec import encode_document
+from streams.pages.metadata.typed_facts import typed_facts
 from streams.pages.normalize import Normalized, normalize
 
 MAX_FOLLOWED = 1_000
@@ -43,6 +44,8 @@ class PageOutcome:
     text_chars: int
     blocks: int
     facts: dict[str, Any]
+    typed: dict[str, str]
+    """The facts for readers of results (`typed_facts`)."""
     links: tuple[OutLink, ...]
 
     def to_fields(self) -> dict[str, Any]:
@@ -75,6 +78,7 @@ def normalize_to_outcome(
         text_chars=len(document.text),
         blocks=len(document.blocks),
         facts=document.facts,
+        typed=typed_facts(document.facts.get("structured") or ()),
         links=_out_links(normalized, url),
     )
 

@@ -5,7 +5,7 @@ lists, and no object that is shared with the caller. It refuses the same types.
 """
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -13,7 +13,7 @@ import xxhash
 
 from streams.errors import MissingBlob
 from streams.stores.packing import pack, unpack
-from streams.stores.page_record import PageRecord
+from streams.stores.page_record import Normalized, PageRecord
 from streams.stores.protocols import Transition
 from streams.stores.row_codec import admitted, blob_ref, pack_transition, unpack_transition
 from streams.stores.stored_part import StoredPart
@@ -63,6 +63,10 @@ class MemoryPages:
     async def get(self, page_id: UUID) -> PageRecord:
         cells = self._cells.get(page_id, {})
         return PageRecord({part: unpack(packed) for part, (_, packed) in sorted(cells.items())})
+
+    async def get_normalized(self, page_ids: Sequence[UUID]) -> dict[UUID, Normalized]:
+        records = {page_id: await self.get(page_id) for page_id in page_ids}
+        return {page_id: one.normalized for page_id, one in records.items() if Normalized.PART in one.rows}
 
     async def scan(self, after: int, upto: int, limit: int) -> list[tuple[int, UUID]]:
         tokens = ((_token(page_id), page_id) for page_id in self._cells)

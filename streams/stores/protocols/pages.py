@@ -1,10 +1,11 @@
 """The records of pages, and the progress of `riffle reindex` over them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 from uuid import UUID
 
-from streams.stores.page_record import PageRecord
+from streams.stores.page_record import Normalized, PageRecord
 from streams.stores.stored_part import StoredPart
 
 
@@ -15,6 +16,9 @@ class Pages(Protocol):
 
     async def get(self, page_id: UUID) -> PageRecord:
         """Return the record of the page. It is empty if nothing is known."""
+
+    async def get_normalized(self, page_ids: Sequence[UUID]) -> dict[UUID, Normalized]:
+        """Return the part `normalized` of each page that has one."""
 
     async def scan(self, after: int, upto: int, limit: int) -> list[tuple[int, UUID]]:
         """Return the next pages with a token above `after` and at most `upto`, by token: for jobs over all pages.

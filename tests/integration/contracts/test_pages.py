@@ -35,6 +35,16 @@ async def test_each_part_is_kept_by_itself(pages: Pages) -> None:
     assert (await pages.get(page)).rows == {"fetched": {"status": 200}, "normalized": {"title": "A title"}}
 
 
+async def test_one_part_of_several_pages_is_read_at_once(pages: Pages) -> None:
+    page, other, unknown = uuid4(), uuid4(), uuid4()
+    await pages.put(page, Normalized.of_row({"title": "A title", "typed": {"rating": "4.5"}}), 1)
+    await pages.put(page, Fetched.of_row({"status": 200}), 1)
+    await pages.put(other, Fetched.of_row({"status": 200}), 1)
+    found = await pages.get_normalized([page, other, unknown])
+    assert {each: (part.title, part.typed) for each, part in found.items()} == {page: ("A title", {"rating": "4.5"})}
+    assert await pages.get_normalized([]) == {}
+
+
 @pytest.mark.parametrize("order", list(permutations((1, 2, 3))))
 async def test_the_latest_write_stands_whatever_the_order(pages: Pages, order: tuple[int, ...]) -> None:
     page = uuid4()

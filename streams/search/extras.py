@@ -1,0 +1,40 @@
+"""The extras of the results that are shown: their similar pages and their facts, read side by side."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from streams.search.deadline import Deadline
+from streams.search.optional import OnFailure
+from streams.search.page_facts import PageFacts
+from streams.search.similar import Groups, SimilarPages
+from streams.search.trace import Trace
+from streams.stores.opener import Stores
+from streams.stores.page_record import Normalized
+
+
+@dataclass(frozen=True, slots=True)
+class Extras:
+    """The extras of the pages of one answer."""
+
+    similar: Groups | None = None
+    """The duplicates of the pages; None when the duplicates are not known."""
+    facts: Mapping[UUID, Normalized] = field(default_factory=dict)
+    """The facts of the pages, by their records, as far as they could be read."""
+
+
+class ExtrasReader:
+    """The reader of extras of one process."""
+
+    def __init__(self, stores: Stores, on_failure: OnFailure) -> None:
+        self._similar = SimilarPages(stores, on_failure)
+        self._facts = PageFacts(stores, on_failure)
+
+    async def of(self, pages: Sequence[UUID], deadline: Deadline, trace: Trace) -> Extras:
+        """Return the extras of these pages, within a short time."""
+        with trace.timed("similar_ms"):
+            similar, facts = await asyncio.gather(
+                self._similar.of(pages, deadline, trace), self._facts.of(pages, deadline)
+            )
+        return Extras(similar, facts)
