@@ -1,1 +1,1 @@
-"""Query and click events, typeahead, feedback. Not built yet: the gateway can send queries.made already."""
+"""Queries themselves: checks that need no search, and the events of queries and clicks."""

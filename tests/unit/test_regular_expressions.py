@@ -15,11 +15,15 @@ from tests.linear_patterns import faults
 ROOT = Path(__file__).parents[2]
 Pattern = re.Pattern[str] | re.Pattern[bytes]
 LIMITED = "the process that normalizes a page has a limit of CPU time, and the text is short"
+SHORT = "reads 120 characters"
 EXCEPTIONS: dict[tuple[str, str], str] = {
     ("streams/commands/operate/distill.py", "_FALLBACK"): "reads the configuration of a model of this repository",
     ("streams/doctor/versions.py", "_NUMBERS"): "a number has 9 digits at most, so 9 are read again at a place",
     ("streams/pages/assemble/builder.py", "_CODE_LANGUAGE"): "90 characters are read again at a place at most",
     ("streams/pages/parse/charset.py", "_DECLARED"): "reads 2,048 bytes",
+    ("streams/queries/quick/definition.py", "_ASKED"): SHORT,
+    ("streams/queries/quick/units.py", "_ASKED"): SHORT,
+    ("streams/queries/quick/units.py", "_HOW_MANY"): SHORT,
     ("streams/search/query_language/query.py", "_TOKEN"): "10 letters are read again at a place at most",
     ("streams/search/ranking/answer_form.py", "_NAME"): "41 characters are read again at a place at most",
     ("streams/local/demo/build.py", "_HREF"): "reads the pages of the demo, which are part of the package",
@@ -48,6 +52,10 @@ IN_FUNCTIONS: dict[tuple[str, str], str] = {
     ("streams/gateway/http/presentation.py", "highlights"): "escaped words of a query",
     ("streams/gateway/http/presentation.py", "_stem"): "two characters at the end",
     ("streams/gateway/labs/source_view.py", "_folds"): "one character",
+    (
+        "streams/queries/quick/definition.py",
+        "find_definition",
+    ): "at most 6 escaped words, and a statement of 400 characters",
     ("streams/search/request.py", "normalize_host"): "one character",
     ("streams/local/web.py", "_handle"): "digits behind a colon",
     ("streams/local/web.py", "_raw_path"): "matches at the start alone",

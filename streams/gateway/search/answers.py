@@ -1,6 +1,6 @@
 """The API's answer to a search, as pydantic models."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -9,6 +9,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from streams.gateway.http import presentation
 from streams.gateway.http.highlighting import highlights, query_words
 from streams.gateway.search.signals import SignalFacts, describe_signals
+from streams.queries.quick.definition import FoundStatement
+from streams.queries.quick.model import QuickCheck
 from streams.search.searcher import Found
 from streams.search.similar import MAX_SIMILAR
 from streams.search.sources import Beside
@@ -189,6 +191,10 @@ class SearchAnswer(_Model):
     reasons: tuple[Reason, ...] = ()
     took_ms: float
     explain: Explanation | None = None
+    quick: QuickCheck | None = Field(
+        None,
+        description="The answer to a sum, a conversion of units, a time, a date or a definition that was asked for.",
+    )
     beside: dict[str, Any] | None = Field(
         None, description="What other sources have for the query, by their names; absent when none has anything."
     )
@@ -343,3 +349,10 @@ def to_explanation(found: Found) -> Explanation:
         features=dict(trace.weight.features) if fused and trace.weight else {},
         passes=found.notes.passes,
     )
+
+
+def found_statements(answer: SearchAnswer) -> Iterator[FoundStatement]:
+    """Yield the statements of the results in their order, each with its page."""
+    for result in answer.results:
+        for statement in result.statements:
+            yield FoundStatement(statement.text, result.url, result.title)

@@ -10,8 +10,11 @@ import structlog
 
 from streams.errors import RiffleError
 from streams.gateway.context import GatewayContext
-from streams.gateway.search.answers import SearchAnswer, add_beside, to_search_answer
+from streams.gateway.search.answers import SearchAnswer, add_beside, found_statements, to_search_answer
 from streams.gateway.search.query_events import DailySecret, Publish, QueryEvents
+from streams.queries.quick import checks
+from streams.queries.quick.definition import find_definition
+from streams.queries.quick.model import QuickCheck
 from streams.search.core import MAX_AT_ONCE, SearchCore
 from streams.search.options import SearchOptions
 from streams.search.recall_probe import RecallProbe
@@ -57,7 +60,7 @@ class SearchService:
         *,
         max_at_once: int = MAX_AT_ONCE,
     ) -> None:
-        self._stores = context.stores
+        self._stores, self._clock = context.stores, context.clock
         metrics, options = context.metrics, SearchOptions.of(context.settings)
         self._metrics = metrics
         published = publish if context.settings.gateway.publish_queries else None
@@ -79,18 +82,31 @@ class SearchService:
     def start(self, text: str, given: Parameters = FIRST_PAGE) -> RunningSearch:
         """Begin a search. Raises InvalidQuery."""
         running = self._core.start(text, given)
-        results = asyncio.create_task(self._answer(running.results))
+        results = asyncio.create_task(self._answer(running.results, self._check(running.request)))
         running.beside.add_done_callback(self._count_missing)
         return RunningSearch(running.request, results, running.beside)
 
-    async def _answer(self, results: asyncio.Task[Found]) -> SearchAnswer:
+    def _check(self, request: SearchRequest) -> QuickCheck | None:
+        """Return the answer that follows from the query by itself. It takes a few milliseconds at most."""
+        if request.page > 1:
+            return None
+        try:
+            return checks.check_query(request.text, self._clock())
+        except Exception as error:
+            log.error("a quick check failed with an unexpected error", exc_info=error)
+            return None
+
+    async def _answer(self, results: asyncio.Task[Found], quick: QuickCheck | None) -> SearchAnswer:
         found = await results
         for part in found.failed:
             self._metrics.partial_answers.labels(part).inc()
         for name, count in found.notes.passes.get("filters", {}).items():
             self._metrics.filtered.labels(name).inc(count)
         self._events.publish_query(found)
-        return to_search_answer(found)
+        answer = to_search_answer(found)
+        if quick is None and found.request.page == 1:
+            quick = find_definition(found.request.text, found_statements(answer))
+        return answer.model_copy(update={"quick": quick})
 
     def _count_missing(self, beside: asyncio.Task[Beside]) -> None:
         if not beside.cancelled() and beside.exception() is None:
@@ -98,8 +114,9 @@ class SearchService:
                 self._metrics.partial_answers.labels(name).inc()
 
     def warm_up(self) -> None:
-        """Load the language model, which the first query would wait for otherwise."""
+        """Load the language model and the units, which the first query would wait for otherwise."""
         self._core.warm_up()
+        checks.warm_up()
 
     async def rehearse(self) -> None:
         """Search once for nobody, so that no person waits for connections to be opened, nor for a model to be loaded.

@@ -1,0 +1,90 @@
+"""Times in other places, for queries such as `time in Tokyo` and `3pm London in New York`. Pure: the clock is given."""
+
+import re
+from datetime import datetime, timedelta
+
+from streams.queries.quick.model import QuickCheck
+from streams.queries.quick.places import find_zone
+
+MAX_CHARS = 100
+
+_PLACE = r"[^\W\d_][\w ,.'-]{1,40}?"
+_NOW = re.compile(
+    r"(?:what(?:'s| is)(?: the)? |what |current |local )?time(?: is it)?(?: now)? "
+    rf"(?:in|at) (?P<place>{_PLACE})(?: now)?\s*\??",
+    re.IGNORECASE,
+)
+_CLOCK = r"(?P<hour>[0-9]{1,2})(?:[:.](?P<minute>[0-9]{2}))? ?(?P<half>[ap]\.?m\.?)?"
+_OTHER = re.compile(
+    rf"(?:what(?:'s| is) )?{_CLOCK}(?: in)? (?P<place>{_PLACE})(?: time)? "
+    rf"(?:in|to) (?P<wanted>{_PLACE})(?: time)?\s*\??",
+    re.IGNORECASE,
+)
+
+
+def find_time(text: str, now: datetime) -> QuickCheck | None:
+    """Return the time that the text asks for, else None. `now` has its time zone."""
+    if len(text) > MAX_CHARS:
+        return None
+    if match := _NOW.fullmatch(text):
+        return _time_now(match["place"], now)
+    if match := _OTHER.fullmatch(text):
+        return _time_elsewhere(match, now)
+    return None
+
+
+def _time_now(place: str, now: datetime) -> QuickCheck | None:
+    if (found := find_zone(place)) is None:
+        return None
+    name, zone = found
+    there = now.astimezone(zone)
+    return QuickCheck(
+        kind="time",
+        asked=f"Time in {name}",
+        answer=f"{there:%H:%M}, {_day(there)}",
+        value=there.isoformat(timespec="minutes"),
+        note=_offset(there),
+    )
+
+
+def _time_elsewhere(match: re.Match[str], now: datetime) -> QuickCheck | None:
+    """Return a time of day at one place as the time at another place, today."""
+    first, second = find_zone(match["place"]), find_zone(match["wanted"])
+    clock = _read_clock(match)
+    if first is None or second is None or clock is None:
+        return None
+    (place, zone), (wanted, other) = first, second
+    here = now.astimezone(zone).replace(hour=clock[0], minute=clock[1], second=0, microsecond=0)
+    there = here.astimezone(other)
+    days = (there.date() - here.date()).days
+    day = {1: ", the next day", -1: ", the day before"}.get(days, "")
+    return QuickCheck(
+        kind="time",
+        asked=f"{here:%H:%M} in {place}",
+        answer=f"{there:%H:%M} in {wanted}{day}",
+        value=there.isoformat(timespec="minutes"),
+        note=f"On {_day(here)} in {place}.",
+    )
+
+
+def _read_clock(match: re.Match[str]) -> tuple[int, int] | None:
+    """Return hour and minute; None if they are no time of day, or if a bare number may be something else."""
+    hour, minute = int(match["hour"]), int(match["minute"] or 0)
+    half = (match["half"] or "").lower().replace(".", "")
+    if not half and match["minute"] is None:
+        return None
+    if half:
+        if not 1 <= hour <= 12:
+            return None
+        hour = hour % 12 + (12 if half == "pm" else 0)
+    return (hour, minute) if hour < 24 and minute < 60 else None
+
+
+def _day(time: datetime) -> str:
+    return f"{time:%A}, {time.day} {time:%B %Y}"
+
+
+def _offset(time: datetime) -> str:
+    minutes = (time.utcoffset() or timedelta()) // timedelta(minutes=1)
+    sign = "−" if minutes < 0 else "+"
+    return f"UTC{sign}{abs(minutes) // 60}:{abs(minutes) % 60:02}"

@@ -1,0 +1,60 @@
+"""Quick checks through the whole gateway: in JSON and on the page, and without harm to the results."""
+
+from typing import Any
+
+import pytest
+
+from streams.queries.quick import checks
+from tests.stages.gateway_fakes import client, gateway, searchable, statement
+from tests.stages.test_gateway_search import STATEMENTS
+
+HTML = {"accept": "text/html"}
+RIFFLE = statement("https://rivers.example/riffle", "A riffle is a shallow stretch of a <b>stream</b>.", title="Riffle")
+
+
+async def ask(query: str, page: int = 1) -> tuple[dict[str, Any], str]:
+    """The answer for programs, and the page for people."""
+    given: dict[str, str | int] = {"q": query, "page": page}
+    async with client(gateway(await searchable([*STATEMENTS, RIFFLE]), deadline_seconds=20.0)) as web:
+        answer = (await web.get("/api/v1/search", params=given)).json()
+        shown = await web.get("/search", params=given, headers=HTML)
+    return answer, shown.text
+
+
+async def test_a_conversion_stands_above_the_results() -> None:
+    answer, page = await ask("5 miles in km")
+    assert answer["quick"] == {
+        "kind": "conversion",
+        "asked": "5 miles",
+        "answer": "8.04672 km",
+        "value": "8.04672",
+        "note": "",
+    }
+    assert page.index("<strong>8.04672 km</strong>") < page.index('<ol class="results"')
+
+
+async def test_the_clock_is_the_gateways() -> None:
+    answer, _ = await ask("time in Tokyo")
+    assert answer["quick"]["value"] == "2026-03-04T14:06+09:00"
+
+
+async def test_a_definition_links_to_its_statement() -> None:
+    answer, page = await ask("what is a riffle?")
+    assert (answer["quick"]["kind"], answer["quick"]["url"]) == ("definition", RIFFLE["url"])
+    assert "A riffle is a shallow stretch of a &lt;b&gt;stream&lt;/b&gt;." in page
+    assert 'href="https://rivers.example/riffle#:~:text=A%20riffle' in page
+
+
+async def test_an_ordinary_query_and_a_further_page_have_no_quick_check() -> None:
+    assert "quick" not in (await ask("log"))[0]
+    assert "quick" not in (await ask("5 miles in km", page=2))[0]
+
+
+async def test_a_failing_check_harms_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*arguments: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(checks, "check_query", fail)
+    answer, _ = await ask("log")
+    assert answer["results"]
+    assert not answer["partial"]
