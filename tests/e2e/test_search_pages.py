@@ -26,6 +26,8 @@ PATHS = {
     "results": "/search?q=write-ahead+log",
     "second-page": "/search?q=sqlite+database+file&page=2",
     "filtered": "/search?q=log+water&language=en",
+    "quick": "/search?q=5+miles+in+km",
+    "definition": "/search?q=what+is+a+riffle",
     "nothing": "/search?q=zyzzyva&host=nowhere.example",
     "refused-query": "/search?q=%00",
     "life": "/page?url=sqlite.org/wal.html",

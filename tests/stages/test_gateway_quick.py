@@ -9,13 +9,13 @@ from tests.stages.gateway_fakes import client, gateway, searchable, statement
 from tests.stages.test_gateway_search import STATEMENTS
 
 HTML = {"accept": "text/html"}
-RIFFLE = statement("https://rivers.example/riffle", "A riffle is a shallow stretch of a <b>stream</b>.", title="Riffle")
+RAPID = statement("https://rivers.example/rapid", "A rapid is a steep stretch of a <b>stream</b>.", title="Rapid")
 
 
 async def ask(query: str, page: int = 1) -> tuple[dict[str, Any], str]:
     """The answer for programs, and the page for people."""
     given: dict[str, str | int] = {"q": query, "page": page}
-    async with client(gateway(await searchable([*STATEMENTS, RIFFLE]), deadline_seconds=20.0)) as web:
+    async with client(gateway(await searchable([*STATEMENTS, RAPID]), deadline_seconds=20.0)) as web:
         answer = (await web.get("/api/v1/search", params=given)).json()
         shown = await web.get("/search", params=given, headers=HTML)
     return answer, shown.text
@@ -39,10 +39,10 @@ async def test_the_clock_is_the_gateways() -> None:
 
 
 async def test_a_definition_links_to_its_statement() -> None:
-    answer, page = await ask("what is a riffle?")
-    assert (answer["quick"]["kind"], answer["quick"]["url"]) == ("definition", RIFFLE["url"])
-    assert "A riffle is a shallow stretch of a &lt;b&gt;stream&lt;/b&gt;." in page
-    assert 'href="https://rivers.example/riffle#:~:text=A%20riffle' in page
+    answer, page = await ask("what is a rapid?")
+    assert (answer["quick"]["kind"], answer["quick"]["url"]) == ("definition", RAPID["url"])
+    assert "A rapid is a steep stretch of a &lt;b&gt;stream&lt;/b&gt;." in page
+    assert 'href="https://rivers.example/rapid#:~:text=A%20rapid' in page
 
 
 async def test_an_ordinary_query_and_a_further_page_have_no_quick_check() -> None:
