@@ -109,4 +109,4 @@ async def test_the_stylesheet_is_in_the_page_and_allowed_by_its_hash() -> None:
 
 
 def test_the_first_paint_leaves_time_for_rendering() -> None:
-    assert FIRST_PAINT_SECONDS < 0.01
+    assert FIRST_PAINT_SECONDS <= 0.001, "the search takes the first turns of the loop, too: 4 ms at p50"

@@ -18,7 +18,7 @@ from streams.search.request import ALL_LANGUAGES, Parameters, SearchRequest
 
 log = structlog.get_logger(__name__)
 
-FIRST_PAINT_SECONDS = 0.005
+FIRST_PAINT_SECONDS = 0.001
 """Time after which a search without an answer yet shows its head and search box (seconds).
 
 A faster search is one response with an exact status.
