@@ -307,6 +307,15 @@ class GatewaySettings(SearchSettings):
     publish_queries: bool = False
     """Publish each query, with its text and the pages shown, as `queries.made`. Kafka keeps the query for a day at
     most. Queries hold names, illnesses and secrets: tell the people who search (docs/concepts/privacy.md)."""
+    publish_clicks: bool = False
+    """Publish each click on a result, without the text of the query, as `results.clicked`, which Kafka keeps for a day
+    at most. The results then link to `/act`, which leads on. Needs `keys`. Tell the people who search
+    (docs/concepts/privacy.md)."""
+    keys: tuple[Annotated[SecretStr, Field(min_length=32)], ...] = ()
+    """Secrets of 32 characters or more, for links to `/act` and for the cookies of preferences. All gateways have the
+    same ones. The first secret makes new links and cookies; the others, former ones, still open theirs. To exchange a
+    secret, put the new one before it, and remove the old one after a year. The local stack makes and keeps one. Without
+    a secret there are no preferences."""
     labels: Path | None = None
     """Folder for the labels of `/labs/label`. Several gateways may share the folder. Default: `labels` in the home
     folder. In the production profile there is no default, and nobody can label without a folder."""
@@ -425,6 +434,11 @@ class Settings(BaseSettings):
             raise ValueError(
                 "local_web, crawl.local_hosts and crawl.local_ca_file map hosts to loopback; "
                 "the production profile refuses them"
+            )
+        if self.gateway.publish_clicks and not self.gateway.keys:
+            raise ValueError(
+                "gateway.publish_clicks is set without gateway.keys, which seal the links to results. "
+                "Set RIFFLE_GATEWAY__KEYS to a list with one secret of 32 characters or more"
             )
         if not self.crawl.contact_url:
             raise ValueError(

@@ -262,7 +262,7 @@ OUTSIDE_PRODUCERS: dict[type[Event], str] = {
     PageFetched: "`riffle import`",
     PageRemoved: "operators",
     QueryMade: "gateway",
-    ResultClicked: "no producer yet",
+    ResultClicked: "gateway",
     EntityChanged: "no producer yet",
 }
 """Events with producers that are not stages, for the diagram and the docs."""

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 from fastapi import APIRouter, FastAPI
 
+from streams.gateway.clicks.links import OutgoingLinks, click_keys
+from streams.gateway.clicks.routes import click_routes
 from streams.gateway.context import Clock, GatewayContext
 from streams.gateway.health import liveness_routes, operations_routes
 from streams.gateway.http import compression, host_check, openapi, responses
@@ -25,7 +27,7 @@ from streams.gateway.page.html import page_html_routes
 from streams.gateway.search.api import search_api_routes
 from streams.gateway.search.beside import sources_of
 from streams.gateway.search.html import search_html_routes
-from streams.gateway.search.query_events import Publish
+from streams.gateway.search.query_events import BackgroundEvents, Publish
 from streams.gateway.search.service import SearchService
 from streams.search.sources import Source
 from streams.settings import Settings
@@ -38,10 +40,12 @@ class Gateway:
 
     search: SearchService
     explainer: Explainer
+    clicks: BackgroundEvents
 
     async def close(self) -> None:
-        """Wait for the query events that are being sent, and end the process that explains pages."""
+        """Wait for the events that are being sent, and end the process that explains pages."""
         await self.search.drain()
+        await self.clicks.drain()
         await self.explainer.close()
 
 
@@ -61,8 +65,10 @@ def create_app(
     With an admin port in the settings, `app.state.admin` is the operators' app, otherwise None.
     """
     context = GatewayContext(settings, stores, Metrics(), clock)
-    gateway = Gateway(SearchService(context, publish, sources(context)), explainer or Explainer())
-    views = Views()
+    keys = click_keys(settings.gateway)
+    clicks = BackgroundEvents(publish if keys else None, context.metrics)
+    gateway = Gateway(SearchService(context, publish, sources(context)), explainer or Explainer(), clicks)
+    views = Views(has_clicks=bool(keys))
     about = (
         privacy_routes(settings.gateway, views),
         help_routes(views),
@@ -72,7 +78,8 @@ def create_app(
         search_api_routes(gateway.search),
         page_api_routes(context),
         liveness_routes(),
-        search_html_routes(gateway.search, views),
+        search_html_routes(gateway.search, views, OutgoingLinks(keys, clock)),
+        *([click_routes(context, keys, clicks.send)] if keys else []),
         page_html_routes(context, views),
         *about,
     )

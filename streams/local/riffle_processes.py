@@ -1,5 +1,8 @@
 """Riffle's own processes in the local stack: one worker or one for each stage, the gateway, maybe a web to crawl."""
 
+import json
+import os
+import secrets
 import ssl
 import sys
 from collections.abc import Mapping, Sequence
@@ -18,6 +21,8 @@ from streams.topology import GATEWAY, STAGES, Stage
 
 RIFFLE = "from streams.cli import main; main()"
 """The command line, run by the present interpreter even if the script `riffle` isn't on the PATH."""
+_KEYS = "RIFFLE_GATEWAY__KEYS"
+_KEY_BYTES = 32
 WORKER_NICE = 10
 """Niceness of a worker that has started: a search comes first, and beside other work on the machine pages still pass.
 
@@ -117,9 +122,22 @@ def gateway(
     (health_port,) = free_ports(1)
     # The environment may name another port, which was taken, or 0 for any.
     ports = {"RIFFLE_GATEWAY__PORT": str(port), "RIFFLE_GATEWAY__HEALTH_PORT": str(health_port)}
-    environment = {**ports, **(tls[GATEWAY].environment(encrypted) if tls else {})}
+    keys = {} if _KEYS in os.environ else {_KEYS: json.dumps([local_key(home)])}
+    environment = {**ports, **keys, **(tls[GATEWAY].environment(encrypted) if tls else {})}
     context = client_context(tls[OPERATOR].files) if tls else None
     return RiffleProcess("gateway", "Gateway", port, ("gateway",), home, environment, health_port, context)
+
+
+def local_key(home: Path) -> str:
+    """Return the secret of the local gateway. It is made once, and only this user can read it."""
+    path = home / "gateway-key"
+    if not path.exists():
+        home.mkdir(parents=True, exist_ok=True)
+        draft = path.with_suffix(f".{os.getpid()}.tmp")
+        draft.touch(mode=0o600)
+        draft.write_text(secrets.token_hex(_KEY_BYTES))
+        draft.replace(path)
+    return path.read_text().strip()
 
 
 def gateway_settings(port: int, tls: Identities | None = None) -> dict[str, object]:

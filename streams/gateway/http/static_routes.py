@@ -5,7 +5,7 @@ from starlette.responses import PlainTextResponse, Response
 
 from streams.gateway.http.templates import Views
 
-ROBOTS = "User-agent: *\nDisallow: /search\nDisallow: /page\nDisallow: /labs/\nDisallow: /api/\n"
+ROBOTS = "User-agent: *\nDisallow: /search\nDisallow: /act\nDisallow: /page\nDisallow: /labs/\nDisallow: /api/\n"
 """The gateway's robots.txt. Results come from other sites' pages: other search engines should crawl those pages."""
 _DAY = {"Cache-Control": "public, max-age=86400"}
 

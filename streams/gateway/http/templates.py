@@ -29,13 +29,15 @@ _YEAR_SECONDS = 31_536_000
 class Views:
     """The renderer of the pages for people. Every value is escaped; no template marks a value as safe."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, has_clicks: bool = False) -> None:
+        """`has_clicks`: the pages say that clicks on results are counted."""
+        self._shared = {"has_clicks": has_clicks}
         self.static = StaticFiles(_HERE / "static")
         self.style_hashes = tuple(source_hash(_templates().get_template(name).render()) for name in STYLES)
         """The hashes of all stylesheets that pages may have, for the policy of the pages."""
 
     def render(self, template: str, request: Request, **values: Any) -> str:
-        given = {"path": request.url.path, "static": self.static.address, **_DEFAULTS, **values}
+        given = {"path": request.url.path, "static": self.static.address, **self._shared, **_DEFAULTS, **values}
         return _templates().get_template(template).render(given)
 
 

@@ -1,13 +1,16 @@
 """`/` and `/search`: the pages on which people search. No script is needed, and none is sent."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Annotated, Any
+from uuid import UUID
 
 import structlog
 from fastapi import APIRouter, Query, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
 
+from schemas.ids import page_id
+from streams.gateway.clicks.links import Leave, OutgoingLinks, plain_link
 from streams.gateway.http.problems import Problem, internal, search_unavailable
 from streams.gateway.http.templates import Views, address
 from streams.gateway.search.answers import SearchAnswer
@@ -31,7 +34,11 @@ parts may be about a failure. NGINX, which would wait for the whole page, passes
 """
 
 
-def search_html_routes(service: SearchService, views: Views) -> APIRouter:
+ResultValues = Callable[[SearchAnswer, SearchRequest], dict[str, Any]]
+"""Return the values of the templates of the results."""
+
+
+def search_html_routes(service: SearchService, views: Views, links: OutgoingLinks) -> APIRouter:
     router = APIRouter(include_in_schema=False)
 
     @router.api_route("/", methods=["GET", "HEAD"])
@@ -59,16 +66,21 @@ def search_html_routes(service: SearchService, views: Views) -> APIRouter:
             return RedirectResponse(address("/search", q=chosen, host=host, language=language, sort=sort), 303)
         # The value of `language` that searches all languages.
         everywhere = ALL_LANGUAGES if service.default_languages else ""
+
+        def shown(answer: SearchAnswer, query: SearchRequest) -> dict[str, Any]:
+            leave = links.for_results(service.hash_of(query.text), _places(answer, query))
+            return _result_values(answer, query, cursor, everywhere, leave)
+
         running = service.start(q, Parameters(page=page, cursor=cursor, host=host, language=language, sort=sort))
         await asyncio.wait({running.results, running.beside}, timeout=FIRST_PAINT_SECONDS)
         if running.results.done() and (running.beside.done() or running.results.exception()):
             answer = await running.answer()
             return HTMLResponse(
-                views.render("search.html", request, **_result_values(answer, running.request, cursor, everywhere)),
+                views.render("search.html", request, **shown(answer, running.request)),
                 headers={"Cache-Control": CACHE},
             )
         return StreamingResponse(
-            _head_first(views, request, running, cursor, everywhere),
+            _head_first(views, request, running, cursor, shown),
             media_type="text/html",
             headers=STREAMED,
         )
@@ -77,7 +89,7 @@ def search_html_routes(service: SearchService, views: Views) -> APIRouter:
 
 
 async def _head_first(
-    views: Views, request: Request, running: RunningSearch, cursor: str, everywhere: str
+    views: Views, request: Request, running: RunningSearch, cursor: str, shown: ResultValues
 ) -> AsyncIterator[str]:
     """Yield the page's head at once, then the results, then the answers beside them.
 
@@ -91,7 +103,7 @@ async def _head_first(
         except Exception as error:
             yield views.render("search_failed.html", request, problem=_problem_of(error), **query)
             return
-        values = _result_values(answer, running.request, cursor, everywhere)
+        values = shown(answer, running.request)
         yield views.render("search_results.html", request, **values)
         yield views.render("search_end.html", request, **values | {"answer": await running.answer()})
     finally:
@@ -125,11 +137,30 @@ def _address_again(query: SearchRequest, cursor: str) -> str:
     return address("/search", q=query.text, sort=sort, host=query.host, language=query.language, **place)
 
 
-def _result_values(answer: SearchAnswer, query: SearchRequest, cursor: str, everywhere: str) -> dict[str, Any]:
+def _first_place(query: SearchRequest) -> int:
+    return (query.cursor.results if query.cursor else (query.page - 1) * query.per_page) + 1
+
+
+def _places(answer: SearchAnswer, query: SearchRequest) -> dict[str, tuple[UUID, int]]:
+    """Return the page id and the rank of each page that the results link to, by its URL."""
+    places: dict[str, tuple[UUID, int]] = {}
+    for rank, result in enumerate(answer.results, _first_place(query)):
+        for other in result.similar.pages if result.similar else ():
+            places.setdefault(other.url, (other.page_id, rank))
+        for page in result.site_pages or ():
+            places.setdefault(page.url, (page_id(page.url), rank))
+        places[result.url] = (result.page_id, rank)
+    return places
+
+
+def _result_values(
+    answer: SearchAnswer, query: SearchRequest, cursor: str, everywhere: str, leave: Leave = plain_link
+) -> dict[str, Any]:
     return {
         **_query_values(query, cursor),
         "answer": answer,
-        "first": (query.cursor.results if query.cursor else (query.page - 1) * query.per_page) + 1,
+        "first": _first_place(query),
+        "leave": leave,
         "everywhere": everywhere,
         **_chosen_values(answer),
     }

@@ -1,6 +1,6 @@
-"""The event `queries.made`, sent in the background, so that no search waits for Kafka or fails with it.
+"""The events `queries.made` and `results.clicked`, sent in the background, so that nobody waits for Kafka.
 
-It is sent only where the operator wants it (`gateway.publish_queries`).
+They are sent only where the operator wants them (`gateway.publish_queries`, `gateway.publish_clicks`).
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from streams.search.searcher import Found
 Publish = Callable[[Event], Awaitable[None]]
 
 MAX_IN_FLIGHT = 1_000
-"""Maximum query events that wait for Kafka. Further events are dropped, so that they don't fill the memory."""
+"""Maximum events that wait for Kafka. Further events are dropped, so that they don't fill the memory."""
 
 SECRET_AGE = timedelta(days=1)
 """Maximum age of the secret of query hashes."""
@@ -43,23 +43,27 @@ class DailySecret:
         return self._value
 
 
-class QueryEvents:
-    """The sender of an event for each search. If `publish` is None, no events are sent."""
+class BackgroundEvents:
+    """The sender of events in the background. If `publish` is None, no events are sent."""
 
-    def __init__(self, publish: Publish | None, metrics: Metrics, secret: DailySecret) -> None:
+    def __init__(self, publish: Publish | None, metrics: Metrics) -> None:
         self._publish = publish
         self._metrics = metrics
-        self._secret = secret
         self._in_flight: set[asyncio.Task[None]] = set()
 
-    def publish_query(self, found: Found) -> None:
-        """Send the query and the pages shown, in the background."""
+    @property
+    def is_on(self) -> bool:
+        """True if events are sent."""
+        return self._publish is not None
+
+    def send(self, event: Event) -> None:
+        """Send the event, in the background."""
         if self._publish is None:
             return
         if len(self._in_flight) >= MAX_IN_FLIGHT:
             self._metrics.unpublished.inc()
             return
-        task = asyncio.create_task(self._send(self._publish, query_made(found, self._secret.value())))
+        task = asyncio.create_task(self._send(self._publish, event))
         self._in_flight.add(task)
         task.add_done_callback(self._in_flight.discard)
 
@@ -74,7 +78,7 @@ class QueryEvents:
         except Exception as error:
             # No answer depends on Kafka; the loss is counted and logged.
             self._metrics.unpublished.inc()
-            log.warning("a query event was not published", error=str(error))
+            log.warning("an event was not published", topic=event.topic, error=str(error))
 
 
 def query_made(found: Found, secret: bytes) -> QueryMade:

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 
 import structlog
 
+from schemas.ids import query_hash
 from streams.errors import RiffleError
 from streams.gateway.context import GatewayContext
 from streams.gateway.search.answers import SearchAnswer, add_beside, found_statements, to_search_answer
-from streams.gateway.search.query_events import DailySecret, Publish, QueryEvents
+from streams.gateway.search.query_events import BackgroundEvents, DailySecret, Publish, query_made
 from streams.queries.quick import checks
 from streams.queries.quick.definition import find_definition
 from streams.queries.quick.model import QuickCheck
@@ -64,7 +65,8 @@ class SearchService:
         metrics, options = context.metrics, SearchOptions.of(context.settings)
         self._metrics = metrics
         published = publish if context.settings.gateway.publish_queries else None
-        self._events = QueryEvents(published, metrics, DailySecret(context.clock))
+        self._events = BackgroundEvents(published, metrics)
+        self._secret = DailySecret(context.clock)
         self.recall = RecallProbe(
             context.stores,
             options.recall_share,
@@ -102,11 +104,16 @@ class SearchService:
             self._metrics.partial_answers.labels(part).inc()
         for name, count in found.notes.passes.get("filters", {}).items():
             self._metrics.filtered.labels(name).inc(count)
-        self._events.publish_query(found)
+        if self._events.is_on:
+            self._events.send(query_made(found, self._secret.value()))
         answer = to_search_answer(found)
         if quick is None and found.request.page == 1:
             quick = find_definition(found.request.text, found_statements(answer))
         return answer.model_copy(update={"quick": quick})
+
+    def hash_of(self, query: str) -> str:
+        """Return the hash of a query, as its events have it: another one each day."""
+        return query_hash(query, self._secret.value())
 
     def _count_missing(self, beside: asyncio.Task[Beside]) -> None:
         if not beside.cancelled() and beside.exception() is None:

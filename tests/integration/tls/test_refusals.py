@@ -151,6 +151,7 @@ REFUSED = {KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.GROUP_AUTHORIZATION
         ("fetch", "pages.indexed", False),
         ("fetch", "embed.retry", False),
         ("gateway", "queries.made", True),
+        ("gateway", "results.clicked", True),
         ("gateway", "pages.removed", False),
         ("person", "queries.made", False),
         ("operator", "pages.removed", True),

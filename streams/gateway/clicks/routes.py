@@ -1,0 +1,71 @@
+"""`/act`: the way of a click on a result. It sends one event in the background, and redirects at once.
+
+The target is in the payload of the link, which only this gateway can make. The site that is opened gets no referrer.
+"""
+
+from collections.abc import Callable, Sequence
+from urllib.parse import quote
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from schemas import ResultClicked
+from streams.gateway.clicks.payload import Click, Fault, InvalidLink, open_click
+from streams.gateway.context import GatewayContext
+from streams.gateway.http.keys import Key
+from streams.gateway.http.presentation import safe_href
+from streams.gateway.http.problems import Problem, ProblemError
+
+HEADERS = {"Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "X-Robots-Tag": "noindex, nofollow"}
+_PRINTABLE = "".join(map(chr, range(0x21, 0x7F)))
+_SEARCH_AGAIN = "Go back to the results and search again, or type the address of the page into your browser."
+_PROBLEMS: dict[Fault, Problem] = {
+    "tampered": Problem(
+        400, "link-changed", "This link was changed", "It is not as this search page has made it.", _SEARCH_AGAIN, "c"
+    ),
+    "foreign": Problem(
+        400,
+        "link-foreign",
+        "This link is not from here",
+        "Another search page has made it, or this one with a key that it no longer has.",
+        _SEARCH_AGAIN,
+        "c",
+    ),
+    "expired": Problem(
+        410,
+        "link-expired",
+        "This link has expired",
+        "Links of a page of results lead on for a day.",
+        _SEARCH_AGAIN,
+        "c",
+    ),
+}
+
+
+def click_routes(context: GatewayContext, keys: Sequence[Key], publish: Callable[[ResultClicked], None]) -> APIRouter:
+    """Return the route. `publish` sends an event in the background: it neither waits nor fails."""
+    router = APIRouter(include_in_schema=False)
+
+    @router.api_route("/act", methods=["GET", "HEAD"])
+    async def act(request: Request, c: str = "") -> Response:
+        try:
+            click = open_click(c, keys, context.clock())
+        except InvalidLink as error:
+            raise ProblemError(_PROBLEMS[error.fault]) from None
+        if not safe_href(click.url):
+            raise ProblemError(_PROBLEMS["tampered"])
+        if request.method == "GET" and not _is_prefetch(request):
+            publish(_event_of(click))
+        return Response(status_code=303, headers={"Location": quote(click.url, safe=_PRINTABLE), **HEADERS})
+
+    return router
+
+
+def _is_prefetch(request: Request) -> bool:
+    """Return True if the browser only gets the page ready: nobody has clicked."""
+    purposes = (request.headers.get(name, "") for name in ("sec-purpose", "purpose", "x-moz"))
+    return any("prefetch" in purpose for purpose in purposes)
+
+
+def _event_of(click: Click) -> ResultClicked:
+    return ResultClicked(query_hash=click.query_hash, page_id=click.page_id, position=click.rank)

@@ -1,0 +1,132 @@
+"""Clicks on results, through the whole gateway: off by default; where they are on, one event each, and no delay."""
+
+import asyncio
+import re
+from html import unescape
+
+import httpx
+import pytest
+from fastapi import FastAPI
+
+from schemas import Event, ResultClicked
+from schemas.ids import page_id
+from streams.gateway.search.query_events import Publish
+from tests.stages.gateway_fakes import client, gateway, searchable, statement
+
+HTML = {"accept": "text/html"}
+KEY = "k" * 32
+ROW = statement("https://sqlite.org/wal.html?a=1;b=2", "The write-ahead log holds changes.", title="WAL")
+MORE = statement("https://sqlite.org/wal.html?a=1;b=2", "A log is read by readers.", title="WAL")
+
+
+async def app(sent: list[Event] | None = None, publish: Publish | None = None, **limits: object) -> FastAPI:
+    given = {"publish_clicks": True, "keys": (KEY,), **limits}
+    return gateway(await searchable([ROW, MORE]), deadline_seconds=20.0, sent=sent, publish=publish, limits=given)
+
+
+async def links(web: httpx.AsyncClient) -> list[str]:
+    page = (await web.get("/search", params={"q": "write-ahead log"}, headers=HTML)).text
+    return [unescape(link) for link in re.findall(r'<a href="([^"]+)" rel="noopener', page)]
+
+
+async def test_links_are_plain_by_default() -> None:
+    made = await app(publish_clicks=False)
+    async with client(made) as web:
+        found = await links(web)
+        assert (await web.get("/act", headers=HTML)).status_code == 404
+        assert "no tracking" in (await web.get("/", headers=HTML)).text
+    assert found
+    assert all(link.startswith("https://sqlite.org/wal.html") for link in found)
+
+
+async def test_without_a_key_links_are_plain() -> None:
+    async with client(await app(keys=())) as web:
+        assert all(link.startswith("https://") for link in await links(web))
+
+
+async def test_a_click_sends_one_event_and_leads_on() -> None:
+    sent: list[Event] = []
+    made = await app(sent)
+    async with client(made) as web:
+        found = await links(web)
+        assert found
+        assert all(link.startswith("/act?c=") for link in found), "every outgoing link"
+        answers = [await web.get(link) for link in found]
+        assert "no tracking" not in (await web.get("/", headers=HTML)).text
+        assert "Clicks" in (await web.get("/search", params={"q": "log"}, headers=HTML)).text
+    await made.state.gateway.clicks.drain()
+    for answer in answers:
+        assert answer.status_code == 303
+        assert answer.headers["location"].startswith("https://sqlite.org/wal.html?a=1;b=2")
+        assert answer.headers["referrer-policy"] == "no-referrer"
+        assert answer.headers["cache-control"] == "no-store"
+        assert "set-cookie" not in answer.headers
+    assert answers[0].headers["location"] == ROW["url"]
+    assert len(sent) == len(found)
+    event = sent[0]
+    assert isinstance(event, ResultClicked)
+    assert (event.page_id, event.position) == (page_id(ROW["url"]), 1)
+    assert re.fullmatch("[0-9a-f]{32}", event.query_hash)
+
+
+async def test_only_a_click_is_counted() -> None:
+    sent: list[Event] = []
+    made = await app(sent)
+    async with client(made) as web:
+        link = (await links(web))[0]
+        assert (await web.head(link)).status_code == 303
+        assert (await web.get(link, headers={"Sec-Purpose": "prefetch;prerender"})).status_code == 303
+    await made.state.gateway.clicks.drain()
+    assert sent == []
+
+
+async def test_a_click_does_not_wait_for_kafka() -> None:
+    async def hang(event: Event) -> None:
+        await asyncio.Event().wait()
+
+    async with client(await app(publish=hang)) as web:
+        async with asyncio.timeout(5):
+            assert (await web.get((await links(web))[0])).status_code == 303
+
+
+async def test_a_lost_event_is_counted_and_the_click_leads_on() -> None:
+    async def fail(event: Event) -> None:
+        raise ConnectionError
+
+    made = await app(publish=fail)
+    async with client(made) as web:
+        assert (await web.get((await links(web))[0])).status_code == 303
+        await made.state.gateway.clicks.drain()
+        assert "riffle_gateway_events_unpublished_total 1.0" in (await web.get("/metrics")).text
+
+
+@pytest.mark.parametrize(
+    ("payload", "words"),
+    [
+        ("", "This link was changed"),
+        ("https://evil.example/", "This link was changed"),
+        ("%F0%9F%98%80", "This link was changed"),
+        ("AQ" + "A" * 100, "This link is not from here"),
+    ],
+)
+async def test_a_payload_of_a_stranger_gets_a_page_that_says_so(payload: str, words: str) -> None:
+    sent: list[Event] = []
+    made = await app(sent)
+    async with client(made) as web:
+        answer = await web.get(f"/act?c={payload}", headers=HTML)
+    assert answer.status_code == 400
+    assert words in answer.text
+    assert "location" not in answer.headers
+    assert sent == []
+
+
+async def test_a_link_of_another_gateway_is_foreign() -> None:
+    async with client(await app(keys=("x" * 32,))) as other, client(await app()) as web:
+        answer = await web.get((await links(other))[0], headers=HTML)
+    assert (answer.status_code, "This link is not from here" in answer.text) == (400, True)
+
+
+async def test_the_api_has_plain_addresses() -> None:
+    async with client(await app()) as web:
+        answer = (await web.get("/api/v1/search", params={"q": "log"})).json()
+    assert {result["url"] for result in answer["results"]} == {ROW["url"]}
