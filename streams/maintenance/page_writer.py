@@ -124,7 +124,7 @@ class PageWriter:
     async def holds(self, page: IndexedPage, statements: PageStatements, target: Target) -> bool:
         """Return True if the collection holds the page's points as they would be written now, and no older points."""
         wanted = {
-            statement.id: payload_of(statements, statement, page.generation, page.published)
+            statement.id: payload_of(statements, statement, page.generation, page.published, page.page_type)
             for statement in statements.statements
         }
         held = {
@@ -140,7 +140,8 @@ class PageWriter:
 
     async def replace(self, page: IndexedPage, statements: PageStatements, vectors: Vectors, target: Target) -> None:
         """Write the page's points in place of its points of this generation and of earlier ones."""
-        points = await asyncio.to_thread(points_of, statements, vectors, page.generation, page.published)
+        facts = (page.generation, page.published, page.page_type)
+        points = await asyncio.to_thread(points_of, statements, vectors, *facts)
         await self._stores.vectors.upsert(target.collection, points)
         await self._stores.vectors.remove_page(
             target.collection,

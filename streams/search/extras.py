@@ -1,17 +1,24 @@
-"""The extras of the results that are shown: their similar pages and their facts, read side by side."""
+"""The extras of the results that are shown: their similar pages and their facts, read side by side.
+
+Facts (the site's name, the author, the rating and the like) come from the records of the pages. They are an ornament:
+an answer is whole without them.
+"""
 
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from uuid import UUID
 
 from streams.search.deadline import Deadline
-from streams.search.optional import OnFailure
-from streams.search.page_facts import PageFacts
+from streams.search.optional import OnFailure, OptionalPart, Rest
 from streams.search.similar import Groups, SimilarPages
 from streams.search.trace import Trace
 from streams.stores.opener import Stores
 from streams.stores.page_record import Normalized
+
+REST_SECONDS = 2.0
+"""Pause after a failure before facts are read again (seconds)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +29,21 @@ class Extras:
     """The duplicates of the pages; None when the duplicates are not known."""
     facts: Mapping[UUID, Normalized] = field(default_factory=dict)
     """The facts of the pages, by their records, as far as they could be read."""
+
+
+class PageFacts:
+    """The reader of the records. Each process has one reader, which remembers its failures."""
+
+    def __init__(self, stores: Stores, on_failure: OnFailure) -> None:
+        self._stores = stores
+        self._part = OptionalPart("facts of pages", partial(on_failure, "records"), Rest(REST_SECONDS))
+
+    async def of(self, pages: Sequence[UUID], deadline: Deadline) -> Mapping[UUID, Normalized]:
+        """Return what is known of each page; nothing if the store doesn't answer in time."""
+        if not pages:
+            return {}
+        read = partial(self._stores.pages.get_normalized, pages)
+        return await self._part.read(read, deadline.for_similar(), lambda _: None) or {}
 
 
 class ExtrasReader:

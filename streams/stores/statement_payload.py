@@ -15,6 +15,7 @@ row.
     context     tuple[str]      list, the widest first; a single string in rows of other writers
     language    str             BCP 47; empty: not known
     published   str             ISO date; missing if it is not known
+    page_type   str             schema.org's name, such as `Recipe`; missing if it is not known
     ordinal     int             the place of the statement in its page
     kind        str             what the statement was made from, such as `sentence`
     generation  int             the fetch of the page
@@ -46,6 +47,7 @@ class StatementPayload:
         context: Sequence[str],
         language: str,
         published: str,
+        page_type: str,
         ordinal: int,
         kind: str,
         generation: int,
@@ -63,6 +65,7 @@ class StatementPayload:
             "generation": generation,
             **({"sites": list(sites)} if sites else {}),
             **({"published": published} if published else {}),
+            **({"page_type": page_type} if page_type else {}),
         }
 
     @staticmethod
@@ -115,6 +118,10 @@ class StatementPayload:
     @property
     def published(self) -> str:
         return str(self._row.get("published") or "")
+
+    @property
+    def page_type(self) -> str:
+        return str(self._row.get("page_type") or "")
 
     @property
     def ordinal(self) -> int:

@@ -1,9 +1,13 @@
 """The place of a page in the index, by the page's records. Pure."""
 
+import re
 from dataclasses import dataclass
 from uuid import UUID
 
 from streams.stores.page_record import PageRecord
+
+_TYPE_NAME = re.compile("[A-Za-z]{3,40}")
+_PLAIN_TYPES = frozenset({"webpage", "website", "object", "thing", "itempage", "creativework", "blog"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +22,7 @@ class IndexedPage:
     statements_ref: str
     """The reference of the page's statements. Empty in the records of a release that didn't keep the reference."""
     published: str
+    page_type: str
 
 
 def indexed_page(page_id: UUID, record: PageRecord) -> IndexedPage | None:
@@ -32,12 +37,22 @@ def indexed_page(page_id: UUID, record: PageRecord) -> IndexedPage | None:
         statements=indexed.statements,
         statements_ref=_statements_ref(record),
         published=published(record),
+        page_type=page_type(record),
     )
 
 
 def published(record: PageRecord) -> str:
     """Return the ISO date of the page's publication, by its facts; empty without a date."""
     return (record.normalized.published or "")[:10]
+
+
+def page_type(record: PageRecord) -> str:
+    """Return the type of the page by its facts, as schema.org names it (`Recipe`).
+
+    It is empty without a type, and for types that say only that a page is a page.
+    """
+    name = (record.normalized.type or "").rpartition("/")[2].partition(".")[0]
+    return "" if not _TYPE_NAME.fullmatch(name) or name.lower() in _PLAIN_TYPES else name[0].upper() + name[1:]
 
 
 def _statements_ref(record: PageRecord) -> str:

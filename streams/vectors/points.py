@@ -13,23 +13,27 @@ from streams.stores.statement_payload import StatementPayload
 from streams.vectors.bm25 import document_vector
 
 
-def points_of(page: PageStatements, vectors: NDArray[np.float32], generation: int, published: str = "") -> list[Point]:
+def points_of(
+    page: PageStatements, vectors: NDArray[np.float32], generation: int, published: str = "", page_type: str = ""
+) -> list[Point]:
     """Return a point for each statement, in order.
 
-    A point has the id of its statement. `published` is the page's ISO date, if known.
+    A point has the id of its statement. `published` is the page's ISO date, and `page_type` its type, if known.
     """
     return [
         Point(
             id=statement.id,
             dense=vector.tolist(),
             sparse=document_vector(statement.text, statement.context, page.language, page.title),
-            payload=payload_of(page, statement, generation, published),
+            payload=payload_of(page, statement, generation, published, page_type),
         )
         for statement, vector in zip(page.statements, vectors, strict=True)
     ]
 
 
-def payload_of(page: PageStatements, statement: Statement, generation: int, published: str = "") -> StatementPayload:
+def payload_of(
+    page: PageStatements, statement: Statement, generation: int, published: str = "", page_type: str = ""
+) -> StatementPayload:
     """Return the facts that the index holds of a statement. The vectors follow from these facts and the model."""
     host = urlsplit(page.url).netloc
     return StatementPayload(
@@ -42,6 +46,7 @@ def payload_of(page: PageStatements, statement: Statement, generation: int, publ
         context=statement.context,
         language=page.language,
         published=published,
+        page_type=page_type,
         ordinal=statement.ordinal,
         kind=statement.kind,
         generation=generation,

@@ -12,7 +12,8 @@ from streams.gateway.http.presentation import MAX_CODE_LINES, code_snippet, lang
 from streams.gateway.search.signals import SignalFacts, describe_signals
 from streams.search.query_language.choices import Choices, apply_choices
 from streams.search.ranking.facets import file_type, names_host
-from streams.stores.page_record import Normalized
+from streams.stores.page_record import Normalized, PageRecord
+from streams.vectors.page_records import page_type
 from tests.stages.gateway_fakes import NOW, Dead, Hanging, client, gateway, searchable, statement
 from tests.stages.test_gateway_pages import HTML, assert_harmless
 
@@ -49,6 +50,34 @@ async def test_facets_count_the_candidates() -> None:
     assert counts(found, "language") == {"en": 4, "de": 1}
     assert counts(found, "published") == {"day": 1, "week": 1, "month": 2, "year": 3}
     assert counts(found, "filetype") == {"html": 4, "pdf": 1}
+
+
+async def test_types_of_pages_are_counted_and_asked_for() -> None:
+    soup = dated("https://soup.example/", "", title="Soup") | {"page_type": "Recipe"}
+    found = await answer("log", [*PAGES, soup])
+    assert counts(found, "pagetype") == {"Recipe": 1}
+    assert [each["host"] for each in (await answer("log pagetype:recipe", [*PAGES, soup]))["results"]] == [
+        "soup.example"
+    ]
+    async with client(gateway(await searchable([*PAGES, soup]), deadline_seconds=30)) as web:
+        assert '<option value="recipe">Recipe (1)</option>' in (await web.get("/search?q=log", headers=HTML)).text
+        chosen = await web.get("/search?q=log&pagetype=recipe", headers=HTML)
+    assert chosen.headers["location"] == "/search?q=log+pagetype%3Arecipe"
+
+
+TYPES = [
+    ("Recipe", "Recipe"),
+    ("https://schema.org/NewsArticle", "NewsArticle"),
+    ("video.other", "Video"),
+    ("website", ""),
+    ("<script>", ""),
+    (None, ""),
+]
+
+
+@pytest.mark.parametrize(("stated", "name"), TYPES)
+def test_types_of_pages_are_names_of_schema_org(stated: str | None, name: str) -> None:
+    assert page_type(PageRecord({"normalized": {"type": stated}})) == name
 
 
 async def test_facets_count_only_what_meets_the_conditions() -> None:

@@ -4,6 +4,7 @@ It is made for hostile input: a page's author wrote its title, URL and statement
 escape every piece of text.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any
@@ -32,6 +33,7 @@ _MONTHS = (
     *("January", "February", "March", "April", "May", "June"),
     *("July", "August", "September", "October", "November", "December"),
 )
+_WORD_BORDER = re.compile("(?<=[a-z])(?=[A-Z])")
 _FRAGMENT_WORDS = 5
 """Words of a statement's start and end in a link to it: enough to find it in the page."""
 
@@ -157,6 +159,11 @@ def site_name_of(record: Normalized | None, host: str) -> str:
     """Return the name that a site gives itself; empty if it is only the host once more."""
     name = clean_line((record.site_name if record else None) or "", MAX_CRUMB_CHARS)
     return "" if name.casefold().removeprefix("www.") == host.removeprefix("www.") else name
+
+
+def page_type_name(name: str) -> str:
+    """Return the name of a type of schema.org in words: `Discussion forum posting`."""
+    return _WORD_BORDER.sub(" ", name).capitalize()
 
 
 def format_price(price: float, currency: str) -> str:

@@ -66,6 +66,7 @@ def _templates() -> Environment:
         "format_age": presentation.format_age,
         "format_date": presentation.format_date,
         "language_name": presentation.language_name,
+        "page_type_name": presentation.page_type_name,
         "format_price": presentation.format_price,
         "format_duration": presentation.format_duration,
     }

@@ -183,8 +183,8 @@ class SearchAnswer(_Model):
     facets: dict[str, tuple[FacetValue, ...]] = Field(
         {},
         description=(
-            "The candidates found by `host`, `language`, `published` (within a `day`, `week`, `month` or `year`) and "
-            "`filetype`, the most frequent values first. Candidates are not all pages of the index."
+            "The candidates found by `host`, `language`, `published` (within a `day`, `week`, `month` or `year`), "
+            "`pagetype` and `filetype`, the most frequent values first. Candidates are not all pages of the index."
         ),
     )
     partial: bool = Field(description="A part of the search, or a source beside it, failed or was left out.")

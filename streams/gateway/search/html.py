@@ -58,11 +58,14 @@ def search_html_routes(service: SearchService, views: Views, links: OutgoingLink
         after: str = "",
         before: str = "",
         filetype: str = "",
+        pagetype: str = "",
     ) -> Response:
         if not q.strip():
             return HTMLResponse(views.render("home.html", request, host=host, language=language))
-        if published or after or before or filetype:  # the form of the filters was sent
-            chosen = apply_choices(q, Choices(published, after, before, filetype), service.searcher.clock().date())
+        if published or after or before or filetype or pagetype:  # the form of the filters was sent
+            chosen = apply_choices(
+                q, Choices(published, after, before, filetype, pagetype), service.searcher.clock().date()
+            )
             return RedirectResponse(address("/search", q=chosen, host=host, language=language, sort=sort), 303)
         # The value of `language` that searches all languages.
         everywhere = ALL_LANGUAGES if service.default_languages else ""
@@ -172,5 +175,6 @@ def _chosen_values(answer: SearchAnswer) -> dict[str, str]:
     return {
         "chosen_after": f"{written.get('after', '')}-01-01"[:10] if written.get("after") else "",
         "chosen_before": f"{written.get('before', '')}-01-01"[:10] if written.get("before") else "",
+        "chosen_page_type": written.get("pagetype", "").lower(),
         "chosen_type": written.get("filetype", "").lower(),
     }

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 
 from streams.plain_text import read_date
-from streams.search.query_language.operator_values import read_extension
+from streams.search.query_language.operator_values import read_extension, read_page_type
 from streams.search.query_language.query import find_operators
 
 WITHIN_DAYS = {"day": 1, "week": 7, "month": 31, "year": 366}
 """The times of publication that can be chosen, with their days. A page of today is in all of them."""
 ANY = "any"
-_CHOSEN = ("after", "before", "filetype")
+_CHOSEN = ("after", "before", "pagetype", "filetype")
 """The operators that the form's choices replace."""
 
 
@@ -27,6 +27,7 @@ class Choices:
     after: str = ""
     before: str = ""
     filetype: str = ""
+    pagetype: str = ""
 
 
 def apply_choices(query: str, choices: Choices, today: date) -> str:
@@ -35,7 +36,8 @@ def apply_choices(query: str, choices: Choices, today: date) -> str:
     if days := WITHIN_DAYS.get(choices.published):
         after, before = (today - timedelta(days)).isoformat(), ""
     extension = "" if choices.filetype == ANY else read_extension(choices.filetype)
-    chosen = {"after": after, "before": before, "filetype": extension}
+    page_type = "" if choices.pagetype == ANY else read_page_type(choices.pagetype)
+    chosen = {"after": after, "before": before, "pagetype": page_type, "filetype": extension}
     added = [f"{name}:{value}" for name, value in chosen.items() if value]
     return " ".join([remove_operators(query, _CHOSEN), *added]).strip()
 

@@ -41,6 +41,7 @@ class CheckedPage:
         self.url = page.hits[0].payload.url
         self.published = page.hits[0].payload.published
         """An ISO date; empty if the date is not known."""
+        self.page_type = page.hits[0].payload.page_type
 
     @cached_property
     def title(self) -> str:

@@ -45,6 +45,11 @@ def read_extension(value: str) -> str:
     return lowered if _EXTENSION.fullmatch(lowered) else ""
 
 
+def read_page_type(value: str) -> str:
+    """Return the type of a page in lower case; empty if the value is no name."""
+    return value.lower() if value.isascii() and value.isalpha() else ""
+
+
 def read_words(value: str) -> str:
     """Return a word or phrase with single spaces between its words."""
     return " ".join(value.split())

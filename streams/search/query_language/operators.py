@@ -19,6 +19,7 @@ from streams.search.query_language.matching import (
 from streams.search.query_language.operator_values import (
     read_extension,
     read_language,
+    read_page_type,
     read_site,
     read_words,
 )
@@ -110,6 +111,14 @@ OPERATORS: tuple[Operator, ...] = (
         is_met=lambda page, extensions: any(has_extension(page.url, extension) for extension in extensions),
         examples="`filetype:pdf`, `ext:pdf`",
         meaning="the extension in the URL; `html` includes URLs without one",
+    ),
+    Operator(
+        name="pagetype",
+        spellings=("pagetype",),
+        read=read_page_type,
+        is_met=lambda page, types: page.page_type.lower() in types,
+        examples="`pagetype:recipe`, `pagetype:article`",
+        meaning="only pages that state this type (schema.org's name); several: any of them",
     ),
     Operator(
         name="after",

@@ -36,6 +36,7 @@ def count_facets(context: RankingContext, pages: list[PageHits]) -> list[PageHit
         "host": Counter(each.host for each in firsts if each.host),
         "language": Counter(each.language for each in firsts if each.language),
         "published": _count_times(context, firsts),
+        "pagetype": Counter(each.page_type for each in firsts if each.page_type),
         "filetype": Counter(file_type(each.url) for each in firsts),
     }
     context.notes.site_pages = pages_of_named_site(context.text, counted)

@@ -11,8 +11,8 @@ from streams.stores.page_record import PART_TYPES
 ROOT = Path(__file__).parents[3]
 FACTS = {
     "StatementPayload": (
-        "page_id", "url", "host", "sites", "title", "text", "context", "language", "published", "ordinal", "kind",
-        "generation",
+        "page_id", "url", "host", "sites", "title", "text", "context", "language", "published", "page_type",
+        "ordinal", "kind", "generation",
     ),
     **{
         part.__name__: tuple(

@@ -15,7 +15,7 @@ TEXTS = st.lists(TEXT, max_size=3).map(tuple)
 NUMBER = st.integers(0, 2**53)
 FACTS = st.fixed_dictionaries(
     {"page_id": st.uuids(), "ordinal": NUMBER, "generation": NUMBER, "sites": TEXTS, "context": TEXTS}
-    | dict.fromkeys(("url", "host", "title", "text", "language", "published", "kind"), TEXT)
+    | dict.fromkeys(("url", "host", "title", "text", "language", "published", "page_type", "kind"), TEXT)
 )
 
 
@@ -48,6 +48,7 @@ def test_the_row_is_the_stored_format() -> None:
         context=("A heading",),
         language="en",
         published="2024-05-01",
+        page_type="Recipe",
         ordinal=3,
         kind="sentence",
         generation=5,
@@ -65,6 +66,7 @@ def test_the_row_is_the_stored_format() -> None:
         "generation": 5,
         "sites": ["example.org"],
         "published": "2024-05-01",
+        "page_type": "Recipe",
     }
 
 
@@ -75,6 +77,7 @@ def test_the_row_is_the_stored_format() -> None:
         pytest.param({"title": None}, "title", "", id="a title that is null"),
         pytest.param({}, "sites", (), id="no sites, as of the first releases"),
         pytest.param({}, "published", "", id="no date"),
+        pytest.param({}, "page_type", "", id="no type"),
         pytest.param({}, "ordinal", 0, id="no place"),
         pytest.param({"generation": "7"}, "generation", 0, id="a generation that is no number"),
         pytest.param({"context": "A heading"}, "context", ("A heading",), id="one line as the context"),

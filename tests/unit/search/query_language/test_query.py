@@ -19,6 +19,8 @@ CASES: list[tuple[str, str, Conditions]] = [
     ("log site:a.example site:b.example", "log", {"site": ("a.example", "b.example")}),
     ("log -site:*.example.org", "log", {"-site": ("example.org",)}),
     ("haus lang:DE", "haus", {"lang": ("de",)}),
+    ("soup pagetype:Recipe", "soup", {"pagetype": ("recipe",)}),
+    ("soup pagetype:a-b", "soup pagetype:a-b", {}),
     ("report filetype:.PDF", "report", {"filetype": ("pdf",)}),
     ("news after:2024-05 before:2025", "news", {"after": ("2024-05",), "before": ("2025",)}),
     ("intitle:log inurl:wal speed", "speed", {"intitle": ("log",), "inurl": ("wal",)}),
