@@ -24,6 +24,9 @@ from streams.gateway.labs.explainer import Explainer
 from streams.gateway.labs.routes import labs_routes
 from streams.gateway.page.api import page_api_routes
 from streams.gateway.page.html import page_html_routes
+from streams.gateway.preferences.cookies import Cookies, personal_values
+from streams.gateway.preferences.personal_pages import PersonalPages
+from streams.gateway.preferences.routes import preferences_routes
 from streams.gateway.search.api import search_api_routes
 from streams.gateway.search.beside import sources_of
 from streams.gateway.search.html import search_html_routes
@@ -68,7 +71,8 @@ def create_app(
     keys = click_keys(settings.gateway)
     clicks = BackgroundEvents(publish if keys else None, context.metrics)
     gateway = Gateway(SearchService(context, publish, sources(context)), explainer or Explainer(), clicks)
-    views = Views(has_clicks=bool(keys))
+    cookies = Cookies([secret.get_secret_value() for secret in settings.gateway.keys])
+    views = Views(has_clicks=bool(keys), personal=lambda request: personal_values(cookies, request))
     about = (
         privacy_routes(settings.gateway, views),
         help_routes(views),
@@ -78,7 +82,8 @@ def create_app(
         search_api_routes(gateway.search),
         page_api_routes(context),
         liveness_routes(),
-        search_html_routes(gateway.search, views, OutgoingLinks(keys, clock)),
+        search_html_routes(gateway.search, views, OutgoingLinks(keys, clock), cookies),
+        preferences_routes(cookies, views, can_show_adult=not settings.gateway.hide_adult),
         *([click_routes(context, keys, clicks.send)] if keys else []),
         page_html_routes(context, views),
         *about,
@@ -105,6 +110,8 @@ def _app(routers: Iterable[APIRouter], context: GatewayContext, views: Views, *,
     openapi.install(app)
     responses.install(app, views)
     host_check.install(app, context.settings.gateway_hosts, views)
+    if context.settings.gateway.keys:
+        app.add_middleware(PersonalPages)
     compression.install(app)
     policy = content_security_policy(views.style_hashes)
     app.add_middleware(HeadersAndMetrics, metrics=context.metrics, policy=policy)

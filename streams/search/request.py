@@ -14,6 +14,7 @@ from streams.search.cursor import Cursor, decode, digest_search
 from streams.search.errors import InvalidQuery, invalid_parameter
 from streams.search.options import SearchOptions
 from streams.search.query_language.operator_values import ascii_host
+from streams.search.ranking.personal_rules import NO_RULES, PersonalRules
 
 MAX_PER_PAGE = 50
 MAX_DEPTH = 500
@@ -43,6 +44,7 @@ class Parameters:
     exclude: tuple[str, ...] = ()
     sort: str = "relevance"
     explain: bool = False
+    personal: PersonalRules = NO_RULES
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +66,7 @@ class SearchRequest:
     """The domains that are not searched, nor their subdomains."""
     sort: Sort = "relevance"
     explain: bool = False
+    personal: PersonalRules = NO_RULES
     cursor: Cursor | None = None
     """The state of the search before this page; None for the first page, and for a page that is asked for by number."""
 
@@ -86,7 +89,7 @@ class SearchRequest:
     def digest(self) -> bytes:
         """The digest of all that makes this another search, and not another page of a search."""
         conditions = (self.host, self.languages, self.include, self.exclude)
-        return digest_search(self.text, self.per_page, self.sort, *conditions)
+        return digest_search(self.text, self.per_page, self.sort, *conditions, *self.personal.digest_parts())
 
 
 FIRST_PAGE = Parameters()
@@ -110,6 +113,7 @@ def parse(text: str, given: Parameters = FIRST_PAGE, options: SearchOptions = _D
         exclude=normalize_domains("exclude", given.exclude),
         sort=_read_sort(given.sort),
         explain=given.explain,
+        personal=given.personal,
     )
     if not given.cursor:
         return request

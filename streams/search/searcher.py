@@ -173,6 +173,7 @@ class Searcher:
             conditions=query.conditions,
             languages=query.filters.languages,
             is_of_one_site=query.is_of_one_site or query.request.sort == "date",
+            personal=query.request.personal,
             block_list=await self._block_lists.current(),
             check_time=deadline.check,
         )

@@ -5,6 +5,7 @@ pages allows them by their hashes (Content Security Policy, level 3, section 8.4
 """
 
 from base64 import b64encode
+from collections.abc import Callable
 from functools import cache
 from hashlib import blake2b, sha256
 from pathlib import Path
@@ -29,15 +30,25 @@ _YEAR_SECONDS = 31_536_000
 class Views:
     """The renderer of the pages for people. Every value is escaped; no template marks a value as safe."""
 
-    def __init__(self, *, has_clicks: bool = False) -> None:
-        """`has_clicks`: the pages say that clicks on results are counted."""
+    def __init__(
+        self, *, has_clicks: bool = False, personal: Callable[[Request], dict[str, Any]] | None = None
+    ) -> None:
+        """`has_clicks`: the pages say that clicks are counted. `personal`: values that follow from cookies."""
         self._shared = {"has_clicks": has_clicks}
+        self._personal = personal or (lambda _request: {})
         self.static = StaticFiles(_HERE / "static")
         self.style_hashes = tuple(source_hash(_templates().get_template(name).render()) for name in STYLES)
         """The hashes of all stylesheets that pages may have, for the policy of the pages."""
 
     def render(self, template: str, request: Request, **values: Any) -> str:
-        given = {"path": request.url.path, "static": self.static.address, **self._shared, **_DEFAULTS, **values}
+        given = {
+            "path": request.url.path,
+            "static": self.static.address,
+            **self._shared,
+            **_DEFAULTS,
+            **self._personal(request),
+            **values,
+        }
         return _templates().get_template(template).render(given)
 
 
@@ -73,7 +84,16 @@ def _templates() -> Environment:
     return templates
 
 
-_DEFAULTS: dict[str, Any] = {"query": "", "host": "", "language": "", "sort": "", "subject": ""}
+_DEFAULTS: dict[str, Any] = {
+    "query": "",
+    "host": "",
+    "language": "",
+    "sort": "",
+    "subject": "",
+    "theme": "",
+    "message": "",
+    "has_preferences": False,
+}
 
 
 def address(path: str, **parameters: object) -> str:

@@ -7,12 +7,12 @@ another site is refused.
 import asyncio
 import json
 from collections.abc import Mapping
-from urllib.parse import parse_qs, urlsplit
 
 from fastapi import APIRouter, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from streams.gateway.context import GatewayContext
+from streams.gateway.http.forms import read_form, refuse_other_sites
 from streams.gateway.http.problems import Problem, ProblemError, invalid_parameter
 from streams.gateway.http.templates import Views, address
 from streams.gateway.labs.capacity import LabsCapacity
@@ -22,8 +22,6 @@ from streams.gateway.labs.statements_view import page_statements
 from streams.gateway.page.lookup import PageData, look_up
 from streams.statements.codec import PageStatements
 
-MAX_FORM_BYTES = 20_000
-MAX_FORM_FIELDS = 20
 MAX_SKIPPED = 200
 """Maximum statements that a labeller passes over before the first of them is shown again."""
 _NO_STORE = {"Cache-Control": "no-store"}
@@ -65,8 +63,8 @@ def label_routes(context: GatewayContext, views: Views, capacity: LabsCapacity) 
     @router.post("/labs/label")
     async def answer(request: Request) -> Response:
         labels = store()
-        _refuse_other_sites(request)
-        form = await _read_form(request)
+        refuse_other_sites(request)
+        form = await read_form(request)
         data = await look_up(context, form.get("url", ""))
         page = await page_statements(context, data)
         skipped = await _carry_out(labels, data, page, form)
@@ -126,28 +124,6 @@ def _parse_ordinals(text: str) -> list[int]:
 
 def _join_ordinals(ordinals: list[int]) -> str:
     return ".".join(map(str, ordinals[-MAX_SKIPPED:]))
-
-
-async def _read_form(request: Request) -> dict[str, str]:
-    """Return the fields of a posted form, the last of each name. Raises ProblemError if the form is too large."""
-    body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > MAX_FORM_BYTES:
-            raise ProblemError(Problem(413, "form-too-large", "The form is too large"))
-    try:
-        fields = parse_qs(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=MAX_FORM_FIELDS)
-    except ValueError:
-        raise ProblemError(Problem(400, "invalid-form", "The form has too many fields")) from None
-    return {name: values[-1] for name, values in fields.items()}
-
-
-def _refuse_other_sites(request: Request) -> None:
-    """Raise ProblemError for a form of another site. A program that sends no such headers is no browser."""
-    origin, site = request.headers.get("origin"), request.headers.get("sec-fetch-site", "same-origin")
-    foreign = origin is not None and urlsplit(origin).netloc != request.headers.get("host", "")
-    if site != "same-origin" or foreign:
-        raise ProblemError(Problem(403, "foreign-form", "This form is of another site", "Nothing was written."))
 
 
 def _off() -> Problem:

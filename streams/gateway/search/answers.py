@@ -58,7 +58,9 @@ class Similar(_Model):
 class Signal(_Model):
     """The part of one signal of the ranking in a result's score."""
 
-    name: str = Field(description="`meaning`, `words`, `answer_form`, `authority`, `freshness`, `rerank`.")
+    name: str = Field(
+        description="`meaning`, `words`, `answer_form`, `authority`, `freshness`, `rerank`, `preference`."
+    )
     share: float = Field(description="Its share of the score, from 0 to 1.")
     amount: str = Field(description="The share in words.")
     says: str = Field(description="What the signal is about, in words.")

@@ -13,6 +13,7 @@ from schemas.ids import page_id
 from streams.gateway.clicks.links import Leave, OutgoingLinks, plain_link
 from streams.gateway.http.problems import Problem, internal, search_unavailable
 from streams.gateway.http.templates import Views, address
+from streams.gateway.preferences.cookies import Cookies
 from streams.gateway.search.answers import SearchAnswer
 from streams.gateway.search.service import RunningSearch, SearchService
 from streams.search.errors import SearchUnavailable
@@ -38,7 +39,7 @@ ResultValues = Callable[[SearchAnswer, SearchRequest], dict[str, Any]]
 """Return the values of the templates of the results."""
 
 
-def search_html_routes(service: SearchService, views: Views, links: OutgoingLinks) -> APIRouter:
+def search_html_routes(service: SearchService, views: Views, links: OutgoingLinks, cookies: Cookies) -> APIRouter:
     router = APIRouter(include_in_schema=False)
 
     @router.api_route("/", methods=["GET", "HEAD"])
@@ -67,14 +68,25 @@ def search_html_routes(service: SearchService, views: Views, links: OutgoingLink
                 q, Choices(published, after, before, filetype, pagetype), service.searcher.clock().date()
             )
             return RedirectResponse(address("/search", q=chosen, host=host, language=language, sort=sort), 303)
+        own = cookies.read(request)
         # The value of `language` that searches all languages.
-        everywhere = ALL_LANGUAGES if service.default_languages else ""
+        everywhere = ALL_LANGUAGES if service.default_languages or own.language else ""
 
         def shown(answer: SearchAnswer, query: SearchRequest) -> dict[str, Any]:
             leave = links.for_results(service.hash_of(query.text), _places(answer, query))
-            return _result_values(answer, query, cursor, everywhere, leave)
+            values = _result_values(answer, query, cursor, everywhere, leave)
+            return {**values, "personal": query.personal if cookies.are_on else None, "own_language": own.language}
 
-        running = service.start(q, Parameters(page=page, cursor=cursor, host=host, language=language, sort=sort))
+        given = Parameters(
+            page=page,
+            per_page=own.per_page,
+            cursor=cursor,
+            host=host,
+            language=language or own.language,
+            sort=sort,
+            personal=own.rules(),
+        )
+        running = service.start(q, given)
         await asyncio.wait({running.results, running.beside}, timeout=FIRST_PAINT_SECONDS)
         if running.results.done() and (running.beside.done() or running.results.exception()):
             answer = await running.answer()

@@ -49,11 +49,16 @@ def describe_signals(parts: Mapping[str, float], facts: SignalFacts) -> tuple[Si
     gains = {name: gain for name, gain in parts.items() if gain > 0}
     total = sum(gains.values())
     shares = sorted(((gain / total, name) for name, gain in gains.items()), key=lambda each: (-each[0], each[1]))
-    return tuple(
+    described = [
         SignalInWords(name, round(share, 3), _amount(share), _sentence(name, facts))
         for share, name in shares
         if share >= MIN_SHARE
-    )
+    ]
+    if parts.get("preference", 0) < 0:
+        described.append(
+            SignalInWords("preference", 0.0, "less", f"your preferences lower {facts.host or 'this site'}")
+        )
+    return tuple(described)
 
 
 def _amount(share: float) -> str:
@@ -71,6 +76,7 @@ def _sentence(name: str, facts: SignalFacts) -> str:
         "meaning": "its meaning is near the meaning of your query",
         "rerank": "a language model that read your query and this page together found that they fit",
         "answer_form": _FORMS.get(facts.form, "it has the form of an answer to your question"),
+        "preference": f"your preferences raise {facts.host or 'this site'}",
         "authority": f"pages of other sites link to {facts.host or 'this site'}",
     }.get(name, name.replace("_", " "))
 

@@ -9,6 +9,7 @@ from uuid import UUID
 from streams.search.options import SearchOptions
 from streams.search.query_language.operators import Conditions
 from streams.search.ranking.block_list import BlockList
+from streams.search.ranking.personal_rules import PersonalRules
 from streams.stores.protocols import Candidates, PageHits
 
 
@@ -52,6 +53,7 @@ class RankingContext:
     """The languages that are searched, as the index spells them; empty: all."""
     is_of_one_site: bool = False
     """True if the request names a host or sites, and so asks for many results of one host."""
+    personal: PersonalRules = field(default_factory=PersonalRules)
     block_list: BlockList = field(default_factory=BlockList)
     read: dict[str, Any] = field(default_factory=dict)
     """Values that the readers of passes have read from stores and models, by the name of the pass."""

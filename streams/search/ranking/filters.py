@@ -4,6 +4,7 @@
     language     pages in other languages than the requested ones
     empty        pages without a title, or without text
     blocked      hosts of the block lists
+    hidden       sites that the person hides
     adult        pages with the words of adult content
     duplicate    copies of a better result (`copies`); the result counts them
     host         further pages of one host move behind the first page; none is left out
@@ -23,11 +24,12 @@ from streams.search.ranking.block_list import BlockList
 from streams.search.ranking.context import RankingContext
 from streams.search.ranking.copies import Near, Texts, group_copies
 from streams.search.ranking.near_duplicates import ComparedPages
+from streams.search.ranking.personal_rules import PersonalRules
 from streams.stores.protocols import PageHits
 
 MAX_WINDOW = 20
 """Maximum pages behind the first page of results that may come before further pages of a host."""
-NAMES = ("conditions", "language", "empty", "blocked", "adult", "duplicate", "host")
+NAMES = ("conditions", "language", "empty", "blocked", "hidden", "adult", "duplicate", "host")
 """The names of all filters, in the order in which they are applied."""
 
 
@@ -44,6 +46,7 @@ class Rules:
     """Number of results of a page."""
     per_host: int = 3
     """Maximum results of one host on the first page, as long as there are results of other hosts. 0: any number."""
+    personal: PersonalRules = field(default_factory=PersonalRules)
 
 
 @dataclass(slots=True)
@@ -90,9 +93,10 @@ def _rules_of(context: RankingContext) -> Rules:
         context.conditions,
         context.languages,
         context.block_list,
-        context.options.hide_adult,
+        context.options.hide_adult or context.personal.hide_adult,
         context.per_page,
         0 if context.is_of_one_site else context.options.results_per_host,
+        context.personal,
     )
 
 
@@ -135,6 +139,7 @@ def _pass_checks(pages: Iterable[PageHits], rules: Rules, counts: Counter[str]) 
         ("language", lambda page: not rules.languages or page.hits[0].payload.language in rules.languages),
         ("empty", lambda page: _has_name(page) and _has_text(page)),
         ("blocked", lambda page: not rules.block_list.blocks(page.hits[0].payload.host)),
+        ("hidden", lambda page: rules.personal.rule_of(page.hits[0].payload.host) != "hidden"),
         ("adult", lambda page: not (rules.hide_adult and is_adult(page))),
     )
     for page in pages:

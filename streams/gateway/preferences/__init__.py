@@ -1,0 +1,1 @@
+"""Preferences of a person: in a signed cookie of the browser, never on the server."""

@@ -1,0 +1,88 @@
+"""The cookies of preferences, and of the message that the next page shows once. Both are signed (itsdangerous).
+
+A cookie is set only in answer to a form that a person has sent. Without a key there are no cookies.
+"""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+
+from itsdangerous import BadSignature, URLSafeTimedSerializer
+from starlette.requests import Request
+from starlette.responses import Response
+
+from streams.gateway.http.keys import derive_keys
+from streams.gateway.preferences.model import InvalidPreferences, Preferences, read_json
+
+PREFERENCES = "riffle_preferences"
+MESSAGE = "riffle_message"
+MAX_AGE = timedelta(days=365)
+MESSAGE_AGE = timedelta(minutes=1)
+MAX_MESSAGE_CHARS = 300
+
+
+class Cookies:
+    """The reader and writer of both cookies."""
+
+    def __init__(self, secrets: Sequence[str]) -> None:
+        # itsdangerous signs with the last key, and accepts all.
+        values = [key.value for key in reversed(derive_keys(secrets, "preferences"))]
+        self._signers = {name: URLSafeTimedSerializer(values, salt=name) for name in (PREFERENCES, MESSAGE) if values}
+
+    @property
+    def are_on(self) -> bool:
+        """True if there is a key."""
+        return bool(self._signers)
+
+    def read(self, request: Request) -> Preferences:
+        """Return the preferences of a request; the defaults without a cookie, or with one that is not valid."""
+        text = self._read(request, PREFERENCES, MAX_AGE)
+        try:
+            return read_json(text) if text else Preferences()
+        except InvalidPreferences:
+            return Preferences()
+
+    def read_message(self, request: Request) -> str:
+        """Return the message for this page; empty if there is none."""
+        return self._read(request, MESSAGE, MESSAGE_AGE)
+
+    def write(self, request: Request, response: Response, preferences: Preferences) -> None:
+        """Set the cookie of preferences; remove it if the preferences are the defaults."""
+        if preferences == Preferences():
+            response.delete_cookie(PREFERENCES, **_attributes(request))
+            return
+        self._write(request, response, PREFERENCES, preferences.to_json(), MAX_AGE)
+
+    def write_message(self, request: Request, response: Response, message: str) -> None:
+        """Set the cookie with the message for the next page."""
+        self._write(request, response, MESSAGE, message[:MAX_MESSAGE_CHARS], MESSAGE_AGE)
+
+    def _read(self, request: Request, name: str, max_age: timedelta) -> str:
+        value = request.cookies.get(name)
+        if not value or name not in self._signers:
+            return ""
+        try:
+            found = self._signers[name].loads(value, max_age=int(max_age.total_seconds()))
+        except BadSignature:
+            return ""
+        return found if isinstance(found, str) else ""
+
+    def _write(self, request: Request, response: Response, name: str, text: str, max_age: timedelta) -> None:
+        value = self._signers[name].dumps(text)
+        assert isinstance(value, str)
+        response.set_cookie(name, value, max_age=int(max_age.total_seconds()), **_attributes(request))
+
+
+def personal_values(cookies: Cookies, request: Request) -> dict[str, Any]:
+    """Return the values of each page that follow from the cookies of a request."""
+    own = cookies.read(request)
+    return {"theme": own.theme, "message": cookies.read_message(request), "has_preferences": own != Preferences()}
+
+
+def forget_message() -> str:
+    """Return the header that removes the cookie of the message."""
+    return f'{MESSAGE}=""; HttpOnly; Max-Age=0; Path=/; SameSite=lax'
+
+
+def _attributes(request: Request) -> dict[str, Any]:
+    return {"path": "/", "httponly": True, "samesite": "lax", "secure": request.url.scheme == "https"}

@@ -1,0 +1,130 @@
+"""Preferences: what a person has set, and its forms as a file and as a link. Pure."""
+
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Sequence
+from typing import Annotated, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from streams.search.errors import InvalidQuery
+from streams.search.query_language.operator_values import ascii_host
+from streams.search.ranking.personal_rules import PersonalRules
+from streams.search.request import normalize_language
+
+MAX_SITES = 100
+MAX_SITE_CHARS = 2_200
+"""Maximum characters of all sites together: a browser keeps cookies of 4,096 bytes."""
+RULES = ("raised", "lowered", "hidden")
+
+Site = Annotated[str, Field(max_length=253)]
+
+
+class InvalidPreferences(ValueError):
+    """Preferences that can't be read, with a sentence for people."""
+
+
+class Preferences(BaseModel):
+    """The choices of a person. The defaults are the page as it is for everybody."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    raised: tuple[Site, ...] = ()
+    lowered: tuple[Site, ...] = ()
+    hidden: tuple[Site, ...] = ()
+    language: Annotated[str, Field(max_length=20)] = ""
+    """The language that is searched if none is chosen; empty: as the operator wants."""
+    theme: Literal["", "light", "dark"] = ""
+    """Empty: as the browser wants."""
+    per_page: Literal[10, 20, 50] = 10
+    hide_adult: bool = False
+
+    @field_validator("raised", "lowered", "hidden")
+    @classmethod
+    def _sites_are_hosts(cls, sites: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(read_site(site) for site in sites))
+
+    @field_validator("language")
+    @classmethod
+    def _language_is_a_tag(cls, language: str) -> str:
+        try:
+            return normalize_language(language)
+        except InvalidQuery as error:
+            raise ValueError(f"{error.detail} {error.hint}") from None
+
+    @model_validator(mode="after")
+    def _fit_a_cookie(self) -> Self:
+        sites = [*self.raised, *self.lowered, *self.hidden]
+        if len(set(sites)) < len(sites):
+            raise ValueError("A site can be in one list only.")
+        if len(sites) > MAX_SITES or sum(map(len, sites)) > MAX_SITE_CHARS:
+            raise ValueError(f"At most {MAX_SITES} sites with {MAX_SITE_CHARS:,} characters together are kept.")
+        return self
+
+    def with_site(self, site: str, rule: str) -> Self:
+        """Return the preferences with this rule for the site; without a rule if `rule` is empty."""
+        host = read_site(site)
+        lists = {name: [one for one in getattr(self, name) if one != host] for name in RULES}
+        if rule:
+            lists[rule].append(host)
+        return self.changed(**{name: tuple(sites) for name, sites in lists.items()})
+
+    def changed(self, **values: object) -> Self:
+        """Return checked preferences with these values. Raises InvalidPreferences."""
+        try:
+            return self.model_validate({**self.model_dump(), **values})
+        except ValidationError as error:
+            raise InvalidPreferences(_sentence(error)) from None
+
+    def rules(self) -> PersonalRules:
+        """Return the rules for the results."""
+        return PersonalRules(frozenset(self.raised), frozenset(self.lowered), frozenset(self.hidden), self.hide_adult)
+
+    def to_json(self) -> str:
+        """Return what differs from the defaults, as JSON."""
+        return self.model_dump_json(exclude_defaults=True)
+
+    def to_link(self) -> str:
+        """Return the preferences as a value of a link."""
+        return urlsafe_b64encode(self.to_json().encode()).rstrip(b"=").decode()
+
+
+def read_site(site: str) -> str:
+    """Return the host of a site as the index has it. Raises ValueError."""
+    text = site.strip().lower().removeprefix("https://").removeprefix("http://").partition("/")[0]
+    host = ascii_host(text.removeprefix("*."))
+    if not host:
+        raise ValueError(f"“{site.strip()[:60]}” is not a site. Write one like sqlite.org.")
+    return host
+
+
+def read_sites(text: str) -> tuple[str, ...]:
+    """Return the sites of a field: one on each line, or with commas between them."""
+    return tuple(site for line in text.splitlines() for part in line.split(",") if (site := part.strip()))
+
+
+def read_json(text: str) -> Preferences:
+    """Return the preferences of a file. Raises InvalidPreferences."""
+    try:
+        return Preferences.model_validate_json(text)
+    except ValidationError as error:
+        raise InvalidPreferences(_sentence(error)) from None
+
+
+def read_link(value: str) -> Preferences:
+    """Return the preferences of a link. Raises InvalidPreferences."""
+    try:
+        text = urlsafe_b64decode(value.encode("ascii") + b"=" * (-len(value) % 4)).decode()
+    except ValueError:
+        raise InvalidPreferences("The link is damaged.") from None
+    return read_json(text)
+
+
+def _sentence(error: ValidationError) -> str:
+    fault = error.errors(include_url=False, include_input=False)[0]
+    return _plain(fault["msg"], fault["loc"])
+
+
+def _plain(message: str, place: Sequence[int | str]) -> str:
+    if message.startswith("Value error, "):
+        return message.removeprefix("Value error, ")
+    return f"{'.'.join(map(str, place)) or 'The file'}: {message}."

@@ -1,0 +1,187 @@
+"""Preferences through the whole gateway: no cookie unasked, forms only from here, and stated rules for sites."""
+
+import re
+from html import unescape
+
+import httpx
+import pytest
+from fastapi import FastAPI
+
+from streams.gateway.preferences.cookies import MESSAGE, PREFERENCES
+from tests.stages.gateway_fakes import client, gateway, searchable, statement
+
+HTML = {"accept": "text/html"}
+KEY = "k" * 32
+DARK = '<html lang="en" data-theme="dark">'
+HERE = {"origin": "http://riffle.test", "sec-fetch-site": "same-origin", "accept": "text/html"}
+ROWS = [
+    statement("https://a.example/log", "The write-ahead log holds changes.", title="A"),
+    statement("https://b.example/log", "A write-ahead log is a file of changes before they happen.", title="B"),
+    statement("https://c.example/log", "Rivers have a log of changes.", title="C", language="de"),
+]
+
+
+async def app(**limits: object) -> FastAPI:
+    return gateway(await searchable(ROWS), deadline_seconds=20.0, limits={"keys": (KEY,), **limits})
+
+
+async def hosts(web: httpx.AsyncClient, query: str = "write-ahead log") -> list[str]:
+    page = (await web.get("/search", params={"q": query}, headers=HTML)).text
+    return [unescape(host) for host in re.findall(r'<h2 dir="auto"><a href="https://([^/]+)/', page)]
+
+
+async def save(web: httpx.AsyncClient, **fields: str) -> httpx.Response:
+    return await web.post("/preferences", data=fields, headers=HERE)
+
+
+async def test_no_cookie_is_set_until_a_person_sets_something() -> None:
+    async with client(await app()) as web:
+        for path in ("/", "/search?q=log", "/preferences", "/help", "/privacy", "/preferences/export", "/nothing"):
+            answer = await web.get(path, headers=HTML)
+            assert "set-cookie" not in answer.headers, path
+        assert "No cookies" in (await web.get("/", headers=HTML)).text
+        assert (await save(web, theme="dark")).status_code == 303
+        assert PREFERENCES in web.cookies
+        assert "One cookie" in (await web.get("/", headers=HTML)).text
+
+
+async def test_raised_lowered_and_hidden_sites() -> None:
+    async with client(await app()) as web:
+        before = await hosts(web, "log")
+        second = before[1]
+        await save(web, raised=second)
+        assert (await hosts(web, "log"))[0] == second
+        page = (await web.get("/search", params={"q": "log"}, headers=HTML)).text
+        assert f"your preferences raise {second}" in page
+        await save(web, lowered=before[0])
+        assert (await hosts(web, "log"))[0] != before[0]
+        assert f"your preferences lower {before[0]}" in (await web.get("/search?q=log", headers=HTML)).text
+        await save(web, hidden=before[0])
+        assert before[0] not in await hosts(web, "log")
+        await web.post("/preferences/reset", headers=HERE)
+        assert await hosts(web, "log") == before
+        assert PREFERENCES not in web.cookies
+
+
+async def test_an_action_on_a_site_leads_back_and_says_so_once() -> None:
+    async with client(await app()) as web:
+        form = {"site": "b.example", "rule": "hidden", "back": "/search?q=write-ahead+log"}
+        answer = await web.post("/preferences/site", data=form, headers=HERE)
+        assert (answer.status_code, answer.headers["location"]) == (303, "/search?q=write-ahead+log")
+        for header in answer.headers.get_list("set-cookie"):
+            assert "HttpOnly" in header
+            assert "SameSite=lax" in header
+        first = await web.get(answer.headers["location"], headers=HTML)
+        assert "b.example is now hidden." in first.text
+        assert first.headers["cache-control"] == "no-store"
+        assert MESSAGE not in web.cookies
+        second = await web.get(answer.headers["location"], headers=HTML)
+        assert "b.example is now hidden." not in second.text
+        assert "Cookie" in second.headers["vary"]
+
+
+@pytest.mark.parametrize("back", ["https://evil.example/", "//evil.example", "/search?\\evil", "/search?\r\nX: 1", ""])
+async def test_an_action_never_leads_to_another_site(back: str) -> None:
+    async with client(await app()) as web:
+        form = {"site": "b.example", "rule": "raised", "back": back}
+        answer = await web.post("/preferences/site", data=form, headers=HERE)
+    assert (answer.status_code, answer.headers["location"]) == (303, "/preferences")
+
+
+@pytest.mark.parametrize(
+    "headers", [{"origin": "https://evil.example"}, {"sec-fetch-site": "cross-site"}, {"origin": "null"}]
+)
+@pytest.mark.parametrize("path", ["", "/site", "/import", "/reset"])
+async def test_a_form_of_another_site_changes_nothing(path: str, headers: dict[str, str]) -> None:
+    async with client(await app()) as web:
+        form = {"site": "b.example", "rule": "hidden", "theme": "dark"}
+        answer = await web.post(f"/preferences{path}", data=form, headers=headers | HTML)
+    assert answer.status_code == 403
+    assert "set-cookie" not in answer.headers
+
+
+async def test_a_file_and_a_link_carry_preferences() -> None:
+    made = await app()
+    async with client(made) as web, client(made) as other:
+        await save(web, raised="c.example", hidden="a.example", language="", theme="dark", per_page="20")
+        exported = await web.get("/preferences/export")
+        assert "attachment" in exported.headers["content-disposition"]
+        file = {"file": ("riffle-preferences.json", exported.content, "application/json")}
+        assert (await other.post("/preferences/import", files=file, headers=HERE)).status_code == 303
+        assert (await other.get("/preferences/export")).json() == exported.json()
+        page = (await web.get("/preferences", headers=HTML)).text
+        link = unescape(re.findall(r'href="(/preferences/shared[^"]+)"', page)[0])
+    async with client(made) as third:
+        shown = await third.get(link, headers=HTML)
+        assert "c.example" in shown.text
+        assert "set-cookie" not in shown.headers, "nothing is applied by opening the link"
+        assert DARK not in shown.text
+        payload = unescape(re.findall(r'name="p" value="([^"]+)"', shown.text)[0])
+        await third.post("/preferences/import", data={"p": payload}, headers=HERE)
+        assert (await third.get("/preferences/export")).json() == exported.json()
+
+
+async def test_language_theme_and_number_of_results() -> None:
+    async with client(await app()) as web:
+        await save(web, language="de", theme="dark", per_page="20")
+        assert await hosts(web, "log of changes") == ["c.example"]
+        page = (await web.get("/search", params={"q": "log", "language": "*"}, headers=HTML)).text
+        assert DARK in page
+        assert "a.example" in page
+        assert DARK in (await web.get("/", headers=HTML)).text
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"raised": "not a site"}, "is not a site"),
+        ({"raised": "a.example", "hidden": "a.example"}, "one list only"),
+        ({"language": "???"}, "language"),
+        ({"per_page": "1000"}, "per_page"),
+        ({"theme": "<script>"}, "theme"),
+    ],
+)
+async def test_a_wrong_field_is_explained_and_nothing_saved(fields: dict[str, str], words: str) -> None:
+    async with client(await app()) as web:
+        answer = await save(web, **fields)
+    assert answer.status_code == 400
+    assert words in answer.text
+    assert "<script>" not in answer.text
+    assert "set-cookie" not in answer.headers
+
+
+async def test_a_forged_cookie_is_no_cookie() -> None:
+    async with client(await app(keys=("x" * 32,))) as other:
+        await save(other, theme="dark")
+        forged = other.cookies[PREFERENCES]
+    async with client(await app()) as web:
+        for value in (forged, forged[:-1], "x", ""):
+            page = await web.get("/", headers={**HTML, "cookie": f"{PREFERENCES}={value}"})
+            assert page.status_code == 200
+            assert DARK not in page.text
+
+
+async def test_a_former_key_still_reads_its_cookies() -> None:
+    async with client(await app()) as web:
+        await save(web, theme="dark")
+        cookie = f"{PREFERENCES}={web.cookies[PREFERENCES]}"
+    async with client(await app(keys=("n" * 32, KEY))) as web:
+        assert DARK in (await web.get("/", headers={**HTML, "cookie": cookie})).text
+
+
+async def test_without_a_key_the_feature_says_so() -> None:
+    async with client(await app(keys=())) as web:
+        assert "keeps no preferences" in (await web.get("/preferences", headers=HTML)).text
+        assert (await save(web, theme="dark")).status_code == 404
+        assert "/preferences/site" not in (await web.get("/search?q=log", headers=HTML)).text
+
+
+@pytest.mark.parametrize(("hides", "offered"), [(True, False), (False, True)])
+async def test_adult_pages_can_be_left_out_where_the_operator_shows_them(hides: bool, offered: bool) -> None:
+    async with client(await app(hide_adult=hides)) as web:
+        assert ("Leave adult pages out" in (await web.get("/preferences", headers=HTML)).text) is offered
+
+
+async def test_a_large_form_is_refused() -> None:
+    async with client(await app()) as web:
+        assert (await save(web, raised="x" * 30_000)).status_code == 413
