@@ -58,6 +58,7 @@ async def test_raised_lowered_and_hidden_sites() -> None:
         assert f"your preferences lower {before[0]}" in (await web.get("/search?q=log", headers=HTML)).text
         await save(web, hidden=before[0])
         assert before[0] not in await hosts(web, "log")
+        assert before[0] not in (await web.get("/search?q=log", headers=HTML)).text, "nor in the facets"
         await web.post("/preferences/reset", headers=HERE)
         assert await hosts(web, "log") == before
         assert PREFERENCES not in web.cookies

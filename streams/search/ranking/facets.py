@@ -50,6 +50,7 @@ def _candidates(context: RankingContext, pages: Sequence[PageHits]) -> Iterator[
         is_left_out = (
             (context.languages and first.language not in context.languages)
             or context.block_list.blocks(first.host)
+            or (context.personal.hidden and context.personal.rule_of(first.host) == "hidden")
             or (context.conditions and not meets(page, context.conditions))
         )
         if not is_left_out:
