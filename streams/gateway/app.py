@@ -71,7 +71,8 @@ def create_app(
     keys = click_keys(settings.gateway)
     clicks = BackgroundEvents(publish if keys else None, context.metrics)
     gateway = Gateway(SearchService(context, publish, sources(context)), explainer or Explainer(), clicks)
-    cookies = Cookies([secret.get_secret_value() for secret in settings.gateway.keys])
+    secrets = [secret.get_secret_value() for secret in settings.gateway.keys]
+    cookies = Cookies(secrets, is_secure=settings.gateway.public_url.startswith("https:"))
     views = Views(has_clicks=bool(keys), personal=lambda request: personal_values(cookies, request))
     about = (
         privacy_routes(settings.gateway, views),

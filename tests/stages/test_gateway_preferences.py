@@ -22,7 +22,9 @@ ROWS = [
 
 
 async def app(**limits: object) -> FastAPI:
-    return gateway(await searchable(ROWS), deadline_seconds=20.0, limits={"keys": (KEY,), **limits})
+    public_url = str(limits.pop("public_url", ""))
+    given = {"keys": (KEY,), **limits}
+    return gateway(await searchable(ROWS), deadline_seconds=20.0, public_url=public_url, limits=given)
 
 
 async def hosts(web: httpx.AsyncClient, query: str = "write-ahead log") -> list[str]:
@@ -186,3 +188,11 @@ async def test_adult_pages_can_be_left_out_where_the_operator_shows_them(hides: 
 async def test_a_large_form_is_refused() -> None:
     async with client(await app()) as web:
         assert (await save(web, raised="x" * 30_000)).status_code == 413
+
+
+@pytest.mark.parametrize(("public_url", "is_secure"), [("", False), ("https://riffle.test", True)])
+async def test_cookies_are_secure_where_people_ask_over_https(public_url: str, is_secure: bool) -> None:
+    async with client(await app(public_url=public_url)) as web:
+        answer = await save(web, theme="dark")
+    for header in answer.headers.get_list("set-cookie"):
+        assert ("Secure" in header) is is_secure

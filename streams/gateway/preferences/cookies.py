@@ -24,7 +24,9 @@ MAX_MESSAGE_CHARS = 300
 class Cookies:
     """The reader and writer of both cookies."""
 
-    def __init__(self, secrets: Sequence[str]) -> None:
+    def __init__(self, secrets: Sequence[str], *, is_secure: bool = False) -> None:
+        """`is_secure`: people ask over HTTPS, also if a proxy passes their requests on over HTTP."""
+        self._is_secure = is_secure
         # itsdangerous signs with the last key, and accepts all.
         values = [key.value for key in reversed(derive_keys(secrets, "preferences"))]
         self._signers = {name: URLSafeTimedSerializer(values, salt=name) for name in (PREFERENCES, MESSAGE) if values}
@@ -49,7 +51,7 @@ class Cookies:
     def write(self, request: Request, response: Response, preferences: Preferences) -> None:
         """Set the cookie of preferences; remove it if the preferences are the defaults."""
         if preferences == Preferences():
-            response.delete_cookie(PREFERENCES, **_attributes(request))
+            response.delete_cookie(PREFERENCES, **self._attributes(request))
             return
         self._write(request, response, PREFERENCES, preferences.to_json(), MAX_AGE)
 
@@ -70,7 +72,11 @@ class Cookies:
     def _write(self, request: Request, response: Response, name: str, text: str, max_age: timedelta) -> None:
         value = self._signers[name].dumps(text)
         assert isinstance(value, str)
-        response.set_cookie(name, value, max_age=int(max_age.total_seconds()), **_attributes(request))
+        response.set_cookie(name, value, max_age=int(max_age.total_seconds()), **self._attributes(request))
+
+    def _attributes(self, request: Request) -> dict[str, Any]:
+        is_secure = self._is_secure or request.url.scheme == "https"
+        return {"path": "/", "httponly": True, "samesite": "lax", "secure": is_secure}
 
 
 def personal_values(cookies: Cookies, request: Request) -> dict[str, Any]:
@@ -82,7 +88,3 @@ def personal_values(cookies: Cookies, request: Request) -> dict[str, Any]:
 def forget_message() -> str:
     """Return the header that removes the cookie of the message."""
     return f'{MESSAGE}=""; HttpOnly; Max-Age=0; Path=/; SameSite=lax'
-
-
-def _attributes(request: Request) -> dict[str, Any]:
-    return {"path": "/", "httponly": True, "samesite": "lax", "secure": request.url.scheme == "https"}
