@@ -18,6 +18,8 @@ QUESTIONS = (
     "what is the difference between a thread and a process?",
 )
 """Examples of whole questions."""
+QUICK_QUESTIONS = ("15% of 80", "5 miles in km", "time in Tokyo", "days until 24 December", "define riffle")
+"""Examples of each kind of quick check."""
 PARAGRAPH = (
     "My laptop lost power while a program was saving its file. Now the file is empty, though the program said before "
     "that it had saved. What can a program do so that either the old or the new content is there after a crash?"
@@ -79,7 +81,12 @@ def help_routes(views: Views) -> APIRouter:
     @router.api_route("/help", methods=["GET", "HEAD"])
     async def help_page(request: Request) -> Response:
         content = views.render(
-            "help.html", request, questions=QUESTIONS, paragraph=PARAGRAPH, operators=operators_help()
+            "help.html",
+            request,
+            questions=QUESTIONS,
+            quick_questions=QUICK_QUESTIONS,
+            paragraph=PARAGRAPH,
+            operators=operators_help(),
         )
         return HTMLResponse(content, headers=CACHE)
 

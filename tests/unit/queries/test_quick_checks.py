@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from streams.gateway.http.help import QUICK_QUESTIONS
 from streams.queries.quick import calculator, checks, dates, definition, units
 from streams.queries.quick.definition import FoundStatement, find_definition
 
@@ -140,6 +141,12 @@ def test_a_date(query: str, answer: str, value: str) -> None:
     found = checks.check_query(query, NOW)
     assert found is not None
     assert (found.kind, found.answer, found.value) == ("date", answer, value)
+
+
+def test_the_examples_of_the_help_are_answered() -> None:
+    answered = [found.kind for query in QUICK_QUESTIONS if (found := checks.check_query(query, NOW))]
+    assert answered == ["calculation", "conversion", "time", "date"]
+    assert definition.definition_subject(QUICK_QUESTIONS[-1]) == "riffle"
 
 
 def test_no_ordinary_query_is_answered() -> None:
