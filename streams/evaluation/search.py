@@ -24,7 +24,7 @@ from streams.search.options import SearchOptions
 from streams.search.searcher import Searcher
 from streams.settings import Settings
 from streams.statements.codec import PageStatements
-from streams.stores.memory import MemoryFingerprints, MemoryHostLinks, MemoryIndex
+from streams.stores.memory import MemoryFingerprints, MemoryHostLinks, MemoryIndex, MemoryPages
 from streams.stores.opener import Stores
 
 DEADLINE_SECONDS = 60.0
@@ -149,6 +149,7 @@ class _Run:
             embedder=self.models.embedder,
             fingerprints=MemoryFingerprints(),
             host_links=MemoryHostLinks(),
+            pages=MemoryPages(),
             reranker=self.models.reranker,
         )
         return searcher_over(stores, self.settings, **changed)
