@@ -1,10 +1,12 @@
-"""The figures of `riffle eval search` as tables for people."""
+"""The figures of `riffle eval search` and `riffle eval snippets`, for people."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
+
+from streams.evaluation.snippet_rule import FAILURES
 
 _COLUMNS = ("ndcg@10", "recall@100", "mrr@10")
 
@@ -38,6 +40,20 @@ def render_all(result: Mapping[str, Any], out: Console) -> None:
     least = (f"{found['mean']:+.4f} without {found['left_out']}" if found else "" for found in result["least"].values())
     parts.add_row("least, one set left out", *least)
     out.print(parts)
+
+
+def render_snippets(result: Mapping[str, Any], out: Console) -> None:
+    """Print the share of snippets that read alone by the rule, and examples of each class of failure."""
+    for name, found in result["sites"].items():
+        share = "-" if found["alone"] is None else f"{found['alone']:.3f}"
+        out.print(f"{name}: {share} of {found['snippets']} snippets read alone, by the rule", highlight=False)
+        for failure, count in found["failures"].items():
+            out.print(f"  {count:4d}  {failure}: {FAILURES[failure]}", highlight=False, soft_wrap=True)
+            for example in found["examples"][failure]:
+                line = " ".join(example["text"].split())
+                out.print(f"          {line[:160]!r}", highlight=False, markup=False, soft_wrap=True)
+        if "labels" in found:
+            out.print(f"  labels: {found['labels']}", highlight=False, markup=False)
 
 
 def _signed(difference: Mapping[str, float]) -> str:

@@ -20,6 +20,7 @@ from streams.evaluation.systems import bm25s_rankings, first_pages, list_ranking
 from streams.evaluation.vector_cache import CachedEmbedder
 from streams.models.opening import open_models
 from streams.models.protocols import Embedder, Models
+from streams.pages.document.model import Document
 from streams.search.options import SearchOptions
 from streams.search.searcher import Searcher
 from streams.settings import Settings
@@ -51,14 +52,14 @@ class Options:
 async def evaluate_search(folder: Path, settings: Settings, options: Options, progress: Progress) -> dict[str, Any]:
     """Return all figures. Raises UsageError for a folder that can't be read, or missing model files."""
     async with AsyncExitStack() as stack:
-        run = await _open(stack, settings, options, progress)
+        run = await open_run(stack, settings, options, progress)
         return await run.measure(read_collection(folder, options.queries), options)
 
 
 async def evaluate_all(folder: Path, settings: Settings, options: Options, progress: Progress) -> dict[str, Any]:
     """Return what each part of the ranking gains on the collections in the folder (`protocol`). Raises UsageError."""
     async with AsyncExitStack() as stack:
-        run = await _open(stack, settings, options, progress)
+        run = await open_run(stack, settings, options, progress)
         model = await run.embedder.info()
         measured = [
             await run.compare_parts(read_collection(each, options.queries)) for each in find_collections(folder)
@@ -66,7 +67,8 @@ async def evaluate_all(folder: Path, settings: Settings, options: Options, progr
         return {"model": f"{model.name}/{model.version}", **summarize(measured)}
 
 
-async def _open(stack: AsyncExitStack, settings: Settings, options: Options, progress: Progress) -> "_Run":
+async def open_run(stack: AsyncExitStack, settings: Settings, options: Options, progress: Progress) -> "Run":
+    """Return a run with models that the stack closes."""
     opened: list[Models] = []
     for _ in range(options.embedders):
         opened.append(await open_models(settings))
@@ -74,11 +76,13 @@ async def _open(stack: AsyncExitStack, settings: Settings, options: Options, pro
     embedder = CachedEmbedder(
         [models.embedder for models in opened], options.cache, lambda done, of: progress("embed", done, of)
     )
-    return _Run(settings, embedder, opened[0], progress)
+    return Run(settings, embedder, opened[0], progress)
 
 
 @dataclass(frozen=True, slots=True)
-class _Run:
+class Run:
+    """One run of a measurement: its settings, and the models that are open."""
+
     settings: Settings
     embedder: Embedder
     models: Models
@@ -87,8 +91,8 @@ class _Run:
     async def measure(self, collection: Collection, options: Options) -> dict[str, Any]:
         documents, model = collection.documents, await self.embedder.info()
         queries = [query.text for query in collection.queries]
-        pages, index = await self._index(collection)
-        rankings, times = await riffle_rankings(self._searcher(index), queries)
+        pages, index = await self.index(collection.name, collection.documents)
+        rankings, times = await riffle_rankings(self.searcher(index), queries)
         vectors = await self.embedder.embed(queries)
         systems = {RIFFLE: rankings, **await list_rankings(index, queries, vectors)}
         if options.others:
@@ -113,23 +117,23 @@ class _Run:
     async def compare_parts(self, collection: Collection) -> Measured:
         """Return the collection's figures, with and without each part of the ranking."""
         queries = [query.text for query in collection.queries]
-        _, index = await self._index(collection)
+        _, index = await self.index(collection.name, collection.documents)
         vectors = await self.embedder.embed(queries)
         lists = await list_rankings(index, queries, vectors)
         self.progress(f"search {collection.name}", 0, len(PARTS) + 1)
-        whole = await first_pages(self._searcher(index), queries)
+        whole = await first_pages(self.searcher(index), queries)
         without = {}
         for done, (part, changed) in enumerate(PARTS.items(), start=1):
             self.progress(f"search {collection.name}", done, len(PARTS) + 1)
-            without[part] = _gains(await first_pages(self._searcher(index, **changed), queries), collection.queries)
+            without[part] = _gains(await first_pages(self.searcher(index, **changed), queries), collection.queries)
         self.progress(f"search {collection.name}", len(PARTS) + 1, len(PARTS) + 1)
         gains = {name: _gains(ranked, collection.queries) for name, ranked in {RIFFLE: whole, **lists}.items()}
         return Measured(collection.name, gains, without)
 
-    async def _index(self, collection: Collection) -> tuple[list[PageStatements], MemoryIndex]:
+    async def index(self, name: str, documents: Sequence[Document]) -> tuple[list[PageStatements], MemoryIndex]:
         """Return the statements of the documents, and an index with them."""
-        step = f"statements of {collection.name}"
-        pages = await pages_of(collection.documents, self.models.chains, lambda done, of: self.progress(step, done, of))
+        step = f"statements of {name}"
+        pages = await pages_of(documents, self.models.chains, lambda done, of: self.progress(step, done, of))
         return pages, await index_of(pages, self.embedder)
 
     async def _ablation(self, collection: Collection, chained: Sequence[Any]) -> dict[str, dict[str, float]]:
@@ -137,11 +141,11 @@ class _Run:
         queries, found = [query.text for query in collection.queries], {}
         for name, pages in made.items():
             self.progress(f"ablation: {name}", 0, 0)
-            rankings, _ = await riffle_rankings(self._searcher(await index_of(pages, self.embedder)), queries)
+            rankings, _ = await riffle_rankings(self.searcher(await index_of(pages, self.embedder)), queries)
             found[name] = _figures(rankings, collection.queries)
         return found
 
-    def _searcher(self, index: MemoryIndex, **changed: Any) -> Searcher:
+    def searcher(self, index: MemoryIndex, **changed: Any) -> Searcher:
         """Return the searcher of the gateway over this index, with some options changed."""
         # Queries are embedded by the model itself, so that their time is in the figures.
         stores = Stores(

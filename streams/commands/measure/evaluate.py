@@ -175,6 +175,49 @@ async def eval_search(
         render(result, out)
 
 
+@eval_app.command("snippets")
+@command
+async def eval_snippets(
+    folders: Annotated[
+        list[Path], typer.Argument(exists=True, file_okay=False, metavar="DIR...", help="Folders of HOST/path.html.")
+    ],
+    pages: Annotated[int, typer.Option(min=1, help="Maximum number of pages of a folder.")] = 300,
+    label: Annotated[
+        Path | None,
+        typer.Option(dir_okay=False, metavar="FILE", help="Labels of people, JSONL. New snippets are added."),
+    ] = None,
+    cache: Annotated[
+        Path | None, typer.Option(file_okay=False, help="Folder of the vectors. Default: eval in RIFFLE_HOME.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Measure which share of 300 shown snippets reads alone, by a rule, with examples of each class of failure.
+
+    Titles and headings of the pages are the queries, drawn by hashes: each run draws the same. The share is a rule's
+    share: with --label, FILE gets a line for each snippet. Set `alone` to true or false, and the next run prints the
+    agreement.
+
+    Examples:
+
+        riffle eval snippets web/
+        riffle eval snippets web/ --label snippets.jsonl --json
+    """
+    from streams.evaluation.report import render_snippets
+    from streams.evaluation.search import Options
+    from streams.evaluation.snippets import evaluate_snippets, read_site
+    from streams.pages.normalize import normalize
+
+    settings = load_settings(triton={"url": "inprocess:"})
+    options = Options(cache=cache or settings.home / "eval", embedders=os.cpu_count() or 1)
+    sites = {str(each): read_site(each, pages, lambda html, url: normalize(html, url=url).document) for each in folders}
+    with steps() as progress:
+        result = await evaluate_snippets(sites, settings, options, label, progress)
+    if as_json:
+        print_json(result)
+    else:
+        render_snippets(result, out)
+
+
 @contextmanager
 def steps() -> Iterator[Callable[[str, int, int], None]]:
     """Provide a function that shows progress on stderr: bars on a terminal, a line for each step elsewhere."""

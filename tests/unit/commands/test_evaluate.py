@@ -156,3 +156,18 @@ def test_all_collections_of_a_folder_are_measured_with_and_without_each_part(bei
     assert set(found["mean"]["parts"]) == set(PARTS)
     printed = run("eval", "search", beir.parent, "--all", "--cache", tmp_path / "vectors")
     assert rows(printed)["tiny"].split()[:2] == ["2", "1.000"]
+
+
+def test_snippets_are_judged_and_written_for_labels(tmp_path: Path) -> None:
+    for number, name in enumerate(("Ferries of the north", "Harbours of the south")):
+        file = tmp_path / "web" / "harbour.test" / f"{number}.html"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(
+            f"<title>{name}</title><h1>{name}</h1><p>They leave the islands at noon on each day of May.</p>"
+        )
+    labels = tmp_path / "labels.jsonl"
+    arguments = ("eval", "snippets", tmp_path / "web", "--cache", tmp_path / "vectors", "--label", labels)
+    (found,) = figures(*arguments)["sites"].values()
+    assert (found["snippets"] > 0, found["alone"], found["failures"]) == (True, 1.0, {})
+    assert found["labels"]["added"] == len(labels.read_text().splitlines()) > 0
+    assert "read alone, by the rule" in run(*arguments)
