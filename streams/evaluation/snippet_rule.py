@@ -31,11 +31,16 @@ MIN_REPEATED_PAGES = 4
 MIN_REPEATED_SHARE = 0.05
 """Minimum pages of a site, as a number and as a share, that make a line a repeated line."""
 MIN_LINKS = 3
-_NOTICE = re.compile(r"\b(?:last (?:modified|updated|changed)|all rights reserved|copyright \d{4})\b|©", re.IGNORECASE)
+MIN_DEFINITION_WORDS = 3
+"""Minimum words of a definition below its term: "platform.uname()", "Fairly portable uname interface."."""
+_NOTICE = re.compile(
+    r"\b(?:last (?:modified|updated|changed)|all rights reserved|copyright \d{4}|new in version)\b|©", re.IGNORECASE
+)
 _MAX_NOTICE_WORDS = 25
 _SEPARATOR = re.compile(r"\s[|»›·•→←]\s")
 _NUMBERED = re.compile(
-    r"(?:(?:Table|Figure|Example|Chapter|Section|Part|Appendix) )?(?:[A-Z]|\d{1,3})(?:\.\d{1,3}){0,5}+\.?\s"
+    r"(?:(?:Table|Figure|Example|Chapter|Section|Part|Appendix) (?:[A-Z]|\d{1,3})|[A-Z](?=\.)|\d{1,3})"
+    r"(?:\.\d{1,3}){0,5}+[.:]?\s"
 )
 _END = re.compile(r"[.!?…。！？][\"'’”»)\]]{0,3}\Z")
 _LEAD = re.compile(r"[.!?…。！？:：][\"'’”»)\]]{0,3}\Z")
@@ -126,6 +131,8 @@ def _failure_of_prose(text: str, snippet: Snippet, has_verb: HasVerb) -> str:
         return "no_start"
     if _CUT_END.search(text) or (snippet.kind != "item" and not _END.search(text)):
         return "no_end"
+    if snippet.kind == "item" and snippet.context and _END.search(text) and _count_words(text) >= MIN_DEFINITION_WORDS:
+        return ""
     if not has_verb(text):
         return "item" if snippet.kind == "item" else "no_verb"
     return ""

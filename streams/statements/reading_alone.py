@@ -15,19 +15,20 @@ MIN_PLAIN_WORDS = 8
 list is complete with MIN_WORDS."""
 MIN_LED_WORDS = 2
 """Minimum words of a text below its lead-in."""
-MIN_WORDS_BEFORE_COLON = 12
-"""Minimum words of a sentence with a colon at its end that says enough without the part behind the colon."""
 MAX_LINK_WORDS = 3
 """Maximum words of a link in a row of links."""
 MIN_LINKS = 3
 """Minimum links of a row of links."""
 _END = re.compile(r"[.!?…。！？][\"'’”»)\]]{0,3}\Z")
 _SENTENCE_OR_LEAD = re.compile(r"[.!?…。！？:：][\"'’”»)\]]{0,3}\Z")
-_CONTINUES = re.compile(r"(?:and|or|but|nor|und|oder|et|ou|y|o)\s|[,;:)\]]")
+_CONTINUES = re.compile(
+    r"(?:and|or|but|nor|und|oder|et|ou|y|o|is|are|was|were|will|can|may|must|has|have|which)\s|[,;:)\]]"
+)
 """The beginning of a text that goes on with the sentence before it."""
 _UNFINISHED = re.compile(r"(?:[,;]|[\s,;](?:and|or|but|the|a|an|of|to))\Z")
 _NUMBERED_NAME = re.compile(
-    r"(?:(?:Table|Figure|Example|Chapter|Section|Part) )?(?:[A-Z]|[0-9]{1,3})(?:\.[0-9]{1,3}){0,5}\.?\s"
+    r"(?:(?:Table|Figure|Example|Chapter|Section|Part) (?:[A-Z]|[0-9]{1,3})|[A-Z](?=\.)|[0-9]{1,3})"
+    r"(?:\.[0-9]{1,3}){0,5}[.:]?\s"
 )
 """The number of a chapter, with which a line of a table of contents begins."""
 _OF_EACH_PAGE = re.compile(
@@ -38,6 +39,11 @@ _OF_EACH_PAGE = re.compile(
 """The beginning of a line that is the same on the pages of a site."""
 _PLACES = frozenset(["prev", "previous", "next", "up", "home", "top", "contents", "index", "back", "forward"])
 """Names of links from a page to its neighbours."""
+MIN_PLACES = 2
+"""Minimum names of neighbours in a row with a colon: "Chapter 3: Prev | Up | Next"."""
+MIN_TITLE_WORD_CHARS = 4
+"""Minimum letters of a word that shows by its capital that a text is a title: "of" and "the" have none there."""
+MIN_TITLE_WORDS = 2
 _SEPARATOR = re.compile(r"\s[|»›·•→←>]\s")
 _MAX_LINE_WORDS = 25
 """Maximum words of a line that is the same on each page: a longer text says something about its subject."""
@@ -57,25 +63,36 @@ def reads_alone(text: str, kind: str, context: Sequence[str]) -> bool:
         return True
     if _CONTINUES.match(text) or _UNFINISHED.search(text):
         return False
-    if text.endswith((":", "：")):
-        return words >= MIN_WORDS_BEFORE_COLON
+    if text.endswith((":", "：")):  # the part behind the colon is another statement
+        return False
     if _END.search(text):
         return words >= MIN_WORDS
-    return words >= (MIN_WORDS if kind == "item" else MIN_PLAIN_WORDS) and not _NUMBERED_NAME.match(text)
+    is_name = _NUMBERED_NAME.match(text) or _is_title(text)
+    return not is_name and words >= (MIN_WORDS if kind == "item" else MIN_PLAIN_WORDS)
 
 
 def is_navigation(text: str, kind: str) -> bool:
     """Return whether a text is a row of links, such as `Prev | Up | Next`. Rows of tables often look alike."""
     links = _SEPARATOR.split(text)
-    if len(links) < 2 or ":" in text or word_count(text) > _MAX_LINE_WORDS:
+    if len(links) < 2 or word_count(text) > _MAX_LINE_WORDS:
         return False
-    if any(link.strip().lower() in _PLACES for link in links):
-        return True
-    return kind != "row" and len(links) >= MIN_LINKS and all(word_count(link) <= MAX_LINK_WORDS for link in links)
+    # The first cell of a row may have the name of its column before it.
+    places = sum(link.rpartition(":")[2].strip().lower() in _PLACES for link in links)
+    if ":" in text:
+        return places >= MIN_PLACES
+    return places > 0 or (
+        kind != "row" and len(links) >= MIN_LINKS and all(word_count(link) <= MAX_LINK_WORDS for link in links)
+    )
 
 
 def _is_of_each_page(text: str, words: int) -> bool:
     return words <= _MAX_LINE_WORDS and _OF_EACH_PAGE.match(text) is not None
+
+
+def _is_title(text: str) -> bool:
+    """Return whether all long words begin with a capital, as in the titles of English pages."""
+    long = [word for word in text.split() if len(word) >= MIN_TITLE_WORD_CHARS and word.isalpha()]
+    return len(long) >= MIN_TITLE_WORDS and all(word[0].isupper() for word in long)
 
 
 def _has_words(text: str, count: int) -> bool:

@@ -22,7 +22,8 @@ HEADINGS = ("Ferries", "Timetable")
         ("Oban | 12 km | one hour", "row", HEADINGS),
         ("ferry --list\nferry --leave", "code", ()),
         ("a | b | c", "code", ()),
-        ("The captain wrote the following rules for all of the people on the ship:", "sentence", ()),
+        ("A free cup of tea on each ferry", "item", HEADINGS),
+        ("Port: Oban | Direction: up | Time: noon", "row", ()),
         ("3.5 million people used the ferries of this harbour last year.", "sentence", ()),
         ("Copyright law protects the drawings of a ship, and the heirs of who drew it hold it for seventy years "
          "after the death of the person in most countries.", "sentence", ()),
@@ -54,6 +55,11 @@ def test_reads_alone(text: str, kind: str, context: tuple[str, ...]) -> None:
         ("***  ---", "code", ()),
         ("Ferries and their times", "heading", ("Ferries",)),
         ("For example:", "sentence", HEADINGS),
+        ("The captain wrote the following rules for all of the people on the ship:", "sentence", ()),
+        ("Chapter 7. Ropes: Prev | Up | Part II. Ships | Home | Next", "row", ()),
+        ("will leave the harbour at noon.", "sentence", HEADINGS),
+        ("The History Of Ships And Ferries", "item", ()),
+        ("Figure 21: Ships that sail before the wind in the north", "sentence", ()),
         ("", "sentence", ()),
     ],
 )
