@@ -1,8 +1,7 @@
 """`riffle eval snippets DIR`: the share of shown snippets that read alone, over the pages of one or several sites.
 
 The pages become documents, statements and points by the functions of the stages. Titles and headings of the pages are
-the queries, and the snippets are those of the gateway's answers. What is drawn is drawn by hashes,
-so each run draws the same.
+the queries, and the gateway's answers have the snippets. Hashes decide what is drawn, so each run draws the same.
 """
 
 import re

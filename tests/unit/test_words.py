@@ -27,7 +27,8 @@ UNNAMED = {
 """Pronouns and adverbs in place of a noun, in the code's own docstrings and comments."""
 NO_PRONOUNS = ("streams", "schemas", "benchmarks", "docs", "triton_models")
 BY_ITSELF = re.compile(
-    r"(?:understood|understand it|matched|means nothing|through the network|runs|too long|are) alone"
+    r"(?:understood|understand it|matched|means nothing|through the network|runs|reads?|too long|are) alone"
+    r"|`alone`"
     r"|leaves the [a-z ]+ alone|once more,? alone in a fresh process"
 )
 """Phrases in which `alone` means "by itself"."""
