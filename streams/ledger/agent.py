@@ -1,6 +1,7 @@
 """The ledger stage: stores each transition of each page, with a line for people. It emits nothing.
 
 The events of a page that come within a second are one write (`gathering`). A redelivery writes the same row again.
+After each fetch of a page, the transitions that its history no longer needs are deleted (`trimming`).
 Links to a page are stored in a few rows (`discoveries`). The link that led to the discovery of a page has no row: the
 frontier's row of the URL has it (`history`). Every other event has a row of its own.
 """
@@ -9,11 +10,12 @@ import asyncio
 from collections.abc import Iterator, Sequence
 from uuid import UUID, uuid5
 
-from schemas import Event, LinkFound, PageDiscovered, PageIndexed, PageRemoved
+from schemas import Event, LinkFound, PageDiscovered, PageFetched, PageIndexed, PageRemoved
 from streams.errors import PoisonError
 from streams.ledger.descriptions import describe, describe_links
 from streams.ledger.discoveries import LinkMemory, Links
 from streams.ledger.gathering import MAX_SECONDS, GatheredLedger
+from streams.ledger.trimming import find_outdated
 from streams.runtime.agent import Agent, Delivery
 from streams.settings import Settings
 from streams.stores.opener import Stores
@@ -43,7 +45,14 @@ class LedgerAgent(Agent):
                 # A person who waits for a page looks at it when it is searchable or removed.
                 last = isinstance(event, PageIndexed | PageRemoved)
                 await self._gathered.record(transition_of(delivery), last=last)
+                if isinstance(event, PageFetched):  # each fetch has one
+                    await self._trim(event.page_id)
         return ()
+
+    async def _trim(self, page_id: UUID) -> None:
+        """Delete what the page's history no longer needs. After a crash before this, the redelivery deletes it."""
+        if outdated := find_outdated(await self._ledger.history(page_id)):
+            await self._ledger.delete(*outdated)
 
     async def _store_links(self, delivery: Delivery, event: LinkFound) -> None:
         rows = []

@@ -10,7 +10,7 @@ The content and the last fetch each have a generation. A fetch that brings no ne
 failure) is newer than the content that is still on its way through the stages, and does not outdate this content.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 from uuid import UUID
@@ -104,8 +104,8 @@ class PageStatus(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
-    """The knowledge about a page after some of its transitions."""
+class PageState:
+    """The state of a page after some of its transitions: its status, and what decides how further events change it."""
 
     decided: PageStatus | None = None
     decided_by: str = ""
@@ -128,20 +128,38 @@ class _Known:
 
 def status_of(history: Iterable[Transition]) -> PageStatus:
     """Return the page's status after these transitions, given in any order."""
-    steps = sorted(
-        # Fetches of robots.txt and of sitemaps are not about the page itself.
-        (step for step in history if step.data.get("purpose", "page") == "page"),
-        key=lambda step: (step.at, _ORDER.get(step.topic, len(_ORDER))),
-    )
+    steps = _own_steps(history)
     if not steps:
         return PageStatus(status="unknown", next_step="crawl")
-    known, unchanged = _Known(), _unchanged_generations(steps)
-    for step in steps:
-        known = _apply_step(known, step, unchanged)
+    known = _replay(steps)
     status = known.decided or PageStatus(
         status="waiting", reason="fetch_failed" if known.failure else None, failure=known.failure
     )
     return status.model_copy(update={"waits_for": known.waits_for, "next_step": _next_step(status, known.waits_for)})
+
+
+def state_after(history: Iterable[Transition]) -> PageState:
+    """Return the page's state after these transitions, given in any order.
+
+    After the same further events, pages with the same state have the same status.
+    """
+    return _replay(_own_steps(history))
+
+
+def _own_steps(history: Iterable[Transition]) -> list[Transition]:
+    """Return the transitions about the page itself, in the order in which they are applied."""
+    return sorted(
+        # Fetches of robots.txt and of sitemaps are not about the page itself.
+        (step for step in history if step.data.get("purpose", "page") == "page"),
+        key=lambda step: (step.at, _ORDER.get(step.topic, len(_ORDER))),
+    )
+
+
+def _replay(steps: Sequence[Transition]) -> PageState:
+    known, unchanged = PageState(), _unchanged_generations(steps)
+    for step in steps:
+        known = _apply_step(known, step, unchanged)
+    return known
 
 
 def _unchanged_generations(steps: Iterable[Transition]) -> frozenset[int]:
@@ -166,7 +184,7 @@ def _next_step(status: PageStatus, waits_for: NextStage | None) -> NextStep:
     return "crawl_again"
 
 
-def _apply_step(before: _Known, step: Transition, unchanged: frozenset[int]) -> _Known:
+def _apply_step(before: PageState, step: Transition, unchanged: frozenset[int]) -> PageState:
     if step.topic not in _ORDER:
         return before  # an event of a stage beside the journey decides nothing
     if step.topic in ("links.found", "pages.discovered"):
@@ -184,7 +202,7 @@ def _apply_step(before: _Known, step: Transition, unchanged: frozenset[int]) -> 
             return replace(
                 before, decided=decided, decided_by=step.topic, decided_generation=generation, fetch_stage=None
             )
-        return _Known(decided, step.topic, generation, generation)
+        return PageState(decided, step.topic, generation, generation)
     if step.topic == "pages.fetched" and step.data.get("outcome") != "ok":
         return _apply_failure(before, step, generation)
     if generation in unchanged:
@@ -195,7 +213,7 @@ def _apply_step(before: _Known, step: Transition, unchanged: frozenset[int]) -> 
     return replace(before, content_generation=generation, content_stage=stage, fetch_stage=None, failure=None)
 
 
-def _decide_by_event(before: _Known, step: Transition, generation: int) -> PageStatus | None:
+def _decide_by_event(before: PageState, step: Transition, generation: int) -> PageStatus | None:
     """Return the status that this transition decides, or None."""
     data = step.data
     match step.topic:
@@ -218,7 +236,7 @@ def _make_status(status: Status, reason: Reason, data: Mapping[str, Any], detail
     return PageStatus(status=status, reason=reason, detail=detail, representative=representative)
 
 
-def _decide_by_verdict(before: _Known, data: Mapping[str, Any], generation: int) -> PageStatus | None:
+def _decide_by_verdict(before: PageState, data: Mapping[str, Any], generation: int) -> PageStatus | None:
     """Return the status by a fetch's verdict. An event with more detail about the same fetch has precedence."""
     if before.decided and before.decided.reason == "request" and data.get("verdict") == "refused":
         return before.decided  # the removal on request holds
@@ -231,7 +249,7 @@ def _decide_by_verdict(before: _Known, data: Mapping[str, Any], generation: int)
     return _make_status(*_SETTLED[verdict], data)
 
 
-def _apply_failure(before: _Known, step: Transition, generation: int) -> _Known:
+def _apply_failure(before: PageState, step: Transition, generation: int) -> PageState:
     """Return the state after a fetch without content. An indexed page stays indexed until a PageRemoved.
 
     Content that is under way goes on: it is searchable once it is indexed, whatever answer a later fetch got.

@@ -7,12 +7,14 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from schemas import Envelope, Event, LinkFound, PageDiscovered, PageFetched, PageRemoved, QueryMade
+from schemas import Envelope, Event, LinkFound, PageDiscovered, PageFetched, PageIndexed, PageRemoved, QueryMade
 from schemas.ids import event_id, page_id
 from streams.errors import PoisonError, StoreUnavailable
 from streams.ledger.agent import LedgerAgent, build
 from streams.ledger.discoveries import THRESHOLDS, LinkMemory, Links
 from streams.ledger.gathering import MAX_WAITING
+from streams.ledger.status import status_of
+from streams.ledger.trimming import MAX_NEWEST, MAX_OUTDATED
 from streams.runtime.agent import Delivery
 from streams.settings import Settings
 from streams.stores.memory import MemoryLedger
@@ -273,3 +275,59 @@ async def test_fetches_of_robots_txt_are_stored_as_such(agent: LedgerAgent, ledg
 async def test_an_event_about_no_page_is_poison(agent: LedgerAgent) -> None:
     with pytest.raises(PoisonError, match="QueryMade is about no page"):
         await agent.handle(delivery(QueryMade(query_hash="h", query="q", results=(UUID(int=1), uuid4()))))
+
+
+def visits(number: int) -> list[Delivery]:
+    """A page that became searchable, and then answered each fetch with 304."""
+    indexed = PageIndexed(
+        page_id=PAGE, url=URL, generation=1, statements=7, model="m", model_version="1", collection="statements"
+    )
+    not_modified = (fetched(outcome="not_modified", generation=generation) for generation in range(2, number + 2))
+    events: list[Event] = [fetched(), indexed, *not_modified]
+    return [delivery(event, second, cause=str(second)) for second, event in enumerate(events)]
+
+
+async def test_the_history_of_a_page_stays_bounded_and_says_that_it_is_searchable() -> None:
+    agent = LedgerAgent(ledger := MemoryLedger(), max_gathering_seconds=0)
+    for each in visits(500):
+        await agent.handle(each)
+    history = await ledger.history(PAGE)
+    assert len(history) <= MAX_NEWEST + MAX_OUTDATED + 2
+    status = status_of(history)
+    assert (status.status, status.statements) == ("indexed", 7)
+
+
+async def test_after_a_crash_before_the_deletion_the_redelivery_deletes() -> None:
+    class Crashing(MemoryLedger):
+        down = True
+
+        async def delete(self, *transitions: Transition) -> None:
+            if self.down:
+                raise StoreUnavailable("the process ended")
+            await super().delete(*transitions)
+
+    agent = LedgerAgent(ledger := Crashing(), max_gathering_seconds=0)
+    arrived = visits(MAX_NEWEST + MAX_OUTDATED + 1)
+    for each in arrived[:-1]:
+        await agent.handle(each)
+    whole = [*await ledger.history(PAGE), arrived[-1].envelope.id]
+    with pytest.raises(StoreUnavailable):
+        await agent.handle(arrived[-1])
+    assert len(await ledger.history(PAGE)) == len(whole), "the event is stored, and not acknowledged"
+    ledger.down = False
+    again = LedgerAgent(ledger, max_gathering_seconds=0)
+    await again.handle(arrived[-1])
+    history = await ledger.history(PAGE)
+    assert len(history) < len(whole)
+    assert status_of(history).status == "indexed"
+
+
+async def test_events_that_are_delivered_again_after_their_deletion_stay_deleted() -> None:
+    agent = LedgerAgent(ledger := MemoryLedger(), max_gathering_seconds=0)
+    arrived = visits(300)
+    for each in arrived:
+        await agent.handle(each)
+    history = await ledger.history(PAGE)
+    for each in arrived:
+        await agent.handle(each)
+    assert await ledger.history(PAGE) == history

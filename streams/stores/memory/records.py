@@ -90,10 +90,12 @@ class MemoryLedger:
     def __init__(self) -> None:
         self._cells: dict[UUID, dict[UUID, _Cell]] = {}
         self._erased: dict[UUID, int] = {}
+        self._deleted: dict[tuple[UUID, UUID], int] = {}
 
     async def record(self, *transitions: Transition) -> None:
         for transition in transitions:
-            if transition.at >= self._erased.get(transition.page_id, transition.at):
+            deleted = self._deleted.get((transition.page_id, transition.event_id), transition.at - 1)
+            if transition.at > deleted and transition.at >= self._erased.get(transition.page_id, transition.at):
                 rows = self._cells.setdefault(transition.page_id, {})
                 _write(rows, transition.event_id, (transition.at, pack_transition(transition)))
 
@@ -102,6 +104,14 @@ class MemoryLedger:
         rows = self._cells.get(page_id, {})
         found = [unpack_transition(page_id, event_id, packed) for event_id, (_, packed) in rows.items()]
         return sorted(found, key=lambda transition: (transition.at, transition.event_id))
+
+    async def delete(self, *transitions: Transition) -> None:
+        """Delete transitions of one page together."""
+        for transition in transitions:
+            key, rows = (transition.page_id, transition.event_id), self._cells.get(transition.page_id, {})
+            self._deleted[key] = max(transition.at, self._deleted.get(key, transition.at))
+            if transition.event_id in rows and rows[transition.event_id][0] <= transition.at:
+                del rows[transition.event_id]
 
     async def erase(self, page_id: UUID, before: int) -> None:
         _erase(self._cells, self._erased, page_id, before)

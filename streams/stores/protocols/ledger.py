@@ -31,5 +31,8 @@ class Ledger(Protocol):
     async def history(self, page_id: UUID) -> list[Transition]:
         """Return the transitions of the page, the oldest first."""
 
+    async def delete(self, *transitions: Transition) -> None:
+        """Delete transitions of one page together. A copy that is recorded later is lost, unless its time is later."""
+
     async def erase(self, page_id: UUID, before: int) -> None:
         """Erase the transitions before this time. A transition that is recorded later with such a time is lost, too."""

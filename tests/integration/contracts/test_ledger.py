@@ -60,3 +60,37 @@ async def test_a_long_history_comes_whole(ledger: Ledger) -> None:
     page = uuid4()
     await asyncio.gather(*(ledger.record(step(page, at)) for at in range(1_200)))
     assert [transition.at for transition in await ledger.history(page)] == list(range(1_200))
+
+
+async def test_a_deleted_transition_does_not_come_back_with_a_copy_of_its_event(ledger: Ledger) -> None:
+    page = uuid4()
+    steps = [step(page, at) for at in range(1, 6)]
+    await ledger.record(*steps)
+    await ledger.delete(*steps[:3])
+    assert await ledger.history(page) == steps[3:]
+    await ledger.record(*steps[:2], replace(steps[2], at=2))
+    assert await ledger.history(page) == steps[3:]
+
+
+async def test_a_deletion_twice_or_before_its_event_is_one_deletion(ledger: Ledger) -> None:
+    page = uuid4()
+    first, second = step(page, 1), step(page, 2)
+    for _ in range(2):
+        await ledger.delete(first)
+    await ledger.record(first, second)
+    assert await ledger.history(page) == [second]
+
+
+async def test_an_event_that_was_sent_again_later_is_recorded_after_its_deletion(ledger: Ledger) -> None:
+    old = step(uuid4(), 5)
+    await ledger.record(old)
+    await ledger.delete(old)
+    await ledger.record(again := replace(old, at=6))
+    assert await ledger.history(old.page_id) == [again]
+
+
+async def test_a_deletion_leaves_a_newer_copy(ledger: Ledger) -> None:
+    newer = step(uuid4(), 5)
+    await ledger.record(newer)
+    await ledger.delete(replace(newer, at=4))
+    assert await ledger.history(newer.page_id) == [newer]

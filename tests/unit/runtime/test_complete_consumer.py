@@ -40,6 +40,19 @@ async def test_every_partition_goes_back(committed: int | None, position: int) -
     assert consumer._thread.positions == {first: position, other: 3}
 
 
+async def test_a_partition_without_a_position_does_not_end_the_worker() -> None:
+    """The client asserts that it knows the position. On a busy machine Faust asks before it does."""
+
+    class NoPosition:
+        def verify_event_path(self, _now: float, _partition: TP) -> None:
+            raise AssertionError
+
+    consumer: Any = CompleteConsumer.__new__(CompleteConsumer)
+    consumer._thread = NoPosition()
+    consumer.assignment = lambda: {TP("asked", 0)}
+    await consumer.verify_all_partitions_active()
+
+
 async def test_the_workers_use_it() -> None:
     consumer: Any = new_app(STAGE, Settings()).transport.Consumer
     assert consumer is CompleteConsumer
