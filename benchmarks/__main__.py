@@ -152,6 +152,25 @@ async def bench_search(
     return await run(load_settings(), statements or [10_000], qdrant, questions, as_json=as_json)
 
 
+@bench_app.command("operators")
+@command
+async def bench_operators(
+    statements: Annotated[int, typer.Option(min=1_000, help="Number of statements.")] = 30_000,
+    qdrant: Annotated[
+        Path | None, typer.Option(exists=True, dir_okay=False, help="Qdrant's program. Default: the server that runs.")
+    ] = None,
+    questions: Annotated[int, typer.Option(min=5, help="Number of questions to ask, each with all operators.")] = 40,
+    as_json: AsJson = False,
+) -> int:
+    """Measure a search with each operator beside one without, and page 10 beside page 1. Exit status 1: above twice.
+
+    Example:  python -m benchmarks operators --statements 30000 --qdrant /usr/bin/qdrant
+    """
+    from benchmarks.operators import run
+
+    return await run(load_settings(), statements, qdrant, questions, as_json=as_json)
+
+
 @bench_app.command("cost")
 @command
 async def bench_cost(

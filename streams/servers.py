@@ -88,7 +88,7 @@ SERVERS: tuple[Server, ...] = (
         start="streams.local.qdrant:Qdrant",
         check="streams.doctor.qdrant:check_qdrant",
         endpoint="streams.doctor.qdrant:endpoint",
-        oldest=(1, 10),
+        oldest=(1, 17),
         because="searches use the query API",
         replicas=2,
     ),

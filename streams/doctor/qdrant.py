@@ -18,7 +18,7 @@ from streams.stores.vector_collection import ALIAS, collection_name
 from streams.tls import TlsFiles
 
 REQUEST_SECONDS = 8.0
-INDEXED_FIELDS = frozenset({"page_id", "host", "language", "generation"})
+INDEXED_FIELDS = frozenset({"page_id", "host", "language", "generation", "text", "title", "context"})
 """Payload fields that filters use."""
 
 

@@ -142,11 +142,12 @@ class Searcher:
             settled, place = append_new_results(settled, further), depth.place
             results = count_results(settled, query.request)
             is_late = deadline.seconds_left < 2 * (perf_counter() - started)
-            is_enough = is_settled(results, query.request, is_checked=is_checked, is_late=is_late)
+            are_few = is_checked and depth.place > 0
+            is_enough = is_settled(results, query.request, is_checked=are_few, is_late=is_late)
             if depth.has_all(found):
                 break
             if is_enough:
-                if is_late and not is_settled(results, query.request, is_checked=is_checked, is_late=False):
+                if is_late and not is_settled(results, query.request, is_checked=are_few, is_late=False):
                     trace.fail("index", "There was no time for longer lists. Further results are left out.")
                 break
         return settled, place

@@ -16,11 +16,14 @@ row.
     language    str             BCP 47; empty: not known
     published   str             ISO date; missing if it is not known
     page_type   str             schema.org's name, such as `Recipe`; missing if it is not known
+    day         int             `published` as a number (`day_of`); missing in rows of earlier releases
+    extension   str             the extension of the URL's file name (`extension_of`); missing likewise
     ordinal     int             the place of the statement in its page
     kind        str             what the statement was made from, such as `sentence`
     generation  int             the fetch of the page
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
@@ -63,6 +66,8 @@ class StatementPayload:
             "language": language,
             "host": host,
             "generation": generation,
+            "day": day_of(published),
+            "extension": extension_of(url),
             **({"sites": list(sites)} if sites else {}),
             **({"published": published} if published else {}),
             **({"page_type": page_type} if page_type else {}),
@@ -124,6 +129,16 @@ class StatementPayload:
         return str(self._row.get("page_type") or "")
 
     @property
+    def day(self) -> int:
+        """The date of publication as a number: 20240503, 20240500 for a month, 20240000 for a year, 0 for none."""
+        return day_of(self.published)
+
+    @property
+    def extension(self) -> str:
+        """The extension of the URL's file name in lower case, and `html` for all forms of web pages."""
+        return extension_of(self.url)
+
+    @property
     def ordinal(self) -> int:
         return _integer(self._row.get("ordinal"))
 
@@ -142,6 +157,24 @@ class StatementPayload:
 
     def __repr__(self) -> str:
         return f"StatementPayload({dict(self._row)!r})"
+
+
+_DATE = re.compile(r"(\d{4})(?:-(\d{2})(?:-(\d{2}))?)?(?![\d-])")
+_WEB_PAGES = ("", "html", "htm", "xhtml")
+
+
+def day_of(published: str) -> int:
+    """Return an ISO date as a number that has the order of such dates; 0 if the text is no date."""
+    found = _DATE.match(published)
+    return int(found[1]) * 10_000 + int(found[2] or 0) * 100 + int(found[3] or 0) if found else 0
+
+
+def extension_of(url: str) -> str:
+    """Return the extension of the URL's file name in lower case; `html` for all forms of web pages, and without one."""
+    _, _, path = url.partition("#")[0].partition("?")[0].partition("://")[2].partition("/")
+    name = path.rpartition("/")[2].lower()
+    extension = name.rpartition(".")[2] if "." in name else ""
+    return "html" if extension in _WEB_PAGES else extension
 
 
 def _integer(value: object) -> int:

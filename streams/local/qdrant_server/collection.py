@@ -121,7 +121,8 @@ class Collection:
         kind = schema.get("type") if isinstance(schema, Mapping) else schema
         if kind not in _INDEXES:
             raise BadRequest(f"Format error in JSON body: unknown field schema `{kind}`")
-        self.update(edge.UpdateOperation.create_field_index(field, _INDEXES[kind]))
+        params = _text_index(schema) if kind == "text" and isinstance(schema, Mapping) else _INDEXES[kind]
+        self.update(edge.UpdateOperation.create_field_index(field, params))
 
     def count(self) -> int:
         return self.read(lambda shard: int(shard.count(edge.CountRequest(exact=True))))
@@ -142,6 +143,17 @@ class Collection:
                 for field, index in shard.payload_schema.items()
             },
         }
+
+
+def _text_index(schema: Mapping[str, Any]) -> Any:
+    if schema.get("tokenizer") not in (None, "word"):
+        raise BadRequest(f"Format error in JSON body: this server has no tokenizer `{schema['tokenizer']}`")
+    return edge.TextIndexParams(
+        tokenizer=edge.TokenizerType.Word,
+        lowercase=schema.get("lowercase"),
+        phrase_matching=schema.get("phrase_matching"),
+        on_disk=schema.get("on_disk"),
+    )
 
 
 def _shard_config(description: Mapping[str, Any]) -> Any:

@@ -13,6 +13,7 @@ from urllib.parse import unquote, urlsplit
 
 from streams.pages.text.normal_forms import nfkc
 from streams.pages.text.tokens import is_spaceless
+from streams.stores.phrases import WORD
 from streams.stores.protocols import Hit, PageHits
 
 _IDENTIFIER = re.compile(
@@ -74,6 +75,19 @@ def has_phrase(text: str, phrase: str) -> bool:
             return True
         start = text.find(wanted, start + 1)
     return False
+
+
+def keep_searchable(phrases: Iterable[str]) -> tuple[str, ...]:
+    """Return the phrases that the index can find (`stores/phrases.py`).
+
+    It can't find phrases in scripts without spaces, nor phrases that have another spelling with the same meaning (`ß`,
+    `ﬁ`): such a phrase is only compared with the results.
+    """
+    return tuple(phrase for phrase in phrases if WORD.search(phrase) and (phrase.isascii() or _has_one_form(phrase)))
+
+
+def _has_one_form(phrase: str) -> bool:
+    return nfkc(phrase).casefold() == phrase.lower() and not any(map(is_spaceless, phrase))
 
 
 def has_in_url(url: str, part: str) -> bool:

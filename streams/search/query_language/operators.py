@@ -14,6 +14,7 @@ from streams.search.query_language.matching import (
     has_extension,
     has_in_url,
     has_phrase,
+    keep_searchable,
     of_site,
 )
 from streams.search.query_language.operator_values import (
@@ -24,6 +25,7 @@ from streams.search.query_language.operator_values import (
     read_words,
 )
 from streams.stores.protocols import Filters, PageHits
+from streams.stores.statement_payload import day_of, extension_of
 
 Conditions = Mapping[str, tuple[str, ...]]
 """The conditions of a query: the values of each of its operators, by the operator's name."""
@@ -56,6 +58,11 @@ def _date_is_met(holds: Callable[[str, str], bool]) -> Callable[[CheckedPage, Va
     return lambda page, dates: bool(page.published) and holds(page.published[: len(dates[-1])], dates[-1])
 
 
+def _as_web_page(extension: str) -> str:
+    """Return the extension as the index has it: all forms of web pages are `html`."""
+    return extension_of(f"https://host/file.{extension}")
+
+
 PHRASE = Operator(
     name="phrase",
     spellings=(),
@@ -63,6 +70,7 @@ PHRASE = Operator(
     is_met=lambda page, phrases: has_all_in_one(page.texts, phrases),
     examples='`"write-ahead log"`, `“write-ahead log”`',
     meaning="only pages with exactly these words in a row, in one statement, its context or the title",
+    narrow=lambda filters, phrases: replace(filters, phrases=keep_searchable(phrases)),
 )
 EXCLUDED = Operator(
     name="-phrase",
@@ -71,6 +79,7 @@ EXCLUDED = Operator(
     is_met=lambda page, words: not any(has_phrase(text, word) for text in page.texts for word in words),
     examples='`-word`, `-"two words"`',
     meaning="only pages whose found statements don't have it",
+    # Not narrowed: without the statements that have the word, other statements of the same page would be found.
 )
 SITE = Operator(
     name="site",
@@ -111,6 +120,7 @@ OPERATORS: tuple[Operator, ...] = (
         is_met=lambda page, extensions: any(has_extension(page.url, extension) for extension in extensions),
         examples="`filetype:pdf`, `ext:pdf`",
         meaning="the extension in the URL; `html` includes URLs without one",
+        narrow=lambda filters, values: replace(filters, extensions=tuple(map(_as_web_page, values))),
     ),
     Operator(
         name="pagetype",
@@ -119,6 +129,7 @@ OPERATORS: tuple[Operator, ...] = (
         is_met=lambda page, types: page.page_type.lower() in types,
         examples="`pagetype:recipe`, `pagetype:article`",
         meaning="only pages that state this type (schema.org's name); several: any of them",
+        narrow=lambda filters, types: replace(filters, page_types=tuple(types)),
     ),
     Operator(
         name="after",
@@ -127,6 +138,7 @@ OPERATORS: tuple[Operator, ...] = (
         is_met=_date_is_met(lambda published, date: published >= date),
         examples="`after:2024-05`",
         meaning="published then or later. Pages without a date are left out",
+        narrow=lambda filters, dates: replace(filters, from_day=day_of(dates[-1])),
     ),
     Operator(
         name="before",
@@ -135,6 +147,7 @@ OPERATORS: tuple[Operator, ...] = (
         is_met=_date_is_met(lambda published, date: published < date),
         examples="`before:2025`",
         meaning="published before it. Pages without a date are left out",
+        narrow=lambda filters, dates: replace(filters, before_day=day_of(dates[-1])),
     ),
     Operator(
         name="intitle",
@@ -143,6 +156,7 @@ OPERATORS: tuple[Operator, ...] = (
         is_met=lambda page, words: all(has_phrase(page.title, word) for word in words),
         examples='`intitle:word`, `intitle:"two words"`',
         meaning="the title has it",
+        narrow=lambda filters, words: replace(filters, title_phrases=keep_searchable(words)),
     ),
     Operator(
         name="inurl",

@@ -24,9 +24,9 @@ FIRST_STATEMENTS = STATEMENTS_PER_RESULT * FIRST_RESULTS
 """Maximum statements of the shortest lists: as many as measure the scale of a list's scores."""
 assert FIRST_STATEMENTS == REFERENCE_STATEMENTS
 FURTHER_RESULTS = (100, MAX_DEPTH)
-CHECKED_RESULTS = 200
-"""Results from the shortest lists of a query with operators. The results are checked afterwards, and few of 1,000
-statements may stay."""
+FURTHER_CHECKED_RESULTS = (200, MAX_DEPTH)
+"""The same for a query with operators. The index checks most of them, so that the shortest lists have a page of results
+as a rule. Of the others few of 1,000 statements may stay."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +57,9 @@ def depths(request: SearchRequest, *, is_checked: bool) -> Iterator[Depth]:
 
     With a cursor, lists that earlier pages have used up are not read again: the cursor has their results.
     """
-    first = max(CHECKED_RESULTS if is_checked else FIRST_RESULTS, request.per_page)
-    lengths = [first, *(further for further in FURTHER_RESULTS if further > first)]
+    first = max(FIRST_RESULTS, request.per_page)
+    further_results = FURTHER_CHECKED_RESULTS if is_checked else FURTHER_RESULTS
+    lengths = [first, *(further for further in further_results if further > first)]
     for place, results in enumerate(lengths):
         is_used_up = request.cursor is not None and (results <= request.first or place < request.cursor.depth)
         if not is_used_up or place == len(lengths) - 1:
@@ -69,8 +70,8 @@ def is_settled(results: int, request: SearchRequest, *, is_checked: bool, is_lat
     """Return True if longer lists are not worth their time, by the number of results so far.
 
     A full page with one more result behind it needs no longer lists. Neither does a page with a result where few more
-    can be expected: as a rule few pages meet a condition, and they are among the first. And a few results in time are
-    worth more than more results too late.
+    can be expected: `is_checked` says that the lists of 1,000 statements were checked for conditions, and as a rule few
+    pages meet a condition. And a few results in time are worth more than more results too late.
     """
     return results > request.end or (results > request.first and (is_checked or is_late))
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from streams.errors import PoisonError
 from streams.models.protocols import ModelInfo
 from streams.stores.hits import sort_hits
+from streams.stores.phrases import has_words
 from streams.stores.protocols import Candidates, Filters, Hit, Point, SparseVector
 from streams.stores.statement_payload import StatementPayload
 from streams.stores.vector_collection import (
@@ -209,6 +210,25 @@ class _Collection:
             self.__dict__.pop(name, None)
 
 
+def _has_facts(payload: StatementPayload, filters: Filters) -> bool:
+    if filters.page_types and payload.page_type.lower() not in filters.page_types:
+        return False
+    if filters.extensions and payload.extension not in filters.extensions:
+        return False
+    if (filters.from_day or filters.before_day) and not _is_between(payload.day, filters):
+        return False
+    texts = (payload.text, payload.title, *payload.context)
+    return (
+        all(has_words(payload.title, phrase) for phrase in filters.title_phrases)
+        and all(any(has_words(text, phrase) for text in texts) for phrase in filters.phrases)
+        and not any(has_words(text, phrase) for text in texts for phrase in filters.exclude_phrases)
+    )
+
+
+def _is_between(day: int, filters: Filters) -> bool:
+    return max(filters.from_day, 1) <= day and (not filters.before_day or day < filters.before_day)
+
+
 def _is_of(payload: StatementPayload, sites: Sequence[str]) -> bool:
     return payload.host in sites or not set(sites).isdisjoint(payload.sites)
 
@@ -218,6 +238,6 @@ def _passes(payload: StatementPayload, filters: Filters) -> bool:
         return False
     if (filters.sites and not _is_of(payload, filters.sites)) or _is_of(payload, filters.exclude_sites):
         return False
-    if payload.page_id in filters.exclude_pages:
+    if payload.page_id in filters.exclude_pages or not _has_facts(payload, filters):
         return False
     return filters.page_id in (None, payload.page_id) and filters.host in (None, payload.host)

@@ -40,6 +40,20 @@ class Filters:
     exclude_sites: tuple[str, ...] = ()
     """Hosts that no result may have. Each includes its subdomains."""
     exclude_pages: tuple[UUID, ...] = ()
+    phrases: tuple[str, ...] = ()
+    """Words in a row that a result must have in its text, a part of its context, or its title (`stores/phrases.py`)."""
+    title_phrases: tuple[str, ...] = ()
+    """Words in a row that the title of a result must have."""
+    exclude_phrases: tuple[str, ...] = ()
+    """Words in a row that no result may have in its text, a part of its context, or its title."""
+    page_types: tuple[str, ...] = ()
+    """Types of which the page of a result must have one, in lower case."""
+    from_day: int = 0
+    """The first day of publication, as `StatementPayload.day` has it. 0: any day, also an unknown one."""
+    before_day: int = 0
+    """The day before which a page was published. 0: no such condition."""
+    extensions: tuple[str, ...] = ()
+    """Extensions of which the file of a page must have one (`StatementPayload.extension`)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,12 +44,28 @@ _CONNECTIONS = httpx.Limits(max_connections=100, max_keepalive_connections=20, k
 """Limits with which connections are kept for the next requests. By default, the client keeps none to a server on this
 machine. Idle connections are closed before the server closes them (after 5 s), so that no request is sent into one that
 closes."""
-_PAYLOAD_INDEXES = {
+_FULL_TEXT = models.TextIndexParams(
+    type=models.TextIndexType.TEXT,
+    tokenizer=models.TokenizerType.WORD,
+    lowercase=True,
+    phrase_matching=True,
+    on_disk=True,
+    enable_hnsw=False,
+)
+"""The index of phrases. It is on disk, and the graph gets no further edges for frequent words."""
+_TEXT_FIELDS = ("text", "title", "context")
+_PAYLOAD_INDEXES: dict[str, models.PayloadFieldSchema] = {
     "page_id": models.PayloadSchemaType.KEYWORD,
     "host": models.PayloadSchemaType.KEYWORD,
     "sites": models.PayloadSchemaType.KEYWORD,
     "language": models.PayloadSchemaType.KEYWORD,
     "generation": models.PayloadSchemaType.INTEGER,
+    "page_type": models.TextIndexParams(
+        type=models.TextIndexType.TEXT, tokenizer=models.TokenizerType.WORD, lowercase=True, on_disk=True
+    ),
+    "day": models.PayloadSchemaType.INTEGER,
+    "extension": models.PayloadSchemaType.KEYWORD,
+    **dict.fromkeys(_TEXT_FIELDS, _FULL_TEXT),
 }
 
 
@@ -334,7 +350,37 @@ def _filter(filters: Filters) -> models.Filter | None:
     must_not += _of_sites(filters.exclude_sites) if filters.exclude_sites else []
     if filters.exclude_pages:
         must_not.append(_any_of("page_id", [str(page) for page in filters.exclude_pages]))
+    must += _facts(filters)
+    must_not += [condition for phrase in filters.exclude_phrases for condition in _in_any_text(phrase)]
     return models.Filter(must=must or None, must_not=must_not or None) if must or must_not else None
+
+
+def _facts(filters: Filters) -> list[models.Condition]:
+    """Return the conditions for words and facts of a page. A point of an earlier release without a fact passes."""
+    found: list[models.Condition] = [models.Filter(should=_in_any_text(phrase)) for phrase in filters.phrases]
+    found += [_phrase("title", phrase) for phrase in filters.title_phrases]
+    if filters.page_types:
+        types = [models.FieldCondition(key="page_type", match=models.MatchText(text=one)) for one in filters.page_types]
+        found.append(models.Filter(should=list(types)))
+    if filters.extensions:
+        found.append(_or_unknown("extension", _any_of("extension", filters.extensions)))
+    if filters.from_day or filters.before_day:
+        days = models.Range(gte=max(filters.from_day, 1), lt=filters.before_day or None)
+        found.append(_or_unknown("day", models.FieldCondition(key="day", range=days)))
+    return found
+
+
+def _or_unknown(key: str, condition: models.FieldCondition) -> models.Filter:
+    return models.Filter(should=[condition, models.IsEmptyCondition(is_empty=models.PayloadField(key=key))])
+
+
+def _in_any_text(phrase: str) -> list[models.Condition]:
+    """Return three conditions. A statement that has the words in a row in one of its texts meets one of them."""
+    return [_phrase(key, phrase) for key in _TEXT_FIELDS]
+
+
+def _phrase(key: str, phrase: str) -> models.FieldCondition:
+    return models.FieldCondition(key=key, match=models.MatchPhrase(phrase=phrase))
 
 
 def _of_sites(sites: Sequence[str]) -> list[models.Condition]:

@@ -67,6 +67,8 @@ def test_the_row_is_the_stored_format() -> None:
         "sites": ["example.org"],
         "published": "2024-05-01",
         "page_type": "Recipe",
+        "day": 20240501,
+        "extension": "html",
     }
 
 
