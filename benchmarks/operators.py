@@ -3,7 +3,7 @@
     python -m benchmarks operators --statements 30000 --qdrant PATH
 
 The gateway runs in this process, over a real Qdrant that is started for the run, the model in this process, and empty
-records in memory. The statements are those of `benchmarks.search`; pages have dates and types besides. A question is
+records in memory. The statements are made by `benchmarks.search`; pages have dates and types besides. A question is
 the first words of a statement, and each operator has a value that this statement's page meets. All forms of a question
 are asked one after the other, in another order for each question, so that other work of the machine meets all of them.
 The vector of the question is in the cache: its time, which all forms share, would hide the differences.

@@ -7,6 +7,7 @@ import asyncio
 import random
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from uuid import UUID, uuid4, uuid5
 
 import httpx
@@ -22,7 +23,7 @@ from streams.settings import QdrantSettings
 from streams.stores.memory.vectors import MemoryIndex
 from streams.stores.protocols import Candidates, Filters, PageHits, Point, SparseVector
 from streams.stores.qdrant.index import QdrantIndex
-from streams.stores.statement_payload import StatementPayload
+from streams.stores.statement_payload import StatementPayload, day_of, extension_of
 from streams.stores.vector_collection import ANY
 from streams.vectors.recall import NEAREST, Recall, recall_of
 from tests.integration.qdrant_process import NO_REAL_QDRANT, QdrantProcess, RealQdrantProcess, real_qdrant
@@ -540,3 +541,55 @@ async def test_a_server_that_is_not_there_is_named() -> None:
     with pytest.raises(StoreUnavailable, match=r"http://127\.0\.0\.1:9 can't be reached.*riffle up"):
         await search(index, dense=axis(0), sparse=None)
     await index.close()
+
+
+OF_ALL_ROWS: list[tuple[Filters, set[str]]] = [
+    (Filters(phrases=("write-ahead log",)), {"wal", "context", "title"}),
+    (Filters(phrases=("Ahead",)), {"wal", "context", "title", "other"}),
+    (Filters(phrases=("log ahead",)), set()),
+    (Filters(phrases=("ahead", "kept")), {"wal"}),
+    (Filters(phrases=("SQLITE_BUSY",)), {"code"}),
+    (Filters(phrases=("été",)), {"french"}),
+    (Filters(title_phrases=("write ahead",)), {"title"}),
+    (Filters(exclude_phrases=("ahead",)), {"code", "french"}),
+    (Filters(exclude_phrases=("ahead", "busy")), {"french"}),
+    (Filters(page_types=("howto", "recipe")), {"wal", "code"}),
+    (Filters(extensions=("pdf",)), {"code"}),
+    (Filters(extensions=("html",)), {"wal", "context", "title", "other", "french"}),
+    (Filters(from_day=20240500), {"wal", "context"}),
+    (Filters(before_day=20240500), {"title", "other"}),
+    (Filters(from_day=20240101, before_day=20240503), {"context"}),
+]
+
+
+@pytest.mark.parametrize(("filters", "expected"), OF_ALL_ROWS)
+async def test_words_and_facts_limit_both_lists(index: Index, filters: Filters, expected: set[str]) -> None:
+    rows: dict[str, dict[str, object]] = {
+        "wal": {"text": "The WRITE-AHEAD log is kept.", "page_type": "HowTo", "published": "2024-05-03"},
+        "context": {"text": "It is.", "context": ["Part", "A write ahead  log"], "published": "2024-05"},
+        "title": {"text": "It is.", "title": "Write-ahead log", "published": "2024"},
+        "other": {"text": "Ahead of the write.", "published": "2023-12-31"},
+        "code": {"text": "It says SQLITE_BUSY_SNAPSHOT.", "page_type": "Recipe", "url": "https://a.example/x.pdf?y#z"},
+        "french": {"text": "L'Été est là."},
+    }
+    points = [with_facts(point(name, name, axis(0), {1: 1.0}), facts) for name, facts in rows.items()]
+    await filled(index, *points)
+    found = await index.candidates(dense=axis(0), sparse=terms(t1=1.0), filters=filters)
+    for hits in (found.dense, found.sparse):
+        assert {hit.id for hit in hits} == {uuid5(NAMES, name) for name in expected}
+
+
+@pytest.mark.parametrize("filters", [Filters(extensions=("html",)), Filters(from_day=20240101)])
+async def test_a_point_of_an_earlier_release_passes_what_it_does_not_have(index: Index, filters: Filters) -> None:
+    earlier = point("old", dense=axis(0))
+    published = StatementPayload.of_row(earlier.payload.row() | {"published": "2025"})
+    await filled(index, replace(earlier, payload=published))
+    found = await index.candidates(dense=axis(0), sparse=None, filters=filters)
+    assert [hit.id for hit in found.dense] == [earlier.id]
+
+
+def with_facts(made: Point, facts: dict[str, object]) -> Point:
+    row = made.payload.row() | {"context": [], "title": "A"} | facts
+    url, published = str(row["url"]), str(row.get("published", ""))
+    row |= {"day": day_of(published), "extension": extension_of(url)}
+    return replace(made, payload=StatementPayload.of_row(row))
