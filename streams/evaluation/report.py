@@ -73,3 +73,14 @@ def _table(title: str, rows: Mapping[str, Mapping[str, float]]) -> Table:
     for name, figures in rows.items():
         table.add_row(name, *(f"{figures[column]:.3f}" for column in _COLUMNS))
     return table
+
+
+def render_spelling(found: Mapping[str, Any], console: Console) -> None:
+    """Print the figures of Riffle and of the other programs on one file of misspellings."""
+    rows = Table("program", "top-1", "top-3", "false corrections", title=f"{found['pairs']:,} misspellings")
+    for name, figures in {"riffle": found, **found["others"]}.items():
+        if isinstance(figures, str):
+            rows.add_row(name, figures)
+        else:
+            rows.add_row(name, *(f"{figures[each]:.2%}" for each in ("top1", "top3", "false_corrections")))
+    console.print(rows)

@@ -42,7 +42,7 @@ NOT_IMPORTED = {
 }
 # Modules outside streams/local that need the extra `local`: they manage the local stack, and are imported on use.
 LOCAL_STACK = ("streams/local", "streams/commands", "streams/models")
-COMPARING = ("streams/pages/evaluation.py", "streams/evaluation/systems.py")
+COMPARING = ("streams/pages/evaluation.py", "streams/evaluation/systems.py", "streams/evaluation/spelling.py")
 # Scripts that are run in an environment of their own, as their docstrings state.
 OWN_ENVIRONMENT = ("triton_models/export.py", "triton_models/export_rerank.py")
 

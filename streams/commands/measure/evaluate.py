@@ -218,6 +218,34 @@ async def eval_snippets(
         render_snippets(result, out)
 
 
+@eval_app.command("spell")
+@command
+def eval_spell(
+    file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, metavar="FILE", help="Lines `wrong->right`.")],
+    language: Annotated[str, typer.Option(help="Language of the words (BCP 47).")] = "en",
+    others: Annotated[bool, typer.Option(help="Also correct by SymSpell and hunspell (English).")] = True,
+    as_json: AsJson = False,
+) -> None:
+    """Measure corrections of misspelt words, beside SymSpell and hunspell in the same run. Nothing has to run.
+
+    `top1`, `top3`: the share of the misspellings with a right word first, and among the first three.
+    `false_corrections`: the share of the right words that would be changed. Commas stand between several right words.
+
+    Example:  riffle eval spell misspellings.txt --json
+    """
+    from streams.evaluation.report import render_spelling
+    from streams.evaluation.spelling import evaluate_spelling, read_pairs
+    from streams.queries.spelling.base import base_corrector
+
+    pairs = read_pairs(file)
+    with steps() as progress:
+        found = evaluate_spelling(pairs, base_corrector(language), progress, others=others and language == "en")
+    if as_json:
+        print_json(found)
+    else:
+        render_spelling(found, out)
+
+
 @contextmanager
 def steps() -> Iterator[Callable[[str, int, int], None]]:
     """Provide a function that shows progress on stderr: bars on a terminal, a line for each step elsewhere."""

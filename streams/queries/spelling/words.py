@@ -1,0 +1,72 @@
+"""The words of a query that may be misspelt. Pure.
+
+Operators, quoted phrases, left-out words (`-word`), addresses, numbers, acronyms and identifiers are never touched: who
+types them means them.
+"""
+
+from dataclasses import dataclass
+
+MAX_QUERY_CHARS = 400
+"""Maximum length of a query that is corrected. A longer one is a text, which finds something despite its mistakes."""
+MAX_QUERY_WORDS = 24
+"""Maximum words of a query that is corrected."""
+MIN_CHARS = 3
+"""Minimum letters of a word that is corrected: nearly all shorter ones are abbreviations."""
+MAX_CHARS = 28
+_APOSTROPHES = str.maketrans("’‘ʼ", "'''")
+_EDGES = ".,;:!?()[]{}<>…«»“”„*'‘’"
+
+
+@dataclass(frozen=True, slots=True)
+class QueryWord:
+    """A word of a query, or a part of a word with hyphens."""
+
+    text: str
+    """In lower case, with straight apostrophes."""
+    start: int
+    end: int
+    """Its place in the query: [start, end)."""
+    is_free: bool
+    """It may be corrected: it is no operator, phrase, number or identifier."""
+
+
+def split_query(query: str) -> list[QueryWord]:
+    """Return the words of the query in their order; none if the query is too long to be corrected."""
+    if len(query) > MAX_QUERY_CHARS:
+        return []
+    found: list[QueryWord] = []
+    in_phrase, place = False, 0
+    for token in query.split(" "):
+        quotes = token.count('"')
+        is_quoted = in_phrase or quotes > 0
+        in_phrase ^= quotes % 2 == 1
+        found += _parts(token, place, is_free=not is_quoted and not _is_code(token))
+        place += len(token) + 1
+    return found if len(found) <= MAX_QUERY_WORDS else []
+
+
+def _parts(token: str, start: int, *, is_free: bool) -> list[QueryWord]:
+    """Return the parts of a token between hyphens, without the punctuation at its edges."""
+    core = token.strip(_EDGES)
+    start += token.find(core) if core else 0
+    found: list[QueryWord] = []
+    for part in core.split("-"):
+        if part:
+            text = part.lower().translate(_APOSTROPHES)
+            is_word = is_free and MIN_CHARS <= len(text) <= MAX_CHARS and _is_word(text) and len(text) == len(part)
+            found.append(QueryWord(text, start, start + len(part), is_word))
+        start += len(part) + 1
+    return found
+
+
+def _is_word(text: str) -> bool:
+    return text.replace("'", "").isalpha()
+
+
+def _is_code(token: str) -> bool:
+    """Return True for what is no plain word: an operator, an address, an acronym, an identifier."""
+    core = token.strip(_EDGES)
+    if token.startswith("-") or not core:
+        return True
+    has_inner_capital = any(char.isupper() for char in core[1:])
+    return has_inner_capital or not all(char.isalpha() or char in "-'’‘ʼ" for char in core)
