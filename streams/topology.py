@@ -33,6 +33,7 @@ Order = Literal["key", "subject", "none"]
 PAGE_EVENTS = tuple(event for event in EVENTS if event.topic.startswith("pages.") or event is LinkFound)
 """The events of a page's history."""
 _REPLAY = ".replay"
+_URGENT = ".urgent"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +81,8 @@ class Stage:
     """The region of a regional stage's workers. See `in_regions`."""
     source: bool = False
     """True if the stage starts the journey of pages by itself. The stage pauses while a later one is too far behind."""
+    urgent: tuple[type[Event], ...] = ()
+    """The inputs that a command may send ahead of all others, since a person waits for the outcome."""
     beside_journey: bool = False
     """True if no page waits for this stage on its way into the index."""
 
@@ -108,9 +111,15 @@ class Stage:
         return f"{self.name}{_REPLAY}"
 
     @property
+    def urgent_topic(self) -> str:
+        """The topic of events that are handled before all others. It has records of each type in `urgent`."""
+        return f"{self.name}{_URGENT}"
+
+    @property
     def own_topics(self) -> tuple[str, ...]:
         """The topics that only this stage reads."""
-        return (self.retry_topic, self.long_retry_topic, self.replay_topic)
+        urgent = (self.urgent_topic,) if self.urgent else ()
+        return (self.retry_topic, self.long_retry_topic, self.replay_topic, *urgent)
 
     @property
     def dead_topic(self) -> str:
@@ -127,6 +136,7 @@ STAGES: tuple[Stage, ...] = (
         stores=("records",),
         concurrency=64,
         source=True,
+        urgent=(PageDiscovered,),
     ),
     Stage(
         name="fetch",
@@ -155,6 +165,7 @@ STAGES: tuple[Stage, ...] = (
         outputs=(PageDeduplicated, PageRemoved, PageSettled),
         agent="streams.dedup.agent:build",
         stores=("records",),
+        urgent=(PageRemoved,),
     ),
     Stage(
         name="statements",
@@ -182,6 +193,7 @@ STAGES: tuple[Stage, ...] = (
         agent="streams.vectors.index_agent:build",
         stores=("records", "vectors", "models"),
         concurrency=8,
+        urgent=(PageRemoved,),
     ),
     Stage(
         name="links",
@@ -253,7 +265,7 @@ TOPICS: tuple[Topic, ...] = topics_of(EVENTS, STAGES)
 def topics_needed(stages: tuple[Stage, ...]) -> tuple[Topic, ...]:
     """Return the topics that some stages read or write."""
     names = {event.topic for stage in stages for event in (*stage.inputs, *stage.outputs)}
-    names |= {name for stage in stages for name in (stage.retry_topic, stage.dead_topic)}
+    names |= {name for stage in stages for name in (*stage.own_topics, stage.dead_topic)}
     return tuple(topic for topic in topics_of(EVENTS, stages) if topic.name in names)
 
 
@@ -317,6 +329,11 @@ def _input_topics(one: Stage) -> tuple[str, ...]:
 def is_replay_topic(topic: str) -> bool:
     """Return True if the topic is a stage's topic of replays."""
     return topic.endswith(_REPLAY)
+
+
+def is_urgent_topic(topic: str) -> bool:
+    """Return True if the topic is a stage's topic of urgent events."""
+    return topic.endswith(_URGENT)
 
 
 def stage(name: str) -> Stage:

@@ -41,6 +41,8 @@ def journey_page() -> str:
     meanings = "\n".join(wrapped_item(f"`{e.topic}`: {e.summary()}") for e in EVENTS)
     roles = ", ".join(f"`{store}` are in {server_of(store).title}" for store in STORES[:-1])
     roles += f", and {server_of(STORES[-1]).title} runs the `{STORES[-1]}`"
+    with_urgent = [f"`{s.name}`" for s in STAGES if s.urgent]
+    urgent = f"{', '.join(with_urgent[:-1])} and {with_urgent[-1]}"
     return f"""# The journey of a page
 
 This page is generated from `streams/topology.py` by `make schemas`.
@@ -68,7 +70,9 @@ What an event of each topic means:
 
 A stage NAME also has topics that only it reads: `NAME.retry` and `NAME.retry-long` (events that failed and are tried
 again after a short or a long delay) and `NAME.replay` (events that an operator has it handle again, see
-`riffle replay`). Its dead letters are in `NAME.dead`, for 90 days (see `riffle dead-letters`).
+`riffle replay`). {urgent} also have `NAME.urgent`, with copies of the seeds and removals
+that a person gave: a stage handles the copies before all other events, and then skips the originals. The stage's dead
+letters are in `NAME.dead`, for 90 days (see `riffle dead-letters`).
 """
 
 

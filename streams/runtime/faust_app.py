@@ -34,9 +34,9 @@ from streams.runtime.ordering import InOrder, KeyedTasks, Work
 from streams.runtime.poison.brake import Brake
 from streams.runtime.poison.header_names import accept_all_header_names
 from streams.runtime.processing import Processor
-from streams.runtime.records import Incoming, Record, incoming_of, order_key
+from streams.runtime.records import Incoming, Record, incoming_of, is_sent_ahead, order_key
 from streams.settings import Settings
-from streams.topology import Stage
+from streams.topology import Stage, is_urgent_topic
 
 log = structlog.get_logger()
 
@@ -136,7 +136,8 @@ class StageApp:
         # One for all feeders: an event from a retry topic never runs at the same time as another event with its key.
         concurrency = settings.runtime.concurrency or stage.concurrency
         self._tasks = KeyedTasks(concurrency)
-        self._orders = {name: InOrder(settings.runtime.max_waiting_events) for name in ("main", "retry", "retry-long")}
+        room = settings.runtime.max_waiting_events
+        self._orders = {name: InOrder(room) for name in ("main", "retry", "retry-long", "urgent")}
         self._orders["replay"] = InOrder(REPLAYS_PER_SLOT * concurrency)
         self._drain_seconds = REBALANCE_SHARE * settings.runtime.session_timeout_seconds
         self._epoch = 0
@@ -153,6 +154,7 @@ class StageApp:
             "retry": [self.stage.retry_topic],
             "retry-long": [self.stage.long_retry_topic],
             "replay": [self.stage.replay_topic],
+            **({"urgent": [self.stage.urgent_topic]} if self.stage.urgent else {}),
         }
         for name, topics in feeders.items():
             channel = self.app.topic(*topics, key_type=bytes, value_type=bytes, key_serializer="raw")
@@ -173,6 +175,9 @@ class StageApp:
                     incoming = incoming_of(event)
                     place, acknowledge = (incoming.topic, incoming.partition), _acknowledger(source, event)
                     done = order.add(place, acknowledge, incoming.time)
+                    if is_sent_ahead(self.stage, incoming):
+                        await done()
+                        continue
                     observer.arrived(incoming)
                     self._submit(incoming, self._guard(processor, incoming, done), processor.delay_seconds(incoming))
                 yield None
@@ -186,7 +191,9 @@ class StageApp:
 
     def _submit(self, incoming: Incoming, work: Work, delay_seconds: float) -> None:
         key = order_key(self.stage, incoming)
-        if delay_seconds > 0:
+        if is_urgent_topic(incoming.topic):
+            self._tasks.submit_urgent(key, work)
+        elif delay_seconds > 0:
             self._tasks.submit_later(key, work, lambda: asyncio.sleep(delay_seconds))
         else:
             self._tasks.submit(key, work)

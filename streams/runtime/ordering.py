@@ -10,8 +10,11 @@ import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Hashable
 from dataclasses import dataclass
+from weakref import WeakValueDictionary
 
 Work = Callable[[], Awaitable[None]]
+URGENT_SLOTS = 2
+"""Number of slots that only urgent work has."""
 CANCEL_SECONDS = 1.0
 """Maximum time that cancelled work takes to end (seconds)."""
 
@@ -84,10 +87,15 @@ class KeyedTasks:
 
     A slot is taken when work starts: work that waits for its key holds none, so that the events of one key don't keep
     the events of other keys waiting.
+
+    Urgent work has slots of its own, and runs before all work with its key that has not started.
     """
 
     def __init__(self, concurrency: int) -> None:
         self._slots = asyncio.Semaphore(concurrency)
+        self._urgent_slots = asyncio.Semaphore(URGENT_SLOTS)
+        self._keys: WeakValueDictionary[bytes, asyncio.Lock] = WeakValueDictionary()
+        """A lock for each key of the lines and of urgent work."""
         self._lines: dict[bytes, deque[Work]] = {}
         self._running: set[asyncio.Task[None]] = set()
         self._delayed: set[asyncio.Task[None]] = set()
@@ -104,6 +112,12 @@ class KeyedTasks:
         self._lines[key] = deque([work])
         _start(self._run_line(key, self._epoch), self._running)
 
+    def submit_urgent(self, key: bytes, work: Work) -> None:
+        """Run `work` when its key and an urgent slot are free. Urgent work with the same key runs in the order of
+        submission. `work` must not raise."""
+        self.waiting += 1
+        _start(self._run_urgent(self._lock(key), work, self._epoch), self._running)
+
     def submit_later(self, key: bytes, work: Work, delay: Work) -> None:
         """Submit `work` after `delay`. Until then it holds neither its key nor a slot."""
 
@@ -113,10 +127,25 @@ class KeyedTasks:
 
         _start(wait_and_submit(), self._delayed)
 
+    def _lock(self, key: bytes) -> asyncio.Lock:
+        if (lock := self._keys.get(key)) is None:
+            lock = self._keys[key] = asyncio.Lock()
+        return lock
+
+    async def _run_urgent(self, lock: asyncio.Lock, work: Work, epoch: int) -> None:
+        async with self._urgent_slots, lock:
+            if epoch != self._epoch:
+                return
+            try:
+                await work()
+            finally:
+                if epoch == self._epoch:
+                    self.waiting -= 1
+
     async def _run_line(self, key: bytes, epoch: int) -> None:
-        line = self._lines[key]
+        line, lock = self._lines[key], self._lock(key)
         while line:
-            async with self._slots:
+            async with self._slots, lock:
                 if epoch != self._epoch:
                     return
                 try:

@@ -12,7 +12,7 @@ from aiokafka.errors import KafkaError, MessageSizeTooLargeError, RecordListTooL
 from schemas import Event
 from streams.errors import RecordTooLarge, StoreUnavailable
 from streams.runtime.connection import ssl_context
-from streams.runtime.records import Record, encode
+from streams.runtime.records import Record, copies_ahead, encode
 from streams.settings import KafkaSettings, Settings
 
 LINGER_MS = 5
@@ -66,6 +66,20 @@ class EventProducer:
             for n, event in enumerate(events)
         ]
         await self.send_records(records)
+
+    async def send_ahead(self, events: Iterable[Event], cause: str | None = None) -> None:
+        """Send several events, and copies that their stages handle before all other events. Wait until all are
+        delivered: the copies first, so that no event is skipped whose copy Kafka does not have."""
+        cause, now = cause or str(uuid4()), datetime.now(UTC)
+        copies: list[Record] = []
+        marked: list[Record] = []
+        for n, event in enumerate(events):
+            record = encode(event, cause=cause, ordinal=n, source=self._source, time=now)
+            ahead, one = copies_ahead(type(event), record)
+            copies += ahead
+            marked.append(one)
+        await self.send_records(copies)
+        await self.send_records(marked)
 
     async def send_records(self, records: Iterable[Record]) -> None:
         """Send records unchanged. Raises StoreUnavailable or RecordTooLarge."""

@@ -16,8 +16,11 @@ from typing import Any, TypeVar
 from schemas import Envelope, Event, InvalidEvent, NewerEvent
 from schemas.envelope import Header
 from schemas.ids import event_id
-from streams.runtime.failure_headers import FailureInfo, original_headers, read_failure
-from streams.topology import Stage
+from streams.runtime.failure_headers import PREFIX, FailureInfo, original_headers, read_failure
+from streams.topology import STAGES, Stage, is_urgent_topic
+
+SENT_AHEAD = f"{PREFIX}sent-ahead"
+"""The header of a record with the stages that have a copy of the record in their urgent topic, separated by spaces."""
 
 Found = TypeVar("Found")
 Headers = Iterable[Header] | Mapping[str, bytes | None] | None
@@ -44,6 +47,17 @@ def encode(event: Event, *, cause: str, ordinal: int = 0, source: str, time: dat
         traceparent=traceparent,
     )
     return Record(event.topic, event.key().encode(), event.to_json(), envelope.to_headers())
+
+
+def copies_ahead(event: type[Event], record: Record) -> tuple[list[Record], Record]:
+    """Return copies of a record for the urgent topics of its stages, and the record, which names these stages.
+
+    Send the copies first: a stage skips a record of which it has a copy.
+    """
+    stages = [stage for stage in STAGES if event in stage.urgent]
+    names = " ".join(stage.name for stage in stages).encode()
+    marked = replace(record, headers=[*record.headers, (SENT_AHEAD, names)]) if stages else record
+    return [replace(record, topic=stage.urgent_topic) for stage in stages], marked
 
 
 def decode(model: type[Event], value: bytes | None, headers: Headers) -> tuple[Event, Envelope]:
@@ -108,6 +122,12 @@ def order_key(stage: Stage, incoming: Incoming) -> bytes:
     return incoming.key
 
 
+def is_sent_ahead(stage: Stage, incoming: Incoming) -> bool:
+    """Return True if the stage has a copy of this record of its inputs in its urgent topic."""
+    is_input = any(event.topic == incoming.topic for event in stage.urgent)
+    return is_input and stage.name.encode() in incoming.header(SENT_AHEAD).split()
+
+
 def failure_of(incoming: Incoming) -> FailureInfo | None:
     """Return the failure in a record's headers, or None if the record is an original. Raises InvalidEvent."""
     return _read(lambda: read_failure(dict(incoming.headers)))
@@ -126,15 +146,19 @@ def original_of(incoming: Incoming, failure: FailureInfo, value: bytes | None) -
 
 
 def event_of(models: Iterable[type[Event]], record: Incoming) -> tuple[Event, Envelope]:
-    """Return the event in a record of one of the models' topics. Raises InvalidEvent, NewerEvent."""
-    return _read(lambda: decode(_model(models, record.topic), record.value, record.headers))
+    """Return the event in a record of one of the models' topics, or of an urgent topic. Raises InvalidEvent,
+    NewerEvent."""
+    return _read(lambda: decode(_model(models, record), record.value, record.headers))
 
 
-def _model(models: Iterable[type[Event]], topic: str) -> type[Event]:
+def _model(models: Iterable[type[Event]], record: Incoming) -> type[Event]:
+    """Return the model of a record: by its topic, and by its type in an urgent topic, which has several types."""
+    is_urgent = is_urgent_topic(record.topic)
+    name = record.header("ce_type").decode("utf-8", "replace").rpartition(".v")[0]
     for model in models:
-        if model.topic == topic:
+        if model.topic == record.topic or (is_urgent and model.event_type().rpartition(".v")[0] == name):
             return model
-    raise InvalidEvent(f"no event with the topic {topic!r} is read here")
+    raise InvalidEvent(f"no event with the topic {record.topic!r} is read here")
 
 
 def _read(read: Callable[[], Found]) -> Found:

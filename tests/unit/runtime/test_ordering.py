@@ -35,6 +35,73 @@ def test_whatever_finishes_first_acknowledgements_keep_the_order_of_arrival(fini
     asyncio.run(scenario())
 
 
+async def test_urgent_work_runs_before_all_work_that_has_not_started() -> None:
+    tasks, done, gate = KeyedTasks(2), list[str](), asyncio.Event()
+
+    def work(name: str, *, waits: bool = True) -> Work:
+        async def run() -> None:
+            if waits:
+                await gate.wait()
+            done.append(name)
+
+        return run
+
+    for number in range(1_000):
+        tasks.submit(f"key-{number % 7}".encode(), work(f"usual-{number}"))
+    await asyncio.sleep(0)
+    tasks.submit_urgent(b"another", work("urgent", waits=False))
+    tasks.submit_urgent(b"key-0", work("urgent of a busy key", waits=False))
+    for _ in range(20):
+        await asyncio.sleep(0)
+    assert done == ["urgent"], "one with the key of running work waits for the end of that work"
+    gate.set()
+    for _ in range(20):
+        await asyncio.sleep(0)
+    assert "urgent of a busy key" in done[:10]
+
+
+async def test_urgent_work_is_next_after_the_running_work_with_its_key() -> None:
+    tasks, done, gates = KeyedTasks(1), list[str](), [asyncio.Event() for _ in range(3)]
+
+    def work(name: str, gate: asyncio.Event) -> Work:
+        async def run() -> None:
+            await gate.wait()
+            done.append(name)
+
+        return run
+
+    tasks.submit(b"key", work("first", gates[0]))
+    tasks.submit(b"key", work("second", gates[1]))
+    await asyncio.sleep(0)
+    tasks.submit_urgent(b"key", work("urgent", gates[2]))
+    for gate in (gates[0], gates[2], gates[1]):
+        gate.set()
+        for _ in range(20):
+            await asyncio.sleep(0)
+    assert done == ["first", "urgent", "second"]
+    assert tasks.waiting == 0
+
+
+async def test_urgent_work_that_has_not_started_is_dropped_at_a_rebalance() -> None:
+    tasks, done, gate = KeyedTasks(1), list[str](), asyncio.Event()
+
+    async def hold() -> None:
+        await gate.wait()
+
+    async def urgent() -> None:
+        done.append("urgent")
+
+    tasks.submit(b"key", hold)
+    await asyncio.sleep(0)
+    tasks.submit_urgent(b"key", urgent)
+    await asyncio.sleep(0)
+    draining = asyncio.create_task(tasks.drain(10))
+    await asyncio.sleep(0)
+    gate.set()
+    assert await draining
+    assert done == []
+
+
 async def test_partitions_do_not_wait_for_each_other() -> None:
     order, acknowledged = InOrder(100), []
 

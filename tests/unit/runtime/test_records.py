@@ -34,6 +34,7 @@ STARTS = {
     "retry": retried(asked("a")),
     "retry-long": retried(asked("a"), topic=STAGE.long_retry_topic),
     "replay": retried(asked("a"), topic=STAGE.replay_topic),
+    "urgent": replace(asked("a"), topic=STAGE.urgent_topic),
 }
 
 

@@ -19,7 +19,8 @@ from streams.crawl.frontier.url_aliases import AliasTarget, HostRules, alias_tar
 from streams.crawl.urls import InvalidUrl, canonicalize, host_of
 from streams.errors import MissingBlob, PoisonError
 from streams.runtime.agent import Delivery
-from streams.stores.protocols import FrontierUrl
+from streams.stores.protocols import FrontierUrl, QueueEntry
+from streams.topology import is_urgent_topic
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +71,8 @@ class _Intake:
     live: LiveHost
     cause: str
     at: int
+    is_urgent: bool
+    """True if the URLs come before all others of their host: a person gave them as seeds."""
     known: dict[UUID, FrontierUrl | None] = field(default_factory=dict)
     """The rows of the event's URLs, as stored or about to be stored."""
     writes: dict[UUID, FrontierUrl] = field(default_factory=dict)
@@ -97,8 +100,14 @@ class _Intake:
     def write(self, url: FrontierUrl) -> None:
         self.known[url.page_id] = self.writes[url.page_id] = url
 
+    def queued(self) -> list[UUID]:
+        """Return the pages of this event that wait in the queue."""
+        return [page_id for page_id, url in self.writes.items() if url.state == "queued"]
+
     def position(self) -> int:
         """Return the next place in the queue: the URLs of an event are queued in their order."""
+        if self.is_urgent:
+            return self.live.host.position_ahead()
         return self.live.host.position(self.frontier.now()) + len(self.writes)
 
 
@@ -112,7 +121,7 @@ async def take_discovered(frontier: FrontierState, event: PageDiscovered, delive
     if not news:
         return []
     async with frontier.hosts.lock(event.host, delivery.partition) as live:
-        intake = _Intake(frontier, live, cause, delivery.at)
+        intake = _Intake(frontier, live, cause, delivery.at, is_urgent_topic(delivery.topic))
         await intake.read([one.page_id for one in news])
         outputs_: list[Event] = []
         for one in news:
@@ -120,6 +129,8 @@ async def take_discovered(frontier: FrontierState, event: PageDiscovered, delive
             outputs_ += await _carry_out(intake, await _decide(intake, one), one)
         if intake.writes:
             await frontier.urls.write(list(intake.writes.values()), live)
+            if intake.is_urgent:
+                frontier.hosts.due.hurry(live.name, intake.queued())
     for page_id in intake.seen:
         frontier.seen.add(event.crawl_id, page_id)
     return outputs_
@@ -181,7 +192,7 @@ async def _is_disallowed(frontier: FrontierState, event: PageDiscovered, live: L
 async def _carry_out(intake: _Intake, decision: Decision, event: PageDiscovered) -> Sequence[Event]:
     match decision:
         case Repeat(url):
-            intake.write(url)
+            intake.write(_with_place(intake, url))
             return _removal_events(url)
         case Skip():
             return await _skip(intake, decision, event)
@@ -192,6 +203,18 @@ async def _carry_out(intake: _Intake, decision: Decision, event: PageDiscovered)
         case Queue(known):
             await _queue(intake, event, known)
             return []
+
+
+def _with_place(intake: _Intake, url: FrontierUrl) -> FrontierUrl:
+    """Return the URL with a new place in the queue if the host passed its place.
+
+    The first delivery wrote the URL and ended before the queue had it. Then the host went on with other URLs.
+    """
+    host, entry = intake.live.host, QueueEntry(url.position, url.page_id)
+    is_passed = host.cursor is not None and entry <= host.cursor
+    if url.state != "queued" or not is_passed or host.is_leased(url.page_id):
+        return url
+    return replace(url, position=intake.position(), at=decisions.next_version(url, intake.frontier.now()))
 
 
 async def _skip(intake: _Intake, decision: Skip, event: PageDiscovered) -> Sequence[Event]:
