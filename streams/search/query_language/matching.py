@@ -24,6 +24,10 @@ _IDENTIFIER = re.compile(
 _DIGITS_POINT = re.compile(r"\d[.,]\d")
 _VARIATION_SELECTORS = frozenset(map(chr, (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))))
 _HTML = ("", "html", "htm", "xhtml")
+MAX_CHARS = 10_000
+"""Maximum length of a statement with its title and context that is compared (characters)."""
+MAX_PLACES = 100
+"""Maximum places of a text where a phrase may begin that are looked at: in "the the the" it begins everywhere."""
 _EDGES = ".,;:!?()[]{}\"'`<>"
 
 
@@ -69,7 +73,9 @@ def has_phrase(text: str, phrase: str) -> bool:
     """Return True if the folded text has the phrase, not as part of longer words."""
     wanted = fold(phrase)
     start = text.find(wanted)
-    while start >= 0:
+    for _ in range(MAX_PLACES):
+        if start < 0:
+            break
         end = start + len(wanted)
         if not _is_inside_word(text, start) and not _is_inside_word(text, end):
             return True
@@ -118,7 +124,9 @@ def has_extension(url: str, wanted: str) -> bool:
 
 
 def _text(hit: Hit) -> str:
-    return fold(" \n ".join((hit.payload.title, *hit.payload.context, hit.payload.text)))
+    payload = hit.payload
+    # In this order, a deep context takes no place from the statement.
+    return fold(" \n ".join((payload.title, payload.text, *payload.context))[:MAX_CHARS])
 
 
 def _is_inside_word(text: str, place: int) -> bool:

@@ -23,6 +23,8 @@ _DISGUISED = str.maketrans("İıſ", "iis")
 """Letters that equal an ASCII letter where case does not count, although `lower` keeps them."""
 _IN_HOST = re.compile("|".join(_HOST_PARTS.split()))
 _MIN_WORDS = 2
+MAX_CHARS = 2_000
+"""Maximum length of a page's title and statements that is read (characters): three statements of usual length."""
 _ADULT_DOMAINS = (".xxx", ".porn", ".adult", ".sex")
 
 
@@ -32,6 +34,6 @@ def is_adult(page: PageHits) -> bool:
     host = payload.host.lower().partition(":")[0]
     if host.endswith(_ADULT_DOMAINS) or _IN_HOST.search(host):
         return True
-    text = " ".join([payload.title, *(hit.payload.text for hit in page.hits[:3])])
+    text = " ".join([payload.title, *(hit.payload.text for hit in page.hits[:3])])[:MAX_CHARS]
     plain = text if text.isascii() else text.translate(_DISGUISED)
     return len(_IN_TEXT.intersection(_WORD.findall(plain.lower()))) >= _MIN_WORDS

@@ -71,7 +71,7 @@ def _sketch(codes: npt.NDArray[np.uint64]) -> list[int]:
 
 def trigrams(text: str) -> npt.NDArray[np.uint64]:
     """Return a number for each run of three characters; no numbers for a short text."""
-    folded = fold(text)
+    folded = fold(text)[:MAX_CHARS]  # one character can become 18
     if len(folded) < MIN_DUPLICATE_CHARS:
         return np.empty(0, dtype=np.uint64)
     # A code point has 21 bits. NumPy makes the numbers in a third of the time that slices of the text take.

@@ -23,7 +23,7 @@ FIRST_RESULTS = 40
 FIRST_STATEMENTS = STATEMENTS_PER_RESULT * FIRST_RESULTS
 """Maximum statements of the shortest lists: as many as measure the scale of a list's scores."""
 assert FIRST_STATEMENTS == REFERENCE_STATEMENTS
-FURTHER_RESULTS = (100, MAX_DEPTH)
+FURTHER_RESULTS = (100, 200, MAX_DEPTH)
 FURTHER_CHECKED_RESULTS = (200, MAX_DEPTH)
 """The same for a query with operators. The index checks most of them, so that the shortest lists have a page of results
 as a rule. Of the others few of 1,000 statements may stay."""

@@ -1,0 +1,144 @@
+"""One search has one budget of work: the most expensive requests over an index that was written to make them expensive.
+
+The index holds what a stranger can publish: statements as long as the pipeline lets through, the same words and titles
+everywhere, near-copies on one host and on many, deep contexts, and the marks and scripts of Unicode that cost most. It
+answers whatever is asked with these statements: the search of a real index has its own tests.
+"""
+
+import asyncio
+import time
+from collections.abc import Iterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from itertools import count, islice, product
+from typing import Any
+from uuid import UUID, uuid5
+
+import httpx
+import pytest
+
+from streams.search.request import MAX_DEPTH
+from streams.stores.opener import Stores, memory_stores
+from streams.stores.protocols import Candidates, Hit
+from tests.stages.gateway_fakes import client, gateway, payload_of, statement
+
+DEADLINE_SECONDS = 1.0
+MARGIN_SECONDS = 2.0
+"""Maximum time behind the deadline until a search is answered or refused, on a machine that has other work as well."""
+STANDSTILL_SECONDS = 1.0
+"""Maximum time in which the event loop may answer nobody, likewise. On a quiet machine it is .05."""
+REQUESTS = 50
+LONGEST = 8_000
+"""More characters than the longest statement of the pipeline has."""
+NAMES = UUID("9d1c2f60-6c6e-4a53-9f0d-0f5a1ab1c001")
+MARKED = "".join(f"{char}\u0301\u0323\u0330" for char in "abcdefgh")
+KINDS = (
+    "the " * (LONGEST // 4),
+    "the the of of and and " * (LONGEST // 22),
+    "a" * LONGEST,
+    ("write-ahead log " * (LONGEST // 16)),
+    MARKED * (LONGEST // len(MARKED)),
+    "\ufdfa" * (LONGEST // 18),
+    "日本語の索引" * (LONGEST // 6),
+    "👩‍👩‍👧‍👦" * (LONGEST // 7),
+    "_" * LONGEST,
+    "1.1." * (LONGEST // 4),
+)
+
+
+def hostile_statements() -> Iterator[dict[str, Any]]:
+    """Statements without end: each page differs from the others in a few characters only."""
+    for number in count():
+        text = KINDS[number % len(KINDS)]
+        url = f"https://{'one' if number % 2 else f'h{number}'}.example/{'a/' * 50}{number}.html?{'b' * 500}"
+        made = statement(url, f"{text}{number % 97}", title="The log of the log " * 40, context=["The log " * 50] * 40)
+        yield made | {"published": "2024-05-01", "page_type": "Article", "sites": ["example"]}
+
+
+class HostileIndex:
+    """An index whose lists are full of hostile statements of different pages, whatever is asked."""
+
+    def __init__(self, stores: Stores) -> None:
+        self._index = stores.vectors
+        self._hits = [
+            Hit(uuid5(NAMES, str(number)), 1.0 - number / 10_000, payload_of(row))
+            for number, row in enumerate(islice(hostile_statements(), 10_000))
+        ]
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._index, name)
+
+    async def candidates(self, *, limit: int, **query: Any) -> Candidates:
+        await asyncio.sleep(0.01)
+        return Candidates(tuple(self._hits[:limit]), tuple(self._hits[limit : 2 * limit]), limit)
+
+
+TEXTS = {
+    "stop words": "the of and " * 150,
+    "one word": "the",
+    "phrases": " ".join(['"the of"', '"the the"', '"log of the log"', '"1.1"', '"日本語"'] * 6),
+    "long phrase": '"' + "the " * 400 + '"',
+    "excluded": "the " + " ".join(f"-the{'x' * n}" for n in range(1, 31)),
+    "titles": " ".join(f'intitle:"the log of{" the log of" * n}"' for n in range(15)),
+    "addresses": " ".join(f"inurl:{'a/' * n}b" for n in range(1, 31)),
+    "sites": " ".join(f"site:example/{'a/' * n}" for n in range(1, 31)),
+    "marks": MARKED * 80,
+    "all operators": '"the the" -nothing site:example -site:no.example lang:en filetype:html pagetype:article '
+    "after:2000 before:2030 intitle:log inurl:html the of",
+    "identifiers": " ".join(f"SQLITE_BUSY_{n}" for n in range(100)),
+    "question": "what is the log of the log",
+}
+DEPTHS: list[dict[str, Any]] = [
+    {"page": 1, "per_page": 50, "explain": "true"},
+    {"page": MAX_DEPTH // 50, "per_page": 50},
+    {"page": 1, "sort": "date", "include": [f"d{n}.example" for n in range(31)] + ["example"]},
+    {"page": 50, "exclude": [f"d{n}.example" for n in range(32)]},
+    {"page": 2, "language": "en", "host": "one.example"},
+]
+EXPENSIVE = list(islice(product(TEXTS, DEPTHS), REQUESTS + 10))
+
+
+@asynccontextmanager
+async def heartbeat(web: httpx.AsyncClient) -> Any:
+    """Ask for the gateway's health again and again. Gives the longest time that an answer took."""
+    longest, ends = [0.0], asyncio.Event()
+
+    async def beat() -> None:
+        while not ends.is_set():
+            started = time.monotonic()
+            assert (await web.get("/healthz")).status_code == 200
+            longest[0] = max(longest[0], time.monotonic() - started)
+            await asyncio.sleep(0.01)
+
+    beating = asyncio.create_task(beat())
+    try:
+        yield longest
+    finally:
+        ends.set()
+        await beating
+
+
+@pytest.fixture(scope="module")
+def hostile() -> Stores:
+    stores = memory_stores()
+    index: Any = HostileIndex(stores)
+    return replace(stores, vectors=index)
+
+
+async def test_the_most_expensive_requests_end_at_the_deadline_while_others_are_answered(hostile: Stores) -> None:
+    assert len(EXPENSIVE) >= REQUESTS
+    late, still = [], []
+    async with client(gateway(hostile, deadline_seconds=DEADLINE_SECONDS)) as web:
+        await web.get("/api/v1/search", params={"q": "warm up"})
+        for name, parameters in EXPENSIVE:
+            async with heartbeat(web) as longest:
+                started = time.monotonic()
+                answer = await web.get("/api/v1/search", params={"q": TEXTS[name][:2_000], **parameters})
+                seconds = time.monotonic() - started
+            assert answer.status_code in (200, 503), (name, parameters, answer.text[:500])
+            if seconds > DEADLINE_SECONDS + MARGIN_SECONDS:
+                late.append((name, parameters, round(seconds, 2)))
+            if longest[0] > STANDSTILL_SECONDS:
+                still.append((name, parameters, round(longest[0], 2)))
+    assert not late
+    assert not still
