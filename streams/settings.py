@@ -316,6 +316,9 @@ class GatewaySettings(SearchSettings):
     same ones. The first secret makes new links and cookies; the others, former ones, still open theirs. To exchange a
     secret, put the new one before it, and remove the old one after a year. The local stack makes and keeps one. Without
     a secret there are no preferences."""
+    spelling_languages: tuple[_Primary, ...] = ("en",)
+    """Languages in which misspelt queries are corrected (BCP 47 primary tags): ar, de, en, es, eu, fa, fr, it, lv, nl,
+    pt, ru. Each takes 130 MB of memory. A query without a language is of the first one. Empty: nothing is corrected."""
     labels: Path | None = None
     """Folder for the labels of `/labs/label`. Several gateways may share the folder. Default: `labels` in the home
     folder. In the production profile there is no default, and nobody can label without a folder."""

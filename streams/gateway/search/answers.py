@@ -11,6 +11,7 @@ from streams.gateway.http.highlighting import highlights, query_words
 from streams.gateway.search.signals import SignalFacts, describe_signals
 from streams.queries.quick.definition import FoundStatement
 from streams.queries.quick.model import QuickCheck
+from streams.queries.spelling.decision import Spelling
 from streams.search.searcher import Found
 from streams.search.similar import MAX_SIMILAR
 from streams.search.sources import Beside
@@ -196,6 +197,10 @@ class SearchAnswer(_Model):
     quick: QuickCheck | None = Field(
         None,
         description="The answer to a sum, a conversion of units, a time, a date or a definition that was asked for.",
+    )
+    spelling: Spelling | None = Field(
+        None,
+        description="A correction of a query that is probably misspelt; absent when the index has its words.",
     )
     beside: dict[str, Any] | None = Field(
         None, description="What other sources have for the query, by their names; absent when none has anything."

@@ -28,6 +28,7 @@ _CURSOR = (
     "The page behind another page: the value `next` of its answer. The query and the other parameters stay the same, "
     "and `page` is not read."
 )
+_EXACT = "Search for exactly this query: its spelling is not corrected."
 _SORT = f"`date`: the best {SORTED_RESULTS} results, the newest first; pages without a date come last."
 
 
@@ -55,6 +56,7 @@ def search_api_routes(service: SearchService) -> APIRouter:
         include: Annotated[list[str] | None, Query(description=_INCLUDE)] = None,
         exclude: Annotated[list[str] | None, Query(description=_EXCLUDE)] = None,
         sort: Annotated[Sort, Query(description=_SORT)] = "relevance",
+        exact: Annotated[bool, Query(description=_EXACT)] = False,
         explain: Annotated[bool, Query(description="Also timings, model and the state of each part.")] = False,
     ) -> SearchAnswer:
         given = Parameters(
@@ -68,7 +70,7 @@ def search_api_routes(service: SearchService) -> APIRouter:
             sort=sort,
             explain=explain,
         )
-        running = service.start(q, given)
+        running = service.start(q, given, exact=exact)
         response.headers["Cache-Control"] = "no-store"
         return await running.answer()
 

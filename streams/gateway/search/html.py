@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -60,6 +61,7 @@ def search_html_routes(service: SearchService, views: Views, links: OutgoingLink
         before: str = "",
         filetype: str = "",
         pagetype: str = "",
+        exact: bool = False,
     ) -> Response:
         if not q.strip():
             return HTMLResponse(views.render("home.html", request, host=host, language=language))
@@ -72,7 +74,8 @@ def search_html_routes(service: SearchService, views: Views, links: OutgoingLink
         # The value of `language` that searches all languages.
         everywhere = ALL_LANGUAGES if service.default_languages or own.language else ""
 
-        def shown(answer: SearchAnswer, query: SearchRequest) -> dict[str, Any]:
+        def shown(answer: SearchAnswer, asked: SearchRequest) -> dict[str, Any]:
+            query = replace(asked, text=answer.query)  # the corrected query, if the results are its results
             leave = links.for_results(service.hash_of(query.text), _places(answer, query))
             values = _result_values(answer, query, cursor, everywhere, leave)
             return {**values, "personal": query.personal if cookies.are_on else None, "own_language": own.language}
@@ -86,7 +89,7 @@ def search_html_routes(service: SearchService, views: Views, links: OutgoingLink
             sort=sort,
             personal=own.rules(),
         )
-        running = service.start(q, given)
+        running = service.start(q, given, exact=exact)
         await asyncio.wait({running.results, running.beside}, timeout=FIRST_PAINT_SECONDS)
         if running.results.done() and (running.beside.done() or running.results.exception()):
             answer = await running.answer()

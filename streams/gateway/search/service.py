@@ -2,9 +2,10 @@
 
 import asyncio
 import random
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 
 import structlog
 
@@ -13,9 +14,12 @@ from streams.errors import RiffleError
 from streams.gateway.context import GatewayContext
 from streams.gateway.search.answers import SearchAnswer, add_beside, found_statements, to_search_answer
 from streams.gateway.search.query_events import BackgroundEvents, DailySecret, Publish, query_made
+from streams.gateway.search.spelling import SearchSpelling, apply_correction
 from streams.queries.quick import checks
 from streams.queries.quick.definition import find_definition
 from streams.queries.quick.model import QuickCheck
+from streams.queries.spelling.corrector import Correction
+from streams.queries.spelling.decision import Spelling
 from streams.search.core import MAX_AT_ONCE, SearchCore
 from streams.search.options import SearchOptions
 from streams.search.recall_probe import RecallProbe
@@ -25,6 +29,9 @@ from streams.search.sources import Beside, Source
 
 MODEL_LOAD_SECONDS = 5.0
 """Maximum time to wait until the model for queries is loaded, before the first search (seconds)."""
+
+Correct = Callable[[Found], Awaitable[tuple[Found, Spelling | None]]]
+"""Return what to show in place of the results found, with the correction of the query, if there is one."""
 
 log = structlog.get_logger(__name__)
 
@@ -78,13 +85,16 @@ class SearchService:
             context.stores, options, on_failure=metrics.count_failure, clock=context.clock, recall=self.recall
         )
         self._core = SearchCore(self.searcher, sources, max_at_once=max_at_once)
+        self.spelling = SearchSpelling(context.settings.gateway.spelling_languages)
         self.default_languages = options.languages
         """The languages that are searched when a request names none; empty: all."""
 
-    def start(self, text: str, given: Parameters = FIRST_PAGE) -> RunningSearch:
-        """Begin a search. Raises InvalidQuery."""
+    def start(self, text: str, given: Parameters = FIRST_PAGE, *, exact: bool = False) -> RunningSearch:
+        """Begin a search. `exact`: the spelling of the query is right. Raises InvalidQuery."""
         running = self._core.start(text, given)
-        results = asyncio.create_task(self._answer(running.results, self._check(running.request)))
+        correcting = None if exact else self.spelling.start(running.request)
+        correct = partial(self._correct, given, correcting) if correcting else None
+        results = asyncio.create_task(self._answer(running.results, self._check(running.request), correct))
         running.beside.add_done_callback(self._count_missing)
         return RunningSearch(running.request, results, running.beside)
 
@@ -98,8 +108,18 @@ class SearchService:
             log.error("a quick check failed with an unexpected error", exc_info=error)
             return None
 
-    async def _answer(self, results: asyncio.Task[Found], quick: QuickCheck | None) -> SearchAnswer:
-        found = await results
+    async def _correct(
+        self, given: Parameters, correcting: asyncio.Task[Correction | None], found: Found
+    ) -> tuple[Found, Spelling | None]:
+        seconds = self.searcher.options.deadline_seconds
+        return await apply_correction(found, correcting, lambda text: self._core.start(text, given), seconds)
+
+    async def _answer(
+        self, results: asyncio.Task[Found], quick: QuickCheck | None, correct: Correct | None
+    ) -> SearchAnswer:
+        found, spelling = await results, None
+        if correct is not None and quick is None:
+            found, spelling = await correct(found)
         for part in found.failed:
             self._metrics.partial_answers.labels(part).inc()
         for name, count in found.notes.passes.get("filters", {}).items():
@@ -109,7 +129,7 @@ class SearchService:
         answer = to_search_answer(found)
         if quick is None and found.request.page == 1:
             quick = find_definition(found.request.text, found_statements(answer))
-        return answer.model_copy(update={"quick": quick})
+        return answer.model_copy(update={"quick": quick, "spelling": spelling})
 
     def hash_of(self, query: str) -> str:
         """Return the hash of a query, as its events have it: another one each day."""
@@ -124,6 +144,7 @@ class SearchService:
         """Load the language model and the units, which the first query would wait for otherwise."""
         self._core.warm_up()
         checks.warm_up()
+        self.spelling.load_in_background()
 
     async def rehearse(self) -> None:
         """Search once for nobody, so that no person waits for connections to be opened, nor for a model to be loaded.

@@ -34,7 +34,7 @@ class Model:
     """The weights of the ranking and the scores that a correction needs. Chosen on a sample, judged on others."""
 
     weights: Weights = field(default_factory=Weights)
-    cost: float = 1.5
+    cost: float = 2.34
     context: float = 0.5
     split: float = 9.0
     """The cost of a missing space."""

@@ -55,24 +55,24 @@ Costs = NDArray[np.float32]
 class Weights:
     """The costs of mistakes. They were chosen on a sample that the decision record names."""
 
-    other: float = 4.6
+    other: float = 5.75
     """Another letter."""
-    vowel: float = 2.6
-    sound: float = 3.0
-    neighbour: float = 4.0
+    vowel: float = 4.06
+    sound: float = 3.75
+    neighbour: float = 5.0
     extra: float = 3.8
     extra_double: float = 2.2
     """An extra letter beside the same letter."""
-    missing: float = 3.2
-    missing_double: float = 1.6
+    missing: float = 2.56
+    missing_double: float = 2.0
     """One letter instead of two of the same."""
-    missing_vowel: float = 2.8
-    swapped: float = 2.4
+    missing_vowel: float = 2.24
+    swapped: float = 2.09
     first: float = 1.8
     """The extra cost of a mistake in the first letter."""
     accent: float = 0.3
     """A letter without its accent, or with another one."""
-    further: float = 0.6
+    further: float = 0.52
     """The extra cost of each missing or extra letter, and of each exchange of letters."""
 
 
