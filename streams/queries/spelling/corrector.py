@@ -40,18 +40,18 @@ class Model:
     """The cost of a missing space."""
     join: float = 7.0
     """The cost of a space too many."""
-    needs: Mapping[Form, float] | None = None
-    """Minimum score of a correction, by the form of the word."""
-    long_gain: float = 0.0
-    """The part of the minimum score that each letter above five takes away, up to ten letters."""
-    clear: float = -19.0
+    clear: float = -24.0
     """Minimum score of a correction that may be searched for in place of the query."""
 
     def need(self, form: Form, chars: int) -> float:
-        return (self.needs or NEEDS)[form] - self.long_gain * max(0, min(chars, 15) - 5)
+        """Return the minimum score of a correction, by the form of the unknown word and its length."""
+        need, letter = NEEDS[form]
+        return need - letter * max(0, min(chars, 15) - 5)
 
 
-NEEDS: Mapping[Form, float] = {"plain": -24.0, "derived": -20.0, "compound": -20.0}
+NEEDS: Mapping[Form, tuple[float, float]] = {"plain": (-25.0, 2.0), "derived": (-21.0, 0.5), "compound": (-21.0, 0.0)}
+"""For each form of an unknown word: the minimum score of a correction, and how much less it is for each letter of the
+word above five, up to fifteen. A long word has few words near it, so a correction is more certain."""
 
 
 @dataclass(frozen=True, slots=True)

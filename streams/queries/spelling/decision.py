@@ -1,4 +1,4 @@
-"""What to do with a correction: nothing, ask whether it was meant, or search for it in place of the query. Pure.
+"""The use of a correction: none, a question, or a search for it in place of the query. Pure.
 
 The results decide. A word that a result has is known to the index, whatever the dictionaries say. A corrected query is
 searched for in place of the query only if the correction is clear, no result has the typed words, and a result of the
