@@ -66,7 +66,7 @@ async def apply_correction(
     search: Callable[[str], Answering],
     seconds: float,
 ) -> tuple[Found, Spelling | None]:
-    """Return what to show: the results found, or the results of the corrected query, and the correction, if there is one.
+    """Return the results to show, the query's or the corrected one's, and the correction, if there is one.
 
     `search` begins a search for the corrected query, which gets a share of `seconds`. Raises nothing.
     """
