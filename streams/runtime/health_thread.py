@@ -9,6 +9,8 @@ import threading
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
+from functools import partial
+from pathlib import Path
 
 from aiohttp import web
 
@@ -17,15 +19,31 @@ TICK_SECONDS = 1.0
 Handler = Callable[[web.Request], Awaitable[web.Response]]
 
 
+def measure_queue_seconds(thread_id: int, tasks: Path = Path("/proc/self/task")) -> float:
+    """Return how long a thread of this process was ready to run and had no processor (seconds).
+
+    It is 0 where the kernel doesn't say: the second number in the thread's `schedstat`, in nanoseconds (Linux).
+    """
+    try:
+        return int((tasks / str(thread_id) / "schedstat").read_text().split()[1]) / 1e9
+    except (OSError, IndexError, ValueError):
+        return 0.0
+
+
 class OwnTime:
     """The time that this process really had (seconds), measured by the ticks of a thread.
 
-    While the machine gives the process no processor, or it is stopped, the thread doesn't tick either, and a long pause
-    counts as two ticks. So what takes long on a busy machine takes less of this time.
+    Time in which the process's loop was ready to run and had no processor does not count. While the process is stopped,
+    the thread doesn't tick, and a long pause counts as two ticks. So what takes long on a busy machine takes less of
+    this time.
     """
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
+    def __init__(
+        self, clock: Callable[[], float] = time.monotonic, queue_seconds: Callable[[], float] = lambda: 0.0
+    ) -> None:
+        """`queue_seconds` returns how long the loop was ready to run and had no processor since its start (seconds)."""
+        self._clock, self._queue_seconds = clock, queue_seconds
+        self._queued = queue_seconds()
         self._ticked = self._turned = clock()
         self._turned_at = 0.0
         self.seconds = 0.0
@@ -33,7 +51,9 @@ class OwnTime:
     def tick(self) -> None:
         """Note a tick of the thread."""
         before, self._ticked = self._ticked, self._clock()
-        self.seconds += min(self._ticked - before, 2 * TICK_SECONDS)
+        queued_before, self._queued = self._queued, self._queue_seconds()
+        had = self._ticked - before - (self._queued - queued_before)
+        self.seconds += min(max(had, 0.0), 2 * TICK_SECONDS)
 
     def turn(self) -> None:
         """Note a turn of the worker's event loop."""
@@ -56,7 +76,8 @@ class HealthThread:
     def __init__(self, routes: Mapping[str, Handler], *, host: str, port: int) -> None:
         """`routes`: path -> handler, which runs in the thread. `port` 0: any free port."""
         self._routes, self._host, self.port = routes, host, port
-        self.own_time = OwnTime()
+        # The loop runs in the thread that makes this object.
+        self.own_time = OwnTime(queue_seconds=partial(measure_queue_seconds, threading.get_native_id()))
         self._turns: asyncio.Task[None] | None = None
         self._thread: threading.Thread | None = None
         self._own_loop: asyncio.AbstractEventLoop | None = None

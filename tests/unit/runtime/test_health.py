@@ -5,12 +5,13 @@ import json
 import time
 import urllib.error
 import urllib.request
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from streams.runtime.health import HealthServer, Progress
-from streams.runtime.health_thread import OwnTime
+from streams.runtime.health_thread import OwnTime, measure_queue_seconds
 from streams.runtime.lags.offsets import PartitionOffsets
 from streams.runtime.metrics import Metrics
 
@@ -132,6 +133,26 @@ def test_own_time_passes_slowly_on_a_busy_machine() -> None:
     assert own.turn_age_seconds == 600.0
     own.turn()
     assert (own.missed_seconds, own.turn_age_seconds) == (0.0, 0.5)
+
+
+def test_own_time_stands_still_while_the_loop_has_no_processor() -> None:
+    """The thread that ticks needs little of the processor, and gets it also where the loop starves."""
+    now, queued = iter(range(100)), iter([0.0, *(number * 0.95 for number in range(1, 61)), 57.0, 57.0])
+    own = OwnTime(lambda: float(next(now)), lambda: next(queued))
+    for _ in range(60):
+        own.tick()
+    assert own.seconds == pytest.approx(3.0), "of 60 s by the clock, 57 in the queue for a processor"
+    own.tick()
+    assert own.seconds == pytest.approx(4.0), "a loop that hangs does not wait for a processor"
+
+
+def test_the_time_in_the_queue_is_the_kernels(tmp_path: Path) -> None:
+    (tmp_path / "7").mkdir()
+    (tmp_path / "7" / "schedstat").write_text("559760 2500000000 2\n")
+    assert measure_queue_seconds(7, tmp_path) == 2.5
+    assert measure_queue_seconds(8, tmp_path) == 0.0, "without a measurement all time counts"
+    (tmp_path / "7" / "schedstat").write_text("")
+    assert measure_queue_seconds(7, tmp_path) == 0.0
 
 
 def ask(port: int, page: str) -> tuple[int, dict[str, Any]]:
