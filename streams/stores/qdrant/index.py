@@ -7,6 +7,7 @@ the next model's collection is filled beside the old one, and then takes over at
 import math
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -144,7 +145,11 @@ class QdrantIndex:
         limit: int = 100,
     ) -> Candidates:
         """As the Protocol says, in one round trip. If nothing is indexed, both lists are empty."""
-        requests = _requests(dense, sparse, _filter(filters), limit, self._approximate)
+        requests = [
+            request
+            for filter_ in _filters(filters)
+            for request in _requests(dense, sparse, filter_, limit, self._approximate)
+        ]
         if not requests:
             return Candidates(limit=limit)
         try:
@@ -154,11 +159,10 @@ class QdrantIndex:
                 answer = await self._client.http.search_api.query_batch_points(self._alias, query_request_batch=batch)
         except MissingCollection:
             return Candidates(limit=limit)
-        lists = {
-            str(request.using): tuple(sort_hits(map(_hit, found.points)))
-            for request, found in zip(requests, answer.result or (), strict=True)
-        }
-        return Candidates(lists.get("dense", ()), lists.get("sparse", ()), limit)
+        lists: dict[str, list[models.ScoredPoint]] = {"dense": [], "sparse": []}
+        for request, found in zip(requests, answer.result or (), strict=True):
+            lists[str(request.using)] += found.points
+        return Candidates(_merge_points(lists["dense"], limit), _merge_points(lists["sparse"], limit), limit)
 
     async def dense_vectors(self, ids: Sequence[UUID], collection: str | None = None) -> list[Sequence[float]]:
         if not ids:
@@ -337,6 +341,26 @@ def _requests(
         )
         for using, query, params in queries
     ]
+
+
+def _merge_points(points: Sequence[models.ScoredPoint], limit: int) -> tuple[Hit, ...]:
+    """Return the best of these points, each once."""
+    return tuple(sort_hits({point.id: _hit(point) for point in points}.values())[:limit])
+
+
+def _filters(filters: Filters) -> list[models.Filter | None]:
+    """Return the filters whose points together are the wanted points.
+
+    With a phrase, there is a filter for each text that may have it. Qdrant compares all points with the condition that
+    one of three texts has a phrase, but finds the points with a phrase in one text by its index: three requests take a
+    tenth of the time. The longest phrase is the one with the fewest points, as a rule.
+    """
+    if not filters.phrases:
+        return [_filter(filters)]
+    longest, *others = sorted(filters.phrases, key=len, reverse=True)
+    rest = _filter(replace(filters, phrases=tuple(others))) or models.Filter()
+    must = rest.must if isinstance(rest.must, list) else []
+    return [models.Filter(must=[_phrase(key, longest), *must], must_not=rest.must_not) for key in _TEXT_FIELDS]
 
 
 def _filter(filters: Filters) -> models.Filter | None:
