@@ -9,20 +9,31 @@ import os
 import time
 from pathlib import Path
 
+FULL_LOAD = 8.0
+"""Load of a core, as an average of a minute, from which the machine is full with other work. A stack that indexes while
+people search stays below it."""
 TRIES = 10
 RETRY_SECONDS = 0.11
 
 
-def raise_session_niceness(leader: int, least: int) -> None:
+def is_machine_full(load: float, cores: int) -> bool:
+    """Return whether the work that waits is so much that a nice process gets hardly any time."""
+    return load >= FULL_LOAD * cores
+
+
+def raise_session_niceness(leader: int, least: int) -> bool:
     """Give a session's leader, its process group and its session at least this niceness.
 
     The group has all threads of the processes that the leader started and that are still in it. A leader that somebody
     made as nice already keeps its niceness, and its session keeps its share: with more, it would starve beside the
-    other sessions. Raises ProcessLookupError when the leader has ended.
+    other sessions. Returns whether the session's niceness was raised. Raises ProcessLookupError when the leader has
+    ended.
     """
-    if os.getpriority(os.PRIO_PROCESS, leader) < least:
-        os.setpriority(os.PRIO_PGRP, leader, least)
-        set_session_niceness(leader, least)
+    if os.getpriority(os.PRIO_PROCESS, leader) >= least:
+        return False
+    os.setpriority(os.PRIO_PGRP, leader, least)
+    set_session_niceness(leader, least)
+    return True
 
 
 def set_session_niceness(pid: int, niceness: int, proc: Path = Path("/proc")) -> None:

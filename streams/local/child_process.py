@@ -14,7 +14,7 @@ from uuid import uuid4
 import psutil
 
 from streams.local import die_with_parent
-from streams.niceness import raise_session_niceness
+from streams.niceness import raise_session_niceness, set_session_niceness
 
 CHILD_VARIABLE = "LOCAL_STACK_CHILD"
 """Environment variable that marks a child and all processes that it starts. Each child has a value of its own."""
@@ -67,6 +67,7 @@ class Child:
                 start_new_session=True,  # so that Ctrl-C reaches only the parent, which stops the children in order
             )
         self._nice = launch.nice
+        self._session_nice = self._session_nice_now = 0
         self.create_time = psutil.Process(self.process.pid).create_time()
 
     @property
@@ -85,8 +86,21 @@ class Child:
         """
         if self._nice:
             with suppress(ProcessLookupError):
-                raise_session_niceness(self.pid, self._nice)
+                if raise_session_niceness(self.pid, self._nice):
+                    self._session_nice = self._session_nice_now = self._nice
         self._nice = 0
+
+    def share_processor(self, *, is_full: bool) -> None:
+        """Let the child's session be no nicer than others while the machine is full with other work.
+
+        A session of niceness 10 gets a ninth of the time of any other session. Beside 30 busy ones that is nothing.
+        The session is as nice as before once the machine has time again. Where sessions share no time of their own
+        (`streams.niceness`), this does nothing.
+        """
+        wanted = 0 if is_full else self._session_nice
+        if wanted != self._session_nice_now:
+            set_session_niceness(self.pid, wanted)
+            self._session_nice_now = wanted
 
 
 def stop(children: Iterable[Child], grace_seconds: float) -> list[str]:

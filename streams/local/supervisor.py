@@ -7,6 +7,7 @@ that made it.
 
 import argparse
 import math
+import os
 import shutil
 import signal
 import threading
@@ -39,6 +40,7 @@ from streams.local.state import StackState, only_stack, write_state
 from streams.local.supervision.health_checks import HealthChecks
 from streams.local.supervision.watched import Watched
 from streams.local.supervision.weekly_sweep import WeeklySweep
+from streams.niceness import is_machine_full
 from streams.servers import NAMES, named
 from streams.settings import Settings, stack_file
 
@@ -154,8 +156,10 @@ class Supervisor:
                 for watched in self.watched:
                     self._check(watched, now)
                 running = [watched for watched in self.watched if watched.start_again_at is None]
+                is_full = is_machine_full(os.getloadavg()[0], os.cpu_count() or 1)
                 for watched in running:
                     rotate(watched.child.log)
+                    watched.child.share_processor(is_full=is_full)
                 for watched, reason in checks.look(running, now):
                     self._end_hanging(watched, reason, now)
                 if sweeps and self.state.state != PAUSED and (failure := self.sweep.look(time.time())):

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from streams import niceness
-from streams.niceness import raise_session_niceness, set_session_niceness
+from streams.niceness import is_machine_full, raise_session_niceness, set_session_niceness
 
 
 class Refusing:
@@ -62,3 +62,10 @@ def test_a_niceness_is_a_minimum_and_never_adds_up(leader: tuple[int, int]) -> N
     for _ in range(2):
         raise_session_niceness(pid, 10)
     assert os.getpriority(os.PRIO_PROCESS, pid) == max(before, 10)
+
+
+@pytest.mark.parametrize(
+    ("load", "cores", "full"), [(9.0, 2, False), (16.0, 2, True), (50.0, 2, True), (50.0, 16, False)]
+)
+def test_a_machine_is_full_when_much_more_waits_than_a_stack_ever_needs(load: float, cores: int, full: bool) -> None:
+    assert is_machine_full(load, cores) is full

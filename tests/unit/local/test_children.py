@@ -10,6 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from streams.local import child_process
 from streams.local.child_process import Child, Launch, keep_crash, keep_previous, kill_orphans, rotate, stop, tail
 from streams.local.riffle_processes import gateway, workers
 from streams.niceness import raise_session_niceness
@@ -264,3 +265,33 @@ def test_a_log_is_rotated_by_size_while_its_process_writes(tmp_path: Path) -> No
         assert child.log.read_bytes()[:1] == b"x", "it goes on at the beginning, and leaves no hole"
     finally:
         stop([child], grace_seconds=0)
+
+
+def test_a_child_is_as_nice_as_others_only_while_the_machine_is_full(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[int] = []
+    monkeypatch.setattr(child_process, "set_session_niceness", lambda _, niceness: given.append(niceness))
+    child = Child("nice", Launch(["sleep", "60"], nice=19), tmp_path / "log")
+    try:
+        child.share_processor(is_full=True)
+        assert given == [], "it has not answered yet, so it is not nice"
+        child.yield_processor()
+        for is_full in (False, True, True, False, False):
+            child.share_processor(is_full=is_full)
+        assert given == [0, 19]
+    finally:
+        stop([child], 0)
+
+
+def test_a_child_that_somebody_else_made_nice_stays_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[int] = []
+    monkeypatch.setattr(child_process, "raise_session_niceness", lambda *_: False)
+    monkeypatch.setattr(child_process, "set_session_niceness", lambda _, niceness: given.append(niceness))
+    child = Child("nice", Launch(["sleep", "60"], nice=10), tmp_path / "log")
+    try:
+        child.yield_processor()
+        child.share_processor(is_full=True)
+        assert given == []
+    finally:
+        stop([child], 0)
