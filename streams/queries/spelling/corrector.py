@@ -36,7 +36,7 @@ class Model:
     weights: Weights = field(default_factory=Weights)
     cost: float = 2.34
     context: float = 0.5
-    split: float = 9.0
+    split: float = 10.0
     """The cost of a missing space."""
     join: float = 7.0
     """The cost of a space too many."""
@@ -49,7 +49,7 @@ class Model:
         return need - letter * max(0, min(chars, 15) - 5)
 
 
-NEEDS: Mapping[Form, tuple[float, float]] = {"plain": (-25.0, 2.0), "derived": (-21.0, 0.5), "compound": (-21.0, 0.0)}
+NEEDS: Mapping[Form, tuple[float, float]] = {"plain": (-25.0, 1.7), "derived": (-21.0, 0.4), "compound": (-20.0, 0.0)}
 """For each form of an unknown word: the minimum score of a correction, and how much less it is for each letter of the
 word above five, up to fifteen. A long word has few words near it, so a correction is more certain."""
 

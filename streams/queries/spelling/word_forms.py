@@ -35,6 +35,8 @@ def form_of(word: str, known: Shares) -> Form:
     """Return how an unknown word is made of known words; `plain` if it is not."""
     if any(known.share(stem) is not None for stem in _stems(word)):
         return "derived"
+    if word.endswith("e") and known.share(word + "d") is not None:  # the verb of a known participle
+        return "derived"
     for prefix in PREFIXES:
         rest = word[len(prefix) :]
         is_open = word.startswith(prefix) and len(rest) >= MIN_STEM
