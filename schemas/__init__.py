@@ -16,7 +16,7 @@ from schemas.pages import (
     PageNormalized,
     PageRemoved,
 )
-from schemas.queries import QueryMade, ResultClicked
+from schemas.queries import QueryAsked, QueryMade, ResultClicked
 
 EVENTS: tuple[type[Event], ...] = (
     PageDiscovered,
@@ -31,6 +31,7 @@ EVENTS: tuple[type[Event], ...] = (
     PageSettled,
     OriginChanged,
     LinkFound,
+    QueryAsked,
     QueryMade,
     ResultClicked,
     EntityChanged,
@@ -56,6 +57,7 @@ __all__ = [
     "PageRemoved",
     "PageScheduled",
     "PageSettled",
+    "QueryAsked",
     "QueryMade",
     "ResultClicked",
 ]

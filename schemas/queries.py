@@ -7,6 +7,8 @@ restart of the gateway.
 from typing import ClassVar
 from uuid import UUID
 
+from pydantic import Field
+
 from schemas.envelope import Event
 
 
@@ -22,6 +24,22 @@ class QueryMade(Event):
     """Page ids, best first."""
     partial: bool = False
     took_ms: float = 0.0
+
+
+class QueryAsked(Event):
+    """A query was asked, for counts of queries. It is sent only where the operator collects queries."""
+
+    topic: ClassVar[str] = "queries.asked"
+    key_field: ClassVar[str] = "query_hash"
+
+    query_hash: str
+    """Hash of language and query, with a key of the day."""
+    query: str
+    """The query in its normal form."""
+    language: str = ""
+    person: str
+    """Hash of address and browser, with a key of the day. It is in no store."""
+    results: int = Field(ge=0)
 
 
 class ResultClicked(Event):

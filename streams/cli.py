@@ -59,6 +59,10 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
             "Make a static embedding model from the present model.",
         ),
         "reindex": ("streams.commands.operate.reindex:reindex", "Fill a model's collection, and search it."),
+        "queries": (
+            "streams.commands.operate.queries:queries_app",
+            "Counts of queries: show them, delete them.",
+        ),
         "links": ("streams.commands.operate.links:links_app", "Authority of hosts: compute it, show it."),
         "blobs": ("streams.commands.operate.blobs:blobs_app", "Delete the blobs that nothing refers to."),
     },

@@ -344,6 +344,19 @@ class GatewaySettings(SearchSettings):
         return f"{'https' if self.cert_file else 'http'}://{host}:{self.port}"
 
 
+class QueriesSettings(_Group):
+    """The collection of everybody's queries. It is off by default."""
+
+    collect: bool = False
+    """Count queries, for suggestions. Each query is in Kafka for a day at most, as `queries.asked`, with a hash of the
+    person that has another key each day. Counts are stored of queries that enough people asked on one day. Needs
+    `RIFFLE_GATEWAY__KEYS`. Tell the people who search (docs/concepts/privacy.md)."""
+    min_people: int = Field(10, ge=2)
+    """Number of people who must ask a query on one day before its counts of that day are stored."""
+    sample: int = Field(1, ge=1)
+    """One query in this many is counted, drawn by chance."""
+
+
 class Settings(BaseSettings):
     """All settings. Only `Settings.load()` reads the environment."""
 
@@ -381,6 +394,7 @@ class Settings(BaseSettings):
     crawl: CrawlSettings = CrawlSettings()
     runtime: RuntimeSettings = RuntimeSettings()
     gateway: GatewaySettings = GatewaySettings()
+    queries: QueriesSettings = QueriesSettings()
 
     @classmethod
     def settings_customise_sources(
@@ -441,6 +455,11 @@ class Settings(BaseSettings):
         if self.gateway.publish_clicks and not self.gateway.keys:
             raise ValueError(
                 "gateway.publish_clicks is set without gateway.keys, which seal the links to results. "
+                "Set RIFFLE_GATEWAY__KEYS to a list with one secret of 32 characters or more"
+            )
+        if self.queries.collect and not self.gateway.keys:
+            raise ValueError(
+                "queries.collect is set without gateway.keys, from which the hashes of people are made. "
                 "Set RIFFLE_GATEWAY__KEYS to a list with one secret of 32 characters or more"
             )
         if not self.crawl.contact_url:

@@ -24,6 +24,7 @@ from schemas import (
     PageRemoved,
     PageScheduled,
     PageSettled,
+    QueryAsked,
     QueryMade,
     ResultClicked,
 )
@@ -216,6 +217,16 @@ STAGES: tuple[Stage, ...] = (
         beside_journey=True,
         order="none",  # each event is a row of its own
     ),
+    Stage(
+        name="queries",
+        says="counts the queries that enough people ask, where the operator collects them",
+        inputs=(QueryAsked,),
+        outputs=(),
+        agent="streams.queries.collection.agent:build",
+        stores=("records",),
+        concurrency=64,
+        beside_journey=True,
+    ),
 )
 
 
@@ -233,7 +244,7 @@ def in_regions(stages: tuple[Stage, ...], regions: Iterable[str]) -> tuple[Stage
 
 
 _COMPACTED = (OriginChanged, EntityChanged)
-_PERSONAL = (QueryMade, ResultClicked)
+_PERSONAL = (QueryAsked, QueryMade, ResultClicked)
 PERSONAL_HOURS = 22
 """Retention of the events of searches (hours). A file is up to an hour old when Kafka closes it, and Kafka needs some
 minutes to remove the file. So no record is older than a day."""
@@ -244,12 +255,15 @@ def topics_of(events: tuple[type[Event], ...], stages: tuple[Stage, ...]) -> tup
     """Return the topics of some events and stages: one for each event, then each stage's topics of retries, replays and
     dead letters."""
     journey = (_topic(event) for event in events)
-    failures = (
-        Topic(name, "as input", retention_hours=hours)
-        for stage in stages
-        for name, hours in (*((name, 7 * 24) for name in stage.own_topics), (stage.dead_topic, 90 * 24))
-    )
+    failures = (_failure_topic(stage, name) for stage in stages for name in (*stage.own_topics, stage.dead_topic))
     return (*journey, *failures)
+
+
+def _failure_topic(stage: Stage, name: str) -> Topic:
+    """Return a topic of retries, replays or dead letters. Copies of personal records are as personal as the records."""
+    if any(event in _PERSONAL for event in stage.inputs):
+        return Topic(name, "as input", PERSONAL_HOURS, personal=True)
+    return Topic(name, "as input", retention_hours=(90 if name == stage.dead_topic else 7) * 24)
 
 
 def _topic(event: type[Event]) -> Topic:
@@ -273,6 +287,7 @@ OUTSIDE_PRODUCERS: dict[type[Event], str] = {
     PageDiscovered: "`riffle crawl`",
     PageFetched: "`riffle import`",
     PageRemoved: "operators",
+    QueryAsked: "gateway",
     QueryMade: "gateway",
     ResultClicked: "gateway",
     EntityChanged: "no producer yet",

@@ -75,7 +75,7 @@ def create_app(
     cookies = Cookies(secrets, is_secure=settings.gateway.public_url.startswith("https:"))
     views = Views(has_clicks=bool(keys), personal=lambda request: personal_values(cookies, request))
     about = (
-        privacy_routes(settings.gateway, views),
+        privacy_routes(settings, views),
         help_routes(views),
         static_routes(views, settings.gateway.public_url),
     )

@@ -16,6 +16,7 @@ from streams.stores.protocols import (
     HostLinks,
     Ledger,
     Pages,
+    QueryCounts,
     Reindexing,
     VectorIndex,
 )
@@ -49,6 +50,7 @@ class Stores:
     fingerprints: Fingerprints = _field_of("records")
     frontier: FrontierStore = _field_of("records")
     host_links: HostLinks = _field_of("records")
+    query_counts: QueryCounts = _field_of("records")
     reindexing: Reindexing = _field_of("records")
     vectors: VectorIndex = _field_of("vectors")
     embedder: Embedder = _field_of("models")
@@ -97,6 +99,7 @@ def memory_stores() -> Stores:
         fingerprints=fingerprints,
         frontier=memory.MemoryFrontier(),
         host_links=memory.MemoryHostLinks(),
+        query_counts=memory.MemoryQueryCounts(),
         reindexing=memory.MemoryReindexing(),
         vectors=memory.MemoryIndex(),
         embedder=models.MemoryEmbedder(),

@@ -5,11 +5,11 @@ from datetime import timedelta
 import pytest
 from structlog.testing import capture_logs
 
-from schemas import Event
+from schemas import Event, QueryAsked
 from schemas.ids import query_hash
 from streams.gateway.search.query_events import DailySecret
 from streams.gateway.serve import server_config
-from streams.settings import GatewaySettings
+from streams.settings import GatewaySettings, QueriesSettings, Settings
 from streams.stores.opener import Stores
 from tests.stages.gateway_fakes import NOW, client, gateway, searchable, statement
 
@@ -72,3 +72,48 @@ async def test_the_gateway_says_what_it_stores_about_people(stores: Stores) -> N
         assert "nothing of it is kept" in (await web.get("/privacy")).text
     async with client(gateway(stores, limits={"publish_queries": True})) as web:
         assert "Your queries are kept for at most a day" in (await web.get("/privacy")).text
+
+
+async def test_collected_queries_have_a_hash_of_the_person_and_are_sent_once_a_search(stores: Stores) -> None:
+    sent: list[Event] = []
+    app = gateway(stores, sent=sent, limits={"keys": ("k" * 32,)}, queries=QueriesSettings(collect=True, min_people=7))
+    async with client(app) as web:
+        for agent, query in (("one", "The  LOG"), ("one", "the log"), ("two", "the log"), ("two", "x" * 300)):
+            await web.get("/search", params={"q": query}, headers={**HTML, "User-Agent": agent})
+        await web.get("/search", params={"q": "the log", "page": 2}, headers=HTML)
+        await web.get("/api/v1/search", params={"q": "the log"})
+        page = (await web.get("/privacy")).text
+    await app.state.gateway.search.drain()
+    asked = [event for event in sent if isinstance(event, QueryAsked)]
+    assert len(asked) == len(sent) == 3, "programs and further pages ask nothing new"
+    assert {event.query for event in asked} == {"the log"}
+    assert len({event.query_hash for event in asked}) == 1
+    assert [event.person for event in asked] == [asked[0].person, asked[0].person, asked[2].person]
+    assert asked[0].person != asked[2].person
+    assert "Queries are counted" in page
+    assert "7 people" in page
+    assert "nothing of it is kept" not in page
+
+
+@pytest.mark.parametrize(("collect", "keys"), [(False, ("k" * 32,)), (True, ())])
+async def test_nothing_is_collected_by_default_or_without_a_key(
+    stores: Stores, collect: bool, keys: tuple[str, ...]
+) -> None:
+    sent: list[Event] = []
+    app = gateway(stores, sent=sent, limits={"keys": keys}, queries=QueriesSettings(collect=collect))
+    async with client(app) as web:
+        await web.get("/search", params={"q": "the log"}, headers=HTML)
+        assert "nothing of it is kept" in (await web.get("/privacy")).text
+    await app.state.gateway.search.drain()
+    assert sent == []
+    assert not Settings().queries.collect
+
+
+async def test_a_sample_of_the_queries_is_collected(stores: Stores) -> None:
+    sent: list[Event] = []
+    queries = QueriesSettings(collect=True, sample=10**12)
+    app = gateway(stores, sent=sent, limits={"keys": ("k" * 32,)}, queries=queries)
+    async with client(app) as web:
+        await web.get("/search", params={"q": "the log"}, headers=HTML)
+    await app.state.gateway.search.drain()
+    assert sent == []

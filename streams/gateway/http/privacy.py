@@ -7,14 +7,20 @@ from fastapi import APIRouter, Request
 from starlette.responses import HTMLResponse, Response
 
 from streams.gateway.http.templates import Views
-from streams.settings import GatewaySettings
+from streams.settings import Settings
 
 
-def privacy_routes(settings: GatewaySettings, views: Views) -> APIRouter:
+def privacy_routes(settings: Settings, views: Views) -> APIRouter:
     router = APIRouter(include_in_schema=False)
 
     @router.api_route("/privacy", methods=["GET", "HEAD"])
     async def privacy(request: Request) -> Response:
-        return HTMLResponse(views.render("privacy.html", request, published=settings.publish_queries))
+        own = settings.gateway
+        values = {
+            "published": own.publish_queries,
+            "collected": settings.queries.collect and bool(own.keys),
+            "min_people": settings.queries.min_people,
+        }
+        return HTMLResponse(views.render("privacy.html", request, **values))
 
     return router

@@ -89,7 +89,7 @@ def search_html_routes(service: SearchService, views: Views, links: OutgoingLink
             sort=sort,
             personal=own.rules(),
         )
-        running = service.start(q, given, exact=exact)
+        running = service.start(q, given, exact=exact, person=service.asked.identify(request))
         await asyncio.wait({running.results, running.beside}, timeout=FIRST_PAINT_SECONDS)
         if running.results.done() and (running.beside.done() or running.results.exception()):
             answer = await running.answer()

@@ -13,6 +13,7 @@ from schemas.ids import query_hash
 from streams.errors import RiffleError
 from streams.gateway.context import GatewayContext
 from streams.gateway.search.answers import SearchAnswer, add_beside, found_statements, to_search_answer
+from streams.gateway.search.asked_queries import AskedQueries, person_keys
 from streams.gateway.search.query_events import BackgroundEvents, DailySecret, Publish, query_made
 from streams.gateway.search.spelling import SearchSpelling, apply_correction
 from streams.queries.quick import checks
@@ -73,6 +74,8 @@ class SearchService:
         self._metrics = metrics
         published = publish if context.settings.gateway.publish_queries else None
         self._events = BackgroundEvents(published, metrics)
+        own = context.settings.queries
+        self.asked = AskedQueries(person_keys(context.settings), publish, metrics, context.clock, own.sample)
         self._secret = DailySecret(context.clock)
         self.recall = RecallProbe(
             context.stores,
@@ -89,12 +92,17 @@ class SearchService:
         self.default_languages = options.languages
         """The languages that are searched when a request names none; empty: all."""
 
-    def start(self, text: str, given: Parameters = FIRST_PAGE, *, exact: bool = False) -> RunningSearch:
-        """Begin a search. `exact`: the spelling of the query is right. Raises InvalidQuery."""
+    def start(
+        self, text: str, given: Parameters = FIRST_PAGE, *, exact: bool = False, person: str = ""
+    ) -> RunningSearch:
+        """Begin a search. `exact`: the spelling of the query is right. `person`: hash of the person, see `asked`.
+
+        Raises InvalidQuery.
+        """
         running = self._core.start(text, given)
         correcting = None if exact else self.spelling.start(running.request)
         correct = partial(self._correct, given, correcting) if correcting else None
-        results = asyncio.create_task(self._answer(running.results, self._check(running.request), correct))
+        results = asyncio.create_task(self._answer(running.results, self._check(running.request), correct, person))
         running.beside.add_done_callback(self._count_missing)
         return RunningSearch(running.request, results, running.beside)
 
@@ -115,9 +123,10 @@ class SearchService:
         return await apply_correction(found, correcting, lambda text: self._core.start(text, given), seconds)
 
     async def _answer(
-        self, results: asyncio.Task[Found], quick: QuickCheck | None, correct: Correct | None
+        self, results: asyncio.Task[Found], quick: QuickCheck | None, correct: Correct | None, person: str
     ) -> SearchAnswer:
         found, spelling = await results, None
+        self.asked.send(found, person)
         if correct is not None and quick is None:
             found, spelling = await correct(found)
         for part in found.failed:
@@ -164,4 +173,5 @@ class SearchService:
     async def drain(self) -> None:
         """Wait for the query events that are being sent, and end the tasks in the background."""
         await self._events.drain()
+        await self.asked.drain()
         await self.recall.drain()

@@ -13,6 +13,7 @@ from streams.stores.cassandra.host_links import CassandraHostLinks
 from streams.stores.cassandra.ledger import CassandraLedger
 from streams.stores.cassandra.migrating import migrate
 from streams.stores.cassandra.pages import CassandraPages
+from streams.stores.cassandra.query_counts import CassandraQueryCounts
 from streams.stores.cassandra.reindexing import CassandraReindexing
 from streams.stores.cassandra.session import CassandraSession, connect
 
@@ -24,6 +25,7 @@ __all__ = [
     "CassandraHostLinks",
     "CassandraLedger",
     "CassandraPages",
+    "CassandraQueryCounts",
     "CassandraReindexing",
     "CassandraSession",
     "connect",

@@ -11,6 +11,7 @@ from streams.stores.cassandra.frontier import CassandraFrontier
 from streams.stores.cassandra.host_links import CassandraHostLinks
 from streams.stores.cassandra.ledger import CassandraLedger
 from streams.stores.cassandra.pages import CassandraPages
+from streams.stores.cassandra.query_counts import CassandraQueryCounts
 from streams.stores.cassandra.reindexing import CassandraReindexing
 from streams.stores.cassandra.restoring import refuse_unfinished_restore, unfinished_restore
 from streams.stores.cassandra.session import connect
@@ -27,6 +28,7 @@ class Records:
     fingerprints: CassandraFingerprints
     frontier: CassandraFrontier
     host_links: CassandraHostLinks
+    query_counts: CassandraQueryCounts
     reindexing: CassandraReindexing
     unfinished_restore: Callable[[], Awaitable[str]]
     clock_ahead: Callable[[], Awaitable[float]]
@@ -49,6 +51,7 @@ async def open_records(settings: Settings) -> Records:
         fingerprints=CassandraFingerprints(session, settings.cassandra.simhash_tables),
         frontier=CassandraFrontier(session),
         host_links=CassandraHostLinks(session),
+        query_counts=CassandraQueryCounts(session),
         reindexing=CassandraReindexing(session),
         unfinished_restore=lambda: unfinished_restore(session),
         clock_ahead=session.clock_ahead_seconds,

@@ -8,6 +8,7 @@ from streams.stores.memory.collection import MemoryBlobCollection
 from streams.stores.memory.fingerprints import MemoryFingerprints
 from streams.stores.memory.frontier import MemoryFrontier
 from streams.stores.memory.host_links import MemoryHostLinks
+from streams.stores.memory.query_counts import MemoryQueryCounts
 from streams.stores.memory.records import MemoryBlobs, MemoryLedger, MemoryPages
 from streams.stores.memory.reindexing import MemoryReindexing
 from streams.stores.memory.vectors import MemoryIndex
@@ -21,5 +22,6 @@ __all__ = [
     "MemoryIndex",
     "MemoryLedger",
     "MemoryPages",
+    "MemoryQueryCounts",
     "MemoryReindexing",
 ]

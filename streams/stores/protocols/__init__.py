@@ -36,10 +36,12 @@ from streams.stores.protocols.frontier import (
 from streams.stores.protocols.host_links import HostLinks, HostRank
 from streams.stores.protocols.ledger import Ledger, Transition
 from streams.stores.protocols.pages import Pages, PartProgress, Reindexing
+from streams.stores.protocols.query_counts import KEPT_DAYS, CountedQuery, DayCounts, QueryCounts
 from streams.stores.protocols.vector_index import Candidates, Filters, Hit, PageHits, Point, SparseVector, VectorIndex
 
 __all__ = [
     "CRAWL_BUCKETS",
+    "KEPT_DAYS",
     "MAX_FOUND",
     "MIN_NEAR_WORDS",
     "UNREAD",
@@ -47,8 +49,10 @@ __all__ = [
     "BlobCollection",
     "Blobs",
     "Candidates",
+    "CountedQuery",
     "CrawlCounts",
     "CrawlState",
+    "DayCounts",
     "Filters",
     "Fingerprint",
     "Fingerprints",
@@ -67,6 +71,7 @@ __all__ = [
     "PartProgress",
     "PartitionOwner",
     "Point",
+    "QueryCounts",
     "QueueEntry",
     "Reindexing",
     "Sight",

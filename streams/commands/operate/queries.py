@@ -1,0 +1,74 @@
+"""`riffle queries`: the counts of queries that enough people asked."""
+
+from datetime import UTC, datetime
+from typing import Annotated
+
+import typer
+
+from streams.commands.console import JSON_OPTION, command, command_group, load_settings, out, print_json, table
+from streams.queries.counts import Counts, list_queries
+from streams.stores.opener import open_stores
+
+queries_app = command_group("Counts of queries, where the operator collects them: show them, delete them.")
+_DAYS = Annotated[int, typer.Option(min=1, max=90, help="Number of days to read.")]
+_LIMIT = Annotated[int, typer.Option(min=1, help="Maximum number of queries to show.")]
+
+
+@queries_app.command("hot")
+@command
+async def hot(days: _DAYS = 30, limit: _LIMIT = 20, as_json: Annotated[bool, JSON_OPTION] = False) -> None:
+    """Show the queries that were asked most. A question counts the less, the older it is.
+
+    Example:  riffle queries hot --days 7
+    """
+    _show((await _read(days))[:limit], as_json=as_json)
+
+
+@queries_app.command("empty")
+@command
+async def empty(days: _DAYS = 30, limit: _LIMIT = 20, as_json: Annotated[bool, JSON_OPTION] = False) -> None:
+    """Show the queries that most often had no result.
+
+    Example:  riffle queries empty
+    """
+    found = [row for row in await _read(days) if row[2].empty > 0]
+    _show(sorted(found, key=lambda row: -row[2].empty)[:limit], as_json=as_json)
+
+
+@queries_app.command("purge")
+@command
+async def purge(yes: Annotated[bool, typer.Option("--yes", help="Don't ask.")] = False) -> None:
+    """Delete all counts of queries. Records in Kafka end by themselves within a day.
+
+    Example:  riffle queries purge --yes
+    """
+    if not yes:
+        typer.confirm("Delete the counts of all queries?", abort=True)
+    async with open_stores(load_settings(), ["records"]) as stores:
+        await stores.query_counts.purge()
+    out.print("The counts of all queries are deleted.")
+
+
+async def _read(days: int) -> list[tuple[str, str, Counts]]:
+    async with open_stores(load_settings(), ["records"]) as stores:
+        return list(await list_queries(stores.query_counts, datetime.now(UTC), days))
+
+
+def _show(rows: list[tuple[str, str, Counts]], *, as_json: bool) -> None:
+    if as_json:
+        names = ("language", "query")
+        print_json(
+            [
+                {**dict(zip(names, row, strict=False)), "total": c.total, "recent": c.recent, "empty": c.empty}
+                for row in rows
+                for c in [row[2]]
+            ]
+        )
+        return
+    if not rows:
+        out.print("There are no counts: queries are not collected (RIFFLE_QUERIES__COLLECT), or too few people asked.")
+        return
+    shown = table("query", "language", "asked", "last two hours", "without results", whole=["query"])
+    for language, query, counts in rows:
+        shown.add_row(query, language, f"{counts.total:,.1f}", f"{counts.recent:,}", f"{counts.empty:,.1f}")
+    out.print(shown)

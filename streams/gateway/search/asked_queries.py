@@ -1,0 +1,76 @@
+"""The event `queries.asked`, sent in the background where the operator collects queries (`queries.collect`).
+
+A person is a hash of address and browser, with a key of the day that is derived from the first secret of the gateway
+and from the date, and is stored nowhere. So on one day the same person has the same hash at all gateways, and another
+hash on the next day. Behind a proxy whose addresses the gateway doesn't know, people count as one: fewer queries are
+counted, never more.
+"""
+
+import random
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from hashlib import blake2b
+
+from starlette.requests import Request
+
+from schemas import QueryAsked
+from streams.gateway.http.keys import Key, derive_keys
+from streams.gateway.http.metrics import Metrics
+from streams.gateway.search.query_events import BackgroundEvents, Publish
+from streams.queries.collection.normal_form import normalize_query
+from streams.search.searcher import Found
+from streams.settings import Settings
+
+_HASH_BYTES = 16
+
+
+def person_keys(settings: Settings) -> tuple[Key, ...]:
+    """Return the keys of people's hashes; none where queries are not collected, or where there is no secret."""
+    if not settings.queries.collect:
+        return ()
+    return derive_keys([secret.get_secret_value() for secret in settings.gateway.keys[:1]], "people")
+
+
+class AskedQueries:
+    """The sender of questions."""
+
+    def __init__(
+        self,
+        keys: Sequence[Key],
+        publish: Publish | None,
+        metrics: Metrics,
+        clock: Callable[[], datetime],
+        sample: int = 1,
+        draw: Callable[[], float] = random.random,
+    ) -> None:
+        self._keys, self._clock, self._sample, self._draw = keys, clock, sample, draw
+        self._events = BackgroundEvents(publish if keys else None, metrics)
+
+    def identify(self, request: Request) -> str:
+        """Return the hash of the person who sent a request; empty where nothing is collected."""
+        if not self._events.is_on:
+            return ""
+        address = request.client.host if request.client else ""
+        return self._hash("person", f"{address}\0{request.headers.get('user-agent', '')}")
+
+    def send(self, found: Found, person: str) -> None:
+        """Send the question, if it is one of the sample. Later pages of a query are no new question."""
+        if not self._events.is_on or not person or found.request.page > 1 or self._draw() * self._sample >= 1:
+            return
+        query = normalize_query(found.request.text)
+        if not query or found.failed:
+            return
+        language = found.request.language or ""
+        digest = self._hash("query", f"{language}\0{query}")
+        self._events.send(
+            QueryAsked(query_hash=digest, query=query, language=language, person=person, results=len(found.pages))
+        )
+
+    async def drain(self) -> None:
+        """Wait for the events that are being sent."""
+        await self._events.drain()
+
+    def _hash(self, use: str, text: str) -> str:
+        day = self._clock().astimezone(UTC).date().isoformat()
+        of_day = blake2b(f"{use} {day}".encode(), key=self._keys[0].value).digest()
+        return blake2b(text.encode(), key=of_day, digest_size=_HASH_BYTES).hexdigest()

@@ -1,0 +1,73 @@
+"""The queries stage: counts the queries that enough people ask on a day. It emits nothing.
+
+The events are keyed by language and query, so one worker counts a query. Nothing is stored of a query until enough
+people asked it on that day (`queries.min_people`). The stored counts have the place in Kafka of the last counted
+event: a redelivered event changes nothing. A repeat of events whose query was not stored yet counts from nothing.
+An event from another day than today, as far as this machine's clock says, is not counted: a wrong clock of a gateway
+makes no counts of the future, and old records no counts of the past.
+"""
+
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+
+from schemas import Event, QueryAsked
+from streams.errors import PoisonError
+from streams.queries.collection.counting import Counted, QueriesOfToday, QueryOfDay, Question, count_question
+from streams.runtime.agent import Agent, Delivery
+from streams.settings import Settings
+from streams.stores.opener import Stores
+from streams.stores.protocols import DayCounts, QueryCounts
+
+MAX_AGE = timedelta(hours=24)
+MAX_AHEAD = timedelta(minutes=5)
+"""Time by which the clock of a gateway may be ahead of this machine's."""
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+QUARTER = timedelta(minutes=15)
+
+
+class QueriesAgent(Agent):
+    """Stores the counts of each query that enough people asked."""
+
+    def __init__(self, counts: QueryCounts, min_people: int, clock: Callable[[], datetime], salt: bytes) -> None:
+        self._counts, self._min_people = counts, min_people
+        self._clock, self._salt = clock, salt
+        self._queries = QueriesOfToday()
+
+    async def handle(self, delivery: Delivery) -> Sequence[Event]:
+        """Count one question. Raises PoisonError for another event."""
+        event = delivery.event
+        if not isinstance(event, QueryAsked):
+            raise PoisonError(f"{type(event).__name__} is no query")
+        now = self._clock()
+        if not -MAX_AHEAD <= now - delivery.time <= MAX_AGE:
+            return ()
+        self._queries.forget_before((now - EPOCH - MAX_AGE) // timedelta(days=1))
+        day, within = divmod(delivery.time - EPOCH, timedelta(days=1))
+        key = (day, event.language, event.query)
+        place = (delivery.partition, delivery.offset)
+        asked = Question(event.person, event.results > 0, within // QUARTER, *place)
+        before = self._queries.find(key) or await self._load(key)
+        after = count_question(before, asked, self._salt, self._min_people)
+        if after is not before and after.people is None:
+            await self._counts.put(event.language, event.query, day, after.counts, delivery.at)
+        self._queries.put(key, after)
+        return ()
+
+    async def _load(self, key: QueryOfDay) -> Counted:
+        """Return what is stored of a query: its people were enough."""
+        day, language, query = key
+        stored = (await self._counts.days(language, query)).get(day)
+        return Counted(stored, None) if stored else Counted(DayCounts())
+
+    async def assigned(self, partitions: frozenset[int]) -> None:
+        self._queries.clear()
+
+    def measurements(self) -> Mapping[str, float]:
+        return {"queries_in_memory": len(self._queries)}
+
+
+async def build(settings: Settings, stores: Stores) -> QueriesAgent:
+    own = settings.queries
+    salt = secrets.token_bytes(32)
+    return QueriesAgent(stores.query_counts, own.min_people, lambda: datetime.now(UTC), salt)
