@@ -1,4 +1,4 @@
-"""The extras of the results that are shown: their similar pages and their facts, read side by side.
+"""The extras of the results that are shown: similar pages, facts and first sentences, read side by side.
 
 Facts (the site's name, the author, the rating and the like) come from the records of the pages. They are an ornament:
 an answer is whole without them.
@@ -11,11 +11,13 @@ from functools import partial
 from uuid import UUID
 
 from streams.search.deadline import Deadline
+from streams.search.first_sentences import FirstSentences
 from streams.search.optional import OnFailure, OptionalPart, Rest
 from streams.search.similar import Groups, SimilarPages
 from streams.search.trace import Trace
 from streams.stores.opener import Stores
 from streams.stores.page_record import Normalized
+from streams.stores.protocols import Hit, PageHits
 
 REST_SECONDS = 2.0
 """Pause after a failure before facts are read again (seconds)."""
@@ -29,6 +31,8 @@ class Extras:
     """The duplicates of the pages; None when the duplicates are not known."""
     facts: Mapping[UUID, Normalized] = field(default_factory=dict)
     """The facts of the pages, by their records, as far as they could be read."""
+    first_sentences: Mapping[UUID, Hit] = field(default_factory=dict)
+    """The first sentences of pages without a statement that makes sense by itself."""
 
 
 class PageFacts:
@@ -52,11 +56,15 @@ class ExtrasReader:
     def __init__(self, stores: Stores, on_failure: OnFailure) -> None:
         self._similar = SimilarPages(stores, on_failure)
         self._facts = PageFacts(stores, on_failure)
+        self._sentences = FirstSentences(stores, on_failure)
 
-    async def of(self, pages: Sequence[UUID], deadline: Deadline, trace: Trace) -> Extras:
-        """Return the extras of these pages, within a short time."""
+    async def of(self, pages: Sequence[PageHits], deadline: Deadline, trace: Trace, *, is_phrase: bool) -> Extras:
+        """Return the extras of these pages, within a short time. Below a phrase, only what has the phrase is shown."""
+        ids = [page.page_id for page in pages]
         with trace.timed("similar_ms"):
-            similar, facts = await asyncio.gather(
-                self._similar.of(pages, deadline, trace), self._facts.of(pages, deadline)
+            similar, facts, sentences = await asyncio.gather(
+                self._similar.of(ids, deadline, trace),
+                self._facts.of(ids, deadline),
+                self._sentences.of(() if is_phrase else pages, deadline),
             )
-        return Extras(similar, facts)
+        return Extras(similar, facts, sentences)

@@ -19,6 +19,7 @@ from streams.search.cursor import SALT_BYTES
 from streams.search.deadline import Deadline
 from streams.search.errors import SearchUnavailable
 from streams.search.extras import ExtrasReader
+from streams.search.first_sentences import show_first_sentences
 from streams.search.host_ranks import HostRanks
 from streams.search.optional import OnFailure
 from streams.search.options import SearchOptions
@@ -108,11 +109,11 @@ class Searcher:
             self._recall.offer(query.dense)
         following = next_cursor(page, ranked, request, trace, depth=depth, now=now, salt=token_bytes(SALT_BYTES))
         shown = tuple(first_pages(page.shown, request.per_page, STATEMENTS_PER_PAGE))
-        extras = await self._extras.of([each.page_id for each in shown], deadline, trace)
+        extras = await self._extras.of(shown, deadline, trace, is_phrase=bool(query.filters.phrases))
         duplicates = ranked.notes.near_duplicates
         return Found(
             request,
-            shown,
+            tuple(show_first_sentences(shown, extras.first_sentences)),
             has_next=page.has_next,
             trace=trace,
             took_ms=milliseconds_since(started),

@@ -71,6 +71,11 @@ def reads_alone(text: str, kind: str, context: Sequence[str]) -> bool:
     return not is_name and words >= (MIN_WORDS if kind == "item" else MIN_PLAIN_WORDS)
 
 
+def is_sentence(text: str) -> bool:
+    """Return whether a text begins and ends as a sentence does. Letters without case may begin one."""
+    return _END.search(text) is not None and not text[:1].islower() and not _CONTINUES.match(text)
+
+
 def is_navigation(text: str, kind: str) -> bool:
     """Return whether a text is a row of links, such as `Prev | Up | Next`. Rows of tables often look alike."""
     links = _SEPARATOR.split(text)

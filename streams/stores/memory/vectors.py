@@ -96,6 +96,13 @@ class MemoryIndex:
         hits = [Hit(id, 0.0, point.payload) for id, point in points.items() if point.payload.page_id == page_id]
         return sorted(hits, key=by_ordinal)
 
+    async def first_statements(self, page_ids: Sequence[UUID], count: int) -> list[Hit]:
+        points = self._collections[self._active].points if self._active is not None else {}
+        asked = set(page_ids)
+        payloads = ((id, point.payload) for id, point in points.items() if point.payload.ordinal < count)
+        hits = (Hit(id, 0.0, payload) for id, payload in payloads if payload.page_id in asked)
+        return sorted(hits, key=by_ordinal)[: len(asked) * count]
+
     async def count(self, collection: str, page_id: UUID | None = None, generation: int | None = None) -> int:
         payloads = (point.payload for point in self._of(collection).points.values())
         return sum(

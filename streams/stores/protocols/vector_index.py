@@ -129,6 +129,13 @@ class VectorIndex(Protocol):
     async def scroll(self, collection: str, page_id: UUID) -> list[Hit]:
         """Return all points of a page, by ordinal. Scores are 0."""
 
+    async def first_statements(self, page_ids: Sequence[UUID], count: int) -> list[Hit]:
+        """Return the statements of these pages with an ordinal below `count`, by ordinal, in one request. Scores are 0.
+
+        They are read from the collection that searches read. At most `count` per page are returned: while a new version
+        of a page is written, some may be missing.
+        """
+
     async def count(self, collection: str, page_id: UUID | None = None, generation: int | None = None) -> int:
         """Return the number of statements, or only of this page, or only of this generation of the page."""
 

@@ -204,6 +204,24 @@ class QdrantIndex:
                     break
         return sorted(hits, key=by_ordinal)
 
+    async def first_statements(self, page_ids: Sequence[UUID], count: int) -> list[Hit]:
+        if not page_ids:
+            return []
+        condition = models.Filter(
+            must=[
+                models.FieldCondition(key="page_id", match=models.MatchAny(any=[str(page) for page in page_ids])),
+                models.FieldCondition(key="ordinal", range=models.Range(lt=count)),
+            ]
+        )
+        try:
+            async with self._translate_errors():
+                records, _ = await self._client.scroll(
+                    self._alias, condition, limit=len(page_ids) * count, with_payload=True
+                )
+        except MissingCollection:
+            return []
+        return sorted(map(_record_hit, records), key=by_ordinal)
+
     async def count(self, collection: str, page_id: UUID | None = None, generation: int | None = None) -> int:
         must: list[models.Condition] = [] if page_id is None else [_equals("page_id", str(page_id))]
         if generation is not None:

@@ -372,6 +372,15 @@ async def test_vectors_are_read_in_the_order_of_their_statements(index: Index) -
     assert await index.dense_vectors(asked, f"{collection}-of-another-model") == []
 
 
+async def test_the_first_statements_of_several_pages_are_read_at_once(index: Index) -> None:
+    assert await index.first_statements([page("a")], 2) == [], "no collection at all"
+    await filled(index, *(point(f"{of}{n}", of=of, ordinal=n) for of in "abc" for n in (3, 1, 0, 2)))
+    found = await index.first_statements([page("a"), page("c"), page("unknown")], 2)
+    assert [hit.payload.ordinal for hit in found] == [0, 0, 1, 1]
+    assert {hit.id for hit in found} == {point(name).id for name in ("a0", "a1", "c0", "c1")}
+    assert await index.first_statements([], 2) == []
+
+
 async def test_the_recall_of_a_small_collection_is_whole(index: Index) -> None:
     collection = await filled(index, *(point(f"p{n}", dense=axis(n % 7, tilt=n / 40)) for n in range(40)))
     for number in range(7):

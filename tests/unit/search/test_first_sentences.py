@@ -1,0 +1,56 @@
+"""The first sentence that is shown of a page where nothing that matched makes sense by itself."""
+
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID, uuid5
+
+import pytest
+
+from streams.search.first_sentences import choose_first_sentences, show_first_sentences
+from streams.stores.protocols import Hit, PageHits
+from streams.stores.statement_payload import StatementPayload
+
+PAGES = UUID("6f1c3a52-7d0e-4b7e-9a35-0d6c1b8f2e44")
+SENTENCE = "The ferry leaves the northern pier at eight every morning."
+
+
+def hit(text: str, ordinal: int = 0, kind: str = "sentence", page: str = "a") -> Hit:
+    row: Mapping[str, Any] = {"page_id": str(uuid5(PAGES, page)), "text": text, "ordinal": ordinal, "kind": kind}
+    return Hit(uuid5(PAGES, f"{page} {ordinal}"), 0.0, StatementPayload.of_row(row))
+
+
+def texts(*hits: Hit) -> dict[UUID, str]:
+    return {page: found.payload.text for page, found in choose_first_sentences(hits).items()}
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        hit("Prev | Up | Next"),
+        hit("2.1. The Harbour", kind="heading"),
+        hit("Last modified on Tuesday by one of the four keepers of the pier."),
+        hit("Welcome to us!"),  # too short to say something about the page
+        hit("The timetable of the ferry in winter lists these departures:"),
+        hit("leaves the northern pier at nine every evening and comes back."),
+    ],
+)
+def test_the_first_sentence_is_behind_what_is_none(before: Hit) -> None:
+    assert texts(hit("Another sentence about the ferry follows below.", 2), hit(SENTENCE, 1), before) == {
+        uuid5(PAGES, "a"): SENTENCE
+    }
+
+
+def test_a_text_on_several_pages_is_not_the_first_sentence_of_any() -> None:
+    line = "All the departures of this season are listed by their harbours."
+    found = texts(hit(line, page="a"), hit(SENTENCE, 1, page="a"), hit(line, page="b"))
+    assert found == {uuid5(PAGES, "a"): SENTENCE}
+
+
+def test_a_page_shows_only_its_first_sentence_with_the_score_of_its_best_statement() -> None:
+    title, other = Hit(uuid5(PAGES, "t"), 0.7, hit("Ferries").payload), hit("Piers", page="b")
+    pages = [PageHits(uuid5(PAGES, "a"), (title,), 0.9), PageHits(uuid5(PAGES, "b"), (other,), 0.8)]
+    shown = list(show_first_sentences(pages, choose_first_sentences([hit(SENTENCE, 1)])))
+    assert [(page.score, [(each.payload.text, each.score) for each in page.hits]) for page in shown] == [
+        (0.9, [(SENTENCE, 0.7)]),
+        (0.8, [("Piers", 0.0)]),
+    ]
