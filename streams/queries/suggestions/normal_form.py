@@ -1,0 +1,51 @@
+"""The normal form of a query, and the key by which a prefix finds it. Pure.
+
+Two spellings of one query have one normal form: `Wal  Mode` and `wal mode`. The normal form is shown. The key has, on
+top of that, no accents on Latin and Greek letters, so `ecole` finds `école`.
+"""
+
+import unicodedata
+from functools import lru_cache
+
+from streams.pages.text.normal_forms import nfkc
+from streams.pages.text.scripts import script_of
+from streams.plain_text import is_unsafe
+
+MAX_CHARS = 100
+"""Maximum length of a suggested query, and of a prefix that is read (characters)."""
+_READ_CHARS = 4 * MAX_CHARS
+"""Maximum length of a text that is normalized: what is longer is no query (characters)."""
+_ACCENTED = frozenset({"Latn", "Grek"})
+"""Scripts whose letters lose their accents in keys. In others a mark makes another letter, as in Cyrillic й."""
+_CACHED_CHARS = 4_096
+
+
+def normalize_query(text: str) -> str:
+    """Return the normal form of a query: NFKC, lower case, single spaces, at most MAX_CHARS characters."""
+    return _normalize(text).strip()[:MAX_CHARS].rstrip()
+
+
+def normalize_prefix(text: str) -> str:
+    """Return the normal form of what was typed so far. A space at the end stays: it ends a word."""
+    return _normalize(text).lstrip()[:MAX_CHARS]
+
+
+def key_of(normal: str) -> str:
+    """Return the key of a normal form: without accents on Latin and Greek letters."""
+    return normal if normal.isascii() else "".join(map(_base, normal))
+
+
+def _normalize(text: str) -> str:
+    read = text[:_READ_CHARS]
+    folded = read.lower() if read.isascii() else nfkc(nfkc(read).lower())
+    spaced = "".join(" " if char.isspace() or is_unsafe(char) else char for char in folded)
+    words = spaced.split()
+    return " ".join(words) + (" " if words and spaced[-1] == " " else "")
+
+
+@lru_cache(_CACHED_CHARS)
+def _base(char: str) -> str:
+    """Return the letter without its accents, if it is Latin or Greek."""
+    if char.isascii() or script_of(char) not in _ACCENTED:
+        return char
+    return "".join(part for part in unicodedata.normalize("NFD", char) if not unicodedata.combining(part)) or char

@@ -1,0 +1,73 @@
+"""Completions of a prefix with one mistake: a letter too many, too few, another one, or two exchanged. Pure.
+
+The first letter is taken to be right. A mistake stands at or before the first letter with which nothing begins, so only
+those places are tried, the last first; at each, only letters that really follow. The number of tries is bounded.
+"""
+
+from collections.abc import Iterator
+
+from streams.queries.suggestions.index import LanguageIndex
+
+MIN_CHARS = 3
+"""Minimum length of a prefix in which a mistake is looked for (characters)."""
+MAX_TRIES = 160
+"""Maximum prefixes that are looked up for one prefix."""
+
+
+def corrected_prefixes(index: LanguageIndex, prefix: str) -> list[str]:
+    """Return prefixes of suggestions at one edit from this prefix, those with an edit near its end first."""
+    if len(prefix) < MIN_CHARS:
+        return []
+    found: dict[str, None] = {}
+    for tries, candidate in enumerate(_candidates(index, prefix)):
+        if tries >= MAX_TRIES:
+            break
+        first, end = index.range_of(candidate.encode())
+        if first < end:
+            found[candidate] = None
+    return list(found)
+
+
+def _candidates(index: LanguageIndex, prefix: str) -> Iterator[str]:
+    for place in range(_matched(index, prefix), 0, -1):
+        head, tail = prefix[:place], prefix[place:]
+        if len(tail) > 1:
+            yield head + tail[1] + tail[0] + tail[2:]
+        if tail:
+            yield head + tail[1:]
+        for char in _following(index, head):
+            if tail and char != tail[0]:
+                yield head + char + tail[1:]
+            if tail:
+                yield head + char + tail
+
+
+def _matched(index: LanguageIndex, prefix: str) -> int:
+    """Return how many letters of the prefix some key begins with."""
+    low, high = 0, len(prefix)
+    while low < high:
+        middle = (low + high + 1) // 2
+        first, end = index.range_of(prefix[:middle].encode())
+        low, high = (middle, high) if first < end else (low, middle - 1)
+    return low
+
+
+def _following(index: LanguageIndex, head: str) -> list[str]:
+    """Return the characters that follow this beginning in keys, at most MAX_TRIES."""
+    start = head.encode()
+    found: list[str] = []
+    todo = [(start, *index.range_of(start))]
+    while todo and len(found) < MAX_TRIES:
+        longer, first, end = todo.pop(0)
+        for branch in index.branches(longer, first, end):
+            char = branch[0][len(start) :]
+            if len(char) == _length(char[0]):
+                found.append(char.decode())
+            else:
+                todo.append(branch)
+    return found
+
+
+def _length(first_byte: int) -> int:
+    """Return the number of bytes of a character in UTF-8 (RFC 3629), from its first byte."""
+    return 1 if first_byte < 0x80 else 2 if first_byte < 0xE0 else 3 if first_byte < 0xF0 else 4
