@@ -2,7 +2,7 @@
 
 import itertools
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
@@ -244,6 +244,50 @@ def eval_spell(
         print_json(found)
     else:
         render_spelling(found, out)
+
+
+@eval_app.command("suggest")
+@command
+def eval_suggest(
+    file: Annotated[
+        Path, typer.Argument(exists=True, dir_okay=False, help="A query a line, with its count behind a tab.")
+    ],
+    train: Annotated[
+        Path | None,
+        typer.Option(
+            exists=True, dir_okay=False, metavar="LOG", help="Queries to suggest, in the same form. Default: FILE."
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Measure suggestions: MRR@10 of queries while their last 1, 3 and 5 characters are hidden. No server is needed.
+
+    A query that was asked n times counts n times. A query with no more characters than are hidden is left out. Without
+    --train the suggestions are the queries of FILE with their counts: this measures the order of known queries. With
+    --train, queries that are only in FILE are missed, as new queries are in use.
+
+    Examples:
+
+        riffle eval suggest queries.tsv --json
+        riffle eval suggest today.tsv --train last-month.tsv
+    """
+    from streams.queries.suggestions.evaluation import measure, read_counts, suggester_of
+
+    asked = _read_queries(file, read_counts)
+    known = _read_queries(train, read_counts) if train else asked
+    found = measure(suggester_of(known), asked)
+    if as_json:
+        print_json({**found, "suggested_from": str(train or file)})
+        return
+    rows = table("hidden characters", "MRR@10", "queries", title=f"{found['suggestions']:,} suggestions")
+    for hidden, value in found["mrr"].items():
+        rows.add_row(hidden, f"{value:.3f}", f"{found['asked'][hidden]:,}")
+    out.print(rows)
+
+
+def _read_queries(file: Path, read: Callable[[Iterable[str]], dict[str, float]]) -> dict[str, float]:
+    with file.open(encoding="utf-8", errors="replace") as lines:
+        return read(lines)
 
 
 @contextmanager

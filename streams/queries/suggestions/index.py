@@ -41,7 +41,7 @@ class _Sorted:
     """The suggestions of one language, by key."""
 
     keys: bytes
-    starts: array[int]
+    starts: "array[int]"
     """The place of each key in the buffer, and the end of the last one."""
     weights: np.ndarray[tuple[int], np.dtype[np.float32]]
     shown: Mapping[int, str]

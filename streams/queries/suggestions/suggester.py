@@ -17,6 +17,8 @@ OTHER = ""
 """The language of suggestions whose language is not known, or is rare."""
 MAX_CORRECTED = 3
 """Maximum corrected prefixes whose completions are shown."""
+MAX_CORRECTING = 3
+"""Maximum languages in which a mistake is looked for."""
 
 
 class Suggester:
@@ -51,23 +53,29 @@ class Suggester:
 
     def _complete(self, prefix: str, language: str, limit: int) -> list[Suggestion]:
         start = prefix.encode("utf-8", "replace")
-        own = self._indexes[language].complete(start, limit) if language and language in self._indexes else []
+        preferred = self._indexes.get(language) if language else None
+        own = preferred.complete(start, limit) if preferred else []
         if len(own) >= limit:
             return own
         others = [
-            found for name, index in self._indexes.items() if name != language for found in index.complete(start, limit)
+            found
+            for index in self._indexes.values()
+            if index is not preferred
+            for found in index.complete(start, limit)
         ]
         return _first_of_each(own + sorted(others, key=_by_weight), limit)
 
     def _correct(self, prefix: str, language: str, limit: int) -> list[Suggestion]:
-        """Return the completions of prefixes at one edit. Without a language, the largest index says which exist."""
-        index = self._indexes.get(language) or max(self._indexes.values(), key=len, default=None)
-        if index is None:
-            return []
-        corrected = corrected_prefixes(index, prefix)
-        groups = [index.complete(other.encode(), limit) for other in corrected]
-        groups.sort(key=lambda group: -group[0].weight)
-        return _first_of_each([found for group in groups[:MAX_CORRECTED] for found in group], limit)
+        """Return the completions of prefixes at one edit, of the first index that has such: own language, then size."""
+        start = prefix[:1].encode("utf-8", "replace")
+        indexes = sorted(self._indexes.values(), key=lambda index: (index.language != (language or None), -len(index)))
+        having = [index for index in indexes if index.complete(start, 1)]
+        for index in having[:MAX_CORRECTING]:
+            groups = [index.complete(other.encode(), limit) for other in corrected_prefixes(index, prefix)]
+            if groups:
+                groups.sort(key=lambda group: -group[0].weight)
+                return _first_of_each([found for group in groups[:MAX_CORRECTED] for found in group], limit)
+        return []
 
 
 def _by_weight(suggestion: Suggestion) -> tuple[float, str]:
