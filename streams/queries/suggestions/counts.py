@@ -1,4 +1,4 @@
-"""How often a query was asked, and its weight among suggestions. Pure.
+"""Counts of queries, and the weight that a query has among suggestions. Pure.
 
 Counts of long ago decay, and the last two hours count on top: so a query of the day rises, and falls again.
 """
