@@ -120,6 +120,7 @@ def test_memory_is_bounded_and_forgets_former_days() -> None:
     for number in range(9):
         queries.put((number // 7, "en", str(number)), Counted(DayCounts()))
     assert len(queries) == 3
+    queries.put((0, "en", "late"), Counted(DayCounts()))
     queries.forget_before(1)
     assert len(queries) == 2
 

@@ -67,6 +67,7 @@ class QueriesOfToday:
     def __init__(self, max_queries: int = MAX_QUERIES) -> None:
         self._max = max_queries
         self._queries: OrderedDict[QueryOfDay, Counted] = OrderedDict()
+        self._first_day = 0
 
     def __len__(self) -> int:
         return len(self._queries)
@@ -84,8 +85,10 @@ class QueriesOfToday:
 
     def forget_before(self, day: int) -> None:
         """Forget the queries of earlier days, with their people."""
-        while self._queries and next(iter(self._queries))[0] < day:
-            self._queries.popitem(last=False)
+        if day > self._first_day:
+            self._first_day = day
+            for key in [key for key in self._queries if key[0] < day]:
+                del self._queries[key]
 
     def clear(self) -> None:
         self._queries.clear()

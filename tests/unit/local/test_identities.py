@@ -87,6 +87,7 @@ def test_a_stage_may_do_what_the_topology_says_and_nothing_else(one: Stage) -> N
 
 def test_the_gateway_may_only_send_queries_and_clicks() -> None:
     assert [grant for grant in grants() if grant.principal == "gateway"] == [
+        Grant("gateway", "write", "topic", "queries.asked"),
         Grant("gateway", "write", "topic", "queries.made"),
         Grant("gateway", "write", "topic", "results.clicked"),
     ]
