@@ -29,7 +29,7 @@ class _Model(BaseModel):
 
 
 class Statement(_Model):
-    """A sentence, list item or table row that matched."""
+    """A sentence, list item or table row that matched. If only a title or links matched: the page's first sentence."""
 
     id: UUID = Field(description="The same as long as page, position and text are the same.")
     text: str = Field(description="Plain text, never HTML: escape it before you show it. One line; code has its lines.")
