@@ -4,15 +4,17 @@ A page that is fetched again and again has some transitions more after each fetc
 Of the older ones it keeps what explains the page today:
 
 - every row of links to the page, at most three (`discoveries`)
-- the newest transition of each kind: the last time that the page was indexed, given as a seed, failed with a timeout
-- the events of the content that is indexed, or under way, and of the event that decided the status
+- the newest transition of each kind: the last time that the page was indexed, given as a seed, failed with a timeout;
+  and what was decided about each of these fetches
+- the events of the content that is indexed, or under way, of the event that decided the status, and of the fetch before
+  that event: a page that is gone was removed only if it was indexed until then
 
 So the status stays the same, whatever events follow. This is compared before anything is deleted.
 """
 
 from collections.abc import Iterable, Sequence
 
-from schemas import LinkFound
+from schemas import LinkFound, PageFetched, PageSettled
 from streams.ledger.status import PageState, state_after
 from streams.stores.protocols import Transition
 
@@ -35,7 +37,8 @@ def find_outdated(history: Sequence[Transition]) -> list[Transition]:
     if len(older) <= MAX_OUTDATED:
         return []
     state = state_after(history)
-    kept = {step.event_id for step in (*_newest_of_each_kind(history), *_explaining(older, state))}
+    newest = list(_newest_of_each_kind(history))
+    kept = {step.event_id for step in (*newest, *_verdicts(older, newest), *_explaining(older, state))}
     outdated = [step for step in older if step.event_id not in kept]
     deleted = {step.event_id for step in outdated}
     if len(outdated) <= MAX_OUTDATED or state_after(step for step in history if step.event_id not in deleted) != state:
@@ -51,8 +54,14 @@ def _newest_of_each_kind(history: Iterable[Transition]) -> Iterable[Transition]:
     return newest.values()
 
 
-def _explaining(older: Iterable[Transition], state: PageState) -> Iterable[Transition]:
-    generations = {state.content_generation, state.decided_generation} - {0}
+def _verdicts(older: Iterable[Transition], newest: Iterable[Transition]) -> Iterable[Transition]:
+    fetches = {_generation(step) for step in newest if step.topic == PageFetched.topic}
+    return (step for step in older if step.topic == PageSettled.topic and _generation(step) in fetches)
+
+
+def _explaining(older: Sequence[Transition], state: PageState) -> Iterable[Transition]:
+    before = max((one for one in map(_generation, older) if one < state.decided_generation), default=0)
+    generations = {state.content_generation, state.decided_generation, before} - {0}
     return (step for step in older if step.topic == LinkFound.topic or _generation(step) in generations)
 
 

@@ -18,8 +18,9 @@ from streams.search.copies import Copies
 from streams.search.cursor import SALT_BYTES
 from streams.search.deadline import Deadline
 from streams.search.errors import SearchUnavailable
-from streams.search.extras import ExtrasReader
-from streams.search.first_sentences import show_first_sentences
+from streams.search.extras.first_sentences import show_first_sentences
+from streams.search.extras.reader import ExtrasReader
+from streams.search.extras.similar import Groups
 from streams.search.host_ranks import HostRanks
 from streams.search.optional import OnFailure
 from streams.search.options import SearchOptions
@@ -36,7 +37,6 @@ from streams.search.reranking import Reranking
 from streams.search.retrieval.depth import Depth, append_new_results, depths, is_settled
 from streams.search.retrieval.lists import Retrieval, read_lists
 from streams.search.retrieval.query import IndexQuery, QueryReader
-from streams.search.similar import Groups
 from streams.search.trace import Part, Trace, milliseconds_since
 from streams.stores.opener import Stores
 from streams.stores.page_record import Normalized

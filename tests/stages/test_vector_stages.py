@@ -127,6 +127,8 @@ async def test_a_page_becomes_searchable(journey: Journey) -> None:
         "kind": "sentence",
         "language": "en",
         "generation": 1,
+        "day": 0,
+        "extension": "html",
     }
 
 

@@ -71,6 +71,12 @@ USES: dict[str, tuple[int, str]] = {
     "eval answers questions.json": (3, NO_GATEWAY),
     "eval search collection": (2, NO_WEIGHTS),
     "eval chains sentences.jsonl": (0, "1 documents"),
+    "eval snippets web": (2, NO_WEIGHTS),
+    "eval spell misspellings.txt --no-others": (0, "top-1"),
+    "eval suggest queries.tsv": (0, "MRR@10"),
+    "queries hot": (3, NO_CASSANDRA),
+    "queries empty": (3, NO_CASSANDRA),
+    "queries purge --yes": (3, NO_CASSANDRA),
 }
 SERVED = {"web serve", "worker", "gateway"}
 """Commands that run until they are stopped: tests of their own."""
@@ -109,6 +115,8 @@ def files(plain: Installed) -> None:
         "collection/queries.jsonl": json.dumps({"_id": "q", "text": "What is fast?"}),
         "collection/qrels.tsv": "query-id\tcorpus-id\tscore\nq\td\t1\n",
         "sentences.jsonl": json.dumps(sentence),
+        "misspellings.txt": "recieve->receive",
+        "queries.tsv": "log file\t3",
     }
     for name, text in texts.items():
         path = plain.folder / name

@@ -12,8 +12,8 @@ from streams.gateway.search.signals import SignalFacts, describe_signals
 from streams.queries.quick.definition import FoundStatement
 from streams.queries.quick.model import QuickCheck
 from streams.queries.spelling.decision import Spelling
+from streams.search.extras.similar import MAX_SIMILAR
 from streams.search.searcher import Found
-from streams.search.similar import MAX_SIMILAR
 from streams.search.sources import Beside
 from streams.stores.page_record import Normalized
 from streams.stores.protocols import Hit, PageHits

@@ -5,7 +5,7 @@ from dataclasses import replace
 from uuid import UUID
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from schemas import Event, LinkFound, PageIndexed, PageScheduled
@@ -133,6 +133,8 @@ def test_rows_of_links_stay() -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(KINDS), st.integers(1, 60)), min_size=1, max_size=8))
+@example([("changed", 1), ("gone", 2), ("under way", 39)])  # found gone twice: removed, then only not found
+@example([("changed", 3), ("the same text", 1), ("not modified", 60)])  # the last content was known
 def test_the_state_is_the_same_as_with_the_whole_history(visits: list[tuple[str, int]]) -> None:
     """Kinds of fetches by turns, each many times."""
     kinds = [*(kind for kind, times in visits for _ in range(times)), "not modified"]

@@ -6,7 +6,7 @@ from uuid import UUID, uuid5
 
 import pytest
 
-from streams.search.first_sentences import choose_first_sentences, show_first_sentences
+from streams.search.extras.first_sentences import choose_first_sentences, show_first_sentences
 from streams.stores.protocols import Hit, PageHits
 from streams.stores.statement_payload import StatementPayload
 

@@ -11,9 +11,9 @@ from functools import partial
 from uuid import UUID
 
 from streams.search.deadline import Deadline
-from streams.search.first_sentences import FirstSentences
+from streams.search.extras.first_sentences import FirstSentences
+from streams.search.extras.similar import Groups, SimilarPages
 from streams.search.optional import OnFailure, OptionalPart, Rest
-from streams.search.similar import Groups, SimilarPages
 from streams.search.trace import Trace
 from streams.stores.opener import Stores
 from streams.stores.page_record import Normalized
