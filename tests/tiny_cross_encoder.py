@@ -6,6 +6,7 @@ mask as a real model does, and its scores are known.
 """
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -41,10 +42,13 @@ def write_model(folder: Path) -> Path:
     return folder
 
 
-def exported(folder: Path) -> Path:
-    """A model repository with the model, made as an operator makes one."""
+def exported(folder: Path, *, graph: bool = False) -> Path:
+    """A model repository with the model, made as an operator makes one. `graph`: beside models that are graphs."""
+    models = Settings().models_path
     model, repository = write_model(folder / "tiny"), folder / "repository"
-    script = Settings().models_path / "export_rerank.py"
+    if graph:
+        shutil.copytree(models / "production" / "sbert", repository / "sbert", dirs_exist_ok=True)
+    script = models / "export_rerank.py"
     command: list[str | Path] = [sys.executable, script, model, "--output", repository, "--onnx", model / "model.onnx"]
     subprocess.run(command, check=True, capture_output=True)
     return repository

@@ -29,7 +29,7 @@ from typing import Any
 
 from streams.models.inference.packed_tokenizer import pack_tokenizer
 from streams.models.inference.read_output import add_read_output
-from streams.models.inference.repository import CHAIN_MODEL, find_file, parameters_of, read_config
+from streams.models.inference.repository import CHAIN_MODEL, find_file, parameters_of, read_config, set_parameters
 
 LOCAL_CHAIN_MODEL = Path(__file__).parent / "local" / CHAIN_MODEL
 EMBEDDING_MODEL = "sbert"
@@ -167,22 +167,15 @@ def install_chain_model(repository: Path, version: str) -> None:
     target.write_bytes(add_read_output(find_file(parameters, "model", folder).read_bytes()))
     packed = pack_tokenizer(find_file(parameters, "tokenizer", folder).read_bytes())
     config = repository / CHAIN_MODEL / "config.pbtxt"
-    config.write_text(_set_parameters(config.read_text(), packed))
+    config.write_text(set_parameters(config.read_text(), packed))
 
 
 def describe_in_configs(repository: Path, values: Mapping[str, str]) -> None:
     """Write the parameters, and the output's dimensions, into the config.pbtxt files of the embedding models."""
     for path in sorted(repository.glob(f"{EMBEDDING_MODEL}*/**/*.pbtxt")):
-        text = _set_parameters(path.read_text(), values)
+        text = set_parameters(path.read_text(), values)
         pattern = r'(name: "embedding" data_type: TYPE_FP32 dims: \[ )\d+'
         path.write_text(re.sub(pattern, rf"\g<1>{values['dimensions']}", text))
-
-
-def _set_parameters(config: str, values: Mapping[str, str]) -> str:
-    """Return the text of a config.pbtxt with these values of the parameters that it has."""
-    for key, value in values.items():
-        config = re.sub(rf'(key: "{key}" value {{ string_value: )"[^"]*"', rf'\g<1>"{value}"', config)
-    return config
 
 
 def sha256(path: Path) -> str:

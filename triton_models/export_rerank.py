@@ -4,8 +4,9 @@
 
 MODEL is a folder with a cross-encoder of sentence-transformers (config.json, tokenizer.json, the weights), such as a
 clone of cross-encoder/ms-marco-MiniLM-L6-v2. Nothing is downloaded. REPOSITORY is the folder that holds `sbert`:
-triton_models/local or a copy of triton_models/production. The script copies triton_models/rerank there, with
-model.onnx, tokenizer.json and their description. Then set RIFFLE_TRITON__RERANK_MODEL=rerank.
+triton_models/local or a copy of triton_models/production. The model has the interface of `sbert` there: a graph for
+clients that tokenize, or a model of Triton's python backend. The script writes rerank/ with model.onnx, the tokenizer
+and their description. Then set RIFFLE_TRITON__RERANK_MODEL=rerank.
 
 --onnx takes a file that there is already, such as MODEL/onnx/model_qint8_avx512_vnni.onnx. Without it the weights are
 exported in single precision, which needs: pip install torch transformers onnx (not part of Riffle: several GB). The
@@ -21,8 +22,16 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from streams.models.inference.packed_tokenizer import pack_tokenizer
+from streams.models.inference.pairs import IDS, MASK, TYPES
+from streams.models.inference.read_output import add_read_output_of_rows
+from streams.models.inference.repository import read_config, set_parameters
+from streams.models.triton_graphs import is_graph
+
 TEMPLATE = Path(__file__).parent / "rerank"
-INPUTS = ("input_ids", "attention_mask", "token_type_ids")
+GRAPH = "graph.pbtxt"
+EMBEDDING_MODEL = "sbert"
+INPUTS = (IDS, MASK, TYPES)
 PAIRS = (
     ("how deep is a riffle", "A riffle is a shallow stretch of a river."),
     ("how deep is a riffle", "Write-ahead logging lets readers continue while a writer commits."),
@@ -34,32 +43,66 @@ TOLERANCE = 1e-3
 def main() -> None:
     arguments = _arguments()
     target = arguments.output / "rerank" / "1"
-    shutil.copytree(TEMPLATE, target.parent, dirs_exist_ok=True)
+    target.mkdir(parents=True, exist_ok=True)
     if arguments.onnx:
         shutil.copyfile(arguments.onnx, target / "model.onnx")
     else:
         export(arguments.model, target / "model.onnx")
-    shutil.copyfile(arguments.model / "tokenizer.json", target / "tokenizer.json")
-    describe(arguments.model, target, arguments.precision)
+    values = describe(arguments.model, arguments.precision)
+    if _has_graphs(arguments.output):
+        values |= install_graph(arguments.model, target)
+    else:
+        values |= install_python_model(arguments.model, target)
+    path = target.parent / "config.pbtxt"
+    path.write_text(set_parameters(path.read_text(), values))
     print(f"{target.parent}: set RIFFLE_TRITON__RERANK_MODEL=rerank")  # noqa: T201 - a script's result
 
 
-def describe(model: Path, target: Path, precision: str) -> None:
-    """Write name, version, length and checksums into the configuration."""
+def _has_graphs(repository: Path) -> bool:
+    """Return True if the embedding model beside it is a graph."""
+    config = repository / EMBEDDING_MODEL / "config.pbtxt"
+    return config.exists() and is_graph(read_config(config.parent))
+
+
+def install_graph(model: Path, target: Path) -> dict[str, str]:
+    """Write the graph with the output `read`, and its configuration. Return the parameters of both files."""
+    import onnxruntime
+
+    path = target / "model.onnx"
+    path.write_bytes(add_read_output_of_rows(path.read_bytes()))
+    inputs = {each.name for each in onnxruntime.InferenceSession(str(path)).get_inputs()}
+    config = (TEMPLATE / GRAPH).read_text()
+    config = re.sub(r'(name: "logits" data_type: TYPE_FP32 dims: \[ )1', rf"\g<1>{_count_classes(model)}", config)
+    if TYPES not in inputs:  # as in models whose segments are not marked
+        config = re.sub(rf',\s*\{{ name: "{TYPES}"[^}}]*\}}', "", config)
+    (target.parent / "config.pbtxt").write_text(config)
+    packed = pack_tokenizer((model / "tokenizer.json").read_bytes())
+    return packed | {"model_sha256": sha256(path)}
+
+
+def _count_classes(model: Path) -> int:
+    """Return the number of scores of a pair."""
+    config = json.loads((model / "config.json").read_text())
+    return len(config.get("id2label", {})) or 1
+
+
+def install_python_model(model: Path, target: Path) -> dict[str, str]:
+    """Write the model of the python backend with its tokenizer. Return the parameters of both files."""
+    shutil.copytree(TEMPLATE, target.parent, dirs_exist_ok=True, ignore=shutil.ignore_patterns(GRAPH))
+    shutil.copyfile(model / "tokenizer.json", target / "tokenizer.json")
+    return {f"{what}_sha256": sha256(target / name) for what, name in _FILES.items()}
+
+
+def describe(model: Path, precision: str) -> dict[str, str]:
+    """Return name, version and length as parameters of the configuration."""
     config = json.loads((model / "config.json").read_text())
     tokenizer = model / "tokenizer_config.json"
     limits = json.loads(tokenizer.read_text()) if tokenizer.exists() else {}
-    values = {
+    return {
         "model_name": model.resolve().name,
         "model_version": f"{precision}-1",
         "max_tokens": str(min(limits.get("model_max_length", 512), config.get("max_position_embeddings", 512), 512)),
-        **{f"{what}_sha256": sha256(target / name) for what, name in _FILES.items()},
     }
-    path = target.parent / "config.pbtxt"
-    text = path.read_text()
-    for key, value in values.items():
-        text = re.sub(rf'(key: "{key}" value {{ string_value: )"[^"]*"', rf'\g<1>"{value}"', text)
-    path.write_text(text)
 
 
 _FILES = {"model": "model.onnx", "tokenizer": "tokenizer.json"}

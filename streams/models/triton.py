@@ -24,7 +24,7 @@ from streams.models.inference.repository import CHAIN_MODEL, model_info, paramet
 from streams.models.inference.seals import READ, SEAL, find_row_fault, find_whole_fault
 from streams.models.protocols import Link, ModelInfo, Models, Vectors, shift_link
 from streams.models.triton_connection import MissingModel, Tensor, TritonConnection
-from streams.models.triton_graphs import ChainGraph, EmbeddingGraph, is_graph
+from streams.models.triton_graphs import ChainGraph, EmbeddingGraph, RerankGraph, is_graph
 from streams.settings import Settings, TritonSettings
 
 IN_FLIGHT = 4
@@ -215,6 +215,8 @@ class TritonReranker:
 
     def __init__(self, connection: TritonConnection, model: str) -> None:
         self._connection, self._model = connection, model
+        self._graph: RerankGraph | None = None
+        self._is_known = False
 
     async def scores(
         self, query: str, texts: Sequence[str], *, deadline_seconds: float | None = None
@@ -222,6 +224,24 @@ class TritonReranker:
         if not texts:
             return []
         seconds = self._connection.timeout_seconds if deadline_seconds is None else deadline_seconds
+        try:
+            graph = await self._find_graph()
+            scores = await (graph.scores(query, _cut(texts), seconds) if graph else self._ask(query, texts, seconds))
+        except MissingModel:
+            self._is_known = False
+            raise
+        found: list[float] = scores.tolist()
+        return found
+
+    async def _find_graph(self) -> RerankGraph | None:
+        """Return the graph, or None for a model that takes texts. Raises StoreUnavailable."""
+        if not self._is_known:
+            config = await self._connection.config(self._model)
+            self._graph = RerankGraph(self._connection, self._model, config) if is_graph(config) else None
+            self._is_known = True
+        return self._graph
+
+    async def _ask(self, query: str, texts: Sequence[str], seconds: float) -> Tensor:
         asked, read = _encode([query]), _encode(texts)
         scores, _ = await self._connection.infer(
             self._model,
@@ -230,8 +250,7 @@ class TritonReranker:
             seconds,
             lambda tensors: find_whole_fault([*asked, *read], len(texts), tensors),
         )
-        found: list[float] = scores.tolist()
-        return found
+        return scores
 
 
 def _cut(texts: Sequence[str]) -> list[str]:

@@ -14,6 +14,11 @@ answer is compared with its request (`seals.find_read_fault`).
                      -> need, leaf    FP32 [sentences]
                      -> scores        FP32 [sentences, sentences]
                      -> read          INT64 [1]
+    cross-encoder    input_ids        INT64 [n, tokens]
+                     attention_mask   INT64 [n, tokens]
+                     token_type_ids   INT64 [n, tokens], unless the model has no such input
+                     -> logits        FP32 [n, classes]
+                     -> read          INT64 [n, 1]
 """
 
 import asyncio
@@ -25,14 +30,16 @@ from tritonclient.grpc import InferInput
 
 from streams.errors import RiffleError, StoreUnavailable
 from streams.models.inference.chain_reader import OUTPUTS, ChainReader, Pass
+from streams.models.inference.cross_encoder import Floats, read_scores
 from streams.models.inference.packed_tokenizer import unpack_tokenizer
+from streams.models.inference.pairs import IDS, MASK, Feeds, PairTokenizer
 from streams.models.inference.repository import CHAIN_MODEL, parameters_of
 from streams.models.inference.seals import find_read_fault, read_checksums
 from streams.models.inference.tokenizing import PaddedTokenizer
 from streams.models.protocols import Link, Vectors
 from streams.models.triton_connection import Tensor, TritonConnection
 
-IDS, MASK, MEMBERSHIP, READ = "input_ids", "attention_mask", "membership", "read"
+MEMBERSHIP, LOGITS, READ = "membership", "logits", "read"
 PASSES_AT_ONCE = 4
 """Maximum passes of the chain model at the server, for one page."""
 
@@ -106,6 +113,50 @@ class ChainGraph:
             lambda tensors: find_read_fault(checksums, each.shapes, tensors),
         )
         return outputs
+
+
+class RerankGraph:
+    """The graph of a cross-encoder."""
+
+    def __init__(self, connection: TritonConnection, name: str, config: Mapping[str, Any]) -> None:
+        parameters, where = parameters_of(config), f"Triton at {connection.url}, model {name}"
+        self._connection, self._name = connection, name
+        self._inputs = [tensor["name"] for tensor in config["input"]]
+        self._classes = next(int(tensor["dims"][0]) for tensor in config["output"] if tensor["name"] == LOGITS)
+        self._batch_size = int(config.get("max_batch_size", 0)) or 1
+        try:
+            self._pairs = PairTokenizer(unpack_tokenizer(parameters, where), int(parameters["max_tokens"]))
+        except (KeyError, ValueError) as error:
+            raise StoreUnavailable(f"{where}: its parameter {error} is missing or no number") from error
+
+    async def scores(self, query: str, texts: Sequence[str], seconds: float) -> Floats:
+        """Return the score of each text. Raises the errors of `TritonConnection.infer`."""
+        scores = np.empty(len(texts), dtype=np.float32)
+        batches = await asyncio.to_thread(lambda: list(self._pairs.batches(query, texts)))
+
+        async def run(batch: list[int], feeds: Feeds) -> None:
+            for start in range(0, len(batch), self._batch_size):
+                part = slice(start, start + self._batch_size)
+                scores[batch[part]] = await self._run({name: values[part] for name, values in feeds.items()}, seconds)
+
+        try:
+            async with asyncio.TaskGroup() as group:
+                for batch, feeds in batches:
+                    group.create_task(run(batch, feeds))
+        except* RiffleError as failures:
+            raise failures.exceptions[0] from None
+        return scores
+
+    async def _run(self, feeds: Feeds, seconds: float) -> Floats:
+        checksums, rows = read_checksums(feeds[IDS], feeds[MASK]), len(feeds[IDS])
+        logits, _ = await self._connection.infer(
+            self._name,
+            [_tensor(name, feeds[name]) for name in self._inputs],
+            [LOGITS, READ],
+            seconds,
+            lambda tensors: find_read_fault(checksums, [(rows, self._classes)], tensors),
+        )
+        return read_scores(logits, rows)
 
 
 def _tensor(name: str, values: Tensor) -> InferInput:

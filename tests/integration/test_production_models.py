@@ -18,28 +18,35 @@ from streams.errors import UsageError
 from streams.models.inference.chain_encoder import ChainEncoder
 from streams.models.inference.encoder import SentenceEncoder
 from streams.models.inference.packed_tokenizer import pack_tokenizer
-from streams.models.inference.repository import CHAIN_MODEL, find_file, parameters_of, read_config
-from streams.models.triton import TritonChains, TritonEmbedder, TritonModel
+from streams.models.inference.repository import CHAIN_MODEL, find_file, parameters_of, read_config, set_parameters
+from streams.models.triton import TritonChains, TritonEmbedder, TritonModel, TritonReranker
 from streams.models.triton_connection import MissingModel, TritonConnection, model_states
 from streams.settings import TritonSettings
 from tests.integration.test_starved_models import serving
+from tests.tiny_cross_encoder import exported
 from tests.unit.models.test_triton_graphs import LOCAL, PAGE, PRODUCTION, TEXTS
 
 pytestmark = [pytest.mark.integration("triton"), pytest.mark.timeout(600)]
 
+MODELS = ("sbert", "sbert_query", CHAIN_MODEL, "rerank")
 ROOT = Path(__file__).parents[2]
 MODEL = f"""
 import sys
+from pathlib import Path
 sys.path.insert(0, {str(ROOT)!r})
 import numpy as np
 import triton_python_backend_utils as pb_utils
 from streams.models.inference.repository import parameters_of, read_config
-from tests.unit.models.test_triton_graphs import CHAIN_MODEL, LOCAL, chain_graph, embedding_graph
+from tests.unit.models.test_triton_graphs import CHAIN_MODEL, LOCAL, chain_graph, embedding_graph, rerank_graph
 
 class TritonPythonModel:
     def initialize(self, args):
         local = {{**parameters_of(read_config(LOCAL / "sbert")), "runtime": "onnxruntime"}}
-        self.graph = chain_graph() if args["model_name"] == CHAIN_MODEL else embedding_graph(local)
+        graphs = {{
+            CHAIN_MODEL: chain_graph,
+            "rerank": lambda: rerank_graph(Path(args["model_repository"]).parent),
+        }}
+        self.graph = graphs.get(args["model_name"], lambda: embedding_graph(local))()
 
     def execute(self, requests):
         return [self.answer(request) for request in requests]
@@ -60,19 +67,20 @@ def lay_out(repository: Path) -> None:
     except UsageError as missing:
         pytest.skip(str(missing))
     shutil.copytree(PRODUCTION, repository)
+    cross_encoder = exported(repository.parent / "rerank", graph=True) / "rerank"
+    shutil.copytree(cross_encoder, repository / "rerank")
     for path in repository.glob("*/config.pbtxt"):
         text = path.read_text().replace('"onnxruntime"', '"python"').replace("KIND_GPU", "KIND_CPU")
         text = re.sub(r"dims: \[ 768 \]", f"dims: [ {local['dimensions']} ]", text)
-        for key, value in (sizes | pack_tokenizer(tokenizer)).items():
-            text = re.sub(rf'(key: "{key}" value {{ string_value: )"[^"]*"', rf'\g<1>"{value}"', text)
-        path.write_text(text)
+        is_exported = path.parent.name == "rerank"  # with its own tokenizer
+        path.write_text(text if is_exported else set_parameters(text, sizes | pack_tokenizer(tokenizer)))
         (path.parent / "1" / "model.py").write_text(MODEL)
 
 
 @pytest.fixture
 async def settings(tmp_path: Path) -> AsyncIterator[TritonSettings]:
     lay_out(tmp_path / "models")
-    with serving(tmp_path, tmp_path / "models", ("sbert", "sbert_query", CHAIN_MODEL)) as server:
+    with serving(tmp_path, tmp_path / "models", MODELS) as server:
         await server.ready()
         yield server.settings.triton.model_copy(update={"query_model": "sbert_query"})
 
@@ -88,8 +96,9 @@ async def test_clients_tokenize_for_a_server_without_tokenizers(settings: Triton
             assert np.median((found * expected).sum(axis=1)) > 0.99
         encoder = ChainEncoder(parameters_of(read_config(LOCAL / CHAIN_MODEL)), LOCAL / CHAIN_MODEL / "1")
         assert await TritonChains(connection).links(PAGE) == encoder.links(PAGE)
-        models = ("sbert", "sbert_query", CHAIN_MODEL)
-        assert await asyncio.to_thread(model_states, settings, models, 20.0) == dict.fromkeys(models, "ok")
+        scores = await TritonReranker(connection, "rerank").scores("a river", ["a log", "a river", "a shallow river"])
+        assert list(scores) == [1, 2, 2]
+        assert await asyncio.to_thread(model_states, settings, MODELS, 20.0) == dict.fromkeys(MODELS, "ok")
         # A client that still knows a model of texts sees an outage, and reads the configuration again.
         former = TritonModel(connection, "sbert", 8)
         await former.info()

@@ -1,6 +1,7 @@
 """The descriptions of models in a model repository: parameters in `config.pbtxt`, and the files that they name."""
 
 import hashlib
+import re
 from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import PackageNotFoundError, files
@@ -21,6 +22,13 @@ _SOURCES = "_sources"
 def parameters_of(config: Mapping[str, Any]) -> dict[str, str]:
     """Return the parameters of a model's configuration, as Triton hands it over in JSON."""
     return {key: value.get("string_value", "") for key, value in config.get("parameters", {}).items()}
+
+
+def set_parameters(config: str, values: Parameters) -> str:
+    """Return the text of a `config.pbtxt` with these values of the parameters that it has."""
+    for key, value in values.items():
+        config = re.sub(rf'(key: "{re.escape(key)}" value {{ string_value: )"[^"]*"', rf'\g<1>"{value}"', config)
+    return config
 
 
 def model_info(parameters: Parameters, where: str) -> ModelInfo:

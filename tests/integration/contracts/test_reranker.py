@@ -11,7 +11,7 @@ from tokenizers import Tokenizer
 from streams.errors import DeadlineExceeded, StoreUnavailable, UsageError
 from streams.local.child_process import Child, stop
 from streams.local.triton import Triton, why_not
-from streams.models.inference.cross_encoder import fitting_pairs
+from streams.models.inference.pairs import fitting_pairs
 from streams.models.inprocess import InProcessReranker
 from streams.models.protocols import Reranker
 from streams.models.triton import TritonReranker

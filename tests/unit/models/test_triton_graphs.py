@@ -7,6 +7,7 @@ answers are compared with those of the same files in this process.
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import grpc
@@ -21,12 +22,13 @@ from streams.models import triton_connection
 from streams.models.inference.chain_encoder import ChainEncoder
 from streams.models.inference.encoder import SentenceEncoder
 from streams.models.inference.packed_tokenizer import pack_tokenizer
-from streams.models.inference.read_output import add_read_output
+from streams.models.inference.read_output import add_read_output, add_read_output_of_rows
 from streams.models.inference.repository import CHAIN_MODEL, find_file, parameters_of, read_config
 from streams.models.inference.seals import read_checksums
-from streams.models.triton import TritonChains, TritonEmbedder
+from streams.models.triton import TritonChains, TritonEmbedder, TritonReranker
 from streams.models.triton_connection import ForeignAnswer, TritonConnection, model_states
 from streams.settings import Settings, TritonSettings
+from tests.tiny_cross_encoder import exported, write_model
 
 REPOSITORY = Settings().models_path
 LOCAL, PRODUCTION = REPOSITORY / "local", REPOSITORY / "production"
@@ -61,6 +63,11 @@ def chain_graph() -> Run:
     return lambda feeds: dict(zip(names, session.run(names, feeds), strict=True))
 
 
+def rerank_graph(repository: Path) -> Run:
+    session = onnxruntime.InferenceSession(str(repository / "rerank" / "1" / "model.onnx"))
+    return lambda feeds: dict(zip(("logits", "read"), session.run(["logits", "read"], feeds), strict=True))
+
+
 def embedding_graph(parameters: dict[str, str]) -> Run:
     """The network of the local model with pooling behind it, as the export puts both into one graph."""
     session = onnxruntime.InferenceSession(str(find_file(parameters, "model", LOCAL / "sbert" / "1")))
@@ -79,7 +86,7 @@ class Server(service_pb2_grpc.GRPCInferenceServiceServicer):  # type: ignore[mis
     """A Triton with graphs. `spoil` changes the outputs of a request before they are sent."""
 
     def __init__(self, configs: dict[str, dict[str, Any]], graphs: dict[str, Run]) -> None:
-        self.configs, self._graphs = configs, graphs
+        self.configs, self.graphs = configs, graphs
         self.spoil: Callable[[Feeds], Feeds] = lambda outputs: outputs
         self.infers = 0
 
@@ -108,7 +115,7 @@ class Server(service_pb2_grpc.GRPCInferenceServiceServicer):  # type: ignore[mis
             tensor.name: np.frombuffer(raw, TYPES[tensor.datatype]).reshape(list(tensor.shape))
             for tensor, raw in zip(request.inputs, request.raw_input_contents, strict=True)
         }
-        outputs = self.spoil(await asyncio.to_thread(self._graphs[request.model_name], feeds))
+        outputs = self.spoil(await asyncio.to_thread(self.graphs[request.model_name], feeds))
         answer = service_pb2.ModelInferResponse(model_name=request.model_name)
         for wanted in request.outputs or [
             service_pb2.ModelInferRequest.InferRequestedOutputTensor(name=n) for n in outputs
@@ -152,6 +159,14 @@ def server(parameters: dict[str, str]) -> Server:
         {"sbert": config_of("sbert", tokenizer, **sizes), CHAIN_MODEL: config_of(CHAIN_MODEL, chain_tokenizer)},
         {"sbert": embedding_graph(parameters), CHAIN_MODEL: chain_graph()},
     )
+
+
+@pytest.fixture(scope="module")
+def cross_encoder(server: Server, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """The tiny cross-encoder as a graph, at the server."""
+    repository = exported(tmp_path_factory.mktemp("rerank"), graph=True)
+    server.configs["rerank"] = read_config(repository / "rerank")
+    server.graphs["rerank"] = rerank_graph(repository)
 
 
 @pytest.fixture
@@ -205,6 +220,11 @@ def not_finite(outputs: Feeds) -> Feeds:
     return {name: value if name == "read" else np.full_like(value, np.nan) for name, value in outputs.items()}
 
 
+def reversed_rows(outputs: Feeds) -> Feeds:
+    """The rows of two requests, exchanged: each with its own checksum."""
+    return {name: value[::-1] for name, value in outputs.items()}
+
+
 @pytest.mark.parametrize("spoil", [shifted, shortened, not_finite])
 async def test_an_answer_of_another_request_is_an_outage(
     connection: TritonConnection, settings: TritonSettings, server: Server, spoil: Callable[[Feeds], Feeds]
@@ -235,10 +255,25 @@ async def test_a_foreign_answer_is_asked_for_again(
 async def test_rows_of_two_requests_that_were_exchanged_are_noticed(
     connection: TritonConnection, settings: TritonSettings, server: Server
 ) -> None:
-    """Each vector with its own checksum, in another order."""
-    server.spoil = lambda outputs: {name: value[::-1] for name, value in outputs.items()}
+    server.spoil = reversed_rows
     with pytest.raises(ForeignAnswer, match="2 of 2 rows were read from other tokens"):
         await TritonEmbedder(connection, settings).embed(["A dog barked.", "A cat slept on it."])
+
+
+@pytest.mark.usefixtures("cross_encoder")
+async def test_scores_of_a_cross_encoder_are_in_the_order_of_the_texts(connection: TritonConnection) -> None:
+    texts = ["a river", "a log", "a shallow river with shallow water", "", "\ud800", "zzz " * 100 + "river"] * 30
+    assert list(await TritonReranker(connection, "rerank").scores("a shallow river", texts)) == [2, 1, 4, 0, 0, 0] * 30
+
+
+@pytest.mark.usefixtures("cross_encoder")
+@pytest.mark.parametrize("spoil", [shifted, shortened, not_finite, reversed_rows])
+async def test_scores_of_another_request_are_an_outage(
+    connection: TritonConnection, server: Server, spoil: Callable[[Feeds], Feeds]
+) -> None:
+    server.spoil = spoil
+    with pytest.raises(ForeignAnswer):
+        await TritonReranker(connection, "rerank").scores("a shallow river", ["a river", "the log"])
 
 
 async def test_a_model_without_its_tokenizer_is_an_outage_until_it_has_one(
@@ -274,6 +309,22 @@ async def test_a_client_of_a_model_of_texts_reads_the_configuration_again_once_t
 async def test_doctor_asks_graphs_for_an_answer(settings: TritonSettings) -> None:
     states = await asyncio.to_thread(model_states, settings, ["sbert", CHAIN_MODEL], 20.0)
     assert states == {"sbert": "ok", CHAIN_MODEL: "ok"}
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (3, 7), (64, 512)])
+def test_the_output_of_rows_leaves_out_padding(shape: tuple[int, int], tmp_path: Path) -> None:
+    path = write_model(tmp_path) / "model.onnx"
+    model = path.read_bytes()
+    added = add_read_output_of_rows(model)
+    assert add_read_output_of_rows(added) == added
+    former, present = (onnxruntime.InferenceSession(each) for each in (model, added))
+    generator = np.random.default_rng(shape[1])
+    ids = generator.integers(0, 12, shape)
+    mask = (np.arange(shape[1]) < generator.integers(1, shape[1] + 1, (shape[0], 1))).astype(np.int64)
+    feeds = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
+    logits, read = present.run(None, feeds)
+    assert (read == read_checksums(ids, mask)).all()
+    assert (logits == former.run(None, feeds)[0]).all()
 
 
 def test_the_output_is_added_once_and_changes_no_other_output() -> None:
