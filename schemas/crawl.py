@@ -41,7 +41,7 @@ class PageDiscovered(Event):
 
     page_id: UUID
     url: str
-    """The canonical URL: absolute, https."""
+    """The canonical URL: absolute, with https, or at an origin that the operator allowed."""
     host: str
     why: Why
     depth: int = Field(ge=0)
@@ -52,6 +52,8 @@ class PageDiscovered(Event):
     """Maximum number of pages of this host in this crawl. None: the setting's default."""
     same_host: bool = False
     """Follow only links to hosts of the crawl's seeds."""
+    patterns: tuple[str, ...] = Field((), max_length=64)
+    """Globs of the URLs that belong to the crawl: `+GLOB` only such ones, `-GLOB` no such one. Seeds always belong."""
     crawl_id: str = ""
     """The crawl that this event belongs to, to report its progress."""
     referrer: str | None = None
@@ -90,6 +92,7 @@ class PageScheduled(Event):
     max_depth: int | None = None
     max_pages: int | None = None
     same_host: bool = False
+    patterns: tuple[str, ...] = Field((), max_length=64)
     crawl_id: str = ""
     etag: str | None = None
     last_modified: str | None = None
@@ -119,6 +122,7 @@ class PageFetched(Event):
     max_depth: int | None = None
     max_pages: int | None = None
     same_host: bool = False
+    patterns: tuple[str, ...] = Field((), max_length=64)
     crawl_id: str = ""
     status: int | None = None
     headers: dict[str, str] = Field(default_factory=dict)

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, StringConstraints,
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from streams.allowed_hosts import LOCAL_NAMES, host_of
+from streams.allowed_origins import AllowedOrigins, parse_networks, parse_origins
 from streams.errors import UsageError
 from streams.merging import merge_mappings
 from streams.servers import NAMES
@@ -197,6 +198,21 @@ class CrawlSettings(_Group):
     region: str = ""
     """The region of this fetcher, a name from `regions`."""
 
+    @cached_property
+    def origins(self) -> AllowedOrigins:
+        """The origins that may be crawled though they are not public."""
+        return AllowedOrigins(frozenset(self.allowed_origins), self.allow_loopback)
+
+    @field_validator("allowed_origins")
+    @classmethod
+    def _are_origins(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(sorted(parse_origins(names)))
+
+    @field_validator("allowed_networks")
+    @classmethod
+    def _are_private(cls, networks: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(map(str, parse_networks(networks)))
+
     @field_validator("regions")
     @classmethod
     def _each_suffix_once(cls, regions: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
@@ -205,6 +221,17 @@ class CrawlSettings(_Group):
             raise ValueError(f"a suffix belongs to one region, and {', '.join(twice)} is listed twice")
         return regions
 
+    allowed_origins: tuple[str, ...] = ()
+    """Origins that are crawled though they are not public, as `["http://wiki.corp.example", "https://docs.example:8443",
+    "http://*.lab.example"]`. Their pages keep scheme and port. A site without TLS is crawled if its origin is here."""
+    allowed_networks: tuple[str, ...] = ()
+    """Private networks whose addresses `allowed_origins` may have: `["10.20.0.0/16"]`. No other host may have them."""
+    allowed_ca_file: Path | None = None
+    """PEM file with the authority that signed the certificates of `allowed_origins`, beside the system's
+    authorities."""
+    allow_loopback: bool = False
+    """Crawl servers on this machine, such as `http://localhost:8000/`. `riffle up` sets it for its own stack. Refused
+    in production."""
     local_hosts: dict[str, str] = Field(default_factory=dict)
     """HOST -> ADDRESS:PORT of the hosts of `riffle web serve`, reached on loopback. Refused in production."""
     local_ca_file: Path | None = None
@@ -447,9 +474,10 @@ class Settings(BaseSettings):
     def _production_is_strict(self) -> Self:
         if self.profile != "production":
             return self
-        if self.crawl.local_hosts or self.crawl.local_ca_file or self.local_web:
+        own = self.crawl
+        if own.local_hosts or own.local_ca_file or own.allow_loopback or self.local_web:
             raise ValueError(
-                "local_web, crawl.local_hosts and crawl.local_ca_file map hosts to loopback; "
+                "local_web, crawl.local_hosts, crawl.local_ca_file and crawl.allow_loopback lead to loopback; "
                 "the production profile refuses them"
             )
         if self.gateway.publish_clicks and not self.gateway.keys:

@@ -1,6 +1,6 @@
 """The crawl scope: the limits of a crawl, which each of its events carries. Pure.
 
-Events and stored URLs hold the scope as five fields of their own. Only this module copies them.
+Events and stored URLs hold the scope as fields of their own. Only this module copies them.
 """
 
 from dataclasses import dataclass, replace
@@ -14,6 +14,7 @@ class ScopeFields(TypedDict):
     max_depth: int | None
     max_pages: int | None
     same_host: bool
+    patterns: tuple[str, ...]
     crawl_id: str
 
 
@@ -28,6 +29,8 @@ class Scoped(Protocol):
     def max_pages(self) -> int | None: ...
     @property
     def same_host(self) -> bool: ...
+    @property
+    def patterns(self) -> tuple[str, ...]: ...
     @property
     def crawl_id(self) -> str: ...
 
@@ -44,24 +47,27 @@ class CrawlScope:
     """Maximum pages of one host in this crawl. None: the setting's default."""
     same_host: bool = False
     """Follow only links that stay on the hosts of the seeds."""
+    patterns: tuple[str, ...] = ()
+    """The globs of the URLs that belong to the crawl (`streams.crawl.url_patterns`)."""
     crawl_id: str = ""
     """The `riffle crawl` that reports on these pages. Empty: none."""
 
     @classmethod
     def of(cls, source: Scoped) -> Self:
         """Return the scope of an event or a stored URL."""
-        return cls(source.depth, source.max_depth, source.max_pages, source.same_host, source.crawl_id)
+        return cls(source.depth, source.max_depth, source.max_pages, source.same_host, source.patterns, source.crawl_id)
 
     def at_depth(self, depth: int) -> Self:
         """Return the same limits for a page at this depth."""
         return replace(self, depth=depth)
 
     def fields(self) -> ScopeFields:
-        """Return the five fields by name."""
+        """Return the fields by name."""
         return ScopeFields(
             depth=self.depth,
             max_depth=self.max_depth,
             max_pages=self.max_pages,
             same_host=self.same_host,
+            patterns=self.patterns,
             crawl_id=self.crawl_id,
         )

@@ -2,13 +2,16 @@
 
 The parser follows the URL standard (`ada_url`), because links are written for browsers. After it come the normalization
 of RFC 3986, section 6.2.2, and rules of a search engine: only https, no fragments, no credentials, no tracking
-parameters. No name is resolved here. A name may still lead to a private address: `streams.crawl.fetch.guard` checks the
-address of each connection.
+parameters. Other origins than public ones are refused, or rewritten to https, unless the caller allows them
+(`streams.allowed_origins`). No name is resolved here. A name may still lead to a private address:
+`streams.crawl.fetch.guard` checks the address of each connection.
 """
 
 import re
 
 from ada_url import URL, HostType
+
+from streams.allowed_origins import ADVICE, EVERY_ORIGIN, NO_ORIGINS, Origins, OwnOrigin, is_public, origin_of
 
 MAX_URL_CHARS = 2_048
 """Maximum characters of a canonical URL. Longer URLs are traps more often than pages (RFC 9110, 4.1, asks for 8000)."""
@@ -47,43 +50,60 @@ _NOT_PAGES = frozenset(_FILE_EXTENSIONS.split())
 
 
 class InvalidUrl(ValueError):
-    """A URL that Riffle never fetches. `rule` names the URL rule, for the ledger and the metrics."""
+    """A URL that Riffle never fetches. `rule` names the URL rule, for the ledger and the metrics; `detail` is
+    the reason without advice."""
 
     def __init__(self, rule: str, detail: str) -> None:
         super().__init__(f"{rule}: {detail}")
         self.rule = rule
+        self.detail = detail.removesuffix(f". {ADVICE}")
 
 
-def canonicalize(url: str) -> str:
+def canonicalize(url: str, allowed: Origins = NO_ORIGINS) -> str:
     """Return the canonical URL of an absolute URL. `canonicalize(canonicalize(u)) == canonicalize(u)`.
 
-    Raises InvalidUrl with the rule: syntax, scheme, credentials, host or length.
+    An allowed origin that is not public keeps its scheme, port and name. Raises InvalidUrl with the rule: syntax,
+    scheme, credentials, host or length.
     """
-    return _canonical(_parse(url, None))
+    return _canonical(_parse(url, None), allowed)
 
 
 def resolve(base: str, href: str) -> str:
     """Return the canonical URL of a link `href` on the page `base`. Raises InvalidUrl as `canonicalize` does."""
-    return _canonical(_parse(href, base))
+    return _canonical(_parse(href, base), OwnOrigin(base))
 
 
-def with_scheme(address: str) -> str:
+def with_scheme(address: str, allowed: Origins = NO_ORIGINS) -> str:
     """Return the canonical URL of an address typed by a person, with or without https://. Raises InvalidUrl."""
-    return canonicalize(address if "://" in address else f"https://{address}")
+    return canonicalize(address if "://" in address else f"https://{address}", allowed)
+
+
+def possible_urls(address: str) -> tuple[str, ...]:
+    """Return the canonical URLs that a typed address may be stored under: as a public one, or at its own origin.
+
+    Raises InvalidUrl if there is none.
+    """
+    found = with_scheme(address, EVERY_ORIGIN)
+    try:
+        return tuple(dict.fromkeys([with_scheme(address), found]))
+    except InvalidUrl:
+        return (found,)
 
 
 def host_of(url: str) -> str:
-    """Return the host of a canonical URL, without its port."""
-    authority = url.removeprefix("https://").partition("/")[0]
-    return authority.partition(":")[0]
+    """Return the host of a canonical URL. A public name is without its port; any other origin has it."""
+    authority = url.partition("://")[2].partition("/")[0]
+    if url.startswith("https://") and "." in authority and not authority.startswith("["):
+        return authority.partition(":")[0]
+    return authority
 
 
-def reason_not_to_crawl(url: str) -> str | None:
+def reason_not_to_crawl(url: str, allowed: Origins = NO_ORIGINS) -> str | None:
     """Return why a canonical URL is not worth a fetch, or None if it is worth one."""
-    authority, _, rest = url.removeprefix("https://").partition("/")
-    if ":" in authority:
-        return "port: only 443 is crawled"
-    path, _, query = rest.partition("?")
+    origin = origin_of(url)
+    if not is_public(origin) and not allowed.allows(origin):
+        return f"port: only 443 is crawled. {ADVICE}" if url.startswith("https://") else f"origin: {origin}. {ADVICE}"
+    path, _, query = url.removeprefix(origin).removeprefix("/").partition("?")
     segments = path.split("/")
     if len(segments) > MAX_PATH_SEGMENTS:
         return f"trap: more than {MAX_PATH_SEGMENTS} path segments"
@@ -108,33 +128,36 @@ def _parse(url: str, base: str | None) -> URL:
         raise InvalidUrl("syntax", f"{url[:100]!r} is no absolute URL") from None
 
 
-def _canonical(parsed: URL) -> str:
+def _canonical(parsed: URL, allowed: Origins) -> str:
     if parsed.protocol not in ("https:", "http:"):
         raise InvalidUrl("scheme", f"{parsed.protocol[:40]} is not http or https")
     if parsed.username or parsed.password:
         raise InvalidUrl("credentials", "the URL holds a user name or password")
-    host = _host(parsed)
-    port = f":{parsed.port}" if parsed.port and parsed.port != "443" else ""
+    origin = _origin(parsed, allowed)
     path = _path(parsed.pathname)
     query = _query(_normalize_escapes(parsed.search.removeprefix("?")))
-    url = f"https://{host}{port}{path}{'?' if query else ''}{query}"
+    url = f"{origin}{path}{'?' if query else ''}{query}"
     if len(url) > MAX_URL_CHARS:
         raise InvalidUrl("length", f"{len(url)} characters, {MAX_URL_CHARS} are allowed")
     return url
 
 
-def _host(parsed: URL) -> str:
-    """Return the DNS name in ASCII (the parser did IDNA). IP literals in any notation are refused."""
-    host: str = parsed.hostname
-    if parsed.host_type != HostType.DEFAULT:
-        raise InvalidUrl("host", f"{host} is an IP address")
-    host = host.removesuffix(".")
+def _origin(parsed: URL, allowed: Origins) -> str:
+    """Return the origin: as it is if it is allowed, or else with https and a public name."""
+    host: str = parsed.hostname.removesuffix(".")
+    is_name = parsed.host_type == HostType.DEFAULT
     labels = host.split(".")
-    if len(host) > MAX_HOST_CHARS or not all(map(_LABEL.fullmatch, labels)):
+    if is_name and (len(host) > MAX_HOST_CHARS or not all(map(_LABEL.fullmatch, labels))):
         raise InvalidUrl("host", f"{host[:100]!r} is not a DNS name")
+    is_public_origin = is_name and len(labels) > 1 and parsed.protocol == "https:" and not parsed.port
+    own = f"{parsed.protocol}//{host}{f':{parsed.port}' if parsed.port else ''}"
+    if is_public_origin or allowed.allows(own):
+        return own
+    if not is_name:
+        raise InvalidUrl("host", f"{host} is an IP address. {ADVICE}")
     if len(labels) < 2:
-        raise InvalidUrl("host", f"{host!r} is not a public name: it has one label only")
-    return host
+        raise InvalidUrl("host", f"{host!r} is not a public name: it has one label only. {ADVICE}")
+    return f"https://{host}{f':{parsed.port}' if parsed.port and parsed.port != '443' else ''}"
 
 
 def _path(path: str) -> str:

@@ -201,5 +201,7 @@ def web(folder: Path, home: Path) -> Web:
     return Web(folder.resolve(), home, port)
 
 
+CRAWL_SETTINGS: dict[str, object] = {"allow_loopback": True}
+"""The crawl settings of the local stack: a server on this machine may be crawled, if a person asks for it."""
 STOPPED_FIRST = (RiffleProcess, Web)
 """The kinds of processes that are stopped before the servers."""

@@ -96,14 +96,15 @@ class Supervisor:
         servers = self.servers = plan(self.settings, self._warn, home=self.home, names=names)
         self._start(servers.all)
         # The workers read the addresses from this file, so it is written before they start.
-        self._note(settings=servers.addresses)
+        addresses = {**servers.addresses, "crawl": riffle_processes.CRAWL_SETTINGS}
+        self._note(settings=addresses)
         settings = with_addresses(self.settings, self.home, servers.addresses)
         self._step("Topics and tables", lambda: create_topics_and_tables(settings))
         if not self.servers_only:
             # At the same time as the workers, which take longer: it loads the clients of Triton and Qdrant.
             with ThreadPoolExecutor(1) as pool:
                 ensured = pool.submit(self._step, "Search index", lambda: ensure_collection(settings))
-                self._start_riffle(servers.addresses)
+                self._start_riffle(addresses)
                 ensured.result()
         self._note(state="ready")
 
@@ -111,7 +112,7 @@ class Supervisor:
         if self.settings.local_web:
             web = riffle_processes.web(self.settings.local_web, self.home)
             self._start([web])
-            addresses = {**addresses, "crawl": web.addresses}
+            addresses = {**addresses, "crawl": {**addresses["crawl"], **web.addresses}}
         tls, encrypted = self.servers.tls, self.servers.encrypted
         gateway = riffle_processes.gateway(self.home, self.settings.gateway.port, tls, encrypted)
         self._note(settings={**addresses, "gateway": riffle_processes.gateway_settings(gateway.port, tls)})

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from schemas import Event, PageFetched, PageNormalized, PageRemoved, PageSettled
+from streams.allowed_origins import NO_ORIGINS, AllowedOrigins
 from streams.errors import PageErased, Refused
 from streams.pages.announced_links import AnnouncedLinks
 from streams.pages.link_events import anchors, discoveries
@@ -20,9 +21,16 @@ from streams.stores.removals import blob_of_page
 class NormalizeAgent(Agent):
     """The agent of the stage. It writes the document, then the record (`normalized`), and returns the events."""
 
-    def __init__(self, stores: Stores, pool: ParsePool, monotonic: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        stores: Stores,
+        pool: ParsePool,
+        monotonic: Callable[[], float] = time.monotonic,
+        allowed: AllowedOrigins = NO_ORIGINS,
+    ) -> None:
         self._stores = stores
         self._pool = pool
+        self._allowed = allowed
         self._announced = AnnouncedLinks(monotonic)
 
     async def start(self, emit: Emit) -> None:
@@ -45,7 +53,7 @@ class NormalizeAgent(Agent):
         except Refused as refusal:
             return await self._refuse(event, refusal, delivery.at)
         page = await self._accept(event, outcome, delivery.at)
-        links = self._announced.drop_announced(discoveries(event, outcome), delivery.envelope.id)
+        links = self._announced.drop_announced(discoveries(event, outcome, self._allowed), delivery.envelope.id)
         return [*links, *page]  # the links first: a crawl must not seem to be done once the page is settled
 
     def delivered(self, delivery: Delivery, outputs: Sequence[Event]) -> None:
@@ -120,4 +128,4 @@ def _removed_event(event: PageFetched, reason: str, detail: str) -> PageRemoved:
 
 async def build(settings: Settings, stores: Stores) -> NormalizeAgent:
     """Make the stage's agent. Its parsing processes start and end with it."""
-    return NormalizeAgent(stores, ParsePool())
+    return NormalizeAgent(stores, ParsePool(), allowed=settings.crawl.origins)

@@ -1,10 +1,12 @@
 """The events of a page's links: one for each host that the page links to, split if it would become large. Pure."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from schemas import LinkFound, PageDiscovered, PageFetched
 from schemas.ids import page_id
 from schemas.links import MoreLink
+from streams.allowed_origins import NO_ORIGINS, AllowedOrigins
 from streams.crawl.scope import CrawlScope
 from streams.crawl.urls import host_of, reason_not_to_crawl
 from streams.pages.sandbox.worker_messages import OutLink, PageOutcome
@@ -15,17 +17,20 @@ MAX_LINK_BYTES_PER_EVENT = 64 * 1024
 """Maximum size (bytes) of the URLs and anchor texts of one event. A single link is always smaller."""
 
 
-def discoveries(event: PageFetched, outcome: PageOutcome) -> Iterator[PageDiscovered]:
+def discoveries(
+    event: PageFetched, outcome: PageOutcome, allowed: AllowedOrigins = NO_ORIGINS
+) -> Iterator[PageDiscovered]:
     """Announce the canonical page, if it is another one, and the links that may be followed."""
-    canonical = outcome.canonical_url
-    if canonical and canonical != event.url and reason_not_to_crawl(canonical) is None:
+    canonical = outcome.canonical_url and allowed.place(outcome.canonical_url)
+    if canonical and canonical != event.url and reason_not_to_crawl(canonical, allowed) is None:
         yield _discovery(event, [canonical], "canonical", event.depth)
     if "nofollow" in outcome.directives or (event.max_depth is not None and event.depth >= event.max_depth):
         return
+    placed = (replace(link, url=allowed.place(link.url)) if allowed else link for link in outcome.links)
     followed = [
         link
-        for link in outcome.links
-        if not link.nofollow and link.url != canonical and reason_not_to_crawl(link.url) is None
+        for link in placed
+        if not link.nofollow and link.url != canonical and reason_not_to_crawl(link.url, allowed) is None
     ]
     for links in group_by_host(followed):
         yield _discovery(event, [link.url for link in links], "link", event.depth + 1)

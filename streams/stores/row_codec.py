@@ -61,11 +61,18 @@ _URL_KEY = ("page_id", "at")
 def pack_frontier_url(url: FrontierUrl) -> bytes:
     """Return the row of a URL, without its key, its write time, and the fields that have their defaults."""
     fields = ((field.name, field.default, getattr(url, field.name)) for field in dataclasses.fields(url))
-    return pack({name: value for name, default, value in fields if name not in _URL_KEY and value != default})
+    return pack(
+        {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, default, value in fields
+            if name not in _URL_KEY and value != default
+        }
+    )
 
 
 def unpack_frontier_url(page_id: UUID, at: int, packed: bytes) -> FrontierUrl:
-    return _read(FrontierUrl, {**unpack(packed), "page_id": page_id, "at": at})
+    fields = unpack(packed)
+    return _read(FrontierUrl, {**fields, "patterns": tuple(fields.get("patterns", ())), "page_id": page_id, "at": at})
 
 
 _OTHER_COLUMNS = frozenset(

@@ -3,6 +3,8 @@
 import asyncio
 import threading
 import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -248,3 +250,33 @@ async def test_a_crash_between_blob_and_record_leads_to_one_record(tmp_path: Pat
         assert [fetched] == await stage.fetch(event)
         await stage.agent.stop()
     assert (await stores.pages.get(event.page_id)).rows["fetched"]["lease_id"] == str(event.lease_id)
+
+
+async def test_a_server_on_this_machine_is_fetched_only_if_it_is_allowed_and_named_as_such(tmp_path: Path) -> None:
+    """The page is at a loopback address with http and a port. A public name that leads there stays forbidden."""
+    async with plain_server(b"<p>Mine") as port:
+        allowed = await FetchThread.start(CrawlSettings(allow_loopback=True))
+        strict = await FetchThread.start(CrawlSettings())
+        own = scheduled(url=f"http://localhost:{port}/", host=f"localhost:{port}")
+        assert (await allowed.get(own)).body == b"<p>Mine"
+        assert (await strict.get(own)).verdict.outcome == "guarded"
+        for url in (f"http://127.0.0.1.nip.example:{port}/", f"https://127.0.0.1:{port}/", f"http://0.0.0.0:{port}/"):
+            assert (await strict.get(scheduled(url=url, host="x"))).body is None
+        await allowed.stop()
+        await strict.stop()
+
+
+@asynccontextmanager
+async def plain_server(body: bytes) -> AsyncIterator[int]:
+    """Serve one page over HTTP on loopback, and yield the port."""
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        head = f"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+        writer.write(head.encode() + body)
+        await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    async with server:
+        yield server.sockets[0].getsockname()[1]

@@ -2,7 +2,10 @@
 
 import asyncio
 import time
+from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
 from typing import Annotated
 from uuid import uuid4
 
@@ -11,6 +14,7 @@ from rich.progress import Progress
 
 from schemas import PageDiscovered
 from schemas.ids import page_id
+from streams.allowed_origins import NO_ORIGINS, AllowedOrigins
 from streams.commands.console import (
     EXIT_NO,
     JSON_OPTION,
@@ -25,6 +29,7 @@ from streams.commands.console import (
 from streams.commands.watching import FOLLOWED, LOOK_SECONDS, PROGRESS_COLUMNS, Seen, machine_load
 from streams.crawl.frontier.policy import UNREACHABLE_SECONDS
 from streams.crawl.frontier.progress import CrawlProgress, ProgressReader
+from streams.crawl.url_patterns import make_patterns
 from streams.crawl.urls import InvalidUrl, host_of, with_scheme
 from streams.errors import TransientError, UsageError
 from streams.runtime.lags.free_space import describe_shortage
@@ -36,10 +41,22 @@ from streams.stores.opener import Stores, open_stores
 
 @command
 async def crawl(
-    urls: Annotated[list[str], typer.Argument(help="The seeds: https addresses.")],
+    urls: Annotated[list[str] | None, typer.Argument(help="The seeds: https addresses.")] = None,
+    seeds_from: Annotated[
+        Path | None, typer.Option("--seeds", exists=True, dir_okay=False, help="A file with one seed a line.")
+    ] = None,
     depth: Annotated[int, typer.Option(min=0, help="Maximum hops from the seeds. 0: only the seeds.")] = 2,
     max_pages: Annotated[int | None, typer.Option(min=1, help="Maximum number of pages of each host.")] = None,
     any_host: Annotated[bool, typer.Option("--any-host", help="Also follow links to other hosts.")] = False,
+    include: Annotated[
+        list[str] | None, typer.Option(metavar="GLOB", help="Only URLs like it, as `/docs/*`. May be repeated.")
+    ] = None,
+    exclude: Annotated[
+        list[str] | None, typer.Option(metavar="GLOB", help="No URLs like it, as `*/print.html`. May be repeated.")
+    ] = None,
+    local: Annotated[
+        bool, typer.Option("--local", help="The seeds are servers on this machine, such as http://localhost:8000/.")
+    ] = False,
     wait: Annotated[bool, typer.Option(help="Wait, and show progress, until all pages are searchable.")] = True,
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> int:
@@ -49,9 +66,24 @@ async def crawl(
 
         riffle crawl https://example.org/ --depth 2
         riffle crawl https://example.org/docs/ https://example.net/ --max-pages 500 --no-wait
+        riffle crawl --seeds seeds.txt --include '/docs/*' --exclude '*/print.html'
+        riffle crawl --local http://localhost:8000/
     """
-    seeds = [seed(url, depth, max_pages, any_host=any_host) for url in urls]
     settings = load_settings()
+    if local and not settings.crawl.allow_loopback:
+        raise UsageError(
+            "--local needs workers that may connect to this machine: those of `riffle up`, or of a local profile with "
+            "RIFFLE_CRAWL__ALLOW_LOOPBACK=true. In production, name the server in RIFFLE_CRAWL__ALLOWED_ORIGINS"
+        )
+    origins = settings.crawl.origins if local else replace(settings.crawl.origins, loopback=False)
+    try:
+        patterns = make_patterns(include or (), exclude or ())
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    made = [
+        seed(url, depth, max_pages, any_host=any_host, origins=origins) for url in read_seeds(urls or (), seeds_from)
+    ]
+    seeds = [one.model_copy(update={"patterns": patterns}) for one in made]
     need_kafka(settings)
     crawl_id = uuid4().hex[:12]
     return await run_crawl(settings, seeds, crawl_id, wait=wait, as_json=as_json)
@@ -75,10 +107,26 @@ async def run_crawl(
     return _report(crawl_id, seen, progress, stuck, as_json=as_json)
 
 
-def seed(url: str, depth: int, max_pages: int | None = None, *, any_host: bool = False) -> PageDiscovered:
+def read_seeds(urls: Sequence[str], file: Path | None) -> list[str]:
+    """Return the seeds of the arguments, and of the lines of a file that don't begin with `#`. Raises UsageError."""
+    lines = file.read_text(encoding="utf-8", errors="replace").splitlines() if file else []
+    listed = [line.strip() for line in lines if line.strip() and not line.lstrip().startswith("#")]
+    if not (found := list(dict.fromkeys([*urls, *listed]))):
+        raise UsageError("name the seeds, as in `riffle crawl https://example.org/`, or a file of them with --seeds")
+    return found
+
+
+def seed(
+    url: str,
+    depth: int,
+    max_pages: int | None = None,
+    *,
+    any_host: bool = False,
+    origins: AllowedOrigins = NO_ORIGINS,
+) -> PageDiscovered:
     """Return the event with which a crawl begins at a URL. Raises UsageError."""
     try:
-        canonical = with_scheme(url)
+        canonical = origins.place(with_scheme(url, origins))
     except InvalidUrl as error:
         raise UsageError(f"{url!r} can't be crawled: {error}") from None
     return PageDiscovered(

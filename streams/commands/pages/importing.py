@@ -6,16 +6,31 @@ from collections.abc import Awaitable, Callable
 from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 from uuid import UUID, uuid4
 
 import typer
 from rich.progress import Progress
 
-from streams.commands.console import EXIT_NO, command, command_group, err, load_settings, need_kafka, out, styled
+from streams.allowed_origins import EVERY_ORIGIN
+from streams.commands.console import (
+    EXIT_NO,
+    JSON_OPTION,
+    command,
+    command_group,
+    err,
+    load_settings,
+    need_kafka,
+    out,
+    print_json,
+    styled,
+)
 from streams.commands.watching import FOLLOWED, LOOK_SECONDS, PROGRESS_COLUMNS, Seen, machine_load
 from streams.crawl.archives.importer import ImportReport, import_html, import_warc
-from streams.errors import RestoreUnfinished, TransientError
+from streams.crawl.archives.readers import NO_PLACE, Placing
+from streams.crawl.url_patterns import make_patterns
+from streams.crawl.urls import with_scheme
+from streams.errors import RestoreUnfinished, TransientError, UsageError
 from streams.runtime.lags.backpressure import AFTER_SOURCES, LagWatch, PausingSource
 from streams.runtime.lags.free_space import describe_shortage
 from streams.runtime.lags.stage_lags import LagReader
@@ -31,6 +46,16 @@ Wait = Annotated[bool, typer.Option(help="Wait, and show progress, until all pag
 TrustDates = Annotated[
     bool, typer.Option("--trust-dates", help="Let the dates in the archive count as the age of its pages.")
 ]
+As = Annotated[
+    str, typer.Option("--as", metavar="URL", help="The address at which people read these pages: of folder or server.")
+]
+Include = Annotated[
+    list[str] | None, typer.Option(metavar="GLOB", help="Only URLs like it, as `/docs/*`. May be repeated.")
+]
+Exclude = Annotated[
+    list[str] | None, typer.Option(metavar="GLOB", help="No URLs like it, as `*/print.html`. May be repeated.")
+]
+AsJson = Annotated[bool, JSON_OPTION]
 RESTORE_LOOK_SECONDS = 1.0
 """Time between two looks for the mark of an unfinished restore (seconds)."""
 Import = Callable[..., Awaitable[ImportReport]]
@@ -40,17 +65,26 @@ Import = Callable[..., Awaitable[ImportReport]]
 @command
 async def warc(
     file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="A .warc or .warc.gz file.")],
+    address: As = "",
+    include: Include = None,
+    exclude: Exclude = None,
     wait: Wait = True,
     trust_dates: TrustDates = False,
+    as_json: AsJson = False,
 ) -> int:
     """Import the pages of a WARC file.
 
     Of pages with the same text the oldest one is shown. A page is as old as its import, since an archive may claim any
-    date.
+    date. With --as, the server that the file begins with gets this address: a copy of a server on this machine can be
+    imported under its address on the web.
 
-    Example:  riffle import warc CC-MAIN-20260101.warc.gz
+    Examples:
+
+        riffle import warc CC-MAIN-20260101.warc.gz
+        riffle import warc localhost.warc.gz --as https://docs.example/
     """
-    return await _import(partial(import_warc, trust_dates=trust_dates), file, wait)
+    options = _options(address, include, exclude, trust_dates)
+    return await _import(partial(import_warc, **options), file, wait, as_json)
 
 
 @import_app.command("html")
@@ -58,16 +92,35 @@ async def warc(
 async def html(
     folder: Annotated[
         Path,
-        typer.Argument(exists=True, file_okay=False, metavar="DIR", help="A folder that holds a folder for each host."),
+        typer.Argument(exists=True, file_okay=False, metavar="DIR", help="A built site, or a folder for each host."),
     ],
+    address: As = "",
+    include: Include = None,
+    exclude: Exclude = None,
     wait: Wait = True,
     trust_dates: TrustDates = False,
+    as_json: AsJson = False,
 ) -> int:
-    """Import a folder of HTML files, laid out as DIR/HOST/path.html.
+    """Import a folder of HTML files: a built site with --as, or DIR/HOST/path.html.
 
-    Example:  riffle import html mirror/
+    Examples:
+
+        riffle import html site/ --as https://docs.example/
+        riffle import html site/ --as https://docs.example/v2/ --exclude '*/genindex.html'
+        riffle import html mirror/
     """
-    return await _import(partial(import_html, trust_dates=trust_dates), folder, wait)
+    options = _options(address, include, exclude, trust_dates)
+    return await _import(partial(import_html, **options), folder, wait, as_json)
+
+
+def _options(address: str, include: list[str] | None, exclude: list[str] | None, trust_dates: bool) -> dict[str, Any]:
+    """Return the options of an import. Raises UsageError."""
+    try:
+        patterns = make_patterns(include or (), exclude or ())
+        place = Placing(with_scheme(address, EVERY_ORIGIN)) if address else NO_PLACE
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    return {"trust_dates": trust_dates, "patterns": patterns, "place": place}
 
 
 class HeldBack:
@@ -89,7 +142,7 @@ class HeldBack:
         return is_held_back(await self._stores.pages.get(page_id))
 
 
-async def _import(read: Import, path: Path, wait: bool) -> int:
+async def _import(read: Import, path: Path, wait: bool, as_json: bool) -> int:
     settings, finished = load_settings(), True
     need_kafka(settings)
     seen = Seen(uuid4().hex[:12], last_event_at=time.monotonic())
@@ -103,8 +156,11 @@ async def _import(read: Import, path: Path, wait: bool) -> int:
                     finished = await _wait_until_settled(follower, seen, report.imported, stores, bars)
     finally:
         follower.close()
-    print_report(report)
-    if wait:
+    if as_json:
+        print_json(_as_fields(report, seen if wait else None, finished))
+    else:
+        print_report(report)
+    if wait and not as_json:
         removed = ", ".join(f"{count} {reason}" for reason, count in seen.reasons().items()) or "none"
         out.print(f"{seen.searchable} of them are searchable; not indexed: {removed}.", highlight=False)
     if not finished:
@@ -143,6 +199,18 @@ async def _read_archive(
                 is_held_back=HeldBack(stores, time.monotonic),
                 wait_for_room=source.wait,
             )
+
+
+def _as_fields(report: ImportReport, seen: Seen | None, finished: bool) -> dict[str, Any]:
+    fields: dict[str, Any] = {
+        "imported": report.imported,
+        "skipped": [
+            {"reason": reason, "count": count, "example": report.examples.get(reason, "")}
+            for reason, count in report.skipped.most_common()
+        ],
+    }
+    watched = {"finished": finished, "searchable": seen.searchable, "set_aside": seen.reasons()} if seen else {}
+    return fields | watched
 
 
 def print_report(report: ImportReport) -> None:

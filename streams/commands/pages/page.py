@@ -8,13 +8,14 @@ import typer
 from schemas.envelope import utc_from_micros
 from schemas.ids import page_id
 from streams.commands.console import EXIT_NO, JSON_OPTION, command, err, load_settings, out, print_json, styled, table
-from streams.crawl.urls import InvalidUrl, with_scheme
+from streams.crawl.urls import InvalidUrl, possible_urls
 from streams.errors import Refused, UsageError
 from streams.plain_text import clean_line
 from streams.stores.protocols import Transition
 
 if TYPE_CHECKING:
     from streams.pages.sandbox.explanation import Explanation
+    from streams.stores.opener import Stores
     from streams.stores.page_record import PageRecord
 
 AsJson = Annotated[bool, JSON_OPTION]
@@ -39,8 +40,9 @@ async def page(
     from streams.stores.opener import open_stores
 
     settings = load_settings()
-    identity, url = _identity(address)
+    candidates = _candidates(address)
     async with open_stores(settings, ["records"]) as stores:
+        identity, url = await first_known(stores, candidates)
         if document:
             return await print_document_of(stores, identity, url)
         if removed:
@@ -159,13 +161,21 @@ def _format_count(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def _identity(address: str) -> tuple[UUID, str]:
+async def first_known(stores: "Stores", candidates: list[tuple[UUID, str]]) -> tuple[UUID, str]:
+    """Return the first page that has a record, or else the first one."""
+    for identity, url in candidates if len(candidates) > 1 else ():
+        if (await stores.pages.get(identity)).rows:
+            return identity, url
+    return candidates[0]
+
+
+def _candidates(address: str) -> list[tuple[UUID, str]]:
+    """Return what an address may name: an id, or a URL as a public one or at its own origin. Raises UsageError."""
     try:
-        return UUID(address), address
+        return [(UUID(address), address)]
     except ValueError:
         pass
     try:
-        url = with_scheme(address)
+        return [(page_id(url), url) for url in possible_urls(address)]
     except InvalidUrl as error:
         raise UsageError(f"{address!r} is neither a page's address nor an id: {error}") from None
-    return page_id(url), url

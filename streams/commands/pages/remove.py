@@ -11,8 +11,9 @@ import typer
 
 from schemas import PageRemoved
 from schemas.ids import page_id
+from streams.allowed_origins import NO_ORIGINS, AllowedOrigins
 from streams.commands.console import command, err, load_settings, need_kafka, out
-from streams.crawl.urls import InvalidUrl, with_scheme
+from streams.crawl.urls import InvalidUrl, possible_urls
 from streams.errors import TransientError, UsageError
 from streams.links.taking_back import take_back_links
 from streams.maintenance.erasure import Eraser
@@ -51,7 +52,9 @@ async def remove(
         riffle remove --undo https://example.org/private.html
     """
     settings = load_settings()
-    pages = _pages([*(addresses or []), *(file.read_text(encoding="utf-8").split() if file else [])])
+    pages = _pages(
+        [*(addresses or []), *(file.read_text(encoding="utf-8").split() if file else [])], settings.crawl.origins
+    )
     if undo:
         await _undo(settings, pages)
         return
@@ -75,10 +78,10 @@ async def remove(
     )
 
 
-def _pages(addresses: Collection[str]) -> dict[UUID, str]:
+def _pages(addresses: Collection[str], origins: AllowedOrigins = NO_ORIGINS) -> dict[UUID, str]:
     """Return the canonical URL of each page, by its id. Raises UsageError."""
     try:
-        urls = [with_scheme(address) for address in addresses]
+        urls = [origins.place(possible_urls(address)[0]) for address in addresses]
     except InvalidUrl as error:
         raise UsageError(f"a URL can't be one of a page: {error}") from None
     if not urls:

@@ -17,7 +17,16 @@ from uuid import UUID
 
 from schemas import PageFetched
 from schemas.ids import page_id
-from streams.crawl.archives.readers import HTML_SUFFIXES, ArchivedPage, Limits, Skipped, page_of_file, read_warc
+from streams.crawl.archives.readers import (
+    HTML_SUFFIXES,
+    NO_PLACE,
+    ArchivedPage,
+    Limits,
+    Placing,
+    Skipped,
+    page_of_file,
+    read_warc,
+)
 from streams.crawl.archives.warc import NotWarc
 from streams.crawl.urls import host_of
 from streams.errors import UsageError
@@ -81,6 +90,8 @@ async def import_warc(
     max_depth: int | None = 0,
     max_body_bytes: int = MAX_BODY_BYTES,
     trust_dates: bool = False,
+    patterns: tuple[str, ...] = (),
+    place: Placing = NO_PLACE,
     is_held_back: HeldBack = _never,
     wait_for_room: Room = _always,
 ) -> ImportReport:
@@ -93,7 +104,7 @@ async def import_warc(
     file = await asyncio.to_thread(_open, path)
     with file:
         report = ImportReport(total=fstat(file.fileno()).st_size)
-        limits = Limits(max_body_bytes, time_ns() // 1_000)
+        limits = Limits(max_body_bytes, time_ns() // 1_000, patterns, place)
         records = read_warc(file, limits)
         sender = _Sender(blobs, emit, crawl_id, max_depth, None if trust_dates else limits.latest, is_held_back)
         try:
@@ -120,23 +131,28 @@ async def import_html(
     max_depth: int | None = 0,
     max_body_bytes: int = MAX_BODY_BYTES,
     trust_dates: bool = False,
+    patterns: tuple[str, ...] = (),
+    place: Placing = NO_PLACE,
     is_held_back: HeldBack = _never,
     wait_for_room: Room = _always,
 ) -> ImportReport:
-    """Import each file FOLDER/HOST/path.html as https://HOST/path.html. Symbolic links are not followed.
+    """Import each file FOLDER/HOST/path.html as https://HOST/path.html, or FOLDER/path.html at the address of `place`.
+
+    Symbolic links are not followed.
 
     Raises UsageError if there is no such folder or no page in it, and the errors of `blobs` and `emit`.
     """
     files = await asyncio.to_thread(_html_files, folder)
     report = ImportReport(total=len(files))
-    limits = Limits(max_body_bytes, time_ns() // 1_000)
+    limits = Limits(max_body_bytes, time_ns() // 1_000, patterns, place)
     records = (_read_file(folder, file, limits) for file in files)
     sender = _Sender(blobs, emit, crawl_id, max_depth, None if trust_dates else limits.latest, is_held_back)
     await _send_all(records, lambda: report.seen, report, sender, progress, wait_for_room)
     if not report.imported:
         raise UsageError(
-            f"{folder} contains no page: {len(files)} HTML files were found. It must contain a folder for each host, "
-            f"named like the host, such as {folder}/docs.example.org/guide.html{_first_reason(report)}"
+            f"{folder} contains no page: {len(files)} HTML files were found. Say where people read them, as in "
+            f"`riffle import html {folder} --as https://docs.example/`, or give a folder that contains a folder for "
+            f"each host, such as {folder}/docs.example.org/guide.html{_first_reason(report)}"
         )
     return report
 

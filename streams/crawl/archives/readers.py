@@ -5,23 +5,27 @@ record's WARC-Date, a file's modification time). So a repeated import changes no
 was fetched later.
 """
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import BinaryIO, Literal
 from urllib.parse import quote
 
 from schemas.envelope import micros_from_utc
+from streams.allowed_origins import origin_of
 from streams.crawl.archives.warc import HttpResponse, WarcRecord, parse_response, read_records
 from streams.crawl.fetch.content_encoding import BodyDecoder, InvalidBody
 from streams.crawl.fetch.outcomes import classify_response, select_headers
+from streams.crawl.url_patterns import belongs
 from streams.crawl.urls import InvalidUrl, canonicalize
 
 MAX_HEAD_BYTES = 256 * 1024
 """Maximum length of the HTTP head in front of a body (bytes)."""
+AS_ADVICE = "Say where people read these pages: --as https://docs.example/"
 _EARLIEST = micros_from_utc(datetime(1990, 1, 1, tzinfo=UTC))
 """Minimum date of a page: the web is not older."""
 _TEXT_BYTES = b"\t\n\f\r" + bytes(range(0x20, 0x100))
+INDEX_NAMES = frozenset({"index.html", "index.htm", "index.xhtml"})
 HTML_SUFFIXES = frozenset({".html", ".htm", ".xhtml"})
 
 
@@ -48,28 +52,62 @@ class Skipped:
 
 
 @dataclass(frozen=True, slots=True)
+class Placing:
+    """The address of the pages, where it is not the one in the archive: `--as`."""
+
+    address: str = ""
+    """Canonical URL of the folder or server that the pages belong to. Empty: as the archive says."""
+    origin: str = ""
+    """The origin in a WARC file that the address replaces. Empty: the origin of the file's first page."""
+
+    def allows(self, origin: str) -> bool:
+        """Return whether pages keep an origin that is not public: the one that the operator named."""
+        return bool(self.address) and origin == origin_of(self.address)
+
+    def of_file(self, path: Sequence[str]) -> str:
+        """Return the URL of a file below the folder. A page `index.html` is the page of its folder."""
+        *folders, name = path
+        shown = [*folders, "" if name.lower() in INDEX_NAMES else name]
+        return f"{self.address.rstrip('/')}/{'/'.join(map(quote, shown))}"
+
+    def of_record(self, target: str) -> str:
+        """Return the URL of a WARC record."""
+        same = self.address and origin_of(target).lower() == self.origin
+        return f"{self.address.rstrip('/')}/{target[len(self.origin) :].lstrip('/')}" if same else target
+
+
+NO_PLACE = Placing()
+
+
+@dataclass(frozen=True, slots=True)
 class Limits:
-    """The limits of an import."""
+    """The limits of an import, and where its pages are."""
 
     max_body_bytes: int
     latest: int
     """Maximum date (microseconds since 1970 UTC): a page with a later date would win over each later fetch."""
+    patterns: tuple[str, ...] = ()
+    """Globs of the URLs to import (`streams.crawl.url_patterns`)."""
+    place: Placing = NO_PLACE
 
 
 def read_warc(file: BinaryIO, limits: Limits) -> Iterator[ArchivedPage | Skipped]:
     """Read each HTTP response of a WARC file. Other records are ignored. Raises NotWarc."""
+    place = limits.place
     for record in read_records(file, limits.max_body_bytes + MAX_HEAD_BYTES):
         if record.damage:
             yield Skipped("damaged record", record.damage)
         elif record.headers.get("warc-type") == "response":
+            if place.address and not place.origin:
+                place = replace(place, origin=origin_of(_target(record)).lower())
             try:
-                yield _page_of_record(record, limits)
+                yield _page_of_record(record, replace(limits, place=place))
             except Exception as error:  # one bad record never ends an import
                 yield Skipped("damaged record", f"{record.headers.get('warc-target-uri', '')}: {error!r}")
 
 
 def _page_of_record(record: WarcRecord, limits: Limits) -> ArchivedPage | Skipped:
-    target = record.headers.get("warc-target-uri", "").strip("<>")
+    target = limits.place.of_record(_target(record))
     if record.block is None:
         return Skipped("too large", target)
     response = parse_response(record.block)
@@ -89,6 +127,10 @@ def _page_of_record(record: WarcRecord, limits: Limits) -> ArchivedPage | Skippe
     return _page(target, generation, body, "warc", limits, response.status, headers)
 
 
+def _target(record: WarcRecord) -> str:
+    return record.headers.get("warc-target-uri", "").strip("<>")
+
+
 def _page(
     url: str,
     generation: int | None,
@@ -104,9 +146,11 @@ def _page(
     if len(body) > limits.max_body_bytes:
         return Skipped("too large", url)
     try:
-        canonical = canonicalize(url)
+        canonical = canonicalize(url, limits.place)
     except InvalidUrl as error:
-        return Skipped("URL not allowed", f"{url[:200]}: {error}")
+        return Skipped("URL not allowed", f"{url[:200]}: {error.detail}. {AS_ADVICE}")
+    if not belongs(canonical, limits.patterns):
+        return Skipped("left out by the patterns", canonical)
     return ArchivedPage(canonical, generation, body, source, status, headers or {})
 
 
@@ -148,7 +192,9 @@ def _generation(date: str) -> int | None:
 
 
 def page_of_file(parts: tuple[str, ...], modified_at: int, body: bytes, limits: Limits) -> ArchivedPage | Skipped:
-    """Make the page of a file HOST/path.html below a folder. `parts` are the names of the path, host first."""
+    """Make the page of a file below a folder. `parts` are the names of its path: host first, unless `place` has it."""
+    if limits.place.address:
+        return _page(limits.place.of_file(parts), modified_at, body, "html", limits)
     if len(parts) < 2:
         return Skipped("not in a folder named like its host", "/".join(parts))
     host, *path = parts

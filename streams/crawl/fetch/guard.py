@@ -10,9 +10,11 @@ The guard does not protect against a public address that forwards to a private n
 
 import errno
 import socket
-from collections.abc import Callable, Mapping
-from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from collections.abc import Callable, Mapping, Sequence
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Any
+
+from streams.allowed_origins import ADVICE, METADATA_ADDRESSES
 
 HTTPS_PORT = 443
 GUARD_MARK = "guarded: "
@@ -121,6 +123,28 @@ def parse_local_hosts(local_hosts: Mapping[str, str]) -> dict[str, tuple[str, in
     return pairs
 
 
+def make_allowed_socket_factory(networks: Sequence[IPv4Network | IPv6Network]) -> Callable[[Any], socket.socket]:
+    """Make a socket factory for the session of allowed origins: public addresses, and addresses of allowed networks.
+
+    The session is used only for URLs of origins that the operator named, so a name of anybody else that leads to a
+    private address never gets here.
+    """
+
+    def make_socket(addr_info: Any) -> socket.socket:
+        family, kind, protocol, _, (address, port, *_rest) = addr_info
+        reason = denial_reason(address)
+        if reason and not _is_allowed(address, networks):
+            raise GuardedAddress(address, port, f"{reason}. {ADVICE}")
+        return socket.socket(family=family, type=kind, proto=protocol)
+
+    return make_socket
+
+
+def _is_allowed(address: str, networks: Sequence[IPv4Network | IPv6Network]) -> bool:
+    parsed = ip_address(address)
+    return parsed not in METADATA_ADDRESSES and any(parsed in network for network in networks)
+
+
 def make_guarded_socket_factory(local: Mapping[str, tuple[str, int]]) -> Callable[[Any], socket.socket]:
     """Make a socket factory for aiohttp's TCPConnector. It raises GuardedAddress for a forbidden address."""
     exempt = frozenset(local.values())
@@ -130,7 +154,7 @@ def make_guarded_socket_factory(local: Mapping[str, tuple[str, int]]) -> Callabl
         if (address, port) not in exempt:
             reason = denial_reason(address) or (None if port == HTTPS_PORT else f"only port {HTTPS_PORT} is crawled")
             if reason:
-                raise GuardedAddress(address, port, reason)
+                raise GuardedAddress(address, port, f"{reason}. {ADVICE}")
         return socket.socket(family=family, type=kind, proto=protocol)
 
     return make_socket

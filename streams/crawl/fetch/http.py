@@ -16,9 +16,15 @@ import aiohttp
 from yarl import URL
 
 from schemas.crawl import Purpose
+from streams.allowed_origins import LOOPBACK_NETWORKS, parse_networks
 from streams.crawl.fetch.connection import LimitedConnector, LimitExceeded
 from streams.crawl.fetch.content_encoding import ACCEPT_ENCODING, BodyDecoder, BodyEndsEarly, InvalidBody
-from streams.crawl.fetch.guard import GUARD_MARK, make_guarded_socket_factory, parse_local_hosts
+from streams.crawl.fetch.guard import (
+    GUARD_MARK,
+    make_allowed_socket_factory,
+    make_guarded_socket_factory,
+    parse_local_hosts,
+)
 from streams.crawl.fetch.outcomes import Verdict, classify_response, header_text, select_headers
 from streams.crawl.fetch.resolver import Resolver
 from streams.crawl.robots import MAX_ROBOTS_BYTES
@@ -84,9 +90,24 @@ def open_session(settings: CrawlSettings) -> aiohttp.ClientSession:
     context = ssl.create_default_context()
     if settings.local_ca_file:
         context.load_verify_locations(settings.local_ca_file)
+    return _session(settings, Resolver(local, time.monotonic), make_guarded_socket_factory(local), context)
+
+
+def open_allowed_session(settings: CrawlSettings) -> aiohttp.ClientSession:
+    """Open the session for origins that the operator allowed (`AllowedOrigins`), and for no other URL."""
+    context = ssl.create_default_context()
+    if settings.allowed_ca_file:
+        context.load_verify_locations(settings.allowed_ca_file)
+    networks = parse_networks(settings.allowed_networks) + (LOOPBACK_NETWORKS if settings.allow_loopback else ())
+    return _session(settings, Resolver({}, time.monotonic), make_allowed_socket_factory(networks), context)
+
+
+def _session(
+    settings: CrawlSettings, resolver: Resolver, make_socket: Callable[[Any], Any], context: ssl.SSLContext
+) -> aiohttp.ClientSession:
     connector = LimitedConnector(
-        resolver=Resolver(local, time.monotonic),
-        socket_factory=make_guarded_socket_factory(local),
+        resolver=resolver,
+        socket_factory=make_socket,
         ssl=context,
         limit=0,  # the stage's concurrency is the limit
         limit_per_host=0,

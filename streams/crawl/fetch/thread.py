@@ -13,7 +13,8 @@ from concurrent.futures import Future
 import aiohttp
 
 from schemas import PageScheduled
-from streams.crawl.fetch.http import Answer, close_session, get, limits_of, open_session
+from streams.allowed_origins import origin_of
+from streams.crawl.fetch.http import Answer, close_session, get, limits_of, open_allowed_session, open_session
 from streams.settings import CrawlSettings
 
 
@@ -24,7 +25,7 @@ class FetchThread:
         self._settings = settings
         self._limits = limits_of(settings)
         self._monotonic = monotonic
-        self._opened: Future[tuple[asyncio.AbstractEventLoop, aiohttp.ClientSession]] = Future()
+        self._opened: Future[tuple[asyncio.AbstractEventLoop, aiohttp.ClientSession, aiohttp.ClientSession]] = Future()
         self._stopping: asyncio.Event | None = None
         self._thread = threading.Thread(target=self._run, name="fetch", daemon=True)
 
@@ -38,9 +39,9 @@ class FetchThread:
 
     async def get(self, scheduled: PageScheduled) -> Answer:
         """Make the request of a scheduled URL. A cancelled caller also cancels the request."""
-        loop, session = self._opened.result()
+        loop, session, allowed_session = self._opened.result()
         request = get(
-            session,
+            allowed_session if self._needs_permission(scheduled.url) else session,
             scheduled.url,
             purpose=scheduled.purpose,
             limits=self._limits,
@@ -50,9 +51,13 @@ class FetchThread:
         )
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(request, loop))
 
+    def _needs_permission(self, url: str) -> bool:
+        """Return whether the URL is of an allowed origin. All others go through the strict guard."""
+        return self._settings.origins.allows(origin_of(url))
+
     async def stop(self) -> None:
-        """Close the session and end the thread."""
-        loop, _ = self._opened.result()
+        """Close the sessions and end the thread."""
+        loop, *_ = self._opened.result()
         assert self._stopping
         loop.call_soon_threadsafe(self._stopping.set)
         await asyncio.to_thread(self._thread.join)
@@ -63,10 +68,11 @@ class FetchThread:
     async def _serve(self) -> None:
         self._stopping = asyncio.Event()
         try:
-            session = open_session(self._settings)
+            sessions = open_session(self._settings), open_allowed_session(self._settings)
         except Exception as error:
             self._opened.set_exception(error)
             return
-        self._opened.set_result((asyncio.get_running_loop(), session))
+        self._opened.set_result((asyncio.get_running_loop(), *sessions))
         await self._stopping.wait()
-        await close_session(session)
+        for session in sessions:
+            await close_session(session)

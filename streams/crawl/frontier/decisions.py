@@ -11,6 +11,7 @@ from schemas.crawl import Outcome, PageDiscovered, PageFetched, PageSettled
 from streams.crawl.frontier.host_state import CrawlShare, Host, Lease, Robots
 from streams.crawl.frontier.policy import SECOND, UNREACHABLE_SECONDS, Policy, backoff_micros, deferral_micros
 from streams.crawl.scope import CrawlScope
+from streams.crawl.url_patterns import belongs
 from streams.crawl.urls import reason_not_to_crawl
 from streams.stores.protocols import CrawlState, FrontierUrl
 
@@ -43,12 +44,14 @@ def reason_to_skip(
     """
     if known and not (event.force or _may_return(known, event, now)):
         return "seen"
-    if reason := reason_not_to_crawl(event.url):
+    if reason := reason_not_to_crawl(event.url, policy.origins):
         return reason
     if event.redirects > MAX_REDIRECTS:
         return f"more than {MAX_REDIRECTS} redirects in a row"
     if event.depth > min(policy.max_depth, policy.max_depth if event.max_depth is None else event.max_depth):
         return f"depth {event.depth} is beyond the crawl's"
+    if not is_seed(event) and not belongs(event.url, event.patterns):
+        return "the crawl's patterns leave it out"
     if event.same_host and not (is_seed(event) or share.seeded):
         return "another host than the seeds'"
     if share.scheduled >= (event.max_pages or policy.max_pages_per_host):

@@ -133,8 +133,12 @@ class Host:
         """True if the host is unreachable. Its queue is kept until robots.txt is answered again."""
         return self.robots.status == "unreachable"
 
-    def robots_url(self) -> str:
-        return self.robots.url or f"https://{self.name}/robots.txt"
+    def robots_url(self, policy: Policy) -> str:
+        return self.robots.url or self.own_robots_url(policy)
+
+    def own_robots_url(self, policy: Policy) -> str:
+        """Return the URL of the host's own robots.txt, before any redirect."""
+        return f"{policy.origins.origin_of_host(self.name)}/robots.txt"
 
     def to_row(self, due: int | None, now: int) -> FrontierHost:
         """Return the row to write. Its write time is greater than the last row's."""

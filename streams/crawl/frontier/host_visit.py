@@ -127,7 +127,7 @@ async def _schedule(frontier: FrontierState, live: LiveHost, url: FrontierUrl) -
 async def _schedule_robots(frontier: FrontierState, live: LiveHost, now: int) -> None:
     host = live.host
     # The page id of the host's own robots.txt, even after a redirect: the answer never touches another page's record.
-    page_id = page_id_of(f"https://{host.name}/robots.txt")
+    page_id = page_id_of(host.own_robots_url(frontier.policy))
     lease = decisions.robots_lease_of(host, page_id, frontier.policy, now)
     host.leases[lease.lease_id] = lease
     host.next_at = now + host.delay(frontier.policy, frontier.random())
@@ -142,7 +142,7 @@ async def _emit_page(frontier: FrontierState, url: FrontierUrl, lease: Lease) ->
 
 async def _emit_robots(frontier: FrontierState, host: Host, lease: Lease) -> None:
     region = frontier.policy.region_of(host.name)
-    await frontier.emit(outputs.robots_scheduled(host, lease, region), str(lease.lease_id))
+    await frontier.emit(outputs.robots_scheduled(host, lease, frontier.policy, region), str(lease.lease_id))
 
 
 async def _send_again(frontier: FrontierState, live: LiveHost) -> None:

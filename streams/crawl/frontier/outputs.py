@@ -5,6 +5,7 @@ from schemas.envelope import utc_from_micros
 from schemas.ids import page_id as page_id_of
 from streams.crawl.frontier.decisions import BLOCKED_AFTER_FAILURES
 from streams.crawl.frontier.host_state import Host, Lease
+from streams.crawl.frontier.policy import Policy
 from streams.crawl.scope import CrawlScope
 from streams.crawl.urls import host_of
 from streams.stores.protocols import FrontierUrl
@@ -27,11 +28,11 @@ def page_scheduled(url: FrontierUrl, lease: Lease, region: str) -> PageScheduled
     )
 
 
-def robots_scheduled(host: Host, lease: Lease, region: str) -> PageScheduled:
+def robots_scheduled(host: Host, lease: Lease, policy: Policy, region: str) -> PageScheduled:
     """Return the event that gives a host's robots.txt to the fetchers of a region."""
     return PageScheduled(
         page_id=lease.page_id,
-        url=host.robots_url(),
+        url=host.robots_url(policy),
         host=host.name,
         purpose="robots",
         lease_id=lease.lease_id,

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from streams.allowed_origins import NO_ORIGINS, AllowedOrigins
 from streams.crawl.regions import Regions
 from streams.settings import CrawlSettings
 
@@ -32,6 +33,8 @@ class Policy:
     max_attempts: int
     robots_ttl_seconds: float
     regions: Regions
+    origins: AllowedOrigins = NO_ORIGINS
+    """The origins that may be crawled though they are not public."""
 
     @classmethod
     def of(cls, settings: CrawlSettings) -> "Policy":
@@ -45,6 +48,7 @@ class Policy:
             max_attempts=settings.max_attempts,
             robots_ttl_seconds=settings.robots_ttl_seconds,
             regions=Regions(settings.regions),
+            origins=settings.origins,
         )
 
     def region_of(self, host: str) -> str:

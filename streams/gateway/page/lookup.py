@@ -13,7 +13,7 @@ from typing import TypeVar
 from uuid import UUID
 
 from schemas.ids import page_id as id_of
-from streams.crawl.urls import InvalidUrl, with_scheme
+from streams.crawl.urls import InvalidUrl, possible_urls
 from streams.errors import MissingBlob, PoisonError, RiffleError
 from streams.gateway.context import GatewayContext
 from streams.gateway.http.problems import Problem, ProblemError, records_unavailable, unknown_page
@@ -85,13 +85,18 @@ async def _in_tuple(read: Callable[[], Awaitable[T]]) -> tuple[T]:
 
 def resolve(subject: str) -> tuple[UUID, str]:
     """Return the page's id, and its canonical URL if the subject is a URL, even without scheme. Raises ProblemError."""
+    return _candidates(subject)[0]
+
+
+def _candidates(subject: str) -> list[tuple[UUID, str]]:
+    """Return what the subject may name: a page's id, or the page of a URL, as a public one or at its own origin."""
     subject = subject.strip()
     try:
-        return UUID(subject), ""
+        return [(UUID(subject), "")]
     except ValueError:
         pass
     try:
-        url = with_scheme(subject)
+        return [(id_of(url), url) for url in possible_urls(subject)]
     except InvalidUrl as error:
         raise ProblemError(
             Problem(
@@ -103,7 +108,18 @@ def resolve(subject: str) -> tuple[UUID, str]:
                 "url",
             )
         ) from None
-    return id_of(url), url
+
+
+async def _known_page(
+    context: GatewayContext, candidates: list[tuple[UUID, str]]
+) -> tuple[UUID, str, PageRecord, list[Transition]]:
+    """Return the first page of which something is known. Raises ProblemError."""
+    for page_id, url in candidates:
+        record, history = await _records(context, page_id)
+        if record.rows or history:
+            return page_id, url, record, history
+    page_id, url = candidates[0]
+    raise ProblemError(unknown_page(url or f"the page {page_id}"))
 
 
 async def look_up(context: GatewayContext, subject: str) -> PageData:
@@ -111,10 +127,7 @@ async def look_up(context: GatewayContext, subject: str) -> PageData:
 
     Raises ProblemError for a subject that is no address, an unknown page, or records that don't answer.
     """
-    page_id, url = resolve(subject)
-    record, history = await _records(context, page_id)
-    if not record.rows and not history:
-        raise ProblemError(unknown_page(url or f"the page {page_id}"))
+    page_id, url, record, history = await _known_page(context, _candidates(subject))
     url = url or _url_of(record, history)
     optional = _OptionalParts(context)
     no_pages: list[RelatedPage] = []

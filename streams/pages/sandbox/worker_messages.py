@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Self
 
+from streams.allowed_origins import OwnOrigin
 from streams.crawl.urls import InvalidUrl, canonicalize
 from streams.pages.document.codec import encode_document
 from streams.pages.metadata.typed_facts import typed_facts
@@ -73,7 +74,7 @@ def normalize_to_outcome(
         description=document.description[:MAX_DESCRIPTION_CHARS],
         language=document.language,
         language_confidence=document.language_confidence,
-        canonical_url=_canonical(normalized.canonical) if normalized.canonical else None,
+        canonical_url=_canonical(normalized.canonical, url) if normalized.canonical else None,
         directives=normalized.directives,
         text_chars=len(document.text),
         blocks=len(document.blocks),
@@ -83,9 +84,9 @@ def normalize_to_outcome(
     )
 
 
-def _canonical(url: str) -> str | None:
+def _canonical(target: str, page: str) -> str | None:
     try:
-        return canonicalize(url)
+        return canonicalize(target, OwnOrigin(page))
     except InvalidUrl:
         return None
 
@@ -95,7 +96,7 @@ def _out_links(normalized: Normalized, url: str) -> tuple[OutLink, ...]:
     found: dict[str, OutLink] = {}
     links = sorted(normalized.document.links, key=lambda link: not link.in_content)
     for link in links:
-        target = _canonical(link.url)
+        target = _canonical(link.url, url)
         if target is None or target == url or target in found:
             continue
         found[target] = OutLink(target, link.text[:MAX_ANCHOR_CHARS], link.nofollow, link.in_content)

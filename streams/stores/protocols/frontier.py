@@ -77,6 +77,7 @@ class FrontierUrl:
     max_depth: int | None = None
     max_pages: int | None = None
     same_host: bool = False
+    patterns: tuple[str, ...] = ()
     crawl_id: str = ""
     redirects: int = 0
     """Number of redirects that led to the URL."""

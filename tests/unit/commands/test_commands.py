@@ -91,7 +91,7 @@ def test_the_table_of_contents_names_every_command_once() -> None:
         pytest.param(["crawl", "https://"], "'https://' can't be crawled", id="no host"),
         pytest.param(["crawl", "http://[::1"], "can't be crawled", id="a host that is cut off"),
         pytest.param(["crawl", "https://a.test/", "--depth", "-1"], "--depth", id="a depth below 0"),
-        pytest.param(["crawl"], "urls", id="no address"),
+        pytest.param(["crawl"], "name the seeds", id="no address"),
         pytest.param(["page", "mailto://x@y"], "is neither a page's address nor an id", id="page of no address"),
         pytest.param(["import", "warc", "missing.warc.gz"], "missing.warc.gz", id="a file that isn't there"),
         pytest.param(["replay", "--from", "fetch", "--since", "yesterday"], "--since", id="no time"),

@@ -7,7 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.crawl.fetch.guard import GuardedAddress, denial_reason, make_guarded_socket_factory, parse_local_hosts
+from streams.allowed_origins import parse_networks
+from streams.crawl.fetch.guard import (
+    GuardedAddress,
+    denial_reason,
+    make_allowed_socket_factory,
+    make_guarded_socket_factory,
+    parse_local_hosts,
+)
 
 DENIED = """
 0.0.0.0 10.1.2.3 100.64.0.1 100.100.100.200 127.0.0.1 127.255.255.255 168.63.129.16 169.254.169.254 172.16.0.1
@@ -83,3 +90,26 @@ def test_sockets_are_made_only_for_public_https_and_mapped_hosts(address: str, p
 def test_local_hosts_may_have_ipv4_or_ipv6_addresses() -> None:
     pairs = parse_local_hosts({"A.example": "127.0.0.1:1", "b.example": "[::1]:2"})
     assert pairs == {"a.example": ("127.0.0.1", 1), "b.example": ("::1", 2)}
+
+
+@pytest.mark.parametrize(
+    ("address", "port", "allowed"),
+    [
+        ("10.20.1.1", 80, True),
+        ("10.21.1.1", 80, False),
+        ("8.8.8.8", 80, True),  # a site without TLS that the operator named
+        ("127.0.0.1", 80, False),
+        ("169.254.169.254", 80, False),
+        ("100.100.100.200", 80, False),  # inside of an allowed network, and a cloud's address for credentials
+        ("::ffff:10.20.1.1", 80, False),
+    ],
+)
+def test_allowed_origins_reach_only_public_addresses_and_allowed_networks(
+    address: str, port: int, allowed: bool
+) -> None:
+    make = make_allowed_socket_factory(parse_networks(["10.20.0.0/16", "100.64.0.0/10"]))
+    if allowed:
+        make(info(address, port)).close()
+    else:
+        with pytest.raises(GuardedAddress, match="RIFFLE_CRAWL__ALLOWED_NETWORKS"):
+            make(info(address, port))

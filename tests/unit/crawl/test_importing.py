@@ -3,6 +3,7 @@
 import gzip
 import os
 import time
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from io import BytesIO
 from pathlib import Path
@@ -15,6 +16,7 @@ from warcio.warcwriter import WARCWriter
 from schemas import Event, PageFetched
 from schemas.ids import page_id
 from streams.crawl.archives.importer import IN_FLIGHT, ImportReport, import_html, import_warc
+from streams.crawl.archives.readers import Placing
 from streams.errors import StoreUnavailable, UsageError
 from streams.stores.memory import MemoryBlobs
 
@@ -59,15 +61,16 @@ def sent() -> Sent:
     return Sent(MemoryBlobs())
 
 
-def write_warc(path: Path, pages: int = 3) -> Path:
-    """Write an archive with another library: some pages, and one with status 404."""
+def write_warc(path: Path, pages: int = 3, targets: Sequence[str] = ()) -> Path:
+    """Write an archive with another library: some pages, and one with status 404; or the pages of these addresses."""
     output = BytesIO()
     writer = WARCWriter(output, gzip=True)
-    for number in range(pages + 1):
-        status = "200 OK" if number < pages else "404 Not Found"
+    urls = targets or [f"http://Example.org/{number}#top" for number in range(pages + 1)]
+    for number, url in enumerate(urls):
+        status = "200 OK" if targets or number < pages else "404 Not Found"
         answer = StatusAndHeaders(status, [("Content-Type", "text/html; charset=utf-8")], protocol="HTTP/1.1")
         record = writer.create_warc_record(
-            f"http://Example.org/{number}#top",
+            url,
             "response",
             payload=BytesIO(f"<p>Page {number}".encode()),
             http_headers=answer,
@@ -223,3 +226,36 @@ async def test_an_import_waits_for_room_before_each_batch(tmp_path: Path, sent: 
     path = write_warc(tmp_path / "a.warc.gz", 3 * IN_FLIGHT)
     await import_warc(path, sent.blobs, sent, wait_for_room=wait)
     assert calls[:3] == [0, IN_FLIGHT, 2 * IN_FLIGHT]
+
+
+async def test_a_built_site_is_imported_under_the_address_that_people_read_it_at(tmp_path: Path, sent: Sent) -> None:
+    for name in ("index.html", "guide/index.html", "guide/a b?.html", "api/x.htm", "api/print.html"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(f"<p>{name}")
+    place = Placing("https://docs.example/v2/")
+    report = await import_html(tmp_path, sent.blobs, sent, place=place, patterns=("-*/print.html",))
+    assert sorted(event.url for event in sent.events.values()) == [
+        "https://docs.example/v2/",
+        "https://docs.example/v2/api/x.htm",
+        "https://docs.example/v2/guide/",
+        "https://docs.example/v2/guide/a%20b%3F.html",
+    ]
+    assert report.skipped == {"left out by the patterns": 1}
+
+
+@pytest.mark.parametrize(
+    ("address", "urls"),
+    [
+        ("https://docs.example/", ["https://docs.example/1", "https://docs.example/a/"]),
+        ("http://wiki:8000/x/", ["http://wiki:8000/x/1", "http://wiki:8000/x/a/"]),
+    ],
+)
+async def test_a_copy_of_a_local_server_gets_the_address_of_the_web(
+    tmp_path: Path, sent: Sent, address: str, urls: list[str]
+) -> None:
+    targets = ("http://LocalHost:8000/1", "http://localhost:8000/a/", "http://localhost:9000/other")
+    file = write_warc(tmp_path / "a.warc.gz", targets=targets)
+    report = await import_warc(file, sent.blobs, sent, place=Placing(address))
+    assert sorted(event.url for event in sent.events.values()) == urls
+    assert report.skipped == {"URL not allowed": 1}
+    assert "--as https://docs.example/" in report.examples["URL not allowed"]

@@ -9,6 +9,7 @@ from uuid import UUID
 
 from schemas import Event, PageDiscovered, PageRemoved
 from schemas.ids import page_id as page_id_of
+from streams.allowed_origins import NO_ORIGINS, Origins
 from streams.crawl.frontier import decisions, outputs
 from streams.crawl.frontier.host_state import CrawlShare
 from streams.crawl.frontier.host_visit import disallowed_outcome
@@ -116,7 +117,7 @@ async def take_discovered(frontier: FrontierState, event: PageDiscovered, delive
     cause = str(delivery.envelope.id)
     news = [one for one in event.each() if not _is_seen(frontier, one)]
     for one in news:
-        require_canonical(one)
+        require_canonical(one, frontier.policy.origins)
     news = [one for one in news if not await frontier.aliases.is_held(one, cause)]
     if not news:
         return []
@@ -141,13 +142,13 @@ def _is_seen(frontier: FrontierState, event: PageDiscovered) -> bool:
     return not must_be_read and frontier.seen.has(event.crawl_id, event.page_id)
 
 
-def require_canonical(event: PageDiscovered) -> None:
+def require_canonical(event: PageDiscovered, allowed: Origins = NO_ORIGINS) -> None:
     """Raise PoisonError unless URL, host and page id agree.
 
     A producer that skips the URL rules would make two pages of one page, or send a host's events to another partition.
     """
     try:
-        canonical = canonicalize(event.url)
+        canonical = canonicalize(event.url, allowed)
     except InvalidUrl as error:
         raise PoisonError(f"discovered {event.url[:200]!r}: {error}") from None
     if (canonical, host_of(canonical), page_id_of(canonical)) != (event.url, event.host, event.page_id):
