@@ -56,6 +56,19 @@ def render_snippets(result: Mapping[str, Any], out: Console) -> None:
             out.print(f"  labels: {found['labels']}", highlight=False, markup=False)
 
 
+def render_confidence(result: Mapping[str, Any], out: Console) -> None:
+    """Print the shares of lost queries and of confident nonsense, at the product's bound and at the others' choice."""
+    rows = _columns("", "answered", "lost", "confident nonsense", "chosen by others", "lost", "confident nonsense")
+    for name, found in result["sets"].items():
+        other = found["chosen_by_others"]
+        ours = (f"{found[key]:.2%}" if key in found else "-" for key in ("lost", "confident_nonsense"))
+        shares = (f"{other[key]:.2%}" for key in ("lost", "confident_nonsense"))
+        rows.add_row(name, str(found["answered"]), *ours, f"{other['bound']:.2f}", *shares)
+    bound = "none" if result["bound"] is None else f"{result['bound']:.2f}"
+    out.print(f"model {result['model']}, bound {bound}; all would choose {result['chosen_by_all']:.2f}", highlight=False)
+    out.print(rows)
+
+
 def _signed(difference: Mapping[str, float]) -> str:
     return f"{difference['mean']:+.4f} ±{difference['error']:.4f}"
 

@@ -27,6 +27,7 @@ from streams.search.options import SearchOptions
 from streams.search.paging import SORTED_RESULTS, count_results, cut_page, next_cursor
 from streams.search.query_language.query import WrittenOperator, find_operators
 from streams.search.ranker import Ranker, Reader
+from streams.search.ranking.confidence import min_confidence
 from streams.search.ranking.context import Notes, Pass, Ranked, RankingContext
 from streams.search.ranking.fusion import first_pages
 from streams.search.ranking.order import PASSES
@@ -145,7 +146,7 @@ class Searcher:
             is_late = deadline.seconds_left < 2 * (perf_counter() - started)
             are_few = is_checked and depth.place > 0
             is_enough = is_settled(results, query.request, is_checked=are_few, is_late=is_late)
-            if depth.has_all(found):
+            if depth.has_all(found) or settled.notes.nearest_only:
                 break
             if is_enough:
                 if is_late and not is_settled(results, query.request, is_checked=are_few, is_late=False):
@@ -177,6 +178,10 @@ class Searcher:
             is_of_one_site=query.is_of_one_site or query.request.sort == "date",
             personal=query.request.personal,
             block_list=await self._block_lists.current(),
+            terms=query.sparse.indices if query.sparse else (),
+            min_confidence=min_confidence(
+                trace.model, query.conditions, has_text=query.has_text, fixed=self.options.min_confidence
+            ),
             check_time=deadline.check,
         )
         return await self._ranker.rank(context, deadline, trace)

@@ -56,6 +56,11 @@ def document_vector(text: str, context: Sequence[str] = (), language: str = "", 
     return _make_vector({term: count * (K1 + 1) / (count + norm) for term, count in counts.items()})
 
 
+def statement_terms(texts: Sequence[str], language: str = "") -> frozenset[int]:
+    """Return the terms of a statement's texts: its own, its title and its context."""
+    return frozenset(_terms([word for text in texts for word in words(text)], language))
+
+
 def query_vector(text: str, language: str = "") -> SparseVector:
     """Return the number of times that a query has each term, without function words where there are others.
 

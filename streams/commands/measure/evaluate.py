@@ -218,6 +218,40 @@ async def eval_snippets(
         render_snippets(result, out)
 
 
+@eval_app.command("confidence")
+@command
+async def eval_confidence(
+    folder: Annotated[
+        Path, typer.Argument(exists=True, file_okay=False, metavar="DIR", help="A folder of collections.")
+    ],
+    queries: Annotated[int | None, typer.Option(min=1, help="Maximum number of queries of a collection.")] = None,
+    cache: Annotated[
+        Path | None, typer.Option(file_okay=False, help="Folder of the vectors. Default: eval in RIFFLE_HOME.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Measure on which queries a search says that nothing was found: 200 made nonsense queries, and judged queries.
+
+    `lost`: the share of the queries with a relevant page among the first ten results of which the search would say so.
+    `confident nonsense`: the share of nonsense of which it would not. Both at the product's bound, and at the bound
+    that the other collections choose. DIR holds collections in BEIR's format.
+
+    Example:  riffle eval confidence collections/ --json
+    """
+    from streams.evaluation.confidence import evaluate_confidence
+    from streams.evaluation.report import render_confidence
+    from streams.evaluation.search import Options
+
+    settings = load_settings(triton={"url": "inprocess:"})
+    options = Options(cache=cache or settings.home / "eval", queries=queries, embedders=os.cpu_count() or 1)
+    with steps() as progress:
+        result = await evaluate_confidence(folder, settings, options, progress)
+    if as_json:
+        print_json(result)
+    else:
+        render_confidence(result, out)
+
+
 @eval_app.command("spell")
 @command
 def eval_spell(

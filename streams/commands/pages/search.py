@@ -88,6 +88,10 @@ def _answer_of(response: httpx.Response) -> dict[str, Any]:
 
 def print_answer(answer: dict[str, Any]) -> None:
     """Print the results for people: title, address, the best statements."""
+    if names := answer.get("missing_identifiers"):
+        out.print(styled("No page has {}.", " or ".join(names)), soft_wrap=True)
+    if answer.get("nearest_only") and answer["results"]:
+        out.print("Nothing was found. Nearest by meaning:\n")
     for number, result in enumerate(answer["results"], start=1):
         out.print(styled("[bold]{}. {}[/]", number, result["title"] or result["url"]))
         out.print(styled("   [dim]{}[/]", result["url"]), soft_wrap=True)

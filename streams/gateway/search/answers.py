@@ -1,7 +1,7 @@
 """The API's answer to a search, as pydantic models."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -118,6 +118,9 @@ class Result(_Model):
     signals: tuple[Signal, ...] = Field((), description="Why it was found, the largest share of its score first.")
     why: str = Field(description="Path of the page's history: when and why it was indexed.")
     score: float = Field(description="Comparable within one answer, not between answers.")
+    nearest: Literal[True] | None = Field(
+        None, description="The page is only one of the nearest by meaning: nothing was found."
+    )
     parts: dict[str, float] | None = Field(
         None, description="With `explain`: what each signal of the ranking gave the page, by the signal's name."
     )
@@ -183,6 +186,14 @@ class SearchAnswer(_Model):
         description="The `cursor` of the next page, where no result is shown again; absent when there is no next page.",
     )
     results: tuple[Result, ...]
+    nearest_only: bool = Field(
+        False,
+        description=(
+            "Nothing was found: `results` are at most three pages that are nearest by meaning, and each has `nearest`. "
+            "There are no further pages."
+        ),
+    )
+    missing_identifiers: tuple[str, ...] = Field((), description="Names, versions and codes of the query that no page has.")
     facets: dict[str, tuple[FacetValue, ...]] = Field(
         {},
         description=(
@@ -223,6 +234,8 @@ def to_search_answer(found: Found) -> SearchAnswer:
         has_next=found.has_next,
         next=found.next or None,
         results=tuple(to_result(page, words, found, is_first=number == 0) for number, page in enumerate(found.pages)),
+        nearest_only=found.notes.nearest_only,
+        missing_identifiers=found.notes.missing,
         facets=to_facets(found.notes.facets),
         partial=bool(found.failed),
         reasons=tuple(Reason(part=part, detail=detail) for part, detail in trace.reasons.items()),
@@ -281,6 +294,7 @@ def to_result(page: PageHits, words: tuple[str, ...], found: Found, *, is_first:
         ),
         why=f"/api/v1/pages/{page.page_id}",
         score=page.score,
+        nearest=notes.nearest_only or None,
         parts={signal: round(part, 4) for signal, part in parts.items()} if parts and found.request.explain else None,
     )
 

@@ -136,7 +136,7 @@ class SearchService:
         if self._events.is_on:
             self._events.send(query_made(found, self._secret.value()))
         answer = to_search_answer(found)
-        if quick is None and found.request.page == 1:
+        if quick is None and found.request.page == 1 and not answer.nearest_only:
             quick = find_definition(found.request.text, found_statements(answer))
         return answer.model_copy(update={"quick": quick, "spelling": spelling})
 

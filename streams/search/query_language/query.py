@@ -35,6 +35,8 @@ class ParsedQuery:
 
     text: str
     conditions: Conditions = field(default_factory=dict)
+    has_text: bool = True
+    """False if the query has only operators, so that `text` is their values."""
 
 
 @dataclass(slots=True)
@@ -58,7 +60,8 @@ def parse_query(query: str) -> ParsedQuery:
         if len(parts.values) >= MAX_OPERATORS or not _read_operator(match, parts):
             parts.text.append(match.group())
     conditions = {name: tuple(dict.fromkeys(values)) for name, values in parts.conditions.items()}
-    return ParsedQuery(" ".join(parts.text or filter(None, parts.values)) or query, conditions)
+    text = " ".join(parts.text or filter(None, parts.values)) or query
+    return ParsedQuery(text, conditions, has_text=bool(parts.text))
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,10 @@ class Notes:
     """The numbers of candidates by the values of each facet."""
     site_pages: list[PageHits] = field(default_factory=list)
     """The first pages of the site that the query names; they may be among the results, too."""
+    nearest_only: bool = False
+    """Nothing was found: the results are only the nearest pages by meaning."""
+    missing: tuple[str, ...] = ()
+    """The identifiers of the query that no candidate has."""
 
     def note_part(self, page: UUID, signal: str, value: float) -> None:
         self.parts.setdefault(page, {})[signal] = value
@@ -55,6 +59,10 @@ class RankingContext:
     """True if the request names a host or sites, and so asks for many results of one host."""
     personal: PersonalRules = field(default_factory=PersonalRules)
     block_list: BlockList = field(default_factory=BlockList)
+    terms: tuple[int, ...] = ()
+    """The terms of the query, as the sparse list has them."""
+    min_confidence: float | None = None
+    """The bound below which nothing was found (`confidence.py`). None: the results are not judged."""
     read: dict[str, Any] = field(default_factory=dict)
     """Values that the readers of passes have read from stores and models, by the name of the pass."""
     notes: Notes = field(default_factory=Notes)

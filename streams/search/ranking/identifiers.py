@@ -11,12 +11,14 @@ from streams.stores.protocols import PageHits
 
 
 def put_identifiers_first(context: RankingContext, pages: list[PageHits]) -> list[PageHits]:
-    """Apply the pass `identifiers`: note the number of pages that have all identifiers."""
+    """Apply the pass `identifiers`: note the number of pages that have all identifiers, and those that no page has."""
     names = identifiers(context.text)
     if not names:
         return pages
     exact = [_has_all(context, page, names) for page in pages]
     context.notes.passes["identifiers"] = {"pages": sum(exact)}
+    if not any(exact):
+        context.notes.missing = tuple(name for name in names if not any(_has_all(context, page, [name]) for page in pages))
     return [page for wanted in (True, False) for page, has in zip(pages, exact, strict=True) if has is wanted]
 
 

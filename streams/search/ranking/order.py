@@ -7,6 +7,7 @@ it. A new signal is a function in a module of its own and a line in this list.
 from collections.abc import Sequence
 
 from streams.search.ranking.answer_form import prefer_answers
+from streams.search.ranking.confidence import keep_nearest_only
 from streams.search.ranking.context import Pass, RankingContext
 from streams.search.ranking.facets import count_facets
 from streams.search.ranking.filters import check_results, filter_results
@@ -27,6 +28,7 @@ PASSES = (
     Pass("facets", count_facets),
     Pass("checks", check_results),
     Pass("filters", filter_results),
+    Pass("confidence", keep_nearest_only),
 )
 
 

@@ -31,6 +31,8 @@ class IndexQuery:
     """The conditions that the index checks before it cuts its lists."""
     dense: Sequence[float] | None = None
     sparse: SparseVector | None = None
+    has_text: bool = True
+    """False if the query has only operators, so that `text` is their values."""
 
     @property
     def is_of_one_site(self) -> bool:
@@ -53,7 +55,7 @@ class QueryReader:
         if dense is None and sparse is None:
             raise SearchUnavailable(_nothing_left(trace))
         filters = _index_filters(request, parsed.conditions)
-        return IndexQuery(request, parsed.text, parsed.conditions, filters, dense, sparse)
+        return IndexQuery(request, parsed.text, parsed.conditions, filters, dense, sparse, parsed.has_text)
 
     def _make_sparse(self, request: SearchRequest, text: str, trace: Trace) -> SparseVector | None:
         with trace.timed("terms_ms"):

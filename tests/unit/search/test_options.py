@@ -15,7 +15,12 @@ from tests.stages.gateway_fakes import gateway
 
 ROOT = Path(__file__).parents[3]
 FIELDS = tuple(SearchSettings.model_fields)
-OTHERS: dict[str, Any] = {"languages": ("de",), "block_lists": (Path("hosts.txt"),), "meaning_weight": 0.4}
+OTHERS: dict[str, Any] = {
+    "languages": ("de",),
+    "block_lists": (Path("hosts.txt"),),
+    "meaning_weight": 0.4,
+    "min_confidence": 0.4,
+}
 """Other values for the settings whose defaults are no numbers."""
 
 

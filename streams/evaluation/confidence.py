@@ -1,0 +1,135 @@
+"""`riffle eval confidence DIR`: the confidence in the results of nonsense, and of judged queries.
+
+Over each collection of a folder 200 made nonsense queries and the collection's own queries are asked. An own query is
+answered if a relevant page is among its first ten results; it is lost if its results are then called the nearest only.
+The bound is also chosen on the other collections only, and judged on the one that had no part in the choice.
+"""
+
+from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from streams.errors import UsageError
+from streams.evaluation.collection import Collection, read_collection
+from streams.evaluation.metrics import mean
+from streams.evaluation.nonsense import make_nonsense
+from streams.evaluation.protocol import find_collections
+from streams.evaluation.search import Options, Progress, Run, open_run
+from streams.search.deadline import Deadline
+from streams.search.errors import InvalidQuery
+from streams.search.ranking.confidence import Confidence, model_bounds
+from streams.search.request import parse
+from streams.search.searcher import Found, Searcher
+from streams.settings import Settings
+
+GRID = tuple(round(0.2 + 0.01 * step, 2) for step in range(100))
+MAX_LOST = 0.005
+"""Maximum share of answered queries that a choice of the bound may lose on the collections that choose: half of what
+may be lost on others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """The confidence in the results of the queries of one collection."""
+
+    name: str
+    answered: tuple[float, ...]
+    """Of each query with a relevant page among its first results."""
+    nonsense: Mapping[str, tuple[float, ...]]
+    """Of each made query, by its kind."""
+
+    def lost(self, bound: float) -> float:
+        """Return the share of answered queries below the bound."""
+        return mean([float(score < bound) for score in self.answered])
+
+    def confident(self, bound: float) -> float:
+        """Return the share of nonsense queries with confident results."""
+        return mean([float(score >= bound) for scores in self.nonsense.values() for score in scores])
+
+    def to_dict(self, bound: float | None, chosen: float) -> dict[str, Any]:
+        figures: dict[str, Any] = {"answered": len(self.answered), "chosen_by_others": self._at(chosen)}
+        if bound is not None:
+            kinds = {
+                kind: round(mean([float(score >= bound) for score in scores]), 4)
+                for kind, scores in self.nonsense.items()
+            }
+            figures |= self._at(bound) | {"kinds": kinds}
+        return figures
+
+    def _at(self, bound: float) -> dict[str, float]:
+        return {
+            "bound": bound,
+            "lost": round(self.lost(bound), 4),
+            "confident_nonsense": round(self.confident(bound), 4),
+        }
+
+
+async def evaluate_confidence(folder: Path, settings: Settings, options: Options, progress: Progress) -> dict[str, Any]:
+    """Return the figures of each collection in the folder, and their means. Raises UsageError."""
+    async with AsyncExitStack() as stack:
+        run = await open_run(stack, settings, options, progress)
+        model = await run.embedder.info()
+        judged = [await _judge(run, read_collection(each, options.queries)) for each in find_collections(folder)]
+        fixed = settings.gateway.min_confidence
+        bound = model_bounds().get(model.name) if fixed is None else fixed
+        return {"model": f"{model.name}/{model.version}", **summarize(judged, bound)}
+
+
+def summarize(judged: Sequence[Judged], bound: float | None) -> dict[str, Any]:
+    """Return the figures at the product's bound, and at the bounds that the other collections choose."""
+    if len(judged) < 2:
+        raise UsageError("one collection can't be judged by a bound of the others: give a folder with two or more")
+    sets = {}
+    for place, each in enumerate(judged):
+        sets[each.name] = each.to_dict(bound, choose_bound([*judged[:place], *judged[place + 1 :]]))
+    means = {
+        name: round(mean([found["chosen_by_others"][name] for found in sets.values()]), 4)
+        for name in ("lost", "confident_nonsense")
+    }
+    return {"bound": bound, "chosen_by_all": choose_bound(judged), "sets": sets, "mean_chosen_by_others": means}
+
+
+def choose_bound(judged: Sequence[Judged]) -> float:
+    """Return the highest bound that loses few answered queries in the mean, each collection with the same share."""
+    return max(
+        (bound for bound in GRID if mean([each.lost(bound) for each in judged]) <= MAX_LOST), default=GRID[0]
+    )
+
+
+async def _judge(run: Run, collection: Collection) -> Judged:
+    _, index = await run.index(collection.name, collection.documents)
+    # With a bound of 0 all results are found: their confidence is noted, and none is left out.
+    searcher, step = run.searcher(index, min_confidence=0.0), f"ask {collection.name}"
+    kinds = make_nonsense()
+    total, done = len(collection.queries) + sum(map(len, kinds.values())), 0
+    answered: list[float] = []
+    for query in collection.queries:
+        found = await _find(searcher, query.text)
+        if found and any(page.hits[0].payload.url in query.grades for page in found.pages):
+            answered.append(_score_of(found))
+        done += 1
+        run.progress(step, done, total)
+    scores: dict[str, tuple[float, ...]] = {}
+    for kind, queries in kinds.items():
+        asked = [await _find(searcher, query) for query in queries]
+        scores[kind] = tuple(_score_of(found) for found in asked if found)
+        done += len(queries)
+        run.progress(step, done, total)
+    return Judged(collection.name, tuple(answered), scores)
+
+
+async def _find(searcher: Searcher, text: str) -> Found | None:
+    """Return the first page of results; None for a query that the gateway refuses."""
+    try:
+        request = parse(text, options=searcher.options)
+    except InvalidQuery:
+        return None
+    return await searcher.find(request, Deadline(searcher.options.deadline_seconds))
+
+
+def _score_of(found: Found) -> float:
+    """Return the confidence in the results. A query is found if it is not judged, or one statement has all its words."""
+    noted = found.notes.passes.get("confidence")
+    return Confidence(**noted).score if noted and noted["words"] < 1.0 else float("inf")

@@ -1,0 +1,94 @@
+"""The confidence in the results: whether anything was found, or only pages that are nearest by meaning. Pure.
+
+A dense list always has a nearest statement, also for `asdkjhqwe zxcvqwe`. Two features of a query say whether its
+results are about it:
+
+    closeness  cosine between the query and the nearest statement
+    words      greatest share of the query's terms that one statement has, with its context and title
+
+Nothing was found if no statement has all words, and `closeness + WORDS_WORTH * words` is below a bound of the embedding
+model. The bound is measured by `riffle eval confidence` (docs/decisions/0045). Without a bound nothing is judged.
+"""
+
+import json
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from streams.models.protocols import ModelInfo
+from streams.search.query_language.operators import Conditions
+from streams.search.ranking.context import RankingContext
+from streams.search.ranking.fusion import best_of_pages
+from streams.stores.protocols import Candidates, Hit, PageHits
+from streams.vectors.bm25 import statement_terms
+
+BOUNDS = Path(__file__).with_name("confidence.json")
+WORDS_WORTH = 0.3
+"""The closeness that all words of the query are worth in one statement."""
+READ_STATEMENTS = 20
+"""Maximum statements of the sparse list whose words are read. The best ones have the most of the query's words."""
+MAX_CHARS = 2_000
+"""Maximum length of a statement whose words are read (characters)."""
+_WORD_OPERATORS = frozenset({"phrase", "intitle", "inurl"})
+MAX_NEAREST = 3
+"""Maximum pages that are shown if nothing was found."""
+
+
+@dataclass(frozen=True, slots=True)
+class Confidence:
+    """The features of a query's results."""
+
+    closeness: float
+    words: float
+
+    @property
+    def score(self) -> float:
+        return self.closeness + WORDS_WORTH * self.words
+
+
+def measure_confidence(found: Candidates, terms: Collection[int]) -> Confidence:
+    """Return the features. Without terms, such as for an emoji, no statement has a share of them."""
+    closeness = max((hit.score for hit in found.dense), default=0.0)
+    wanted = frozenset(terms)
+    shares = (len(wanted & _terms_of(hit)) / len(wanted) for hit in found.sparse[:READ_STATEMENTS]) if wanted else ()
+    return Confidence(round(closeness, 4), round(max(shares, default=0.0), 4))
+
+
+def keep_nearest_only(context: RankingContext, pages: list[PageHits]) -> list[PageHits]:
+    """Apply the pass `confidence`: where nothing was found, at most three pages are left, the nearest first."""
+    if context.min_confidence is None or not context.found.dense:
+        return pages
+    measured = measure_confidence(context.found, context.terms)
+    context.notes.passes["confidence"] = {"closeness": measured.closeness, "words": measured.words}
+    if measured.words == 1.0 or measured.score >= context.min_confidence:
+        return pages
+    context.notes.nearest_only = True
+    context.notes.facets.clear()
+    nearest = best_of_pages(context.found.dense)
+    return sorted(pages, key=lambda page: -nearest.get(page.page_id, 0.0))[:MAX_NEAREST]
+
+
+def min_confidence(
+    model: ModelInfo | None, conditions: Conditions, *, has_text: bool, fixed: float | None = None
+) -> float | None:
+    """Return the bound for the results of a query; None if they are not judged.
+
+    Where words of the query are conditions, each result has them. A query without text has only operators.
+    """
+    if model is None or not has_text or not _WORD_OPERATORS.isdisjoint(conditions):
+        return None
+    return model_bounds().get(model.name) if fixed is None else fixed
+
+
+def _terms_of(hit: Hit) -> frozenset[int]:
+    payload = hit.payload
+    texts: Sequence[str] = (payload.text[:MAX_CHARS], payload.title[:MAX_CHARS], *payload.context)
+    return statement_terms(texts, payload.language)
+
+
+@cache
+def model_bounds() -> dict[str, float]:
+    """Return the bound of each embedding model that was measured, by the name of the model."""
+    found: dict[str, float] = json.loads(BOUNDS.read_text(encoding="utf-8"))
+    return found
