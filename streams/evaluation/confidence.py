@@ -36,9 +36,9 @@ class Judged:
 
     name: str
     answered: tuple[float, ...]
-    """Of each query with a relevant page among its first results."""
+    """The confidence in each query with a relevant page among its first results."""
     nonsense: Mapping[str, tuple[float, ...]]
-    """Of each made query, by its kind."""
+    """The confidence in each made query, by its kind."""
 
     def lost(self, bound: float) -> float:
         """Return the share of answered queries below the bound."""
@@ -93,9 +93,7 @@ def summarize(judged: Sequence[Judged], bound: float | None) -> dict[str, Any]:
 
 def choose_bound(judged: Sequence[Judged]) -> float:
     """Return the highest bound that loses few answered queries in the mean, each collection with the same share."""
-    return max(
-        (bound for bound in GRID if mean([each.lost(bound) for each in judged]) <= MAX_LOST), default=GRID[0]
-    )
+    return max((bound for bound in GRID if mean([each.lost(bound) for each in judged]) <= MAX_LOST), default=GRID[0])
 
 
 async def _judge(run: Run, collection: Collection) -> Judged:
@@ -130,6 +128,6 @@ async def _find(searcher: Searcher, text: str) -> Found | None:
 
 
 def _score_of(found: Found) -> float:
-    """Return the confidence in the results. A query is found if it is not judged, or one statement has all its words."""
+    """Return the confidence. It is infinite for a query that is not judged, or whose words are all in one statement."""
     noted = found.notes.passes.get("confidence")
     return Confidence(**noted).score if noted and noted["words"] < 1.0 else float("inf")

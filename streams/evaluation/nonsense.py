@@ -6,21 +6,22 @@
     identifiers  names, versions and codes that nothing has
     mixed        words of the language that have nothing in common, in a sentence without sense
 
-They are made from a fixed seed, so each run asks the same ones.
+Hashes decide what is drawn, so each run asks the same ones.
 """
 
-import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from hashlib import blake2b
 from itertools import chain
 
-SEED = 45
 PER_KIND = 40
 
 _KEYS = "asdfghjklqwertyuiopzxcvbnm"
-_ONSETS = "b bl br d dr f fl fr g gl gr h j k kl kr l m n p pl pr s sk sl sn sp st t tr v vl w y z".split()
-_VOWELS = "a e i o u oo ee".split()
-_CODAS = "b d ff g k lk lm mp n nd ng nk p rb rg rk rt sk t x z".split()
-_ENDINGS = ("", "", "", "ing", "ine", "ous", "er", "ed", "ax")
+_SOUNDS = {
+    "onset": "b bl br d dr f fl fr g gl gr h j k kl kr l m n p pl pr s sk sl sn sp st t tr v vl w y z",
+    "vowel": "a e i o u oo ee",
+    "coda": "b d ff g k lk lm mp n nd ng nk p rb rg rk rt sk t x z",
+    "ending": "ing ine ous er ed ax",
+}
 _QUESTIONS = (
     "what is a {0}",
     "who invented the {0} {1}",
@@ -29,24 +30,47 @@ _QUESTIONS = (
     "why does {0} {1} the {2}",
     "where can I buy {0} {1}",
 )
-_ANIMALS = "walrus otter flamingo hedgehog ostrich lobster moth camel".split()
-_THINGS = "trombone marmalade hammock umbrella sonnet mitten pancake chandelier".split()
-_ACTS = "sneezes juggles whispers yodels knits waltzes snores gargles".split()
-_LIKE = "purple velvet sleepy crunchy lukewarm ticklish soggy melancholy".split()
-_SENSELESS = ("{l} {a} {v} {t}", "{a} {t} {l} {t2}", "the {l} {t} of {a} {v} {t2}", "{t} {t2} {a}")
+_WORDS = {
+    "animal": "walrus otter flamingo hedgehog ostrich lobster moth camel",
+    "thing": "trombone marmalade hammock umbrella sonnet mitten pancake chandelier",
+    "act": "sneezes juggles whispers yodels knits waltzes snores gargles",
+    "quality": "purple velvet sleepy crunchy lukewarm ticklish soggy melancholy",
+}
+_SENSELESS = (
+    "{quality} {animal} {act} {thing}",
+    "{animal} {thing} {quality} {act}",
+    "the {quality} {thing} of {animal} {act}",
+    "{thing} {act} {animal}",
+)
+
+
+class _Drawn:
+    """Choices that are always the same ones: hashes of their number and of a name."""
+
+    def __init__(self, name: str) -> None:
+        self._name, self._number = name, 0
+
+    def below(self, limit: int) -> int:
+        """Return a number from 0, below the limit."""
+        self._number += 1
+        digest = blake2b(f"{self._name} {self._number}".encode(), digest_size=8).digest()
+        return int.from_bytes(digest, "big") % limit
+
+    def choose(self, values: Sequence[str]) -> str:
+        return values[self.below(len(values))]
+
+    def sound(self, kind: str) -> str:
+        return self.choose(_SOUNDS[kind].split())
+
+    def word(self) -> str:
+        """Return an invented word of two syllables."""
+        syllables = "".join(self.sound(kind) for kind in ("onset", "vowel", "coda") * 2)
+        return syllables + (self.sound("ending") if self.below(2) else "")
 
 
 def make_nonsense() -> Mapping[str, tuple[str, ...]]:
     """Return 200 queries by their kind."""
-    drawn = random.Random(SEED)
-    kinds: Mapping[str, Callable[[random.Random], str]] = {
-        "letters": _letters,
-        "invented": lambda drawn: " ".join(_word(drawn) for _ in range(drawn.randint(1, 4))),
-        "questions": _question,
-        "identifiers": _identifier,
-        "mixed": _mixed,
-    }
-    return {kind: tuple(make(drawn) for _ in range(PER_KIND)) for kind, make in kinds.items()}
+    return {kind: tuple(_make_kind(_Drawn(kind), make)) for kind, make in _KINDS.items()}
 
 
 def all_nonsense() -> list[str]:
@@ -54,36 +78,48 @@ def all_nonsense() -> list[str]:
     return list(chain.from_iterable(make_nonsense().values()))
 
 
-def _letters(drawn: random.Random) -> str:
-    return " ".join("".join(drawn.choices(_KEYS, k=drawn.randint(5, 10))) for _ in range(drawn.randint(1, 3)))
+def _make_kind(drawn: _Drawn, make: Callable[[_Drawn], str]) -> list[str]:
+    made: dict[str, None] = {}
+    while len(made) < PER_KIND:
+        made[make(drawn)] = None
+    return list(made)
 
 
-def _word(drawn: random.Random) -> str:
-    syllables = (drawn.choice(_ONSETS) + drawn.choice(_VOWELS) + drawn.choice(_CODAS) for _ in range(2))
-    return "".join(syllables) + drawn.choice(_ENDINGS)
+def _letters(drawn: _Drawn) -> str:
+    words = ("".join(drawn.choose(_KEYS) for _ in range(5 + drawn.below(6))) for _ in range(1 + drawn.below(3)))
+    return " ".join(words)
 
 
-def _question(drawn: random.Random) -> str:
-    return drawn.choice(_QUESTIONS).format(*(_word(drawn) for _ in range(3)))
+def _invented(drawn: _Drawn) -> str:
+    return " ".join(drawn.word() for _ in range(1 + drawn.below(4)))
 
 
-def _identifier(drawn: random.Random) -> str:
-    words = [_word(drawn) for _ in range(2)]
-    number = drawn.randint(1_000, 99_999)
-    return drawn.choice(
+def _question(drawn: _Drawn) -> str:
+    return drawn.choose(_QUESTIONS).format(*(drawn.word() for _ in range(3)))
+
+
+def _identifier(drawn: _Drawn) -> str:
+    first, second, number = drawn.word(), drawn.word(), 1_000 + drawn.below(90_000)
+    return drawn.choose(
         (
-            "_".join(words).upper(),
-            f"{words[0]}::{words[1]}",
-            f"{drawn.randint(13, 99)}.{number}.{drawn.randint(60, 99)}",
-            f"0x{number:08X}{drawn.randint(10, 99)}",
-            f"{words[0][:4].upper()}-{number}",
-            words[0] + words[1].title() + drawn.choice(_ONSETS).title(),
+            f"{first}_{second}".upper(),
+            f"{first}::{second}",
+            f"{13 + drawn.below(80)}.{number}.{60 + drawn.below(40)}",
+            f"0x{number:08X}{10 + drawn.below(90)}",
+            f"{first[:4].upper()}-{number}",
+            f"{first}{second.title()}{drawn.word().title()}",
         )
     )
 
 
-def _mixed(drawn: random.Random) -> str:
-    things = drawn.sample(_THINGS, 2)
-    return drawn.choice(_SENSELESS).format(
-        l=drawn.choice(_LIKE), a=drawn.choice(_ANIMALS), v=drawn.choice(_ACTS), t=things[0], t2=things[1]
-    )
+def _mixed(drawn: _Drawn) -> str:
+    return drawn.choose(_SENSELESS).format(**{kind: drawn.choose(words.split()) for kind, words in _WORDS.items()})
+
+
+_KINDS: Mapping[str, Callable[[_Drawn], str]] = {
+    "letters": _letters,
+    "invented": _invented,
+    "questions": _question,
+    "identifiers": _identifier,
+    "mixed": _mixed,
+}

@@ -65,7 +65,9 @@ def render_confidence(result: Mapping[str, Any], out: Console) -> None:
         shares = (f"{other[key]:.2%}" for key in ("lost", "confident_nonsense"))
         rows.add_row(name, str(found["answered"]), *ours, f"{other['bound']:.2f}", *shares)
     bound = "none" if result["bound"] is None else f"{result['bound']:.2f}"
-    out.print(f"model {result['model']}, bound {bound}; all would choose {result['chosen_by_all']:.2f}", highlight=False)
+    out.print(
+        f"model {result['model']}, bound {bound}; all would choose {result['chosen_by_all']:.2f}", highlight=False
+    )
     out.print(rows)
 
 

@@ -109,8 +109,9 @@ class Searcher:
         if self._recall is not None and query.dense is not None and trace.states["dense"] != "failed":
             self._recall.offer(query.dense)
         following = next_cursor(page, ranked, request, trace, depth=depth, now=now, salt=token_bytes(SALT_BYTES))
-        shown = tuple(first_pages(page.shown, request.per_page, STATEMENTS_PER_PAGE))
-        extras = await self._extras.of(shown, deadline, trace, is_phrase=bool(query.filters.phrases))
+        frame = ranked.notes.frame
+        shown = tuple(first_pages(page.shown, request.per_page, STATEMENTS_PER_PAGE, frame))
+        extras = await self._extras.of(shown, deadline, trace, is_phrase=bool(query.filters.phrases), frame=frame)
         duplicates = ranked.notes.near_duplicates
         return Found(
             request,

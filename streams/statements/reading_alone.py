@@ -55,7 +55,7 @@ def reads_alone(text: str, kind: str, context: Sequence[str]) -> bool:
     words = word_count(text)
     if kind == "code":
         return _has_words(text, MIN_LED_WORDS)
-    if kind == "heading" or is_navigation(text, kind) or _is_of_each_page(text, words):
+    if kind == "heading" or is_navigation(text, kind) or is_of_each_page(text):
         return False
     if kind == "row":
         return words >= MIN_WORDS
@@ -90,8 +90,9 @@ def is_navigation(text: str, kind: str) -> bool:
     )
 
 
-def _is_of_each_page(text: str, words: int) -> bool:
-    return words <= _MAX_LINE_WORDS and _OF_EACH_PAGE.match(text) is not None
+def is_of_each_page(text: str) -> bool:
+    """Return whether a text is a line such as `last modified` or a copyright, by its words."""
+    return _OF_EACH_PAGE.match(text) is not None and word_count(text) <= _MAX_LINE_WORDS
 
 
 def _is_title(text: str) -> bool:

@@ -6,7 +6,9 @@ from tests.stages.gateway_fakes import client, gateway, searchable, statement
 
 HTML = {"accept": "text/html"}
 PAGES = [
-    statement(f"https://s{number}.example/", f"Checkpoint {number} moves the log into the database.", title=f"T{number}")
+    statement(
+        f"https://s{number}.example/", f"Checkpoint {number} moves the log into the database.", title=f"T{number}"
+    )
     for number in range(6)
 ]
 
@@ -57,8 +59,8 @@ async def test_identifiers_that_do_not_occur_are_named() -> None:
     answer, page = await ask("checkpoint SQLITE_NOPE 9.8.7", min_confidence=0.0)
     assert answer["missing_identifiers"] == ["SQLITE_NOPE", "9.8.7"]
     assert len(answer["results"]) == 6
-    said = " ".join(page.split())
-    assert 'No page has <strong dir="auto">SQLITE_NOPE</strong> or <strong dir="auto">9.8.7</strong>.' in said
+    text = " ".join(page.split())
+    assert 'No page has <strong dir="auto">SQLITE_NOPE</strong> or <strong dir="auto">9.8.7</strong>.' in text
 
     answer, page = await ask("SQLITE_NOPE")
     assert (answer["nearest_only"], answer["missing_identifiers"]) == (True, ["SQLITE_NOPE"])

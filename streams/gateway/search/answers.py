@@ -193,7 +193,9 @@ class SearchAnswer(_Model):
             "There are no further pages."
         ),
     )
-    missing_identifiers: tuple[str, ...] = Field((), description="Names, versions and codes of the query that no page has.")
+    missing_identifiers: tuple[str, ...] = Field(
+        (), description="Names, versions and codes of the query that no page has."
+    )
     facets: dict[str, tuple[FacetValue, ...]] = Field(
         {},
         description=(

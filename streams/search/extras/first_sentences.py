@@ -5,15 +5,16 @@ that matched are shown.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from uuid import UUID
 
 from streams.search.deadline import Deadline
 from streams.search.optional import OnFailure, OptionalPart, Rest
+from streams.search.ranking.fusion import makes_sense
 from streams.statements.lengths import word_count
-from streams.statements.reading_alone import is_sentence, reads_alone
+from streams.statements.reading_alone import is_sentence
 from streams.stores.opener import Stores
 from streams.stores.protocols import Hit, PageHits
 
@@ -32,9 +33,11 @@ class FirstSentences:
         self._stores = stores
         self._part = OptionalPart("first sentences", partial(on_failure, "vectors"), Rest(REST_SECONDS))
 
-    async def of(self, pages: Sequence[PageHits], deadline: Deadline) -> Mapping[UUID, Hit]:
+    async def of(
+        self, pages: Sequence[PageHits], deadline: Deadline, frame: Collection[UUID] = ()
+    ) -> Mapping[UUID, Hit]:
         """Return the first sentence of each page without a statement that makes sense by itself, if it has one."""
-        wanted = [page.page_id for page in pages if not any(map(_reads_alone, page.hits))]
+        wanted = [page.page_id for page in pages if not any(makes_sense(hit, frame) for hit in page.hits)]
         if not wanted:
             return {}
         read = partial(self._stores.vectors.first_statements, wanted, MAX_ORDINAL)
@@ -58,11 +61,7 @@ def show_first_sentences(pages: Sequence[PageHits], sentences: Mapping[UUID, Hit
         yield page if sentence is None else replace(page, hits=(replace(sentence, score=page.hits[0].score),))
 
 
-def _reads_alone(hit: Hit) -> bool:
-    return reads_alone(hit.payload.text, hit.payload.kind, hit.payload.context)
-
-
 def _is_real_sentence(hit: Hit) -> bool:
     text = hit.payload.text.strip()
     is_whole = hit.payload.kind == "sentence" and is_sentence(text)
-    return is_whole and word_count(text) >= MIN_SENTENCE_WORDS and _reads_alone(hit)
+    return is_whole and word_count(text) >= MIN_SENTENCE_WORDS and makes_sense(hit, ())

@@ -58,13 +58,24 @@ class ExtrasReader:
         self._facts = PageFacts(stores, on_failure)
         self._sentences = FirstSentences(stores, on_failure)
 
-    async def of(self, pages: Sequence[PageHits], deadline: Deadline, trace: Trace, *, is_phrase: bool) -> Extras:
-        """Return the extras of these pages, within a short time. Below a phrase, only what has the phrase is shown."""
+    async def of(
+        self,
+        pages: Sequence[PageHits],
+        deadline: Deadline,
+        trace: Trace,
+        *,
+        is_phrase: bool,
+        frame: frozenset[UUID] = frozenset(),
+    ) -> Extras:
+        """Return the extras of these pages, within a short time. Below a phrase, only what has the phrase is shown.
+
+        `frame` has the statements that are lines of a site's frame: a page with nothing else shows its first sentence.
+        """
         ids = [page.page_id for page in pages]
         with trace.timed("similar_ms"):
             similar, facts, sentences = await asyncio.gather(
                 self._similar.of(ids, deadline, trace),
                 self._facts.of(ids, deadline),
-                self._sentences.of(() if is_phrase else pages, deadline),
+                self._sentences.of(() if is_phrase else pages, deadline, frame),
             )
         return Extras(similar, facts, sentences)

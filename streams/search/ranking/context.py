@@ -29,6 +29,8 @@ class Notes:
     """The numbers of candidates by the values of each facet."""
     site_pages: list[PageHits] = field(default_factory=list)
     """The first pages of the site that the query names; they may be among the results, too."""
+    frame: frozenset[UUID] = frozenset()
+    """The statements that are lines of a site's frame."""
     nearest_only: bool = False
     """Nothing was found: the results are only the nearest pages by meaning."""
     missing: tuple[str, ...] = ()

@@ -12,11 +12,12 @@ grouping asks again, without the points that it has found, until the groups are 
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
 from streams.search.ranking.context import RankingContext
+from streams.search.ranking.frame_lines import find_frame_lines, weaken
 from streams.statements.reading_alone import reads_alone
 from streams.stores.hits import round_score, sort_hits
 from streams.stores.protocols import Candidates, Hit, PageHits
@@ -34,7 +35,9 @@ _MIN_DEVIATION = 1e-6
 
 def merge_found_lists(context: RankingContext, _pages: list[PageHits]) -> list[PageHits]:
     """Apply the pass `merge`: the first pass, which makes the pages. Note what each list gave the first of them."""
-    lists = _weigh_lists(context.found, context.meaning)
+    context.notes.frame = find_frame_lines(context.found)
+    found = weaken(context.found, context.notes.frame, _sparse_floor(context.found))
+    lists = _weigh_lists(found, context.meaning)
     pages = _merge(lists)
     for page in pages[:REFERENCE_PAGES]:
         for one in lists:
@@ -169,19 +172,24 @@ def _drop_repeated_texts(hits: list[Hit]) -> tuple[Hit, ...]:
     return tuple(by_text.values())
 
 
-def first_pages(pages: Sequence[PageHits], count: int, per_page: int) -> list[PageHits]:
+def first_pages(pages: Sequence[PageHits], count: int, per_page: int, frame: Collection[UUID] = ()) -> list[PageHits]:
     """Return the first pages, each with its first statements, without changing the order of the pages.
 
-    Half sentences and rows of links are shown only where nothing else of the page matched.
+    Half sentences, and lines of the site's frame, are shown only where nothing else of the page matched.
     """
-    return [PageHits(page.page_id, _choose_shown(page.hits, per_page), page.score) for page in pages[:count]]
+    return [PageHits(page.page_id, _choose_shown(page.hits, per_page, frame), page.score) for page in pages[:count]]
 
 
-def _choose_shown(hits: Sequence[Hit], count: int) -> tuple[Hit, ...]:
+def _choose_shown(hits: Sequence[Hit], count: int, frame: Collection[UUID]) -> tuple[Hit, ...]:
     """Return the first statements that make sense by themselves; without any, the first ones."""
     first = hits[: LOOKED_AT_PER_SHOWN * count]
-    alone = [hit for hit in first if reads_alone(hit.payload.text, hit.payload.kind, hit.payload.context)]
+    alone = [hit for hit in first if makes_sense(hit, frame)]
     return tuple((alone or first)[:count])
+
+
+def makes_sense(hit: Hit, frame: Collection[UUID]) -> bool:
+    """Return whether a reader of results learns something by the statement itself."""
+    return hit.id not in frame and reads_alone(hit.payload.text, hit.payload.kind, hit.payload.context)
 
 
 def _text_key(hit: Hit) -> str:

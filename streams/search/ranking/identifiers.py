@@ -18,7 +18,9 @@ def put_identifiers_first(context: RankingContext, pages: list[PageHits]) -> lis
     exact = [_has_all(context, page, names) for page in pages]
     context.notes.passes["identifiers"] = {"pages": sum(exact)}
     if not any(exact):
-        context.notes.missing = tuple(name for name in names if not any(_has_all(context, page, [name]) for page in pages))
+        context.notes.missing = tuple(
+            name for name in names if not any(_has_all(context, page, [name]) for page in pages)
+        )
     return [page for wanted in (True, False) for page, has in zip(pages, exact, strict=True) if has is wanted]
 
 

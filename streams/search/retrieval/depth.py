@@ -93,6 +93,7 @@ def append_new_results(settled: Ranked, further: Ranked) -> Ranked:
         further.notes.near_duplicates | duplicates,
         facets=further.notes.facets,
         site_pages=settled.notes.site_pages or further.notes.site_pages,
+        frame=settled.notes.frame | further.notes.frame,
         nearest_only=further.notes.nearest_only,
         missing=further.notes.missing,
     )

@@ -32,7 +32,9 @@ def test_words_count_in_a_statement_with_its_context_and_title() -> None:
     terms = query_vector("does a crash lose the log?").indices
     one = hit(1, 2.0, "Data is lost.")
     found = Candidates(dense=(hit(1, 0.4), hit(2, 0.3)), sparse=(one, hit(2, 1.0)), limit=9)
-    assert measure_confidence(found, terms) == Confidence(0.4, round(2 / 3, 4)), "crash and log, in the second statement"
+    assert measure_confidence(found, terms) == Confidence(0.4, round(2 / 3, 4)), (
+        "crash and log, in the second statement"
+    )
     assert measure_confidence(replace(found, sparse=()), terms) == Confidence(0.4, 0.0)
     assert measure_confidence(Candidates(), ()) == Confidence(0.0, 0.0), "an emoji has no terms"
 

@@ -1,0 +1,55 @@
+"""The lines of a site's frame among the statements found: rows of links, and lines that many pages repeat. Pure.
+
+Nobody asks for "Prev | Up | Next", nor for the sentence below each page of a manual. Such a statement weighs little,
+and is shown only where a page has nothing else. A repeated line is known without a store: where a query matches it, it
+matches on all its pages, so that the lists have it several times. A host only weakens its own pages by this.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
+from uuid import UUID
+
+from streams.statements.reading_alone import is_navigation, is_of_each_page
+from streams.stores.hits import sort_hits
+from streams.stores.protocols import Candidates, Hit
+
+MIN_REPEATS = 4
+"""Minimum pages of a host with the same line among the candidates that make it a line of the site's frame."""
+MAX_CHARS = 400
+"""Maximum length of a line that is compared (characters): the frame has short lines."""
+FRAME_WEIGHT = 0.5
+"""The share of its distance above the last score of its list that a line of the frame keeps."""
+
+
+def find_frame_lines(found: Candidates) -> frozenset[UUID]:
+    """Return the ids of the statements that are lines of a site's frame. Code and headings are no lines of a frame."""
+    pages: defaultdict[tuple[str, str], set[UUID]] = defaultdict(set)
+    lines: dict[UUID, tuple[str, str]] = {}
+    frame: set[UUID] = set()
+    for hit in (*found.dense, *found.sparse):
+        payload, text = hit.payload, hit.payload.text
+        if hit.id in lines or payload.kind == "code" or len(text) > MAX_CHARS:
+            continue
+        lines[hit.id] = (payload.host, " ".join(text.split()).casefold())
+        pages[lines[hit.id]].add(payload.page_id)
+        if is_navigation(text, payload.kind) or is_of_each_page(text):
+            frame.add(hit.id)
+    return frozenset(frame.union(id for id, line in lines.items() if len(pages[line]) >= MIN_REPEATS))
+
+
+def weaken(found: Candidates, frame: Collection[UUID], sparse_floor: float | None) -> Candidates:
+    """Return the lists with lower scores of these statements, nearer to the floor of their list, in the new order."""
+    if not frame:
+        return found
+    return replace(found, dense=_weaken(found.dense, frame, None), sparse=_weaken(found.sparse, frame, sparse_floor))
+
+
+def _weaken(hits: Sequence[Hit], frame: Collection[UUID], floor: float | None) -> tuple[Hit, ...]:
+    lowest = min((hit.score for hit in hits), default=0.0) if floor is None else floor
+    return tuple(sort_hits(_weakened(hits, frame, lowest)))
+
+
+def _weakened(hits: Iterable[Hit], frame: Collection[UUID], lowest: float) -> Iterable[Hit]:
+    for hit in hits:
+        yield replace(hit, score=lowest + FRAME_WEIGHT * (hit.score - lowest)) if hit.id in frame else hit

@@ -1,0 +1,51 @@
+"""Lines of a site's frame weigh little and are not shown: rows of links, notices, and lines that many pages repeat."""
+
+from uuid import UUID, uuid5
+
+from streams.search.ranking.frame_lines import FRAME_WEIGHT, MIN_REPEATS, find_frame_lines, weaken
+from streams.search.ranking.fusion import first_pages
+from streams.stores.protocols import Candidates, Hit, PageHits
+from tests.stages.gateway_fakes import payload_of, statement
+
+DONATE = "Please donate to keep the servers of the harbour running."
+
+
+def hit(url: str, text: str, score: float, kind: str = "sentence") -> Hit:
+    row = statement(url, text) | {"kind": kind}
+    return Hit(uuid5(UUID(int=0), url + text), score, payload_of(row))
+
+
+def test_links_notices_and_repeated_lines_are_of_the_frame() -> None:
+    repeated = [hit(f"https://a.example/{number}", DONATE, 0.9) for number in range(MIN_REPEATS)]
+    links = hit("https://a.example/1", "Prev | Up | Next", 0.8)
+    notice = hit("https://a.example/1", "This page last modified on 2021-02-12", 0.7)
+    plain = hit("https://a.example/1", "The ferry leaves at noon.", 0.6)
+    found = Candidates(dense=(*repeated, links, notice), sparse=(repeated[0], plain), limit=9)
+    assert find_frame_lines(found) == {hit.id for hit in (*repeated, links, notice)}
+
+
+def test_what_other_hosts_or_few_pages_have_too_is_not_of_the_frame() -> None:
+    quoted = [hit(f"https://h{number}.example/", DONATE, 0.9) for number in range(MIN_REPEATS)]
+    few = [hit(f"https://a.example/{number}", "See the timetable of the harbour.", 0.9) for number in range(3)]
+    code = [hit(f"https://a.example/{number}", "git commit -a", 0.9, "code") for number in range(MIN_REPEATS)]
+    assert not find_frame_lines(Candidates(dense=(*quoted, *few, *code), limit=99))
+
+
+def test_a_line_of_the_frame_keeps_half_of_its_distance_to_the_floor() -> None:
+    first, second, last = (
+        hit("https://a.example/", text, score) for text, score in (("a", 0.9), ("b", 0.7), ("c", 0.5))
+    )
+    found = weaken(Candidates(dense=(first, second, last), sparse=(first,), limit=9), {first.id}, 0.0)
+    assert [(one.id, round(one.score, 3)) for one in found.dense] == [
+        (second.id, 0.7),
+        (first.id, 0.5 + FRAME_WEIGHT * 0.4),
+        (last.id, 0.5),
+    ]
+    assert found.sparse[0].score == FRAME_WEIGHT * 0.9
+
+
+def test_a_line_of_the_frame_is_shown_only_where_nothing_else_matched() -> None:
+    line, other = hit("https://a.example/", DONATE, 0.9), hit("https://a.example/", "The ferry leaves at noon.", 0.2)
+    page = PageHits(line.payload.page_id, (line, other), 0.9)
+    assert first_pages([page], 1, 3, {line.id})[0].hits == (other,)
+    assert first_pages([PageHits(page.page_id, (line,), 0.9)], 1, 3, {line.id})[0].hits == (line,)
