@@ -26,8 +26,9 @@ from streams.settings import Settings
 
 GRID = tuple(round(0.2 + 0.01 * step, 2) for step in range(100))
 MAX_LOST = 0.005
-"""Maximum share of answered queries that a choice of the bound may lose on the collections that choose: half of what
-may be lost on others."""
+"""Maximum share of answered queries that a bound may lose on the collections that choose: half of the target."""
+MAX_CONFIDENT = 0.025
+"""Maximum share of nonsense with confident results there: half of the target."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +93,13 @@ def summarize(judged: Sequence[Judged], bound: float | None) -> dict[str, Any]:
 
 
 def choose_bound(judged: Sequence[Judged]) -> float:
-    """Return the highest bound that loses few answered queries in the mean, each collection with the same share."""
-    return max((bound for bound in GRID if mean([each.lost(bound) for each in judged]) <= MAX_LOST), default=GRID[0])
+    """Return the middle between the lowest bound for nonsense and the highest one for answered queries.
+
+    Each collection has the same share. Both sides get the same margin, since other collections have other distances.
+    """
+    for_queries = [bound for bound in GRID if mean([each.lost(bound) for each in judged]) <= MAX_LOST]
+    for_nonsense = [bound for bound in GRID if mean([each.confident(bound) for each in judged]) <= MAX_CONFIDENT]
+    return round((max(for_queries, default=GRID[0]) + min(for_nonsense, default=GRID[-1])) / 2, 2)
 
 
 async def _judge(run: Run, collection: Collection) -> Judged:

@@ -3,7 +3,7 @@
 import pytest
 
 from streams.errors import UsageError
-from streams.evaluation.confidence import GRID, MAX_LOST, Judged, choose_bound, summarize
+from streams.evaluation.confidence import Judged, choose_bound, summarize
 from streams.evaluation.nonsense import all_nonsense, make_nonsense
 
 NEAR = Judged("near", tuple(0.5 + step / 1_000 for step in range(400)), {"letters": (0.3, 0.4), "mixed": (0.2, 0.55)})
@@ -16,10 +16,10 @@ def test_200_different_queries_are_made_and_always_the_same() -> None:
     assert make_nonsense() == make_nonsense()
 
 
-def test_the_bound_is_the_highest_that_loses_few_answered_queries() -> None:
-    bound = choose_bound([NEAR])
-    assert NEAR.lost(bound) <= MAX_LOST < NEAR.lost(GRID[GRID.index(bound) + 1])
-    assert choose_bound([FAR]) < bound, "each collection has its own distances"
+def test_the_bound_is_in_the_middle_between_nonsense_and_answered_queries() -> None:
+    clear = Judged("clear", (0.6, 0.7, 0.9), {"letters": (0.2, 0.3), "mixed": (0.1, 0.4)})
+    assert choose_bound([clear]) == pytest.approx((0.6 + 0.41) / 2, abs=0.01)
+    assert choose_bound([FAR]) < choose_bound([NEAR]), "each collection has its own distances"
 
 
 def test_a_collection_is_judged_by_the_choice_of_the_others() -> None:
