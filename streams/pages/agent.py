@@ -8,7 +8,6 @@ from streams.allowed_origins import NO_ORIGINS, AllowedOrigins
 from streams.errors import PageErased, Refused
 from streams.pages.announced_links import AnnouncedLinks
 from streams.pages.link_events import anchors, discoveries
-from streams.pages.parse.content_type import as_html
 from streams.pages.sandbox.pool import ParsePool
 from streams.pages.sandbox.worker_messages import PageOutcome
 from streams.runtime.agent import Agent, Delivery, Emit
@@ -49,7 +48,7 @@ class NormalizeAgent(Agent):
         except PageErased:
             return [_settled_event(event)]
         try:
-            outcome = await self._pool.parse(as_html(body, event.headers), url=event.url, headers=event.headers)
+            outcome = await self._pool.parse(body, url=event.url, headers=event.headers)
         except Refused as refusal:
             return await self._refuse(event, refusal, delivery.at)
         page = await self._accept(event, outcome, delivery.at)
@@ -102,6 +101,7 @@ def _normalized_part(event: PageFetched, outcome: PageOutcome, reference: str) -
         image=facts.get("image"),
         licence=facts.get("licence"),
         type=facts.get("type"),
+        format=facts.get("format"),
         typed=outcome.typed,
     )
 

@@ -1,4 +1,4 @@
-"""Turns the HTML of a page into a document, as one pure function.
+"""Turns the HTML of a page, or a converted file, into a document, as pure functions.
 
 Steps: parse and walk (`parse`), choose the main content (`content`), attach footnotes and build the document
 (`assemble`), read the facts (`metadata`). Hostile pages can still be slow, so strangers' pages are normalized in a
@@ -14,10 +14,12 @@ from streams.pages.assemble.block_languages import name_languages, remove_page_l
 from streams.pages.assemble.builder import Builder
 from streams.pages.assemble.footnotes import attach_notes
 from streams.pages.assemble.language_sample import sample_for_language
+from streams.pages.assemble.page_starts import page_starts
 from streams.pages.content.main_content import label
 from streams.pages.content.removal_reasons import list_removed_texts
 from streams.pages.document.from_html import apply_written_fields
 from streams.pages.document.model import Block, Document, Link
+from streams.pages.formats.converted import Converted
 from streams.pages.metadata import facts
 from streams.pages.metadata.structured_data import read_structured_data
 from streams.pages.parse.link_resolver import Resolver
@@ -74,6 +76,37 @@ def normalize(
         directives=directives(parsed.head.metas, headers),
         canonical=document.facts.get("canonical") or None,
         content_hash=content_hash(text),
+    )
+
+
+def normalize_file(file: Converted, *, kind: str, url: str, headers: Mapping[str, str] | None = None) -> Normalized:
+    """Normalize a file that is not HTML, after its conversion. All of it is content. Raises Refused."""
+    parsed = parse_page(file.html, url=url, whole=True)
+    resolver = Resolver(url, "")
+    everything = label(parsed).kept
+    kept = attach_notes(parsed.walk, everything, parsed.tree, url)
+    builder = Builder(parsed.walk, resolver.absolute, (parsed.walk.segments[index] for index in kept), clean=True)
+    containers, blocks = builder.result()
+    declared = language_tag(file.language)
+    language = identify(sample_for_language(blocks, LANGUAGE_CHARS), declared)
+    stated = {"author": file.author, "published": file.published, "modified": file.modified}
+    document = Document(
+        url=url,
+        title=file.title,
+        description=file.description,
+        language=language.language or declared,
+        language_confidence=round(language.confidence, 4),
+        script=language.script,
+        containers=containers,
+        blocks=name_languages(blocks, language),
+        links=_links(parsed.walk, frozenset(everything), resolver),
+        facts={name: value for name, value in stated.items() if value}
+        | {"format": kind}
+        | page_starts(parsed.walk, builder.elements),
+    )
+    document = replace(document, blocks=remove_page_language(document.blocks, document.language))
+    return Normalized(
+        document=document, directives=directives((), headers or {}), content_hash=content_hash(document.text)
     )
 
 

@@ -85,6 +85,7 @@ def make_statements(
             block=draft.block,
             start=draft.start,
             end=draft.end,
+            page=draft.page,
             **chains.around(ordinal),
         )
         for ordinal, draft in enumerate(drafts)

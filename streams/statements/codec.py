@@ -1,13 +1,14 @@
 """The bytes of a page's statements: MessagePack, with the version of the layout in front.
 
     page       [1, page id, url, title, language, 0, statements]
-    statement  [id, text, context, kind, block, start, end, chain, need, leaf]
+    statement  [id, text, context, kind, block, start, end, chain, need, leaf, page of the file]
 
 Statements are in the order of their ordinals, and ids are their 16 bytes. The facts about the page are there so that
 the indexer only needs this blob. The generation isn't among them (it was in the place of the 0): a page with unchanged
 statements has the same bytes at each fetch, so its vectors are not computed again. A later release may append to the
 arrays; this release ignores the appended fields. The chain and the probabilities were appended: statements of earlier
-releases have none. Probabilities are in hundredths, so that machines that differ in the last bit agree.
+releases have none. The page was appended, too: only statements of files with pages have it, so that the bytes of all
+other pages stay the same. Probabilities are in hundredths, so that machines that differ in the last bit agree.
 """
 
 from collections.abc import Sequence
@@ -22,7 +23,7 @@ from streams.statements.statement import Statement
 
 VERSION = 1
 _NO_GENERATION = 0
-_PAGE_FIELDS, _STATEMENT_FIELDS = 6, 10
+_PAGE_FIELDS, _STATEMENT_FIELDS = 6, 11
 """Number of fields of a page behind the version, and of a statement."""
 
 
@@ -81,6 +82,7 @@ def _layout(statement: Statement) -> list[Any]:
         list(statement.chain),
         round(100 * statement.need),
         round(100 * statement.leaf),
+        *([statement.page] if statement.page else ()),
     ]
 
 
@@ -96,6 +98,8 @@ def _statement(
     chain: Sequence[int] = (),
     need: int = 0,
     leaf: int = 100,
+    page: int = 0,
 ) -> Statement:
     place = (kind, block, start, end)
-    return Statement(UUID(bytes=identity), ordinal, text, tuple(context), *place, tuple(chain), need / 100, leaf / 100)
+    probabilities = need / 100, leaf / 100
+    return Statement(UUID(bytes=identity), ordinal, text, tuple(context), *place, tuple(chain), *probabilities, page)

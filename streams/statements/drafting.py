@@ -40,6 +40,8 @@ class Draft:
     end: int
     section: int
     """Chains stay within a section."""
+    page: int = 0
+    """Number of the page of the file, from 1; 0 for a document without pages."""
 
 
 def draft_statements(document: Document, splitter: SentenceSplitter) -> tuple[list[Draft], int]:
@@ -47,7 +49,10 @@ def draft_statements(document: Document, splitter: SentenceSplitter) -> tuple[li
     first = _first_blocks(document.blocks)
     left_out = sum(one is not other for one, other in zip_longest(document.blocks, first))
     found = _draft_blocks(replace(document, blocks=first) if left_out else document, splitter)
-    return found[:MAX_STATEMENTS], left_out + max(0, len(found) - MAX_STATEMENTS)
+    kept = found[:MAX_STATEMENTS]
+    if document.facts.get("pages"):
+        kept = [replace(draft, page=document.page_of(draft.block)) for draft in kept]
+    return kept, left_out + max(0, len(found) - MAX_STATEMENTS)
 
 
 def _first_blocks(blocks: Sequence[Block]) -> tuple[Block, ...]:

@@ -58,7 +58,7 @@ def _splitter() -> SentenceSplitter:
 
 
 def _encode_draft(one: Draft) -> list[Any]:
-    return [one.text, one.context, one.kind, one.block, one.start, one.end, one.section]
+    return [one.text, one.context, one.kind, one.block, one.start, one.end, one.section, one.page]
 
 
 def _pack(value: list[Any]) -> bytes:

@@ -28,6 +28,9 @@ class Statement:
     leaf: float = 1.0
     """Probability that the statement can be matched alone, by the chain model."""
 
+    page: int = 0
+    """Number of the page of the file (as in `#page=3`), from 1; 0 for a document without pages."""
+
     @property
     def in_context(self) -> str:
         """The embedding text: the context and the statement, each on one line.

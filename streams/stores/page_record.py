@@ -58,6 +58,8 @@ class Normalized(StoredPart):
     image: str | None
     licence: str | None
     type: str | None
+    format: str | None
+    """The kind of the file, such as `pdf`. None: a web page."""
     typed: Mapping[str, str]
     """The facts for readers of results: rating, price, duration, accepted answer."""
     refused: str | None = None

@@ -17,7 +17,9 @@ row.
     published   str             ISO date; missing if it is not known
     page_type   str             schema.org's name, such as `Recipe`; missing if it is not known
     day         int             `published` as a number (`day_of`); missing in rows of earlier releases
-    extension   str             the extension of the URL's file name (`extension_of`); missing likewise
+    extension   str             the type of the file, or the extension of the URL's file name (`extension_of`); missing
+                                likewise
+    page        int             the number of the page of a file, as in `#page=3`; missing in web pages
     ordinal     int             the place of the statement in its page
     kind        str             what the statement was made from, such as `sentence`
     generation  int             the fetch of the page
@@ -51,6 +53,8 @@ class StatementPayload:
         language: str,
         published: str,
         page_type: str,
+        file_type: str = "",
+        page: int = 0,
         ordinal: int,
         kind: str,
         generation: int,
@@ -67,10 +71,11 @@ class StatementPayload:
             "host": host,
             "generation": generation,
             "day": day_of(published),
-            "extension": extension_of(url),
+            "extension": file_type or extension_of(url),
             **({"sites": list(sites)} if sites else {}),
             **({"published": published} if published else {}),
             **({"page_type": page_type} if page_type else {}),
+            **({"page": page} if page else {}),
         }
 
     @staticmethod
@@ -135,8 +140,13 @@ class StatementPayload:
 
     @property
     def extension(self) -> str:
-        """The extension of the URL's file name in lower case, and `html` for all forms of web pages."""
-        return extension_of(self.url)
+        """The type of the file, such as `pdf`; else the URL's extension in lower case. All web pages have `html`."""
+        return str(self._row.get("extension") or "") or extension_of(self.url)
+
+    @property
+    def page(self) -> int:
+        """The number of the page of a file, from 1; 0 if the page is not known."""
+        return _integer(self._row.get("page"))
 
     @property
     def ordinal(self) -> int:

@@ -5,8 +5,11 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from streams.stores.page_record import PageRecord
+from streams.stores.statement_payload import extension_of
 
 _TYPE_NAME = re.compile("[A-Za-z]{3,40}")
+_FILE_TYPES = {"markdown": "md", "text": "txt", "opendocument": "odt"}
+_EXTENSIONS = {"opendocument": ("odt", "odp", "ods"), "text": ("txt", "rst", "asc", "csv", "log")}
 _PLAIN_TYPES = frozenset({"webpage", "website", "object", "thing", "itempage", "creativework", "blog"})
 
 
@@ -23,6 +26,7 @@ class IndexedPage:
     """The reference of the page's statements. Empty in the records of a release that didn't keep the reference."""
     published: str
     page_type: str
+    file_type: str
 
 
 def indexed_page(page_id: UUID, record: PageRecord) -> IndexedPage | None:
@@ -38,6 +42,7 @@ def indexed_page(page_id: UUID, record: PageRecord) -> IndexedPage | None:
         statements_ref=_statements_ref(record),
         published=published(record),
         page_type=page_type(record),
+        file_type=file_type(record),
     )
 
 
@@ -53,6 +58,16 @@ def page_type(record: PageRecord) -> str:
     """
     name = (record.normalized.type or "").rpartition("/")[2].partition(".")[0]
     return "" if not _TYPE_NAME.fullmatch(name) or name.lower() in _PLAIN_TYPES else name[0].upper() + name[1:]
+
+
+def file_type(record: PageRecord) -> str:
+    """Return the type of a file as `filetype:` has it; empty for a web page.
+
+    The extension of the URL counts where it says more: `ods` for a sheet, `rst` for a plain text.
+    """
+    kind = record.normalized.format or ""
+    extension = extension_of(record.normalized.url)
+    return (extension if extension in _EXTENSIONS.get(kind, ()) else _FILE_TYPES.get(kind, kind)) if kind else ""
 
 
 def _statements_ref(record: PageRecord) -> str:

@@ -14,25 +14,36 @@ from streams.vectors.bm25 import document_vector
 
 
 def points_of(
-    page: PageStatements, vectors: NDArray[np.float32], generation: int, published: str = "", page_type: str = ""
+    page: PageStatements,
+    vectors: NDArray[np.float32],
+    generation: int,
+    published: str = "",
+    page_type: str = "",
+    file_type: str = "",
 ) -> list[Point]:
     """Return a point for each statement, in order.
 
     A point has the id of its statement. `published` is the page's ISO date, and `page_type` its type, if known.
+    `file_type` is the type of a file that is not HTML.
     """
     return [
         Point(
             id=statement.id,
             dense=vector.tolist(),
             sparse=document_vector(statement.text, statement.context, page.language, page.title),
-            payload=payload_of(page, statement, generation, published, page_type),
+            payload=payload_of(page, statement, generation, published, page_type, file_type),
         )
         for statement, vector in zip(page.statements, vectors, strict=True)
     ]
 
 
 def payload_of(
-    page: PageStatements, statement: Statement, generation: int, published: str = "", page_type: str = ""
+    page: PageStatements,
+    statement: Statement,
+    generation: int,
+    published: str = "",
+    page_type: str = "",
+    file_type: str = "",
 ) -> StatementPayload:
     """Return the facts that the index holds of a statement. The vectors follow from these facts and the model."""
     host = urlsplit(page.url).netloc
@@ -47,6 +58,8 @@ def payload_of(
         language=page.language,
         published=published,
         page_type=page_type,
+        file_type=file_type,
+        page=statement.page,
         ordinal=statement.ordinal,
         kind=statement.kind,
         generation=generation,

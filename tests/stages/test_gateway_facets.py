@@ -13,6 +13,7 @@ from streams.gateway.search.signals import SignalFacts, describe_signals
 from streams.search.query_language.choices import Choices, apply_choices
 from streams.search.ranking.facets import file_type, names_host
 from streams.stores.page_record import Normalized, PageRecord
+from streams.stores.statement_payload import StatementPayload
 from streams.vectors.page_records import page_type
 from tests.stages.gateway_fakes import NOW, Dead, Hanging, client, gateway, searchable, statement
 from tests.stages.test_gateway_pages import HTML, assert_harmless
@@ -159,7 +160,7 @@ FILES = [
 
 @pytest.mark.parametrize(("url", "type_of_file"), FILES)
 def test_types_of_files_are_read_from_addresses(url: str, type_of_file: str) -> None:
-    assert file_type(url) == type_of_file
+    assert file_type(StatementPayload.of_row({"url": url})) == type_of_file
 
 
 async def test_a_result_says_in_words_why_it_was_found() -> None:

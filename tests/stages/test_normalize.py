@@ -187,7 +187,7 @@ async def test_another_canonical_page_is_announced_at_the_same_depth(stage: Stag
     ("body", "headers", "rule"),
     [
         ("<div>" * 100_000, {}, "nesting"),
-        ("%PDF-1.7", {"content-type": "application/pdf"}, "type"),
+        ("PNG", {"content-type": "image/png"}, "type"),
     ],
 )
 async def test_a_refused_page_is_recorded_and_settled(

@@ -119,7 +119,6 @@ async def print_document_of(stores: Any, identity: UUID, url: str) -> int:
 
 async def print_removed_of(stores: Any, identity: UUID, url: str, *, as_json: bool) -> int:
     """Print the removed texts, as the gateway's labs page lists them. Return the exit status."""
-    from streams.pages.sandbox.original import as_html
     from streams.pages.sandbox.pool import ParsePool
 
     record: PageRecord = await stores.pages.get(identity)
@@ -130,7 +129,7 @@ async def print_removed_of(stores: Any, identity: UUID, url: str, *, as_json: bo
     body, headers = await stores.blobs.get(fetched.body_ref), fetched.headers
     try:
         async with ParsePool(1) as pool:
-            explained = await pool.explain(as_html(body, headers), url=fetched.url, headers=headers)
+            explained = await pool.explain(body, url=fetched.url, headers=headers)
     except Refused as refusal:
         err.print(f"The page can't be taken apart: {refusal}", highlight=False, soft_wrap=True)
         return EXIT_NO

@@ -18,8 +18,8 @@ from uuid import UUID
 from schemas import PageFetched
 from schemas.ids import page_id
 from streams.crawl.archives.readers import (
-    HTML_SUFFIXES,
     NO_PLACE,
+    PAGE_SUFFIXES,
     ArchivedPage,
     Limits,
     Placing,
@@ -138,6 +138,8 @@ async def import_html(
 ) -> ImportReport:
     """Import each file FOLDER/HOST/path.html as https://HOST/path.html, or FOLDER/path.html at the address of `place`.
 
+    Files of other formats (PDF, Markdown, ...) are imported likewise.
+
     Symbolic links are not followed.
 
     Raises UsageError if there is no such folder or no page in it, and the errors of `blobs` and `emit`.
@@ -150,7 +152,7 @@ async def import_html(
     await _send_all(records, lambda: report.seen, report, sender, progress, wait_for_room)
     if not report.imported:
         raise UsageError(
-            f"{folder} contains no page: {len(files)} HTML files were found. Say where people read them, as in "
+            f"{folder} contains no page: {len(files)} files can be read. Say where people read them, as in "
             f"`riffle import html {folder} --as https://docs.example/`, or give a folder that contains a folder for "
             f"each host, such as {folder}/docs.example.org/guide.html{_first_reason(report)}"
         )
@@ -162,13 +164,13 @@ def _first_reason(report: ImportReport) -> str:
 
 
 def _html_files(folder: Path) -> list[Path]:
-    """Return the HTML files below the folder, sorted, so that each import has the same order."""
+    """Return the files below the folder that can be read, sorted, so that each import has the same order."""
     if not folder.is_dir():
         raise UsageError(f"{folder} is not a folder")
     return sorted(
         path
         for path in folder.rglob("*")
-        if path.suffix.lower() in HTML_SUFFIXES and path.is_file() and not _has_symlink(folder, path)
+        if path.suffix.lower() in PAGE_SUFFIXES and path.is_file() and not _has_symlink(folder, path)
     )
 
 

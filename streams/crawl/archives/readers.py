@@ -16,6 +16,7 @@ from streams.allowed_origins import origin_of
 from streams.crawl.archives.warc import HttpResponse, WarcRecord, parse_response, read_records
 from streams.crawl.fetch.content_encoding import BodyDecoder, InvalidBody
 from streams.crawl.fetch.outcomes import classify_response, select_headers
+from streams.crawl.file_kinds import EXTENSIONS
 from streams.crawl.url_patterns import belongs
 from streams.crawl.urls import InvalidUrl, canonicalize
 
@@ -26,7 +27,8 @@ _EARLIEST = micros_from_utc(datetime(1990, 1, 1, tzinfo=UTC))
 """Minimum date of a page: the web is not older."""
 _TEXT_BYTES = b"\t\n\f\r" + bytes(range(0x20, 0x100))
 INDEX_NAMES = frozenset({"index.html", "index.htm", "index.xhtml"})
-HTML_SUFFIXES = frozenset({".html", ".htm", ".xhtml"})
+PAGE_SUFFIXES = frozenset({".html", ".htm", ".xhtml", *(f".{extension}" for extension in EXTENSIONS)})
+"""Suffixes of files that are imported from a folder."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ from streams.crawl.fetch.resolver import Resolver
 from streams.crawl.robots import MAX_ROBOTS_BYTES
 from streams.settings import CrawlSettings
 
-ACCEPT = "text/html,application/xhtml+xml,*/*;q=0.1"
+ACCEPT = "text/html,application/xhtml+xml,application/pdf;q=0.8,text/markdown;q=0.8,text/plain;q=0.7,*/*;q=0.1"
 MIN_RATE_GRACE_SECONDS = 3.0
 """Time until the minimum rate counts (seconds): slow starts are normal, slow bodies are not."""
 MAX_FIELD_BYTES = 8_190

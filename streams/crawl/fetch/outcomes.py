@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
 from schemas.crawl import Outcome, Purpose
+from streams.crawl.file_kinds import is_readable
 from streams.crawl.urls import InvalidUrl, resolve
 
 KEPT_HEADERS = frozenset(
@@ -53,7 +54,7 @@ def classify_response(
         return _report_redirect(url, _first(headers, "location"))
     match status:
         case 200 | 203:
-            return _check_type(_first(headers, "content-type"), purpose)
+            return _check_type(url, _first(headers, "content-type"), purpose)
         case 304 if conditional:
             return Verdict("not_modified")
         case 304:
@@ -116,10 +117,11 @@ def _report_redirect(url: str, location: str) -> Verdict:
         return Verdict(outcome, error=f"redirect to a URL that is not allowed: {error}")
 
 
-def _check_type(content_type: str, purpose: Purpose) -> Verdict:
+def _check_type(url: str, content_type: str, purpose: Purpose) -> Verdict:
     """Accept the media types that can be read. A missing type is trusted, and a robots.txt may have any type."""
     media_type = content_type.partition(";")[0].strip().lower()
-    allowed = _SITEMAP_TYPES if purpose == "sitemap" else _PAGE_TYPES
-    if purpose == "robots" or not media_type or media_type in allowed:
+    if purpose == "robots" or not media_type:
+        return Verdict("ok")
+    if media_type in _SITEMAP_TYPES if purpose == "sitemap" else is_readable(media_type, url):
         return Verdict("ok")
     return Verdict("unsupported_type", error=f"media type {media_type[:100]}")

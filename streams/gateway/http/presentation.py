@@ -123,8 +123,10 @@ def safe_href(url: str) -> str:
     return url if parts.scheme in ("http", "https") and parts.netloc and clean_line(url) == url else ""
 
 
-def fragment_href(url: str, text: str) -> str:
+def fragment_href(url: str, text: str, file_page: int | None = None) -> str:
     """Return a link that opens the page at this text (a text fragment, WICG); empty if `safe_href` is empty.
+
+    A file with pages is opened at its page (RFC 8118: `#page=3`).
 
     A browser without text fragments, or that doesn't find the text, opens the page at its top.
     """
@@ -132,6 +134,8 @@ def fragment_href(url: str, text: str) -> str:
     words = text.strip("…").split()
     if not link or not words:
         return link
+    if file_page:
+        return f"{link.partition('#')[0]}#page={file_page}"
     quoted = [quote(word, safe="").replace("-", "%2D") for word in words]
     few = 2 * _FRAGMENT_WORDS
     directive = "%20".join(quoted)

@@ -11,7 +11,6 @@ import structlog
 
 from streams.errors import PoisonError, Refused, TransientError
 from streams.pages.sandbox.explanation import Explanation
-from streams.pages.sandbox.original import as_html
 from streams.pages.sandbox.pool import ParsePool
 
 MAX_WAITING = 8
@@ -52,8 +51,7 @@ class Explainer:
         self._waiting += 1
         try:
             async with asyncio.timeout(self.seconds):
-                html = await asyncio.to_thread(as_html, body, headers)
-                return await self._open().explain(html, url=url, headers=headers)
+                return await self._open().explain(body, url=url, headers=headers)
         except Refused as refusal:
             reason = _PARSER if refusal.rule == "parser" else refusal.detail or refusal.rule
             raise UnexplainedError(f"The page can't be taken apart: {reason}.") from None

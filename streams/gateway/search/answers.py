@@ -39,6 +39,7 @@ class Statement(_Model):
         (), description="Words of the query in `text`: [start, end) in Unicode code points."
     )
     score: float = Field(description="Comparable within one answer, not between answers.")
+    file_page: int | None = Field(None, description="The page of a file that has it, such as of a PDF: `#page=3`.")
 
 
 class SimilarPage(_Model):
@@ -356,6 +357,7 @@ def to_statement(hit: Hit, words: tuple[str, ...]) -> Statement:
         context=presentation.context_of(hit.payload),
         highlights=tuple(highlights(text, words, language)),
         score=hit.score,
+        file_page=hit.payload.page or None,
     )
 
 

@@ -85,6 +85,8 @@ class Builder:
         self._resolve = resolve
         self._containers: list[Container] = []
         self._blocks: list[Block] = []
+        self.elements: list[int] = []
+        """The element of the walk that each block was made from."""
         self._places: dict[int, tuple[int, str]] = {}
         self._made: dict[tuple[int, str, int], int] = {}
         self._layout = frozenset() if clean else layout_tables(walk)
@@ -109,6 +111,7 @@ class Builder:
         place = self._add_missing(place)
         language = self._languages.of(segment.element, tag)
         self._blocks.append(Block(tag, text, place, self._spans(spans, len(text), tag), language))
+        self.elements.append(segment.element)
 
     def _place(self, element: int) -> tuple[int, str]:
         """Return the container of an element's text, and the tag of its blocks. Computed once for each element."""

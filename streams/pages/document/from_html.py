@@ -113,6 +113,13 @@ def _are_links(value: Any) -> bool:
     return isinstance(value, list) and len(value) <= MAX_LINKS and all(map(_is_link, value))
 
 
+def _are_page_starts(value: Any) -> bool:
+    """Return whether a value lists the first block of each page: numbers that never become smaller."""
+    if not isinstance(value, list) or len(value) > MAX_LINKS or not all(type(start) is int for start in value):
+        return False
+    return value == sorted(value) and (not value or value[0] >= 0)
+
+
 _are_texts = _is_list_of(_is_text)
 _FACTS: dict[str, Callable[[Any], bool]] = {
     "author": _is_text,
@@ -125,6 +132,8 @@ _FACTS: dict[str, Callable[[Any], bool]] = {
     "breadcrumbs": _are_texts,
     "licence": _is_text,
     "type": _is_text,
+    "format": _is_text,
+    "pages": _are_page_starts,
     "structured": _is_list_of(_is_item),
     "opengraph": _is_card,
     "twitter": _is_card,

@@ -5,6 +5,7 @@ A document is two flat tuples, so that texts are read without walking a tree. `b
 named tuples, because a page has hundreds of them, and a frozen dataclass takes three times as long to make.
 """
 
+from bisect import bisect_right
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -103,6 +104,10 @@ class Document:
     links: tuple[Link, ...] = ()
     facts: dict[str, Any] = field(default_factory=dict)
     """Facts that the page declares about itself, by name: docs/reference/document.md lists them."""
+
+    def page_of(self, block: int) -> int:
+        """Return the number of the page of a file that a block is on, from 1; 0 for a document without pages."""
+        return bisect_right(self.facts.get("pages") or (), block)
 
     @property
     def text(self) -> str:

@@ -42,16 +42,24 @@ class Parsed:
 
 
 def parse_page(
-    html: bytes | str, headers: Mapping[str, str] | None = None, *, url: str = "", explaining: bool = False
+    html: bytes | str,
+    headers: Mapping[str, str] | None = None,
+    *,
+    url: str = "",
+    explaining: bool = False,
+    whole: bool = False,
 ) -> Parsed:
-    """Decode, parse and walk a page. `explaining` collects the texts that are removed. Raises Refused."""
+    """Decode, parse and walk a page. Raises Refused.
+
+    `explaining` collects the texts that are removed. `whole`: the page is a converted file, which has no boilerplate.
+    """
     headers = headers or {}
     text, encoded = _decode(html, headers)
     refuse_nesting(encoded, safe_tags=SAFE_TAGS)
     tree = _tree(encoded)
     parsed = Parsed(tree, Walk(), _read_head(tree, text, headers), text)
-    parsed.written = read_written_fields(parsed.head.scripts) if parsed.head.clean else None
-    parsed.head.clean = parsed.written is not None
+    parsed.written = read_written_fields(parsed.head.scripts) if parsed.head.clean and not whole else None
+    parsed.head.clean = whole or parsed.written is not None
     if parsed.head.clean:
         _walk_shown(parsed, tree.body, explaining)
         return parsed

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Self
 
+from streams.pages.formats.reading import find_kind
 from streams.pages.normalize import explain
 from streams.pages.parse.removal import Kind, Removal, RemovedTexts
 
@@ -109,7 +110,12 @@ class Explanation:
 
 
 def explain_removals(body: bytes, *, url: str, headers: Mapping[str, str]) -> Explanation:
-    """List the texts that were removed from a page. Raises Refused, as `normalize` does for the same page."""
+    """List the texts that were removed from a page; none of a file that is not HTML.
+
+    Raises Refused, as `normalize` does for the same page.
+    """
+    if find_kind(body, headers, url) != "html":
+        return Explanation()
     return group_by_reason(explain(body, url, headers))
 
 

@@ -1,14 +1,14 @@
-"""A page's original as it was fetched: the HTML to explain, and its text for people.
+"""A page's original as it was fetched, as text for people.
 
 The gateway and the commands read originals only through this module and `streams.pages.sandbox`.
 """
 
 from collections.abc import Mapping
 
+from streams.crawl.file_kinds import media_type
 from streams.pages.parse.charset import decode
-from streams.pages.parse.content_type import as_html, media_type
 
-__all__ = ["as_html", "media_type", "original_text"]
+__all__ = ["media_type", "original_text"]
 
 
 def original_text(body: bytes, headers: Mapping[str, str]) -> str:

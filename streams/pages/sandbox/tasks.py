@@ -10,6 +10,7 @@ import msgpack
 
 from streams.errors import Refused
 from streams.pages.content.classifier import content_model
+from streams.pages.formats.warm_up import warm_up_files
 from streams.pages.parse.charset import load_codecs
 from streams.pages.quirks import load_quirks
 from streams.pages.sandbox.explanation import explain_removals
@@ -66,6 +67,8 @@ def warm_up() -> None:
     request = pack_page(_WARM_UP_PAGE, "https://start.example/", {})
     normalize_page(request)
     explain_page(request)
+    for kind, file in warm_up_files().items():
+        normalize_page(pack_page(file, "https://start.example/", {"content-type": kind}))
 
 
 def _as_memory_refusal(refusal: Refused) -> Refused:

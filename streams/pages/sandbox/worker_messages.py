@@ -7,8 +7,9 @@ from typing import Any, Self
 from streams.allowed_origins import OwnOrigin
 from streams.crawl.urls import InvalidUrl, canonicalize
 from streams.pages.document.codec import encode_document
+from streams.pages.formats.reading import convert, find_kind
 from streams.pages.metadata.typed_facts import typed_facts
-from streams.pages.normalize import Normalized, normalize
+from streams.pages.normalize import Normalized, normalize, normalize_file
 
 MAX_FOLLOWED = 1_000
 """Maximum number of a page's links in events."""
@@ -64,8 +65,8 @@ def normalize_to_outcome(
     url: str,
     headers: Mapping[str, str],
 ) -> PageOutcome:
-    """Normalize a page, and make its URLs canonical. Raises Refused."""
-    normalized = normalize(body, url=url, headers=headers)
+    """Normalize a page or file, and make its URLs canonical. Raises Refused."""
+    normalized = read_document(body, url=url, headers=headers)
     document = normalized.document
     return PageOutcome(
         document=encode_document(document),
@@ -82,6 +83,14 @@ def normalize_to_outcome(
         typed=typed_facts(document.facts.get("structured") or ()),
         links=_out_links(normalized, url),
     )
+
+
+def read_document(body: bytes, *, url: str, headers: Mapping[str, str]) -> Normalized:
+    """Return the document of a page or file, whatever its format. `headers` have lower-case names. Raises Refused."""
+    kind = find_kind(body, headers, url)
+    if kind == "html":
+        return normalize(body, url=url, headers=headers)
+    return normalize_file(convert(kind, body, headers, url), kind=kind, url=url, headers=headers)
 
 
 def _canonical(target: str, page: str) -> str | None:

@@ -23,7 +23,6 @@ _IDENTIFIER = re.compile(
 """`SQLITE_BUSY`, `std::vector`, `0x80070057`, `3.11.4`, `getElementById`, `CVE-2024-3094`, `E0277`."""
 _DIGITS_POINT = re.compile(r"\d[.,]\d")
 _VARIATION_SELECTORS = frozenset(map(chr, (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))))
-_HTML = ("", "html", "htm", "xhtml")
 MAX_CHARS = 10_000
 """Maximum length of a statement with its title and context that is compared (characters)."""
 MAX_PLACES = 100
@@ -47,6 +46,8 @@ class CheckedPage:
         self.published = page.hits[0].payload.published
         """An ISO date; empty if the date is not known."""
         self.page_type = page.hits[0].payload.page_type
+        self.file_type = page.hits[0].payload.extension
+        """The type of the page's file; `html` for all forms of web pages."""
 
     @cached_property
     def title(self) -> str:
@@ -114,13 +115,6 @@ def of_site(url: str, site: str) -> bool:
 def fold(text: str) -> str:
     """Return the text in the form for comparisons: NFKC, lower case, single spaces."""
     return " ".join(nfkc(text).casefold().replace("’", "'").split())
-
-
-def has_extension(url: str, wanted: str) -> bool:
-    """Return True if the URL's file name has the extension. `html` and the like include URLs without one."""
-    name = _split(url).path.rpartition("/")[2].lower()
-    extension = name.rpartition(".")[2] if "." in name else ""
-    return extension == wanted or (wanted in _HTML and extension in _HTML)
 
 
 def _text(hit: Hit) -> str:

@@ -11,7 +11,6 @@ from streams.plain_text import read_date
 from streams.search.query_language.matching import (
     CheckedPage,
     has_all_in_one,
-    has_extension,
     has_in_url,
     has_phrase,
     keep_searchable,
@@ -117,9 +116,9 @@ OPERATORS: tuple[Operator, ...] = (
         name="filetype",
         spellings=("filetype", "ext"),
         read=read_extension,
-        is_met=lambda page, extensions: any(has_extension(page.url, extension) for extension in extensions),
+        is_met=lambda page, extensions: page.file_type in map(_as_web_page, extensions),
         examples="`filetype:pdf`, `ext:pdf`",
-        meaning="the extension in the URL; `html` includes URLs without one",
+        meaning="the type of the file, else the extension in the URL; `html` includes URLs without one",
         narrow=lambda filters, values: replace(filters, extensions=tuple(map(_as_web_page, values))),
     ),
     Operator(

@@ -23,7 +23,9 @@ MAX_CHECKED = 100
 MAX_SITE_PAGES = 16
 """Maximum pages of the site that a query names."""
 MIN_NAME_CHARS = 3
-FILE_TYPES = frozenset({"pdf", "txt", "md", "doc", "docx", "odt", "ppt", "pptx", "xls", "xlsx", "csv", "epub", "ps"})
+FILE_TYPES = frozenset(
+    {"pdf", "txt", "md", "doc", "docx", "odt", "ods", "odp", "ppt", "pptx", "xls", "xlsx", "csv", "epub", "ps"}
+)
 """The extensions that are types of their own; all others are web pages (`html`)."""
 _WORD = re.compile(r"[^\W_]+")
 
@@ -37,7 +39,7 @@ def count_facets(context: RankingContext, pages: list[PageHits]) -> list[PageHit
         "language": Counter(each.language for each in firsts if each.language),
         "published": _count_times(context, firsts),
         "pagetype": Counter(each.page_type for each in firsts if each.page_type),
-        "filetype": Counter(file_type(each.url) for each in firsts),
+        "filetype": Counter(file_type(each) for each in firsts),
     }
     context.notes.site_pages = pages_of_named_site(context.text, counted)
     return pages
@@ -68,14 +70,9 @@ def _count_times(context: RankingContext, firsts: Sequence[StatementPayload]) ->
     return counts
 
 
-def file_type(url: str) -> str:
-    """Return the type of a page's file by its URL: an extension of FILE_TYPES, or `html`.
-
-    The URL is cut by hand: a parser would take most of the time of this pass.
-    """
-    _, _, path = url.partition("#")[0].partition("?")[0].partition("://")[2].partition("/")
-    name, _, extension = path.rpartition("/")[2].rpartition(".")
-    return found if name and (found := extension.lower()) in FILE_TYPES else "html"
+def file_type(payload: StatementPayload) -> str:
+    """Return the type of a page's file: one of FILE_TYPES, or `html`."""
+    return found if (found := payload.extension) in FILE_TYPES else "html"
 
 
 def pages_of_named_site(query: str, pages: Sequence[PageHits]) -> list[PageHits]:

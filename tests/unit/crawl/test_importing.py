@@ -213,7 +213,7 @@ async def test_symbolic_links_are_not_followed(tmp_path: Path, sent: Sent) -> No
 
 
 async def test_the_error_for_a_folder_without_hosts_describes_the_layout(tmp_path: Path, sent: Sent) -> None:
-    with pytest.raises(UsageError, match=r"contains no page: 1 HTML files were found.*a folder for each host"):
+    with pytest.raises(UsageError, match=r"contains no page: 1 files can be read.*a folder for each host"):
         await import_html(write_html(tmp_path, "guide.html"), sent.blobs, sent)
 
 

@@ -1,12 +1,17 @@
 """Phrases, dates and extensions as the index compares them: it leaves out nothing that results could have."""
 
+from uuid import UUID
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.search.query_language.matching import fold, has_extension, has_phrase, keep_searchable
+from streams.search.query_language.matching import fold, has_phrase, keep_searchable
+from streams.search.query_language.operators import meets
+from streams.search.query_language.query import parse_query
 from streams.stores.phrases import has_words
-from streams.stores.statement_payload import day_of, extension_of
+from streams.stores.protocols import Hit, PageHits
+from streams.stores.statement_payload import StatementPayload, day_of, extension_of
 
 PIECES = st.sampled_from(["SQLITE_BUSY", "3.11.4", "write-ahead", "log", "Été", "a", "'s", "—", ".", "_", "C++"])
 TEXTS = st.lists(PIECES, max_size=8).map(" ".join)
@@ -53,5 +58,6 @@ def test_other_texts_are_no_dates(text: str) -> None:
 )
 @pytest.mark.parametrize("wanted", ["html", "pdf", "txt", "md", "htm"])
 def test_extensions_are_compared_as_in_results(url: str, wanted: str) -> None:
-    as_indexed = extension_of(f"https://host/file.{wanted}")
-    assert has_extension(url, wanted) is (extension_of(url) == as_indexed)
+    page = PageHits(UUID(int=1), (Hit(UUID(int=1), 1.0, StatementPayload.of_row({"url": url})),), 1.0)
+    found = meets(page, parse_query(f"x filetype:{wanted}").conditions)
+    assert found is (extension_of(url) == extension_of(f"https://host/file.{wanted}"))
