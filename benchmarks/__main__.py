@@ -55,6 +55,38 @@ async def bench_queries(
     return await run(load_settings(), questions, count, while_indexing, as_json=as_json)
 
 
+@bench_app.command("robots")
+@command
+def bench_robots(
+    archive: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="A .tar.zst of robots.txt files.")],
+    as_json: AsJson = False,
+) -> int:
+    """Measure reading robots.txt files, real and hostile ones, beside other readers.
+
+    Example:  python -m benchmarks robots real_robots.tar.zst
+    """
+    from benchmarks.robots import run
+
+    print_figures("robots.txt", run(archive), as_json)
+    return 0
+
+
+@bench_app.command("urls")
+@command
+def bench_urls(
+    folder: Annotated[Path, typer.Argument(exists=True, file_okay=False, metavar="DIR", help="DIR/HOST/path.html")],
+    as_json: AsJson = False,
+) -> int:
+    """Measure making URLs canonical, with all rules, beside other libraries.
+
+    Example:  python -m benchmarks urls mirror/
+    """
+    from benchmarks.urls import run
+
+    print_figures("URLs", run(folder), as_json)
+    return 0
+
+
 @bench_app.command("page")
 @command
 def bench_page(

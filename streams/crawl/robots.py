@@ -1,55 +1,125 @@
-"""Robots rules: the robots.txt of a host by RFC 9309, with the crawl-delay and request-rate extensions. Pure.
+"""Robots rules: the robots.txt of a host as Google's published matcher reads it (RFC 9309), and its extensions. Pure.
 
-`protego` does the matching. Before it gets a file, the file is cut to the size that the RFC asks for, and the groups of
-other crawlers are merged into one group. The cost of `protego` grows with (agents x rules): 500 KiB of hostile text
-would otherwise make hundreds of millions of rules.
+The extensions are crawl-delay, request-rate, visit-time, sitemaps, and the signals that say what a page's content may
+be used for. `robots_lines` reads the lines, `robots_patterns` matches paths. Reading a file takes time linear in it.
 """
 
+import math
 import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal
 
-from protego import Protego
-
 from schemas.crawl import Outcome
+from streams.crawl.robots_lines import Key, read_lines
+from streams.crawl.robots_patterns import PatternSet, Rule, escape_pattern
 
 MAX_ROBOTS_BYTES = 500 * 1024
 """Maximum bytes of a file that are read (the minimum of RFC 9309, section 2.5). The rest is ignored."""
 MAX_ROBOTS_REDIRECTS = 5
 """Maximum redirects in a row (RFC 9309, section 2.3.1.2, asks for at least five, also to other hosts)."""
-MAX_DELAY_SECONDS = 3_600.0
-"""Maximum delay between two fetches (seconds): a page an hour is polite to any host."""
+MAX_DELAY_SECONDS = 86_400.0
+"""Maximum delay between two fetches (seconds): a page a day. The file itself is read again after a day."""
+MAX_SITEMAPS = 200
+"""Maximum number of sitemaps that a file may name."""
+MAX_WINDOWS = 16
+"""Maximum number of visit times that a file may name."""
 
 RobotsAccess = Literal["rules", "allow", "redirect", "unreachable"]
 
-_AGENT_LINE = re.compile(r"\s*user[- ]?agent\s*(?::|\s)\s*([^#]*)", re.IGNORECASE)
-_LINE_END = re.compile(r"\r\n|\r|\n")
-_OTHER_CRAWLERS = "User-agent: x-of-others"
+_AGENT = re.compile(rb"[A-Za-z_-]*")
+_RATE = re.compile(r"([0-9]{1,9})/([0-9]{1,9})([smhd]?)")
+_RATE_UNITS = {"": 1, "s": 1, "m": 60, "h": 3_600, "d": 86_400}
+_WINDOW = re.compile(r"([01][0-9]|2[0-4]):?([0-5][0-9])-([01][0-9]|2[0-4]):?([0-5][0-9])")
+_ANSWERS = {"yes": True, "y": True, "no": False, "n": False}
+MAX_SIGNALS = 32
+"""Maximum number of signals in one line."""
+
+Window = tuple[int, int]
+"""Begin and end of a time of day (minutes since midnight, UTC). A window that ends before it begins is over night."""
+
+
+@dataclass(slots=True)
+class _Group:
+    """The lines of a file for one crawler."""
+
+    rules: list[Rule] = field(default_factory=list)
+    delay_seconds: float = 0.0
+    windows: list[Window] = field(default_factory=list)
+    signals: dict[str, bool] = field(default_factory=dict)
+
+    def take(self, key: Key, value: bytes) -> None:
+        match key:
+            case "allow" | "disallow":
+                self.rules.append(Rule(escape_pattern(value), key == "allow"))
+            case "crawl-delay":
+                self.delay_seconds = max(self.delay_seconds, _seconds(value))
+            case "request-rate":
+                self.delay_seconds = max(self.delay_seconds, _seconds_per_request(value))
+            case "visit-time":
+                self.windows = [*self.windows, *_windows(value)][:MAX_WINDOWS]
+            case "signal":
+                self.signals.update(_signals(value))
 
 
 class Rules:
     """The rules of one robots.txt for one crawler, named by its product token (`RiffleBot`)."""
 
-    def __init__(self, parsed: Protego, agent: str) -> None:
-        self._parsed = parsed
-        self._agent = agent
+    def __init__(self, group: _Group, sitemaps: tuple[str, ...] = ()) -> None:
+        self._patterns = PatternSet(group.rules)
+        self.delay_seconds: float = min(group.delay_seconds, MAX_DELAY_SECONDS)
+        """Time between two fetches (seconds): the longest of crawl-delay and request-rate. 0: none is asked for."""
+        self.windows: tuple[Window, ...] = tuple(group.windows)
+        """The times of day in which the host may be asked. Empty: always."""
+        self.signals: Mapping[str, bool] = group.signals
+        """Uses that the file allows or forbids (`search`, `ai-train`, `ai-input`, ...)."""
+        self.sitemaps = sitemaps
+        """The sitemaps that the file names, as it names them."""
 
     def allowed(self, url: str) -> bool:
-        """Return whether this crawler may fetch the canonical URL."""
-        return bool(self._parsed.can_fetch(url, self._agent))
+        """Return whether this crawler may fetch the URL. The file itself is always allowed (RFC 9309, section 2.2.2).
 
-    @property
-    def delay_seconds(self) -> float:
-        """Time between two fetches (seconds): the longer one of crawl-delay and request-rate. 0: none is asked for."""
-        delay = self._parsed.crawl_delay(self._agent) or 0.0
-        rate = self._parsed.request_rate(self._agent)
-        per_request = rate.seconds / rate.requests if rate else 0.0
-        return min(max(delay, per_request), MAX_DELAY_SECONDS)
+        The URL is compared as it is: a canonical URL is percent-encoded, as the patterns are.
+        """
+        path = _path_of(url)
+        return path == "/robots.txt" or self._patterns.allows(path)
 
 
 def parse(content: bytes, agent: str) -> Rules:
-    """Parse a robots.txt for the crawler `agent`. Unknown lines are ignored, as the RFC asks. Raises nothing."""
-    text = content[:MAX_ROBOTS_BYTES].decode("utf-8", "replace").removeprefix("\ufeff")
-    return Rules(Protego.parse("\n".join(_for_agent(text, agent.lower()))), agent)
+    """Parse a robots.txt for the crawler `agent`. Lines that can't be read are ignored. Raises nothing.
+
+    All groups with the crawler's name count together. Without such a group, all groups with `*` do. A group ends where
+    an agent is named behind an `Allow` or `Disallow`; other lines end no group (RFC 9309, section 2.2.4).
+    """
+    own, general = _Group(), _Group()
+    in_own = in_general = after_rule = has_own = False
+    sitemaps: dict[str, None] = {}
+    for key, value in read_lines(content[:MAX_ROBOTS_BYTES]):
+        if key == "sitemap":
+            if len(sitemaps) < MAX_SITEMAPS:
+                sitemaps[value.decode("utf-8", "replace")] = None
+        elif key == "user-agent":
+            if after_rule:
+                in_own = in_general = after_rule = False
+            in_general = in_general or _is_general(value)
+            in_own = in_own or (not _is_general(value) and _names(value, agent))
+            has_own = has_own or in_own
+        elif in_own or in_general:
+            (own if in_own else general).take(key, value)
+            after_rule = after_rule or key in ("allow", "disallow")
+    return Rules(own if has_own else general, tuple(sitemaps))
+
+
+def seconds_until_open(windows: Sequence[Window], now_seconds: int) -> int:
+    """Return how long a host that is asked only at these times of day is closed (seconds). 0: it is open."""
+    second = now_seconds % 86_400
+    waits = []
+    for begin, end in windows:
+        since = (second - begin * 60) % 86_400
+        if since < (end - begin) % 1_440 * 60 or begin == end:
+            return 0
+        waits.append(86_400 - since)
+    return min(waits, default=0)
 
 
 def robots_access(outcome: Outcome, redirects: int) -> RobotsAccess:
@@ -76,19 +146,56 @@ def product_token(user_agent: str) -> str:
     return found[0] if found else user_agent
 
 
-def _for_agent(text: str, agent: str) -> list[str]:
-    """Return the lines, with every group of other crawlers under one name."""
-    lines: list[str] = []
-    for line in _LINE_END.split(text):
-        match = _AGENT_LINE.match(line)
-        if match and not _concerns(match[1], agent):
-            if not lines or lines[-1] != _OTHER_CRAWLERS:
-                lines.append(_OTHER_CRAWLERS)
-        else:
-            lines.append(line)
-    return lines
+def _is_general(value: bytes) -> bool:
+    """Return whether the value names all crawlers: a star, whatever stands behind a space."""
+    return value[:1] == b"*" and not value[1:2].strip()
 
 
-def _concerns(value: str, agent: str) -> bool:
-    name = value.strip().lower().replace("*", "")
-    return not name or name in agent or agent == name.partition("/")[0]
+def _names(value: bytes, agent: str) -> bool:
+    """Return whether the value is the crawler's name, up to the first character that no name has."""
+    found = _AGENT.match(value)
+    return found is not None and found[0].decode("ascii").lower() == agent.lower()
+
+
+def _path_of(url: str) -> str:
+    """Return path, parameters and query of a URL, which may lack a scheme. It begins with a slash."""
+    start = 2 if url.startswith("//") else 0
+    scheme = url.find("://", start)
+    early = _first_of(url, start)
+    begin = _first_of(url, start if scheme < 0 or 0 <= early < scheme else scheme + 3)
+    fragment = url.find("#", start)
+    if begin < 0 or 0 <= fragment < begin:
+        return "/"
+    path = url[begin:fragment] if fragment >= 0 else url[begin:]
+    return path if path.startswith("/") else f"/{path}"
+
+
+def _first_of(url: str, start: int) -> int:
+    return min((at for at in (url.find(mark, start) for mark in "/?;") if at >= 0), default=-1)
+
+
+def _seconds(value: bytes) -> float:
+    try:
+        seconds = float(value)
+    except ValueError:
+        return 0.0
+    return max(seconds, 0.0) if math.isfinite(seconds) else 0.0
+
+
+def _seconds_per_request(value: bytes) -> float:
+    """Return the seconds per request of `1/10`, `30/1m` or `1/10s 0800-1230`. Hours are ignored: it always holds."""
+    found = _RATE.match(value.decode("latin-1").lower())
+    if not found or not int(found[1]):
+        return 0.0
+    return int(found[2]) * _RATE_UNITS[found[3]] / int(found[1])
+
+
+def _windows(value: bytes) -> Iterator[Window]:
+    for found in _WINDOW.finditer(value.decode("latin-1")):
+        yield int(found[1]) * 60 + int(found[2]), int(found[3]) * 60 + int(found[4])
+
+
+def _signals(value: bytes) -> dict[str, bool]:
+    """Return the signals of `search=yes, ai-train=no`."""
+    pairs = [part.partition("=") for part in value.decode("latin-1").lower().split(",", MAX_SIGNALS)]
+    return {name.strip(): _ANSWERS[says.strip()] for name, _, says in pairs if says.strip() in _ANSWERS}

@@ -8,10 +8,12 @@ parameters. Other origins than public ones are refused, or rewritten to https, u
 """
 
 import re
+from functools import lru_cache
 
 from ada_url import URL, HostType
 
 from streams.allowed_origins import ADVICE, EVERY_ORIGIN, NO_ORIGINS, Origins, OwnOrigin, is_public, origin_of
+from streams.crawl.tracking_parameters import NAMES, PREFIXES
 
 MAX_URL_CHARS = 2_048
 """Maximum characters of a canonical URL. Longer URLs are traps more often than pages (RFC 9110, 4.1, asks for 8000)."""
@@ -26,16 +28,13 @@ MAX_QUERY_PARAMETERS = 16
 MAX_HOST_CHARS = 253
 """Maximum characters of a host (RFC 1035, section 2.3.4, without the trailing dot)."""
 
-_TRACKING_NAMES = (
-    "gclid gclsrc dclid gbraid wbraid fbclid msclkid twclid ttclid yclid ysclid igshid igsh mc_cid mc_eid li_fat_id "
-    "_ga _gl _hsenc _hsmi __hssc __hstc __hsfp hsctatracking mkt_tok oly_anon_id oly_enc_id s_cid vero_id wickedid "
-    "rb_clickid epik srsltid phpsessid jsessionid aspsessionid"
-)
-_TRACKING = frozenset(_TRACKING_NAMES.split())
-_TRACKING_PREFIXES = ("utm_", "pk_", "mtm_", "hsa_")
 _SESSION_IN_PATH = re.compile(r";jsessionid=[^/;?]*", re.IGNORECASE)
 
+NEVER_IN_URLS = ' "<>[\\]^`{|}'
+"""Characters in ASCII that RFC 3986 allows in no path and no query. Here they are always escaped, in both alike, so two
+spellings that servers take for one are one. Control characters and all that is not ASCII the parser escapes itself."""
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+_NEVER = re.compile(f"[{re.escape(NEVER_IN_URLS)}]")
 _PERCENT = re.compile(r"%(?:([0-9A-Fa-f]{2}))?")
 _LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
 
@@ -108,7 +107,7 @@ def reason_not_to_crawl(url: str, allowed: Origins = NO_ORIGINS) -> str | None:
     if len(segments) > MAX_PATH_SEGMENTS:
         return f"trap: more than {MAX_PATH_SEGMENTS} path segments"
     named = [segment for segment in segments if segment]
-    if any(named.count(segment) > MAX_SEGMENT_REPEATS for segment in set(named)):
+    if len(named) > MAX_SEGMENT_REPEATS and any(named.count(segment) > MAX_SEGMENT_REPEATS for segment in set(named)):
         return f"trap: a path segment that repeats more than {MAX_SEGMENT_REPEATS} times"
     if query.count("&") >= MAX_QUERY_PARAMETERS:
         return f"trap: more than {MAX_QUERY_PARAMETERS} query parameters"
@@ -129,17 +128,29 @@ def _parse(url: str, base: str | None) -> URL:
 
 
 def _canonical(parsed: URL, allowed: Origins) -> str:
-    if parsed.protocol not in ("https:", "http:"):
+    # One string from the parser and its parts by hand: each property of the parser costs as much as all of this.
+    scheme, _, rest = parsed.href.partition("://")
+    if scheme not in ("https", "http"):
         raise InvalidUrl("scheme", f"{parsed.protocol[:40]} is not http or https")
-    if parsed.username or parsed.password:
+    authority, _, rest = rest.partition("#")[0].partition("/")
+    if "@" in authority:
         raise InvalidUrl("credentials", "the URL holds a user name or password")
-    origin = _origin(parsed, allowed)
-    path = _path(parsed.pathname)
-    query = _query(_normalize_escapes(parsed.search.removeprefix("?")))
+    origin = (_public_origin(authority) if scheme == "https" else None) or _origin(parsed, allowed)
+    path, _, query = rest.partition("?")
+    path = _path(f"/{path}")
+    query = _query(_normalize_escapes(query))
     url = f"{origin}{path}{'?' if query else ''}{query}"
     if len(url) > MAX_URL_CHARS:
         raise InvalidUrl("length", f"{len(url)} characters, {MAX_URL_CHARS} are allowed")
     return url
+
+
+@lru_cache(maxsize=16_384)
+def _public_origin(authority: str) -> str | None:
+    """Return the origin with https if it is a public one, without the dot at the end of its name."""
+    host = authority.removesuffix(".")
+    is_name = len(host) <= MAX_HOST_CHARS and all(map(_LABEL.fullmatch, host.split(".")))
+    return f"https://{host}" if is_name and is_public(f"https://{host}") else None
 
 
 def _origin(parsed: URL, allowed: Origins) -> str:
@@ -163,6 +174,8 @@ def _origin(parsed: URL, allowed: Origins) -> str:
 def _path(path: str) -> str:
     """Return the path without session ids, with its escapes normalized."""
     path = _normalize_escapes(path)
+    if ";" not in path:
+        return path
     without_session = _SESSION_IN_PATH.sub("", path)
     if without_session == path:
         return path
@@ -171,11 +184,15 @@ def _path(path: str) -> str:
 
 
 def _normalize_escapes(text: str) -> str:
-    """Decode escaped unreserved characters and write hexadecimal digits in upper case (RFC 3986, section 6.2.2).
+    """Escape what no URL has, decode escaped unreserved characters, and write hexadecimal digits in upper case.
+
+    This is RFC 3986, section 6.2.2.
 
     A `%` that starts no escape becomes %25. Otherwise it could form an escape with the decoded characters after it.
     """
-    return _PERCENT.sub(_escape, text) if "%" in text else text
+    if "%" in text:
+        text = _PERCENT.sub(_escape, text)
+    return _NEVER.sub(lambda found: f"%{ord(found[0]):02X}", text) if _NEVER.search(text) else text
 
 
 def _escape(match: re.Match[str]) -> str:
@@ -193,4 +210,4 @@ def _query(query: str) -> str:
 
 def _is_tracking(pair: str) -> bool:
     name = pair.partition("=")[0].lower()
-    return name in _TRACKING or name.startswith(_TRACKING_PREFIXES)
+    return name in NAMES or name.startswith(PREFIXES)

@@ -8,6 +8,8 @@ from dataclasses import replace
 from uuid import UUID, uuid5
 
 from schemas.crawl import Outcome, PageDiscovered, PageFetched, PageSettled
+from streams.allowed_origins import is_public
+from streams.crawl.domains import has_public_suffix
 from streams.crawl.frontier.host_state import CrawlShare, Host, Lease, Robots
 from streams.crawl.frontier.policy import SECOND, UNREACHABLE_SECONDS, Policy, backoff_micros, deferral_micros
 from streams.crawl.scope import CrawlScope
@@ -19,6 +21,8 @@ BLOCKED_AFTER_FAILURES = 5
 """Minimum number of failures in a row of a host that counts as blocked until its backoff ends."""
 MAX_REDIRECTS = 5
 """Maximum number of redirects in a row that lead to a URL."""
+UNAVAILABLE_SECONDS = 30 * 86_400
+"""Time after which a robots.txt that can't be read counts as if there were none (seconds)."""
 VERSION_STEP = 1
 """Minimum distance of two write times of a URL."""
 
@@ -46,6 +50,9 @@ def reason_to_skip(
         return "seen"
     if reason := reason_not_to_crawl(event.url, policy.origins):
         return reason
+    is_known_place = is_seed(event) or share.seeded or not is_public(event.url)
+    if not (is_known_place or has_public_suffix(event.host)):
+        return f"host: .{event.host.rpartition('.')[2]} is no public suffix"
     if event.redirects > MAX_REDIRECTS:
         return f"more than {MAX_REDIRECTS} redirects in a row"
     if event.depth > min(policy.max_depth, policy.max_depth if event.max_depth is None else event.max_depth):
@@ -221,12 +228,16 @@ def update_pace(host: Host, event: PageFetched, policy: Policy, now: int, random
 def apply_robots_failure(before: Robots, at: int, detail: str, policy: Policy, *, final: bool = False) -> Robots:
     """Return the state of robots.txt after a failed attempt: unknown, or unreachable after the last attempt.
 
-    A host that was unreachable before gets one attempt each time.
+    A host that was unreachable before gets one attempt each time. A file that servers could not deliver for 30 days
+    counts as unavailable: everything is allowed (RFC 9309, section 2.3.1.4). A final failure never does.
     """
     failures = before.failures + 1
     if failures < policy.max_attempts and not final and not before.outages:
         return replace(before, status="unknown", failures=failures, detail=detail)
-    return Robots("unreachable", fetched_at=at, detail=detail, outages=before.outages + 1)
+    since = before.unreachable_since or at
+    if not final and at - since >= UNAVAILABLE_SECONDS * SECOND:
+        return Robots("allowed", fetched_at=at, detail=detail, unreachable_since=since)
+    return Robots("unreachable", fetched_at=at, detail=detail, outages=before.outages + 1, unreachable_since=since)
 
 
 def defer(host: Host, now: int, random: float) -> None:

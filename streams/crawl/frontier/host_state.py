@@ -3,12 +3,13 @@
 It is stored as one row. The queue and the URLs have rows of their own.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal
 from uuid import UUID
 
 from streams.crawl.frontier.policy import JITTER, SECOND, Policy
+from streams.crawl.robots import Window, seconds_until_open
 from streams.stores.protocols import FrontierHost, QueueEntry
 
 MAX_SHARES_IN_ROW = 64
@@ -57,6 +58,10 @@ class Robots:
     """Number of failed attempts in a row."""
     outages: int = 0
     """Number of times in a row that the file was unreachable after all attempts."""
+    unreachable_since: int = 0
+    """Time of the first of these outages. 0: the file was answered last time."""
+    windows: Sequence[Window] = ()
+    """The times of day in which the host may be asked. Empty: always."""
     redirects: int = 0
     url: str = ""
     """Target of a redirect. Empty: the host's own /robots.txt."""
@@ -127,6 +132,10 @@ class Host:
         if self.robots.status in ("unknown", "unreachable"):
             return True
         return now >= self.robots.fetched_at + round(policy.robots_ttl_seconds * SECOND)
+
+    def closed_for(self, now: int) -> int:
+        """Return how long the host may not be asked at this time of day (microseconds)."""
+        return seconds_until_open(self.robots.windows, now // SECOND) * SECOND
 
     @property
     def is_deferred(self) -> bool:

@@ -50,6 +50,9 @@ async def _handle_first_entry(frontier: FrontierState, live: LiveHost) -> bool:
     if live.host.robots_due(frontier.policy, now):
         await _schedule_robots(frontier, live, now)
         return False
+    if closed := live.host.closed_for(now):
+        live.host.next_at = now + closed
+        return False
     url = await hosts.url(live, entry.page_id)
     if url is None or url.position != entry.position or live.host.is_leased(url.page_id):
         hosts.take(live)  # a stale entry

@@ -10,37 +10,110 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.crawl import Outcome
-from streams.crawl.robots import MAX_ROBOTS_BYTES, RobotsAccess, parse, product_token, robots_access
+from streams.crawl.robots import MAX_ROBOTS_BYTES, RobotsAccess, parse, product_token, robots_access, seconds_until_open
 
 REAL = Path(__file__).resolve().parents[3].parent / "shared" / "data" / "robots" / "real_robots.tar.zst"
 
+ALL = "User-agent: *\n"
+OWN = "User-agent: RiffleBot\n"
+LONGEST = 16_663
+"""Bytes of a line that are read."""
+
 CASES = [
+    # Files without rules for anybody.
     ("", "/a", True, "an empty file allows all"),
-    ("User-agent: *\nDisallow: /", "/a", False, "all agents"),
-    ("User-agent: *\nDisallow:", "/a", True, "an empty rule allows all"),
-    ("User-agent: *\nDisallow: /a", "/ab", False, "a rule is a prefix"),
-    ("User-agent: *\nDisallow: /a$", "/ab", True, "$ ends a rule"),
-    ("User-agent: *\nDisallow: /*.php", "/x/y.php?z", False, "* matches anything"),
-    ("User-agent: *\nDisallow: /a\nAllow: /a/b", "/a/b", True, "the longest match wins"),
-    ("User-agent: *\nDisallow: /a\nAllow: /a", "/a", True, "of two as long, allow wins"),
+    ("<html><body>Not found</body></html>", "/a", True, "a page instead of a file"),
+    ("Disallow: /\n" + ALL + "Disallow: /a", "/b", True, "a rule before any group counts for nobody"),
+    ("Disallow: /", "/b", True, "nor do rules without any group"),
+    # Patterns.
+    (ALL + "Disallow: /", "/a", False, "all agents"),
+    (ALL + "Disallow:", "/a", True, "an empty rule allows all"),
+    (ALL + "Disallow: /a", "/ab", False, "a rule is a prefix"),
+    (ALL + "Disallow: /a/", "/a", True, "of the whole path: the folder isn't its name"),
+    (ALL + "Disallow: /A", "/a", True, "letter case counts in paths"),
+    (ALL + "Disallow: a", "/a", True, "a pattern without a slash matches no path"),
+    (ALL + "Disallow: *a", "/ba", False, "but with a star it does"),
+    (ALL + "Disallow: /a$", "/ab", True, "$ ends a rule"),
+    (ALL + "Disallow: /a$", "/a", False, "at the end of the path"),
+    (ALL + "Disallow: /a$b", "/a$bc", False, "elsewhere it is a character"),
+    (ALL + "Disallow: /*.php", "/x/y.php?z", False, "* matches anything"),
+    (ALL + "Disallow: /*.php$", "/x.php/y.php", False, "the last part is at the end, wherever it stood before"),
+    (ALL + "Disallow: /*.php$", "/x.php?z", True, "and only there"),
+    (ALL + "Disallow: /a*a$", "/a", True, "two parts don't share a character"),
+    (ALL + "Disallow: /a**b", "/axb", False, "two stars are one"),
+    (ALL + "Disallow: /*?id=", "/a?id=1", False, "the query is compared, too"),
+    (ALL + "Disallow: /?", "/", True, "a question mark is a character"),
+    # The longest match.
+    (ALL + "Disallow: /a\nAllow: /a/b", "/a/b", True, "the longest match wins"),
+    (ALL + "Allow: /a/b\nDisallow: /a", "/a/b", True, "in any order"),
+    (ALL + "Allow: /a\nDisallow: /a/b", "/a/b", False, "also for Disallow"),
+    (ALL + "Disallow: /a\nAllow: /a", "/a", True, "of two as long, Allow wins"),
+    (ALL + "Allow: /p\nDisallow: /", "/page", True, "the RFC's example"),
+    (ALL + "Allow: /$\nDisallow: /", "/", True, "only the front page"),
+    (ALL + "Allow: /$\nDisallow: /", "/a", False, "and nothing else"),
+    (ALL + "Allow: /page\nDisallow: /*.htm", "/page.htm", False, "stars count as characters of a pattern"),
+    (ALL + "Allow: /page\nDisallow: /*.h", "/page.htm", True, "so this one is as long, and Allow wins"),
+    # Names.
     ("User-agent: rifflebot\nDisallow: /a", "/a", False, "our own group, in any letter case"),
-    (
-        "User-agent: *\nDisallow: /\n\nUser-agent: RiffleBot\nAllow: /",
-        "/a",
-        True,
-        "our own group comes before *",
-    ),
-    ("User-agent: OtherBot\nDisallow: /", "/a", True, "groups of other crawlers do not apply"),
-    ("User-agent: OtherBot\nUser-agent: RiffleBot\nDisallow: /a", "/a", False, "a group of several agents"),
-    ("User-agent: OtherBot\nDisallow: /b\nUser-agent: *\nDisallow: /a", "/b", True, "no leak from the group before"),
-    ("User-agent: A\nUser-agent: B\nDisallow: /b\nUser-agent: *\nDisallow: /a", "/a", False, "groups in a row"),
-    ("User-agent: RiffleBot/2.0\nDisallow: /a", "/b", True, "a version after the name"),
-    ("\ufeffUser-agent: *\r\nDisallow: /a\r\n", "/a", False, "a byte order mark, and Windows' line ends"),
+    ("User-agent: RiffleBot/2.0\nDisallow: /a", "/a", False, "a name ends before its version"),
+    ("User-agent: RiffleBot (all)\nDisallow: /a", "/a", False, "or before a space"),
+    ("User-agent: RiffleBot2\nDisallow: /a", "/a", False, "digits are in no name"),
+    ("User-agent: RiffleBot-News\nDisallow: /a", "/a", True, "but hyphens are"),
+    ("User-agent: Riffle\nDisallow: /a", "/a", True, "a part of our name is another name"),
+    ("User-agent: * any\nDisallow: /a", "/a", False, "a star with words behind it is still a star"),
+    ("User-agent: *any\nDisallow: /a", "/a", True, "directly behind it they make a name"),
+    # Groups.
+    (ALL + "Disallow: /\n\n" + OWN + "Allow: /", "/a", True, "our own group comes before *"),
+    (OWN + "\n" + ALL + "Disallow: /", "/a", False, "an agent without rules shares the next group"),
+    (OWN + "Disallow:\n" + ALL + "Disallow: /", "/a", True, "an own group with an empty rule"),
+    (OWN + "Disallow: /a\n" + ALL + "Disallow: /b", "/b", True, "the rules of * don't add to ours"),
+    (OWN + "Disallow: /a\n" + ALL + "Disallow: /\n" + OWN + "Disallow: /b", "/b", False, "own groups count together"),
+    (OWN + "Disallow: /a\n" + ALL + "Disallow: /\n" + OWN + "Disallow: /b", "/c", True, "and without the others"),
+    (ALL + "Disallow: /a\nUser-agent: x\nDisallow: /\n" + ALL + "Disallow: /b", "/a", False, "groups of * as well"),
+    ("User-agent: OtherBot\nDisallow: /", "/a", True, "groups of other crawlers don't apply"),
+    ("User-agent: OtherBot\n" + OWN + "Disallow: /a", "/a", False, "a group of several agents"),
+    ("User-agent: OtherBot\nDisallow: /b\n" + ALL + "Disallow: /a", "/b", True, "no leak from the group before"),
+    (OWN + "Sitemap: https://x.example/s\n" + ALL + "Disallow: /", "/a", False, "a sitemap ends no group"),
+    (OWN + "Whatever: 1\n" + ALL + "Disallow: /", "/a", False, "nor does a line that nobody knows"),
+    (OWN + "Crawl-delay: 1\nDisallow: /a", "/a", False, "nor does a delay"),
+    (OWN + "\n\n# ours\n\nDisallow: /a", "/a", False, "empty lines and comments end no group"),
+    # Lines.
+    ("\ufeff" + ALL + "Disallow: /a\r\n", "/a", False, "a byte order mark"),
+    ("User-agent: *\r\nDisallow: /a\r\n", "/a", False, "line ends of Windows"),
     ("User-agent: *\rDisallow: /a", "/a", False, "line ends of old Macs"),
     ("User-agent: * # all\nDisallow: /a # this", "/a", False, "comments"),
-    ("<html><body>Not found</body></html>", "/a", True, "a page instead of a file"),
-    ("User-agent: *\nDisallow: /%7Eme", "/~me", False, "encoded and not encoded are the same"),
-    ("User-agent: *\nDisallow: /", "/robots.txt", True, "robots.txt itself is always allowed"),
+    (ALL + "Disallow: /a#b", "/a", False, "a comment may begin anywhere"),
+    ("USER-AGENT: *\ndisAllow:/a", "/a", False, "keys in any letter case, without a space"),
+    ("  User-agent :\t*\n\t Disallow  :  /a  ", "/a", False, "with many spaces"),
+    ("User-agent *\nDisallow /a", "/a", False, "without colons"),
+    (ALL + "Disallow /a b", "/a", True, "three words without a colon are no rule"),
+    ("User agent: *\nDisallow: /a", "/a", False, "User agent"),
+    ("Useragent: *\nDisallow: /a", "/a", False, "Useragent"),
+    *(
+        (ALL + f"{typo}: /a", "/a", False, typo)
+        for typo in ("Dissallow", "Dissalow", "Disalow", "Diasllow", "Disallaw")
+    ),
+    (ALL + "Dsallow: /a", "/a", True, "other typos are no rules"),
+    (ALL + ": /a\nDisallow: /b", "/b", False, "a line without a key"),
+    (ALL + "Disallow: /a\0b", "/a", False, "a zero byte ends a line"),
+    (ALL + "Disallow: /" + "a" * (LONGEST - 11), "/" + "a" * (LONGEST - 11), False, "a line as long as may be"),
+    (ALL + "Disallow: /" + "a" * LONGEST, "/" + "a" * (LONGEST - 11), False, "the rest of a longer line is cut"),
+    (ALL + "Disallow: /" + " " * LONGEST + "b", "/a", False, "and missing there"),
+    # Characters that need escapes.
+    (ALL + "Disallow: /caf\u00e9", "/caf%C3%A9", False, "escaped here and not there"),
+    (ALL + "Disallow: /caf%c3%a9", "/caf%C3%A9", False, "digits of an escape in any letter case"),
+    (ALL + "Disallow: /%7Eme", "/~me", False, "the escape of a letter forbids the letter"),
+    (ALL + "Disallow: /\nAllow: /%7Eme", "/~me", False, "but allows no more than itself"),
+    (ALL + "Disallow: /\nAllow: /%7Eme", "/%7Eme", True, "which it does allow"),
+    (ALL + "Disallow: /a%2Fb", "/a/b", True, "the escape of a slash is no slash"),
+    (ALL + "Disallow: /a<b", "/a%3Cb", False, "a character that URLs never have"),
+    # Index files.
+    (ALL + "Disallow: /\nAllow: /a/index.html", "/a/", True, "allowing an index file allows its folder"),
+    (ALL + "Disallow: /\nAllow: /a/index.htm", "/a/index.html", True, "and itself"),
+    (ALL + "Disallow: /\nAllow: /a/index.html", "/a/b", False, "but nothing else of the folder"),
+    (ALL + "Disallow: /a/index.html", "/a/", True, "disallowing one doesn't disallow the folder"),
+    # The file itself.
+    (ALL + "Disallow: /", "/robots.txt", True, "robots.txt itself is always allowed"),
 ]
 
 
@@ -57,7 +130,11 @@ def test_rules(text: str, path: str, allowed: bool) -> None:
         ("Request-rate: 1/10", 10.0),
         ("Request-rate: 30/1m", 2.0),
         ("Crawl-delay: 1\nRequest-rate: 1/4", 4.0),
-        ("Crawl-delay: 99999999", 3_600.0),
+        ("Request-rate: 1/5m 0800-1230", 300.0),
+        ("Request-rate: 0/5", 0.0),
+        ("Crawl-delay: 7200", 7_200.0),
+        ("Disallow: /a\nUser-agent: x\nCrawl-delay: 9", 0.0),
+        ("Crawl-delay: 99999999", 86_400.0),
         ("Crawl-delay: nan", 0.0),
         ("Crawl-delay: -1", 0.0),
         ("Crawl-delay: soon", 0.0),
@@ -65,6 +142,60 @@ def test_rules(text: str, path: str, allowed: bool) -> None:
 )
 def test_the_crawl_delay(text: str, seconds: float) -> None:
     assert parse(f"User-agent: *\n{text}\n".encode(), "RiffleBot").delay_seconds == seconds
+
+
+URLS = [
+    ("https://example.com/a?b#c", "/a?b"),
+    ("https://example.com?b", "/?b"),
+    ("https://example.com;b", "/;b"),
+    ("https://example.com", "/"),
+    ("https://example.com#/a", "/"),
+    ("//example.com/a", "/a"),
+    ("example.com/a/https://b/c", "/a/https://b/c"),
+    ("/a", "/a"),
+    ("", "/"),
+]
+
+
+@pytest.mark.parametrize(("url", "path"), URLS)
+def test_the_part_of_a_url_that_is_compared(url: str, path: str) -> None:
+    only = parse(f"User-agent: *\nDisallow: /\nAllow: {path}$".encode(), "RiffleBot")
+    assert only.allowed(url)
+    assert path == "/" or not only.allowed(f"{url}x" if "#" not in url else "https://example.com/x")
+
+
+def test_what_a_file_says_beside_rules() -> None:
+    text = """Sitemap: https://a.example/one.xml
+        User-agent: *
+        Content-Signal: search=yes, ai-train=no
+        Visit-time: 2200-0600
+        Site-map: https://a.example/two.xml
+        Disallow: /a
+        User-agent: OtherBot
+        Content-Signal: search=no"""
+    rules = parse(text.encode(), "RiffleBot")
+    assert rules.sitemaps == ("https://a.example/one.xml", "https://a.example/two.xml")
+    assert rules.signals == {"search": True, "ai-train": False}
+    assert rules.windows == ((1_320, 360),)
+
+
+@pytest.mark.parametrize(
+    ("windows", "clock", "minutes"),
+    [
+        ((), "12:00", 0),
+        (((600, 660),), "09:59", 1),
+        (((600, 660),), "10:00", 0),
+        (((600, 660),), "11:00", 23 * 60),
+        (((1_320, 360),), "23:00", 0),
+        (((1_320, 360),), "05:59", 0),
+        (((1_320, 360),), "06:00", 16 * 60),
+        (((600, 660), (720, 780)), "11:30", 30),
+        (((600, 600),), "11:30", 0),
+    ],
+)
+def test_when_a_host_may_be_visited(windows: tuple[tuple[int, int], ...], clock: str, minutes: int) -> None:
+    hours, minute = map(int, clock.split(":"))
+    assert seconds_until_open(windows, 86_400 * 20_000 + hours * 3_600 + minute * 60) == minutes * 60
 
 
 def test_a_file_is_read_up_to_500_kib() -> None:
@@ -79,10 +210,21 @@ def test_a_file_is_read_up_to_500_kib() -> None:
         "User-agent: a\nDisallow: /\n" * 18_000,
         "User-agent: *\nDisallow: /" + "*a" * 240_000,
         "User-agent: *\n" + "Disallow: /*a*a*a*a*a*a*a*b$\n" * 15_000,
+        ALL + "".join(f"Disallow: /b{'a' * (n % 1_000)}{n:x}\n" for n in range(20_000)),
+        ALL + "".join(f"Allow: *aab{n:x}\n" for n in range(30_000)),
         "\0" * 500_000,
         "User-agent:" * 40_000,
     ],
-    ids=["agents x rules", "the same group", "one long rule", "many wildcards", "zeros", "no line ends"],
+    ids=[
+        "agents x rules",
+        "the same group",
+        "one long rule",
+        "many wildcards",
+        "many lengths",
+        "many stars",
+        "zeros",
+        "no line ends",
+    ],
 )
 @pytest.mark.timeout(60)
 def test_hostile_files_are_parsed_in_time(text: str) -> None:
@@ -95,7 +237,7 @@ def test_hostile_files_are_parsed_in_time(text: str) -> None:
 def test_any_bytes_can_be_parsed(content: bytes) -> None:
     rules = parse(content, "RiffleBot")
     rules.allowed("https://example.com/a?b")
-    assert 0 <= rules.delay_seconds <= 3_600
+    assert 0 <= rules.delay_seconds <= 86_400
 
 
 @pytest.mark.timeout(240)

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from streams.crawl.domains import has_public_suffix, registrable_domain
 from streams.crawl.urls import MAX_URL_CHARS, InvalidUrl, canonicalize, host_of, reason_not_to_crawl, resolve
 
 CANONICAL = [
@@ -37,6 +38,11 @@ CANONICAL = [
     ("https://example.com/a/b/..;jsessionid=A1/c", "https://example.com/a/c", "a session id before a dot segment ends"),
     ("https://example.com/a/.;JSessionId=A1", "https://example.com/a/", "a session id in the last dot segment"),
     ("https://example.com/a;%6Asessionid=A1", "https://example.com/a", "an encoded session id"),
+    (
+        "https://example.com/a[1]|{b}?c[]={d}|e^",
+        "https://example.com/a%5B1%5D%7C%7Bb%7D?c%5B%5D=%7Bd%7D%7Ce%5E",
+        "one set",
+    ),
     ("https://example.com/?utm=1&fb=2", "https://example.com/?utm=1&fb=2", "names that only look like tracking"),
 ]
 
@@ -238,3 +244,40 @@ def test_tracking_parameters_change_no_canonical_url(page: str, value: str) -> N
     value = value.replace("&", "").replace("#", "")
     tracked = canonical_or_none(f"{page}?utm_source={value}&a=1&fbclid={value}")
     assert tracked in (canonicalize(f"{page}?a=1"), None)
+
+
+def respelled(canonical: str, choices: list[int]) -> str:
+    """Return another spelling that RFC 3986 (section 6.2) calls equivalent: letter case, escapes, dots, the port."""
+    host, path = host_of(canonical), canonical.removeprefix("https://").partition("/")[2]
+    letters = [
+        f"%{ord(letter):02x}"
+        if letter.isalnum() and choice % 3 == 0 and path[max(at - 2, 0) : at].find("%") < 0
+        else letter
+        for at, (letter, choice) in enumerate(zip(path, choices * (len(path) // len(choices) + 1), strict=False))
+    ]
+    port = "" if canonical.removeprefix(f"https://{host}").startswith(":") else ":443"
+    other = canonical.removeprefix(f"https://{host}").partition("/")[0]
+    return f"HTTPS://{host.upper()}{port if choices[0] % 2 else ''}{other}/./x/..//".removesuffix("/") + "".join(
+        letters
+    )
+
+
+@given(CANONICAL_OF_GRAMMAR, st.lists(st.integers(0, 99), min_size=1, max_size=20))
+def test_equivalent_urls_have_one_canonical_url(canonical: str, choices: list[int]) -> None:
+    assert canonical_or_none(respelled(canonical, choices)) in (canonical, None)
+
+
+@pytest.mark.parametrize(
+    ("host", "domain", "public"),
+    [
+        ("www.example.com", "example.com", True),
+        ("a.b.example.co.uk", "example.co.uk", True),
+        ("me.github.io", "me.github.io", True),
+        ("co.uk", "co.uk", True),
+        ("wiki.corp", "wiki.corp", False),
+        ("a.b.corp", "b.corp", False),
+        ("www.docs.example", "docs.example", True),
+    ],
+)
+def test_the_registrable_domain(host: str, domain: str, public: bool) -> None:
+    assert (registrable_domain(host), has_public_suffix(host)) == (domain, public)

@@ -34,7 +34,7 @@ async def _apply_answer(frontier: FrontierState, event: PageFetched, before: Rob
     match robots.robots_access(event.outcome, before.redirects):
         case "rules" if event.body_ref:
             rules = await frontier.robots.get(event.body_ref)
-            return Robots("rules", event.body_ref, event.generation, rules.delay_seconds)
+            return Robots("rules", event.body_ref, event.generation, rules.delay_seconds, windows=rules.windows)
         case "redirect" if event.redirect_to:
             target, redirects = event.redirect_to, before.redirects + 1
             return replace(before, url=target, redirects=redirects, fetched_at=0, status="unknown")

@@ -1,0 +1,36 @@
+"""The registrable domain of a host: what one owner registered, by the public suffix list. Pure.
+
+    www.example.co.uk   example.co.uk
+    me.github.io        me.github.io    platforms have a suffix of their own in the list
+    example.co.uk       example.co.uk
+
+The list is the one of the installed package, which has a release every few days.
+"""
+
+from functools import lru_cache
+
+from publicsuffixlist import PublicSuffixList
+
+_SUFFIXES = PublicSuffixList(accept_unknown=False)
+_FOR_TESTS = frozenset({"example", "test"})
+"""Top level domains of documentation and tests (RFC 2606, section 2)."""
+
+
+@lru_cache(maxsize=65_536)
+def registrable_domain(host: str) -> str:
+    """Return the registrable domain of a host in ASCII. A host without a known suffix: its last two labels."""
+    if domain := _SUFFIXES.privatesuffix(host):
+        return domain
+    labels = host.split(".")
+    return host if _SUFFIXES.publicsuffix(host) else ".".join(labels[-2:])
+
+
+@lru_cache(maxsize=65_536)
+def has_public_suffix(host: str) -> bool:
+    """Return whether the host's name can be registered by somebody: its end is a known public suffix."""
+    return host.rpartition(".")[2] in _FOR_TESTS or _SUFFIXES.publicsuffix(host) is not None
+
+
+def same_domain(host: str, other: str) -> bool:
+    """Return whether two hosts are below one registrable domain."""
+    return host == other or registrable_domain(host) == registrable_domain(other)

@@ -1,0 +1,115 @@
+"""The patterns of `Allow` and `Disallow` in robots.txt, and the decision among them. Pure.
+
+A pattern is a prefix of the path with its query. `*` is any run of characters, and `$` at the end is the end of the
+path. The longest pattern that matches decides; of two as long, `Allow` does (RFC 9309, section 2.2.2).
+
+Most patterns have no `*`: they are looked up by their lengths, so a file of 40,000 such patterns costs a few hundred
+look-ups for each URL. Patterns with `*` are tried one after the other, the longest first, each in time linear in the
+path for ordinary text. Nothing here goes back: a hostile pattern can't take exponential time.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from streams.crawl.urls import NEVER_IN_URLS
+
+_ESCAPE = re.compile(rb"%[0-9A-Fa-f]{2}|[\x80-\xff]")
+_UNRESERVED_ESCAPE = re.compile(r"%(?:2D|2E|3[0-9]|4[1-9A-F]|5[0-9A]|5F|6[1-9A-F]|7[0-9A]|7E)")
+"""Escapes of letters, digits, `-`, `.`, `_` and `~` (RFC 3986, section 2.3)."""
+_INDEX = "/index.htm"
+_ALWAYS_ESCAPED = str.maketrans({character: f"%{ord(character):02X}" for character in NEVER_IN_URLS})
+"""Characters that a canonical URL has as escapes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One line `Allow` or `Disallow`."""
+
+    pattern: str
+    """In ASCII, escaped (`escape_pattern`)."""
+    allow: bool
+
+
+class PatternSet:
+    """All patterns of a crawler in one file."""
+
+    def __init__(self, rules: Iterable[Rule]) -> None:
+        self._prefixes: dict[str, bool] = {}
+        self._whole: dict[str, bool] = {}
+        globs: dict[str, bool] = {}
+        for rule in rules:
+            for pattern in _variants(rule):
+                if "*" in pattern:
+                    globs[pattern] = rule.allow or globs.get(pattern, False)
+                elif pattern.endswith("$"):
+                    self._whole[pattern[:-1]] = rule.allow or self._whole.get(pattern[:-1], False)
+                elif pattern:
+                    self._prefixes[pattern] = rule.allow or self._prefixes.get(pattern, False)
+        self._lengths = sorted({len(prefix) for prefix in self._prefixes}, reverse=True)
+        self._globs = sorted(globs.items(), key=lambda glob: (-len(glob[0]), not glob[1]))
+
+    def allows(self, path: str) -> bool:
+        """Return whether the longest matching pattern allows the path with its query, or no pattern matches."""
+        length, allow = self._best_without_star(path)
+        for pattern, allows in self._globs:
+            if len(pattern) < length or (len(pattern) == length and allow):
+                break
+            if (allows or len(pattern) > length) and _matches(pattern, path):
+                return allows
+        return allow
+
+    def _best_without_star(self, path: str) -> tuple[int, bool]:
+        """Return the length and the kind of the longest matching pattern without `*`. Without one: (0, True)."""
+        length, allow = 0, True
+        for candidate in self._lengths:
+            found = self._prefixes.get(path[:candidate]) if candidate <= len(path) else None
+            if found is not None:
+                length, allow = candidate, found
+                break
+        whole = self._whole.get(path)
+        if whole is not None and (len(path) + 1 > length or (len(path) + 1 == length and whole)):
+            return len(path) + 1, whole
+        return length, allow
+
+
+def escape_pattern(value: bytes) -> str:
+    """Return the pattern in ASCII: bytes outside of it as escapes, and the digits of escapes in upper case."""
+    return _ESCAPE.sub(_escape, value).decode("ascii")
+
+
+def _escape(match: re.Match[bytes]) -> bytes:
+    found = match[0]
+    return found.upper() if found.startswith(b"%") else b"%%%02X" % found[0]
+
+
+def _variants(rule: Rule) -> Iterator[str]:
+    """Yield the patterns of a rule.
+
+    Allowing an index file also allows its folder. Disallowing a spelling also disallows how canonical URLs spell the
+    same path. Allowing does not: in doubt a page stays unread.
+    """
+    yield rule.pattern
+    if rule.allow:
+        folder, slash, name = rule.pattern.rpartition("/")
+        if slash and (slash + name).startswith(_INDEX):
+            yield f"{folder}/$"
+    else:
+        decoded = _UNRESERVED_ESCAPE.sub(lambda escape: chr(int(escape[0][1:], 16)), rule.pattern)
+        canonical = decoded.translate(_ALWAYS_ESCAPED)
+        if canonical != rule.pattern:
+            yield canonical
+
+
+def _matches(pattern: str, path: str) -> bool:
+    """Return whether a pattern with `*` matches. The first place of each part is enough, since parts don't overlap."""
+    first, *middle, last = (pattern[:-1] if pattern.endswith("$") else pattern).split("*")
+    if not path.startswith(first):
+        return False
+    position = len(first)
+    for part in middle if pattern.endswith("$") else (*middle, last):
+        position = path.find(part, position)
+        if position < 0:
+            return False
+        position += len(part)
+    return not pattern.endswith("$") or (len(path) - len(last) >= position and path.endswith(last))
