@@ -100,7 +100,7 @@ def host_of(url: str) -> str:
 def reason_not_to_crawl(url: str, allowed: Origins = NO_ORIGINS) -> str | None:
     """Return why a canonical URL is not worth a fetch, or None if it is worth one."""
     origin = origin_of(url)
-    if not is_public(origin) and not allowed.allows(origin):
+    if _public_origin(origin.removeprefix("https://")) != origin and not allowed.allows(origin):
         return f"port: only 443 is crawled. {ADVICE}" if url.startswith("https://") else f"origin: {origin}. {ADVICE}"
     path, _, query = url.removeprefix(origin).removeprefix("/").partition("?")
     segments = path.split("/")
