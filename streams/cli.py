@@ -5,17 +5,20 @@ clients.
 """
 
 import importlib
+from collections.abc import Iterable
+from difflib import get_close_matches
 from importlib.metadata import version
 from typing import Annotated, Any
 
 import typer
+from typer._completion_classes import completion_init
 from typer.core import TyperGroup
 
 SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     "Local stack": {
         "up": ("streams.commands.stack.up:up", "Start the servers, the workers and the gateway on this machine."),
         "down": ("streams.commands.stack.down:down", "Stop the local stack."),
-        "status": ("streams.commands.stack.status:status", "Show the processes of the stack and their health."),
+        "status": ("streams.commands.stack.status:status", "What runs, what waits, what is wrong, and what to do."),
         "demo": ("streams.commands.stack.demo:demo", "Crawl a bundled web of real pages and open a search page."),
         "certificates": (
             "streams.commands.stack.certificates:certificates_app",
@@ -66,6 +69,10 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "links": ("streams.commands.operate.links:links_app", "Authority of hosts: compute it, show it."),
         "blobs": ("streams.commands.operate.blobs:blobs_app", "Delete the blobs that nothing refers to."),
     },
+    "This program": {
+        "help": ("streams.commands.helping:show_help", "Show the help of a command."),
+        "completion": ("streams.commands.completion:completion", "Completions for bash, zsh and fish."),
+    },
     "Measuring": {
         "plan": ("streams.commands.measure.plan:make_plan", "Compute the machines and cost of an installation."),
         "eval": ("streams.commands.measure.evaluate:eval_app", "Quality, against labelled data and other programs."),
@@ -86,6 +93,12 @@ class LazyGroup(TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         return load_command(cmd_name) if cmd_name in COMMANDS else None
 
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find the command. A name that is none ends with the names that are like it."""
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            ctx.fail(f"No such command {args[0]!r}.{suggest(args[0], COMMANDS)}")
+        return super().resolve_command(ctx, args)
+
     def format_help(self, ctx: Any, formatter: Any) -> None:
         # In sections, readable without colour, and without importing any command.
         self.format_usage(ctx, formatter)
@@ -95,6 +108,12 @@ class LazyGroup(TyperGroup):
                 formatter.write_dl([(name, summary) for name, (_, summary) in names.items()])
         with formatter.section("Options"):
             formatter.write_dl([record for p in self.get_params(ctx) if (record := p.get_help_record(ctx))])
+
+
+def suggest(name: str, names: Iterable[str]) -> str:
+    """Return the names that are like a misspelt one, as a sentence with a space before it, or an empty text."""
+    found = get_close_matches(name.lower(), names, n=3, cutoff=0.6)
+    return f" Did you mean {' or '.join(f'`{each}`' for each in found)}?" if found else " `riffle help` lists them."
 
 
 def load_command(name: str) -> Any:
@@ -155,6 +174,7 @@ def root(
 
 
 def main() -> None:
+    completion_init()  # for a shell that asks for completions
     app(prog_name="riffle")
 
 

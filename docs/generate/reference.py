@@ -12,6 +12,7 @@ from pydantic import BaseModel, SecretStr
 from pydantic.fields import FieldInfo
 from typer import Context
 
+from streams.commands.console import EXIT_STATUSES
 from streams.settings import Settings
 
 HELP_WIDTH = 100
@@ -127,6 +128,7 @@ def commands_page() -> str:
     return "\n\n".join(parts) + "\n"
 
 
+EXIT_ROWS = "\n".join(f"| {status} | {meaning} |" for status, meaning in EXIT_STATUSES.items())
 COMMANDS_INTRODUCTION = f"""# Commands
 
 {GENERATED_FROM.format("the help of the commands (`riffle COMMAND --help`)")}
@@ -135,13 +137,7 @@ Answers are written to stdout, and everything else to stderr. With `--json`, std
 
 | exit status | meaning |
 |---|---|
-| 0 | done |
-| 1 | done, and the answer is no: nothing was found, something is not healthy |
-| 2 | an argument or setting is wrong: the message has advice |
-| 3 | a server doesn't answer |
-| 70 | a worker can't continue: start it again, and the same events are delivered again |
-| 78 | a worker can't continue with its configuration: change it as the message advises |
-| 130 | interrupted |"""
+{EXIT_ROWS}"""
 
 
 def _helps(path: str, command: Any) -> Iterator[tuple[str, str]]:

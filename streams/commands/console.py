@@ -3,11 +3,7 @@
 All printing goes through `out`, `err` and `print_json`. They clean every text, and read no markup in it: page titles,
 URLs and headers are written by strangers. A style is added with `styled`.
 
-0  done
-1  done, and the answer is no (nothing found, not healthy, a wrong answer in the demo)
-2  the request can't be carried out (a wrong argument or setting)
-3  a server doesn't answer
-130  interrupted
+`EXIT_STATUSES` lists the exit statuses of all commands.
 """
 
 import asyncio
@@ -38,6 +34,16 @@ EXIT_NO = 1
 EXIT_USAGE = 2
 EXIT_UNAVAILABLE = 3
 EXIT_INTERRUPTED = 130
+EXIT_STATUSES = {
+    0: "done",
+    EXIT_NO: "done, and the answer is no: nothing was found, something is not healthy, a check has warnings",
+    EXIT_USAGE: "an argument or setting is wrong, and the message has advice; of `riffle doctor`: a check failed",
+    EXIT_UNAVAILABLE: "a server doesn't answer",
+    70: "a worker can't continue: start it again, and the same events are delivered again",
+    78: "a worker can't continue with its configuration: change it as the message advises",
+    EXIT_INTERRUPTED: "interrupted",
+}
+"""The exit statuses of all commands. `docs/reference/commands.md` has this table."""
 CONNECT_SECONDS = 5.0
 
 

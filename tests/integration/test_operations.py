@@ -201,7 +201,7 @@ async def test_page_shows_the_whole_life(stack: Settings, host: str) -> None:
     life = await answer(stack, "page", url)
     assert (life["page_id"], life["url"]) == (str(page_id(url)), url)
     assert [(step["topic"], step["outcome"]) for step in life["steps"]] == [(t, o) for t, _, o, _ in steps]
-    assert life["status"] == "Redirects to https://b.test/"
+    assert life["says"] == "Redirects to https://b.test/"
     assert await answer(stack, "page", life["page_id"]) == {**life, "url": life["page_id"]}
     assert await answer(stack, "page", url.removeprefix("https://")) == life, "https is what an address means"
 

@@ -42,6 +42,8 @@ USES: dict[str, tuple[int, str]] = {
     "demo --exit": (2, NO_LOCAL),
     "certificates list": (1, "There are no certificates here"),
     "certificates renew": (2, "there are no certificates"),
+    "help dead-letters": (0, "riffle dead-letters"),
+    "completion bash": (0, "_RIFFLE_COMPLETE"),
     "crawl https://a.test/": (3, NO_KAFKA),
     "import warc pages.warc": (3, NO_KAFKA),
     "import html web": (3, NO_KAFKA),

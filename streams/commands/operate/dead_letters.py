@@ -156,6 +156,7 @@ async def replay_letters(
     since: Since = None,
     before: Before = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count them.")] = False,
+    as_json: AsJson = False,
 ) -> int:
     """Have dead letters handled again by the stage where they failed.
 
@@ -173,7 +174,10 @@ async def replay_letters(
     settings = load_kafka_settings()
     letters = find_dead_letters(settings, frozenset(letter_ids)) if letter_ids else DeadLetters(settings, selection)
     if dry_run:
-        out.print(f"{_count(len(letters))} would be sent back.")
+        if as_json:
+            print_json({"letters": len(letters), "sent": 0})
+        else:
+            out.print(f"{_count(len(letters))} would be sent back.")
         return 0
     await asyncio.to_thread(create_topics, settings)  # the replay topics, if no worker of this release has run yet
     sent = 0
@@ -185,7 +189,10 @@ async def replay_letters(
                 await producer.send_records(record for dead in batch for record in replay_records(dead, now))
                 sent += len(batch)
                 status.update(f"Replaying: {sent} of {len(letters)} letters")
-    out.print(f"Sent {_count(sent)} back to their stages.")
+    if as_json:
+        print_json({"letters": len(letters), "sent": sent})
+    else:
+        out.print(f"Sent {_count(sent)} back to their stages.")
     return 0
 
 

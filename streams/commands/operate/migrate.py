@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from streams.commands.console import command, err, load_settings, out, styled
+from streams.commands.console import JSON_OPTION, command, err, load_settings, out, print_json, styled
 from streams.errors import StoreUnavailable
 from streams.runtime.topics import create_topics, set_record_times
 from streams.settings import Settings
@@ -37,6 +37,7 @@ async def migrate(
             help="Read the model's description there instead of asking Triton: `local`, `production`, or a folder.",
         ),
     ] = "",
+    as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
     """Create the topics, tables and search collection that this version needs. Safe to repeat.
 
@@ -55,9 +56,14 @@ async def migrate(
         Step.collection: lambda: _collection(settings, repository),
     }
     until = time.monotonic() + wait
+    done: dict[str, str] = {}
     for step in Step:
         if not only or step in only:
-            out.print(await _take_step(steps[step], until), highlight=False)
+            done[step] = await _take_step(steps[step], until)
+            if not as_json:
+                out.print(done[step], highlight=False)
+    if as_json:
+        print_json(done)
 
 
 async def _take_step(step: Callable[[], Awaitable[str]], until: float) -> str:

@@ -10,7 +10,16 @@ from typing import Annotated
 
 import typer
 
-from streams.commands.console import EXIT_NO, choose_stages, command, err, load_kafka_settings, out
+from streams.commands.console import (
+    EXIT_NO,
+    JSON_OPTION,
+    choose_stages,
+    command,
+    err,
+    load_kafka_settings,
+    out,
+    print_json,
+)
 from streams.runtime.lags.backpressure import AFTER_SOURCES, LagWatch, PausingSource
 from streams.runtime.lags.free_space import describe_shortage
 from streams.runtime.lags.stage_lags import LagReader
@@ -27,6 +36,7 @@ async def replay(
     stage_name: Annotated[str, typer.Option("--from", help="The stage that handles its inputs again.")],
     host: Annotated[str | None, typer.Option(help="Only pages of this host.")] = None,
     since: Annotated[datetime | None, typer.Option(help="Only events since this time (UTC).")] = None,
+    as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> int:
     """Let a stage, and all stages after it, handle past events again, for a new model or new rules. Nothing is crawled.
 
@@ -54,6 +64,9 @@ async def replay(
                 await producer.send_records(replay_record(stage, record, now) for record in batch)
                 sent += len(batch)
                 status.update(f"Replaying from {stage.name}: {sent} events")
+    if as_json:
+        print_json({"stage": stage.name, "sent": sent})
+        return 0 if sent else EXIT_NO
     out.print(f"Sent {sent} events to {stage.name} again." if sent else "Nothing to replay: Kafka holds no such event.")
     return 0 if sent else EXIT_NO
 

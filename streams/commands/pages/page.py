@@ -53,12 +53,12 @@ async def page(
     elif history:
         print_life(identity, url, history)
     else:
-        out.print(f"Riffle has never seen {url}. Crawl it: riffle crawl URL", highlight=False, soft_wrap=True)
+        out.print(f"Riffle has never seen {url}. Crawl it: riffle crawl {url}", highlight=False, soft_wrap=True)
     return 0 if history else EXIT_NO
 
 
 def life_as_json(identity: UUID, url: str, history: list[Transition]) -> dict[str, Any]:
-    """Return the page's status, and its events with all their data."""
+    """Return the page's status and its events with all their data, under the names that the API uses."""
     from streams.ledger.descriptions import describe_next_step, describe_status
     from streams.ledger.status import status_of
 
@@ -70,8 +70,9 @@ def life_as_json(identity: UUID, url: str, history: list[Transition]) -> dict[st
     return {
         "page_id": identity,
         "url": url,
-        "status": describe_status(status),
+        "status": status.status,
         "state": status.model_dump(mode="json", exclude_none=True),
+        "says": describe_status(status),
         "next_step": describe_next_step(status),
         "steps": steps,
     }

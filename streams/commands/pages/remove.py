@@ -12,7 +12,7 @@ import typer
 from schemas import PageRemoved
 from schemas.ids import page_id
 from streams.allowed_origins import NO_ORIGINS, AllowedOrigins
-from streams.commands.console import command, err, load_settings, need_kafka, out
+from streams.commands.console import JSON_OPTION, command, err, load_settings, need_kafka, out, print_json
 from streams.crawl.urls import InvalidUrl, possible_urls
 from streams.errors import TransientError, UsageError
 from streams.links.taking_back import take_back_links
@@ -37,6 +37,7 @@ async def remove(
     wait_seconds: Annotated[float, typer.Option("--wait", min=1, help="Seconds to wait for the stages.")] = 120.0,
     yes: Annotated[bool, typer.Option("--yes", help="Remove without a question.")] = False,
     undo: Annotated[bool, typer.Option("--undo", help="Withdraw earlier removals of these pages.")] = False,
+    as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
     """Remove pages on request: from the index, and all their bytes from the stores. The bytes can't be restored.
 
@@ -57,6 +58,11 @@ async def remove(
     )
     if undo:
         await _undo(settings, pages)
+        _report(
+            as_json,
+            f"Withdrew the removal of {len(pages)} page(s). To fetch them again: riffle crawl URL --depth 0",
+            {"withdrawn": len(pages)},
+        )
         return
     need_kafka(settings)
     if not yes:
@@ -70,12 +76,19 @@ async def remove(
         own, others = await asyncio.to_thread(_references_of_dead_letters, settings, pages)
         links = await take_back_links(stores.host_links, set(pages.values()), printer.report)
         erased = await eraser.erase(list(pages), time.time_ns() // 1_000, others, own)
-    out.print(
+    _report(
+        as_json,
         f"Erased {len(pages)} page(s): {erased.blobs} blobs ({erased.bytes:,} bytes), {links} links between hosts. "
         f"{erased.shared} blobs stay, since another page refers to them.",
-        highlight=False,
-        soft_wrap=True,
+        {"pages": len(pages), "blobs": erased.blobs, "bytes": erased.bytes, "links": links, "shared": erased.shared},
     )
+
+
+def _report(as_json: bool, sentence: str, fields: dict[str, int]) -> None:
+    if as_json:
+        print_json(fields)
+    else:
+        out.print(sentence, highlight=False, soft_wrap=True)
 
 
 def _pages(addresses: Collection[str], origins: AllowedOrigins = NO_ORIGINS) -> dict[UUID, str]:
@@ -99,11 +112,6 @@ async def _undo(settings: Settings, pages: dict[UUID, str]) -> None:
         for identity, record in records.items():
             part = withdrawal(record, time.time_ns() // 1_000)
             await stores.pages.put(identity, part, part.at)
-    out.print(
-        f"Withdrew the removal of {len(pages)} page(s). To fetch them again: riffle crawl URL --depth 0",
-        highlight=False,
-        soft_wrap=True,
-    )
 
 
 async def _request(settings: Settings, stores: Stores, pages: dict[UUID, str], now: int, why: str) -> None:

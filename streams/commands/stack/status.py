@@ -1,6 +1,7 @@
-"""`riffle status`: the processes of the local stack, their health and their use of memory and CPU."""
+"""`riffle status`: the first look of an operator: what runs, what waits, what is wrong, and what to do."""
 
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,10 +10,24 @@ import psutil
 from rich.table import Table
 from rich.text import Text
 
-from streams.commands.console import EXIT_NO, JSON_OPTION, command, load_settings, local_home, out, print_json, styled
+from streams.commands.console import (
+    EXIT_NO,
+    JSON_OPTION,
+    command,
+    load_settings,
+    local_home,
+    need_kafka,
+    out,
+    print_json,
+    styled,
+)
+from streams.doctor.overview import Figures, Problem
+from streams.errors import RiffleError
 from streams.local.probing import answers, cassandra_answers, kafka_answers, listens, triton_answers
 from streams.local.state import ProcessState, StackState, is_alive, running_state
 from streams.runtime.lags.free_space import describe_shortage
+from streams.runtime.lags.stage_lags import Lag, stage_lags
+from streams.runtime.replays.dead_letters import DeadLetters
 from streams.sandbox.confinement import missing
 from streams.sandbox.trial import layers_in_force
 from streams.servers import NAMES
@@ -38,18 +53,23 @@ class Row:
 
 @command
 def status(as_json: Annotated[bool, JSON_OPTION] = False) -> int:
-    """Show the processes of the stack (port, memory, CPU time, restarts, health), and how page readers are confined.
+    """Show what runs and what waits, what is wrong, and what to do about it.
+
+    On one machine it lists the processes of the stack. Elsewhere it shows what the settings lead to.
 
     Examples:
 
         riffle status
         riffle status --json
     """
-    home = local_home()
-    state = running_state(home)
-    settings = load_settings(home=home)
+    is_local = os.environ.get("RIFFLE_PROFILE") != "production"
+    home = local_home() if is_local else None
+    state = running_state(home) if home else None
+    settings = load_settings(home=home) if home else load_settings()
     rows = [_row(process, settings) for process in state.processes] if state else []
-    healthy = bool(rows) and all(row.health == "ok" for row in rows)
+    figures = read_figures(settings, rows) if state or not is_local else Figures()
+    problems = figures.problems()
+    healthy = (bool(rows) or not is_local) and not any(problem.level == "failure" for problem in problems)
     layers = layers_in_force()
     if as_json:
         print_json(
@@ -58,18 +78,45 @@ def status(as_json: Annotated[bool, JSON_OPTION] = False) -> int:
                 "well": healthy,
                 **(_stack_fields(state) if state else {}),
                 "processes": rows,
+                "waiting": figures.waiting(),
+                "problems": problems,
                 "crawling_paused_for": describe_shortage(settings),
                 "sandbox": {"in_force": layers, "missing": missing(layers)},
             }
         )
-    elif state is None:
+    elif home and state is None:
         out.print(f"No stack runs in {home.resolve()}. Start it with `riffle up`.", highlight=False)
     else:
-        _show(state, rows)
-        if shortage := describe_shortage(settings):
-            out.print(styled("[bold red]Crawling pauses:[/] {}", shortage))
-        out.print(confinement_line(layers))
+        if state:
+            _show(state, rows)
+        _show_figures(figures, problems, settings)
+        if missing(layers):
+            out.print(confinement_line(layers))
     return 0 if healthy else EXIT_NO
+
+
+def read_figures(settings: Settings, rows: Sequence[Row]) -> Figures:
+    """Ask Kafka for what waits and what failed. A server that doesn't answer is one of the figures."""
+    lags: list[Lag] = []
+    letters: Mapping[tuple[str, str], int] = {}
+    unreachable = {}
+    try:
+        need_kafka(settings)
+        lags, letters = stage_lags(settings), DeadLetters(settings).kinds()
+    except RiffleError as error:
+        unreachable["Kafka"] = str(error)
+    return Figures(rows, lags, letters, describe_shortage(settings), unreachable)
+
+
+def _show_figures(figures: Figures, problems: Sequence[Problem], settings: Settings) -> None:
+    waiting = ", ".join(f"{stage} {events:,}" for stage, events in figures.waiting().items())
+    out.print(f"Waiting events: {waiting or 'none'}.", highlight=False)
+    out.print(f"Search page: {settings.gateway.address}", highlight=False)
+    if not problems:
+        out.print(styled("[green]All is well.[/]"))
+    for problem in problems:
+        mark = "[bold red]FAIL[/]" if problem.level == "failure" else "[bold yellow]WARN[/]"
+        out.print(styled(mark + " {}\n     {}", problem.what, problem.advice), soft_wrap=True)
 
 
 def _stack_fields(state: StackState) -> dict[str, Any]:

@@ -82,6 +82,14 @@ class OnceMore(RetryPolicy):  # type: ignore[misc] # the driver ships no types
         return self._decide(consistency, retry_num)
 
 
+def _is_news(record: logging.LogRecord) -> bool:
+    """Return False for the line about a failed first connection: the error itself is raised and reported."""
+    return not record.msg.startswith("Control connection failed to connect")
+
+
+logging.getLogger("cassandra.cluster").addFilter(_is_news)
+
+
 def new_cluster(settings: CassandraSettings) -> Any:
     """Return the driver's Cluster, not yet connected."""
     profile = ExecutionProfile(

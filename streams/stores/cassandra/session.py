@@ -251,7 +251,10 @@ def translate_error(error: Exception, settings: CassandraSettings, cql: str = ""
     if isinstance(error, TimeoutError | OperationTimedOut | Timeout):
         return DeadlineExceeded(f"{where} did not answer in {settings.request_timeout_seconds:g} s ({reason})")
     if _is_away(error):
-        return StoreUnavailable(f"{where} can't be reached ({reason}). Check that it runs, and RIFFLE_CASSANDRA__HOSTS")
+        return StoreUnavailable(
+            f"{where} can't be reached ({reason}). Start the local stack with `riffle up`, or set "
+            "RIFFLE_CASSANDRA__HOSTS to nodes that run"
+        )
     if isinstance(error, AuthenticationFailed | Unauthorized) or "AuthenticationFailed" in reason:
         return UsageError(f"{where} refuses {settings.username or 'a client without a user name'} ({reason}). Check "
                           "RIFFLE_CASSANDRA__USERNAME and RIFFLE_CASSANDRA__PASSWORD")  # fmt: skip

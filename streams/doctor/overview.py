@@ -1,0 +1,108 @@
+"""The state of an installation in a few figures, and what is wrong with it: the first look of an operator. Pure.
+
+`riffle status` and the page `/admin` show it. `riffle doctor` looks deeper: versions, certificates, rights, settings.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+SHOWN_ERRORS = 2
+"""Number of kinds of dead letters that a problem names."""
+
+
+class StageLag(Protocol):
+    """The events of one topic that wait for a stage."""
+
+    @property
+    def stage(self) -> str: ...
+    @property
+    def events(self) -> int: ...
+    @property
+    def lost(self) -> int: ...
+
+
+class Process(Protocol):
+    """A process of the local stack."""
+
+    @property
+    def title(self) -> str: ...
+    @property
+    def health(self) -> str: ...
+    @property
+    def restarts(self) -> int: ...
+    @property
+    def log(self) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A thing that is wrong, and what to do about it."""
+
+    level: Literal["failure", "warning"]
+    what: str
+    advice: str
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """The figures of an installation."""
+
+    processes: Sequence[Process] = ()
+    lags: Sequence[StageLag] = ()
+    letters: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    """Dead letters by stage and type of error."""
+    crawling_paused_for: str | None = None
+    unreachable: Mapping[str, str] = field(default_factory=dict)
+    """Message by the title of a server that doesn't answer."""
+
+    def waiting(self) -> dict[str, int]:
+        """Return the number of waiting events of each stage that has some."""
+        found: dict[str, int] = {}
+        for lag in self.lags:
+            found[lag.stage] = found.get(lag.stage, 0) + lag.events
+        return {stage: events for stage, events in found.items() if events}
+
+    def problems(self) -> list[Problem]:
+        """Return what is wrong, the worst first."""
+        found = [
+            *(Problem("failure", message, "riffle doctor") for message in self.unreachable.values()),
+            *_problems_of_processes(self.processes),
+            *_problems_of_lags(self.lags),
+            *_problems_of_letters(self.letters),
+        ]
+        if self.crawling_paused_for:
+            what = f"Crawling pauses: {self.crawling_paused_for}"
+            found.append(Problem("failure", what, "Make room on the disk, for example with `riffle blobs sweep`"))
+        return sorted(found, key=lambda problem: problem.level != "failure")
+
+
+def _problems_of_processes(processes: Iterable[Process]) -> Iterable[Problem]:
+    for process in processes:
+        if process.health != "ok":
+            yield Problem("failure", f"{process.title}: {process.health}", f"Read its log: {process.log}")
+        elif process.restarts:
+            times = "once" if process.restarts == 1 else f"{process.restarts} times"
+            yield Problem("warning", f"{process.title} was restarted {times}", f"Read its log: {process.log}")
+
+
+def _problems_of_lags(lags: Iterable[StageLag]) -> Iterable[Problem]:
+    lost: dict[str, int] = {}
+    for lag in lags:
+        lost[lag.stage] = lost.get(lag.stage, 0) + lag.lost
+    for stage, events in lost.items():
+        if events:
+            what = f"Kafka deleted {events:,} events before {stage} handled them"
+            yield Problem("failure", what, f"Replay the stage before it, and run more workers of {stage}")
+
+
+def _problems_of_letters(letters: Mapping[tuple[str, str], int]) -> Iterable[Problem]:
+    by_stage: dict[str, dict[str, int]] = {}
+    for (stage, error), count in letters.items():
+        by_stage.setdefault(stage, {})[error] = count
+    for stage, errors in by_stage.items():
+        most = sorted(errors.items(), key=lambda kind: -kind[1])[:SHOWN_ERRORS]
+        kinds = ", ".join(f"{error} {count:,}" for error, count in most)
+        total = sum(errors.values())
+        what = f"{total:,} {'event' if total == 1 else 'events'} of {stage} failed for good ({kinds})"
+        yield Problem("warning", what, f"riffle dead-letters list --stage {stage}")

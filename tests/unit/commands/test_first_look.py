@@ -1,0 +1,124 @@
+"""The command line for a beginner: misspelt commands, help, completion; and the first look of an operator."""
+
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from streams.cli import app
+from streams.commands.console import EXIT_STATUSES
+from streams.doctor.overview import Figures, Problem
+from streams.runtime.worker import EXIT_CONFIGURATION, EXIT_FAILED
+
+
+@pytest.mark.parametrize(
+    ("typed", "status", "shown"),
+    [
+        ("serach x", 2, "Did you mean `search`?"),
+        ("Status", 2, "Did you mean `status`?"),
+        ("dead-letter list", 2, "Did you mean `dead-letters`?"),
+        ("xyzzy", 2, "`riffle help` lists them"),
+        ("dead-letters lsit", 2, "Did you mean 'list'?"),
+        ("help", 0, "Local stack"),
+        ("help dead-letters replay", 0, "riffle dead-letters replay --all"),
+        ("help dead-leters", 2, "Did you mean `dead-letters`?"),
+        ("help dead-letters lst", 2, "Did you mean `list`?"),
+    ],
+)
+def test_a_misspelt_command_is_answered_with_what_was_meant(typed: str, status: int, shown: str) -> None:
+    result = CliRunner().invoke(app, typed.split())
+    assert result.exit_code == status
+    assert shown in result.output
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [("riffle cra", "crawl"), ("riffle dead-letters re", "replay"), ("riffle crawl --ma", "--max-pages")],
+)
+def test_bash_completes_commands_and_options(words: str, offered: str, tmp_path: Path) -> None:
+    """The script that `riffle completion bash` prints, run by bash itself."""
+    program = tmp_path / "riffle"
+    program.write_text(f"#!{sys.executable}\nfrom streams.cli import main\nmain()\n")
+    program.chmod(0o755)
+    lines = (
+        'eval "$(riffle completion bash)"',
+        f"COMP_WORDS=({words})",
+        f"COMP_CWORD={len(words.split()) - 1}",
+        "_riffle_completion riffle",
+        'echo "${COMPREPLY[@]}"',
+    )
+    environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    done = subprocess.run(
+        ["bash", "-c", "\n".join(lines)], capture_output=True, text=True, timeout=60, check=False, env=environment
+    )
+    assert offered in done.stdout.split(), done.stderr
+
+
+def test_the_table_of_exit_statuses_has_those_of_workers() -> None:
+    assert {EXIT_FAILED, EXIT_CONFIGURATION} <= EXIT_STATUSES.keys()
+
+
+def test_no_traceback_of_a_driver_comes_before_the_message(tmp_path: Path) -> None:
+    environment = {**os.environ, "RIFFLE_HOME": str(tmp_path), "RIFFLE_CASSANDRA__PORT": "1"}
+    command = [sys.executable, "-c", "from streams.cli import main; main()", "page", "https://a.test/"]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=60, check=False)
+    assert (done.returncode, done.stdout) == (3, "")
+    assert done.stderr.startswith("Error: Cassandra at")
+    assert "riffle up" in done.stderr
+
+
+@dataclass(frozen=True)
+class Lag:
+    stage: str
+    events: int
+    lost: int = 0
+
+
+@dataclass(frozen=True)
+class Process:
+    title: str
+    health: str = "ok"
+    restarts: int = 0
+    log: str = "logs/x.log"
+
+
+FIGURES = [
+    (Figures(), []),
+    (Figures((Process("Kafka"),), (Lag("embed", 5),)), []),
+    (Figures((Process("Kafka", "ended"),)), [Problem("failure", "Kafka: ended", "Read its log: logs/x.log")]),
+    (
+        Figures((Process("Worker", restarts=2),), (Lag("embed", 0, 3), Lag("embed", 0, 4))),
+        [
+            Problem(
+                "failure",
+                "Kafka deleted 7 events before embed handled them",
+                "Replay the stage before it, and run more workers of embed",
+            ),
+            Problem("warning", "Worker was restarted 2 times", "Read its log: logs/x.log"),
+        ],
+    ),
+    (
+        Figures(letters={("embed", "Late"): 1, ("embed", "Poison"): 8, ("embed", "Odd"): 2}),
+        [
+            Problem(
+                "warning",
+                "11 events of embed failed for good (Poison 8, Odd 2)",
+                "riffle dead-letters list --stage embed",
+            )
+        ],
+    ),
+]
+
+
+@pytest.mark.parametrize(("figures", "problems"), FIGURES)
+def test_what_is_wrong_and_what_to_do(figures: Figures, problems: list[Problem]) -> None:
+    assert figures.problems() == problems
+
+
+def test_waiting_events_are_summed_by_stage() -> None:
+    figures = Figures(lags=(Lag("embed", 5), Lag("embed", 2), Lag("index", 0)))
+    assert figures.waiting() == {"embed": 7}
