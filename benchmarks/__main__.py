@@ -236,6 +236,21 @@ def bench_startup(
     run(times, as_json=as_json)
 
 
+@bench_app.command("zoo")
+@command
+def bench_zoo(
+    page: Annotated[Path | None, typer.Option(dir_okay=False, help="A file of Markdown for the table.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Meet each kind of bad server of the test suite: its outcome, how long it holds a slot, and the memory it takes.
+
+    Example:  python -m benchmarks zoo --page docs/reference/hostile-servers.md
+    """
+    from benchmarks.zoo import run
+
+    run(page, as_json=as_json)
+
+
 @bench_app.command("simulate")
 @command
 def bench_simulate(

@@ -58,10 +58,15 @@ class BadServer:
 
 @asynccontextmanager
 async def bad_server(
-    folder: Path, scripts: dict[str, Script], *, host: str = "bad.example", tls: bool = True
+    folder: Path,
+    scripts: dict[str, Script],
+    *,
+    host: str = "bad.example",
+    tls: bool = True,
+    expired: bool = False,
 ) -> AsyncIterator[BadServer]:
     """Run a server until the block ends. `host` is the name in its certificate."""
-    certificate, key, ca_file = make_certificate(folder, host)
+    certificate, key, ca_file = make_certificate(folder, host, expired=expired)
     tasks: set[asyncio.Task[None]] = set()
     server = BadServer(0, ca_file)
 
@@ -95,12 +100,12 @@ async def bad_server(
         await listening.wait_closed()
 
 
-def make_certificate(folder: Path, host: str) -> tuple[Path, Path, Path]:
+def make_certificate(folder: Path, host: str, *, expired: bool = False) -> tuple[Path, Path, Path]:
     """Write a certificate for `host`, its key, and the authority that signed it, as PEM files."""
     ca = _authority()
     key = ec.generate_private_key(ec.SECP256R1())
     certificate = (
-        _builder("test server", ca[0].subject, key)
+        _builder("test server", ca[0].subject, key, valid_days=-1 if expired else 1)
         .add_extension(x509.SubjectAlternativeName([x509.DNSName(host)]), critical=False)
         .sign(ca[1], hashes.SHA256())
     )
@@ -124,7 +129,9 @@ def _authority() -> _Pair:
     return certificate, key
 
 
-def _builder(name: str, issuer: x509.Name, key: ec.EllipticCurvePrivateKey) -> x509.CertificateBuilder:
+def _builder(
+    name: str, issuer: x509.Name, key: ec.EllipticCurvePrivateKey, *, valid_days: int = 1
+) -> x509.CertificateBuilder:
     now = datetime.datetime.now(datetime.UTC)
     return (
         x509.CertificateBuilder()
@@ -132,8 +139,8 @@ def _builder(name: str, issuer: x509.Name, key: ec.EllipticCurvePrivateKey) -> x
         .issuer_name(issuer)
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
-        .not_valid_before(now - datetime.timedelta(hours=1))
-        .not_valid_after(now + datetime.timedelta(days=1))
+        .not_valid_before(now - datetime.timedelta(days=2))
+        .not_valid_after(now + datetime.timedelta(days=valid_days))
     )
 
 

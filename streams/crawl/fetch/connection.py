@@ -1,7 +1,8 @@
-"""Limits on a connection that aiohttp doesn't have: on informational responses, and on the overhead of chunks.
+"""Limits on a connection that aiohttp doesn't have: on what stands before a head, and on the overhead of chunks.
 
-A server may send informational responses (1xx) without end: aiohttp reads all of them, and never returns. It may also
-send a body in chunks of one byte: parsing the bytes of one TLS read then takes a tenth of a second.
+A server may send informational responses (1xx) or line breaks without end: aiohttp reads all of them, and never
+returns. It may also send a body in chunks of one byte: parsing the bytes of one TLS read then takes a tenth of a
+second.
 """
 
 import asyncio
@@ -17,6 +18,8 @@ MAX_INFORMATIONAL = 20
 """Maximum number of informational responses on a connection. One or two are usual (103 Early Hints)."""
 PARSED_BYTES = 4 * 1024
 """Maximum bytes that are parsed before the limits are checked."""
+BEFORE_HEAD_BYTES = 256 * 1024
+"""Maximum bytes that are received while no head of a response is complete."""
 OVERHEAD_BYTES = 32 * 1024
 """Maximum bytes of a response's chunks in addition to twice its body: so chunks of about six bytes pass."""
 
@@ -42,7 +45,7 @@ class LimitedResponses(ResponseHandler):
         self._informational = 0
         self._body: StreamReader | None = None
         self._received_bytes = 0
-        """Bytes received since the head of the last response."""
+        """Bytes received since the head of the last response, or since the end of its body."""
 
     def data_received(self, data: bytes) -> None:
         """Parse in small parts, and stop when a limit is exceeded."""
@@ -50,11 +53,19 @@ class LimitedResponses(ResponseHandler):
             part = data[start : start + PARSED_BYTES]
             self._received_bytes += len(part)
             super().data_received(part)
-            body = self._body
-            if body is not None and not body.is_eof() and self._received_bytes > OVERHEAD_BYTES + 2 * body.total_bytes:
-                body.set_exception(self._close("the chunks of the body are too small"))
+            self._check_received()
             if self.transport is None or self.transport.is_closing():
                 return
+
+    def _check_received(self) -> None:
+        body = self._body
+        if body is None or body.is_eof():
+            if body is not None:
+                self._body, self._received_bytes = None, 0
+            if self._received_bytes > BEFORE_HEAD_BYTES:
+                self.set_exception(self._close(f"no head of a response in {BEFORE_HEAD_BYTES} bytes"))
+        elif self._received_bytes > OVERHEAD_BYTES + 2 * body.total_bytes:
+            body.set_exception(self._close("the chunks of the body are too small"))
 
     def feed_data(self, data: tuple[RawResponseMessage, StreamReader], size: int = 0) -> None:
         """Take a response with a parsed head. Too many informational or unread responses close the connection."""

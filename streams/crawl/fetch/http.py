@@ -8,11 +8,12 @@ that the sockets connect to.
 import asyncio
 import ssl
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import aiohttp
+from aiohttp.http_exceptions import BadHttpMessage, PayloadEncodingError
 from yarl import URL
 
 from schemas.crawl import Purpose
@@ -173,8 +174,16 @@ async def _read(
     answer.headers = select_headers(headers)
     answer.verdict = classify_response(url, response.status, headers, purpose, conditional)
     if answer.verdict.outcome == "ok":
+        _check_framing(headers)
         encoding = ", ".join(headers.get("content-encoding", ()))
         answer.body = await _read_body(response.content, encoding, purpose, limits, monotonic)
+
+
+def _check_framing(headers: Mapping[str, Sequence[str]]) -> None:
+    """Refuse transfer codings beside chunks, which no request allowed (RFC 9112, section 6.1). Raises _Stop."""
+    codings = [coding.strip().lower() for value in headers.get("transfer-encoding", ()) for coding in value.split(",")]
+    if foreign := [coding for coding in codings if coding not in ("", "chunked", "identity")]:
+        raise _Stop(Verdict("invalid", error=f"the transfer coding {foreign[0][:40]!r} was not asked for"))
 
 
 async def _read_body(
@@ -252,11 +261,19 @@ def _classify_failure(error: Exception, limits: Limits) -> Verdict:
             return Verdict("guarded", False, text)
         case aiohttp.ClientConnectorDNSError():
             return Verdict("network_error", True, f"DNS: {text}")
+        case aiohttp.ClientPayloadError() if _is_malformed(error):
+            return Verdict("invalid", False, f"not valid HTTP: {text}")
         case aiohttp.ClientResponseError() | aiohttp.InvalidURL():
             return Verdict("invalid", False, f"not valid HTTP: {text}")
         case ValueError():
             return Verdict("invalid", False, f"not valid HTTP: {text}")
     return Verdict("network_error", True, f"{type(error).__name__}: {text}")
+
+
+def _is_malformed(error: BaseException) -> bool:
+    """Return True if the body's framing breaks the rules of HTTP, and does not only end early."""
+    cause = error.__cause__
+    return isinstance(cause, BadHttpMessage) and not isinstance(cause, PayloadEncodingError)
 
 
 async def close_session(session: aiohttp.ClientSession) -> None:
