@@ -32,7 +32,7 @@ memory before the request, with the memory of the test's server and its TLS. Mea
 
 @dataclass(frozen=True, slots=True)
 class Meeting:
-    """What one request to a kind of bad server cost."""
+    """The cost of one request to a kind of bad server."""
 
     group: str
     name: str
