@@ -129,6 +129,8 @@ class PageFetched(Event):
     """Headers that a later stage reads (content-type, etag, x-robots-tag, retry-after, ...), with lower-case names."""
     body_ref: str | None = None
     body_bytes: int = 0
+    exchange_ref: str | None = None
+    """The exchange as it was: both heads, the server's address, and the received body. None: it was not kept."""
     redirect_to: str | None = None
     error: str | None = None
     elapsed_ms: float = 0.0

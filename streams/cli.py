@@ -32,6 +32,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
             "streams.commands.pages.importing:import_app",
             "Bring in pages fetched elsewhere: WARC files, HTML folders.",
         ),
+        "export": ("streams.commands.pages.exporting:export_app", "Write pages for other programs: WARC files."),
         "search": ("streams.commands.pages.search:search", "Ask a question."),
         "page": ("streams.commands.pages.page:page", "Show the history of a page, or its document."),
         "remove": (

@@ -170,6 +170,9 @@ class CrawlSettings(_Group):
     """Maximum size of a response body after decompression. A larger body is refused."""
     max_header_bytes: int = 64 * 1024
     """Maximum size of all headers of a response."""
+    keep_exchanges: bool = True
+    """Keep both heads of each exchange, the server's address, and the body as it was received. `riffle export warc`
+    writes them."""
     timeout_seconds: float = 30.0
     """Maximum duration of one fetch, from the connection to the last byte."""
     min_bytes_per_second: int = 500

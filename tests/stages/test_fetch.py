@@ -1,6 +1,7 @@
 """The fetch stage over memory stores, against a real server on loopback."""
 
 import asyncio
+import gzip
 import threading
 import time
 from collections.abc import AsyncIterator
@@ -15,6 +16,7 @@ import pytest
 from schemas import Envelope, PageFetched, PageScheduled
 from schemas.envelope import utc_from_micros
 from schemas.ids import page_id
+from streams.crawl.exchange import decode_exchange
 from streams.crawl.fetch.agent import FetchAgent, now_micros
 from streams.crawl.fetch.outcomes import KEPT_HEADERS
 from streams.crawl.fetch.robots_pace import MAX_TARGETS, RobotsPace
@@ -280,3 +282,16 @@ async def plain_server(body: bytes) -> AsyncIterator[int]:
     server = await asyncio.start_server(answer, "127.0.0.1", 0)
     async with server:
         yield server.sockets[0].getsockname()[1]
+
+
+async def test_the_exchange_is_kept_as_it_was(tmp_path: Path) -> None:
+    packed = gzip.compress(b"<p>Hi", mtime=0)
+    head = b"HTTP/1.1 200 Fine\r\nContent-Type: text/html\r\nX-Odd: a  b\r\nContent-Encoding: gzip\r\n"
+    length = b"Content-Length: %d\r\n\r\n" % len(packed)
+    ([fetched],), stores, _ = await run(tmp_path, raw(head + length + packed), scheduled())
+    assert fetched.exchange_ref
+    exchange = decode_exchange(await stores.blobs.get(fetched.exchange_ref))
+    assert exchange.response.startswith(b"HTTP/1.1 200 Fine\r\nContent-Type: text/html\r\nX-Odd: a  b\r\n")
+    assert exchange.request.startswith(b"GET /x HTTP/1.1\r\n")
+    assert b"User-Agent: RiffleBot" in exchange.request
+    assert (exchange.address, exchange.received) == ("127.0.0.1", packed)

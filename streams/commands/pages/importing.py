@@ -26,11 +26,13 @@ from streams.commands.console import (
     styled,
 )
 from streams.commands.watching import FOLLOWED, LOOK_SECONDS, PROGRESS_COLUMNS, Seen, machine_load
-from streams.crawl.archives.importer import ImportReport, import_html, import_warc
+from streams.crawl.archives.import_place import ImportPlace, archive_name
+from streams.crawl.archives.importer import ImportReport, import_common_crawl, import_html, import_warc, import_wat
 from streams.crawl.archives.readers import NO_PLACE, Placing
 from streams.crawl.url_patterns import make_patterns
 from streams.crawl.urls import with_scheme
 from streams.errors import RestoreUnfinished, TransientError, UsageError
+from streams.runtime.agent import Emit
 from streams.runtime.lags.backpressure import AFTER_SOURCES, LagWatch, PausingSource
 from streams.runtime.lags.free_space import describe_shortage
 from streams.runtime.lags.stage_lags import LagReader
@@ -38,6 +40,7 @@ from streams.runtime.producer import EventProducer
 from streams.runtime.topic_tail import Follower
 from streams.settings import Settings
 from streams.stores.opener import Stores, open_stores
+from streams.stores.protocols import Blobs
 from streams.stores.removals import is_held_back
 
 import_app = command_group("Bring in pages that were fetched elsewhere: WARC files, HTML folders.")
@@ -72,7 +75,7 @@ async def warc(
     trust_dates: TrustDates = False,
     as_json: AsJson = False,
 ) -> int:
-    """Import the pages of a WARC file.
+    """Import the pages of a WARC or WET file. A run that is stopped goes on where it was.
 
     Of pages with the same text the oldest one is shown. A page is as old as its import, since an archive may claim any
     date. With --as, the server that the file begins with gets this address: a copy of a server on this machine can be
@@ -113,6 +116,57 @@ async def html(
     return await _import(partial(import_html, **options), folder, wait, as_json)
 
 
+@import_app.command("wat")
+@command
+async def wat(
+    file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="A .warc.wat.gz file.")],
+    as_json: AsJson = False,
+) -> int:
+    """Import the links between hosts of a WAT file, for the authority of hosts.
+
+    No page is imported: a WAT file has none. `riffle links rank` computes the authority afterwards.
+
+    Example:  riffle import wat CC-MAIN-20260101.warc.wat.gz
+    """
+    return await _import(import_wat, file, wait=False, as_json=as_json)
+
+
+@import_app.command("commoncrawl")
+@command
+async def common_crawl(
+    indexes: Annotated[list[Path], typer.Argument(exists=True, dir_okay=False, metavar="CDX...", help="Index files.")],
+    host: Annotated[list[str], typer.Option("--host", help="Only pages of this host. May be repeated.")],
+    warcs: Annotated[
+        Path, typer.Option("--warcs", exists=True, file_okay=False, help="The folder with the WARC files.")
+    ] = Path(),
+    wait: Wait = True,
+    trust_dates: TrustDates = False,
+    as_json: AsJson = False,
+) -> int:
+    """Import the pages of a host from files of Common Crawl that are on this machine.
+
+    The index says in which WARC file, and where in it, each page is. A run that is stopped goes on where it was.
+
+    Example:  riffle import commoncrawl --host www.sqlite.org --warcs crawl-data/ cdx-00123.gz
+    """
+    hosts = frozenset(name.strip().lower() for name in host)
+    read = partial(_read_common_crawl, indexes=tuple(indexes), hosts=hosts, warcs=warcs, trust_dates=trust_dates)
+    return await _import(read, warcs, wait, as_json, name=f"{archive_name(*indexes)} {sorted(hosts)}")
+
+
+async def _read_common_crawl(
+    _: Path,
+    blobs: Blobs,
+    emit: Emit,
+    progress: Callable[[ImportReport], None],
+    *,
+    indexes: tuple[Path, ...],
+    warcs: Path,
+    **options: Any,
+) -> ImportReport:
+    return await import_common_crawl(indexes, blobs, emit, progress, warc_folder=warcs, **options)
+
+
 def _options(address: str, include: list[str] | None, exclude: list[str] | None, trust_dates: bool) -> dict[str, Any]:
     """Return the options of an import. Raises UsageError."""
     try:
@@ -142,7 +196,8 @@ class HeldBack:
         return is_held_back(await self._stores.pages.get(page_id))
 
 
-async def _import(read: Import, path: Path, wait: bool, as_json: bool) -> int:
+async def _import(read: Import, path: Path, wait: bool, as_json: bool, name: str = "") -> int:
+    """Import an archive. `name`: what is imported, for the place of an interrupted run; by default the file."""
     settings, finished = load_settings(), True
     need_kafka(settings)
     seen = Seen(uuid4().hex[:12], last_event_at=time.monotonic())
@@ -150,7 +205,8 @@ async def _import(read: Import, path: Path, wait: bool, as_json: bool) -> int:
     try:
         with Progress(*PROGRESS_COLUMNS, console=err) as bars:
             async with open_stores(settings, ["records"]) as stores:
-                report = await _read_archive(settings, partial(read, path), stores, seen.crawl_id, bars)
+                place = _place_of(settings, path, name)
+                report = await _read_archive(settings, partial(read, path), stores, seen.crawl_id, bars, place)
                 if wait:
                     seen.last_event_at = time.monotonic()  # no event was looked at during the reading
                     finished = await _wait_until_settled(follower, seen, report.imported, stores, bars)
@@ -173,14 +229,25 @@ async def _import(read: Import, path: Path, wait: bool, as_json: bool) -> int:
     return 0 if finished and report.imported else EXIT_NO
 
 
+def _place_of(settings: Settings, path: Path, name: str) -> ImportPlace | None:
+    """Return the place of an interrupted import. A folder has none, since its files may change."""
+    if not name and not path.is_file():
+        return None
+    return ImportPlace(settings.home / "imports", name or archive_name(path))
+
+
 async def _read_archive(
-    settings: Settings, read: Import, stores: Stores, crawl_id: str, bars: Progress
+    settings: Settings, read: Import, stores: Stores, crawl_id: str, bars: Progress, place: ImportPlace | None
 ) -> ImportReport:
     """Send the pages of the archive, and wait while a stage is too far behind."""
+    skip = place.load() if place else 0
+    options = {"skip": skip} if skip else {}
     reading = bars.add_task("Read", total=None)
 
     def show(report: ImportReport) -> None:
         bars.update(reading, completed=report.done, total=report.total or None)
+        if place:
+            place.save(report.resumed + report.seen)
 
     def show_wait(reason: str) -> None:
         bars.update(reading, description=f"Read{reason}")
@@ -191,14 +258,18 @@ async def _read_archive(
             LagWatch(lags.read, settings.crawl.max_stage_lag_events, describe_shortage=shortage), show_wait
         )
         async with EventProducer(settings, "import") as producer:
-            return await read(
+            report = await read(
                 stores.blobs,
                 producer,
                 show,
                 crawl_id=crawl_id,
                 is_held_back=HeldBack(stores, time.monotonic),
                 wait_for_room=source.wait,
+                **options,
             )
+    if place:
+        place.clear()
+    return report
 
 
 def _as_fields(report: ImportReport, seen: Seen | None, finished: bool) -> dict[str, Any]:
@@ -215,6 +286,8 @@ def _as_fields(report: ImportReport, seen: Seen | None, finished: bool) -> dict[
 
 def print_report(report: ImportReport) -> None:
     """Print the number of imported pages, and the reasons for skipped pages, each with an example."""
+    if report.resumed:
+        out.print(f"It went on after {report.resumed:,} records of an interrupted run.", highlight=False)
     out.print(f"{report.imported} pages imported.", highlight=False)
     for reason, count in report.skipped.most_common():
         out.print(f"  {count} skipped: {reason}, such as {report.examples.get(reason, '?')}", highlight=False)

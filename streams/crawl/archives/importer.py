@@ -5,18 +5,23 @@ both have the same id each time: so an interrupted import can run again, and run
 """
 
 import asyncio
+import gzip
+import zlib
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
+from io import TextIOWrapper
 from itertools import islice
 from os import fstat
 from pathlib import Path
 from time import time_ns
-from typing import BinaryIO
+from typing import Any, BinaryIO, cast
 from uuid import UUID
 
-from schemas import PageFetched
+from schemas import LinkFound, PageFetched
 from schemas.ids import page_id
+from streams.crawl.archives.common_crawl import IndexLine, read_index, read_pages, read_wat
 from streams.crawl.archives.readers import (
     NO_PLACE,
     PAGE_SUFFIXES,
@@ -35,6 +40,8 @@ from streams.stores.protocols import Blobs
 
 MAX_BODY_BYTES = 10 * 1024 * 1024
 """Maximum length of a body (bytes): the default of `crawl.max_body_bytes`, the fetcher's limit."""
+MAX_OPEN_FILES = 64
+"""Maximum number of WARC files that are open at once."""
 IN_FLIGHT = 32
 """Maximum number of pages in memory at once: at most 320 MB."""
 
@@ -48,6 +55,8 @@ class ImportReport:
     """Number of skipped records by reason."""
     examples: dict[str, str] = field(default_factory=dict)
     """The first skipped record of each reason."""
+    resumed: int = 0
+    """Number of records that an interrupted run had sent."""
     done: int = 0
     """Bytes of a WARC file, or files of a folder, that were read."""
     total: int = 0
@@ -94,18 +103,19 @@ async def import_warc(
     place: Placing = NO_PLACE,
     is_held_back: HeldBack = _never,
     wait_for_room: Room = _always,
+    skip: int = 0,
 ) -> ImportReport:
-    """Import each page of a WARC file, gzipped or not. With `max_depth` 0 its links are not followed; None: no limit.
+    """Import each page of a WARC or WET file, gzipped or not. The first `skip` records were sent before.
 
-    A page is as old as its import; with `trust_dates` as its date in the archive, which may be invented.
-    Raises UsageError if the file can't be read or is not a WARC file, and the errors of `blobs` and `emit`. After an
-    error of `blobs` or `emit`, run the import again.
+    With `max_depth` 0 the links of the pages are not followed; None: no limit. A page is as old as its import; with
+    `trust_dates` as its date in the archive, which may be invented. Raises UsageError if the file can't be read or is
+    not a WARC file, and the errors of `blobs` and `emit`. After an error of `blobs` or `emit`, run the import again.
     """
     file = await asyncio.to_thread(_open, path)
     with file:
-        report = ImportReport(total=fstat(file.fileno()).st_size)
+        report = ImportReport(total=fstat(file.fileno()).st_size, resumed=skip)
         limits = Limits(max_body_bytes, time_ns() // 1_000, patterns, place)
-        records = read_warc(file, limits)
+        records = islice(read_warc(file, limits), skip, None)
         sender = _Sender(blobs, emit, crawl_id, max_depth, None if trust_dates else limits.latest, is_held_back)
         try:
             await _send_all(records, file.tell, report, sender, progress, wait_for_room)
@@ -253,3 +263,108 @@ class _Sender:
         )
         await self.emit(event, f"import/{page.source}/{page.url}/{page.generation}/{ref}")
         return page
+
+
+async def import_common_crawl(
+    indexes: Sequence[Path],
+    blobs: Blobs,
+    emit: Emit,
+    progress: Progress = _no_progress,
+    *,
+    hosts: frozenset[str],
+    warc_folder: Path,
+    crawl_id: str = "",
+    max_depth: int | None = 0,
+    max_body_bytes: int = MAX_BODY_BYTES,
+    trust_dates: bool = False,
+    is_held_back: HeldBack = _never,
+    wait_for_room: Room = _always,
+    skip: int = 0,
+) -> ImportReport:
+    """Import the pages of hosts that index files of Common Crawl name, from WARC files of a folder.
+
+    Raises UsageError if an index can't be read, and the errors of `blobs` and `emit`.
+    """
+    limits = Limits(max_body_bytes, time_ns() // 1_000)
+    sender = _Sender(blobs, emit, crawl_id, max_depth, None if trust_dates else limits.latest, is_held_back)
+    with ExitStack() as files:
+        lines = [line for path in indexes for line in await asyncio.to_thread(_index_lines, path, hosts)]
+        report = ImportReport(total=len(lines), resumed=skip)
+        warcs = _WarcFiles(warc_folder, files)
+        records = read_pages(lines, warcs.open, limits, skip)
+        await _send_all(records, lambda: skip + report.seen, report, sender, progress, wait_for_room)
+    return report
+
+
+def _index_lines(path: Path, hosts: frozenset[str]) -> list[IndexLine]:
+    with _open(path) as file:
+        lines = TextIOWrapper(_decompressed(file), "utf-8", "replace")
+        try:
+            return list(read_index(lines, hosts))
+        except (OSError, EOFError, zlib.error) as error:
+            raise UsageError(f"{path} can't be read: {error}") from error
+
+
+def _decompressed(file: BinaryIO) -> BinaryIO:
+    magic = file.read(2)
+    file.seek(0)
+    return cast(BinaryIO, gzip.GzipFile(fileobj=file, mode="rb")) if magic == b"\x1f\x8b" else file
+
+
+class _WarcFiles:
+    """The WARC files of a folder, opened once each."""
+
+    def __init__(self, folder: Path, files: ExitStack) -> None:
+        self._folder = folder
+        self._files = files
+        self._opened: dict[str, BinaryIO | None] = {}
+
+    def open(self, name: str) -> BinaryIO | None:
+        """Return the file with this name below the folder, or None. A name never leads out of the folder."""
+        if name not in self._opened:
+            parts = [part for part in name.split("/") if part not in ("", ".", "..")]
+            places = [self._folder.joinpath(*parts), self._folder / (parts[-1] if parts else "")]
+            found = next((place for place in places if place.is_file()), None)
+            if len(self._opened) >= MAX_OPEN_FILES:
+                self._files.close()
+                self._opened.clear()
+            self._opened[name] = self._files.enter_context(found.open("rb")) if found else None
+        return self._opened[name]
+
+
+async def import_wat(
+    path: Path,
+    blobs: Blobs,
+    emit: Emit,
+    progress: Progress = _no_progress,
+    *,
+    wait_for_room: Room = _always,
+    skip: int = 0,
+    **_: Any,
+) -> ImportReport:
+    """Import the links between hosts of a WAT file. `imported` counts pages with such links. Raises UsageError."""
+    file = await asyncio.to_thread(_open, path)
+    with file:
+        report = ImportReport(total=fstat(file.fileno()).st_size, resumed=skip)
+        records = islice(read_wat(file, time_ns() // 1_000), skip, None)
+        try:
+            while batch := await asyncio.to_thread(lambda: list(islice(records, IN_FLIGHT))):
+                await wait_for_room()
+                await _send_links(batch, emit, report)
+                report.done = file.tell()
+                progress(report)
+        except NotWarc as error:
+            raise UsageError(f"{path} is not a WAT file: {error}") from error
+    return report
+
+
+async def _send_links(batch: Sequence[list[LinkFound] | Skipped], emit: Emit, report: ImportReport) -> None:
+    for record in batch:
+        if isinstance(record, Skipped):
+            report.skipped[record.reason] += 1
+            report.examples.setdefault(record.reason, record.detail)
+            continue
+        report.imported += 1
+        await asyncio.gather(
+            *(emit(link, f"import/wat/{link.source_url}/{link.generation}/{link.target_host}") for link in record)
+        )

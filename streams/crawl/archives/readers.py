@@ -94,11 +94,16 @@ class Limits:
 
 
 def read_warc(file: BinaryIO, limits: Limits) -> Iterator[ArchivedPage | Skipped]:
-    """Read each HTTP response of a WARC file. Other records are ignored. Raises NotWarc."""
+    """Read each HTTP response of a WARC file, and each text of a WET file. Raises NotWarc.
+
+    Other records are ignored.
+    """
     place = limits.place
     for record in read_records(file, limits.max_body_bytes + MAX_HEAD_BYTES):
         if record.damage:
             yield Skipped("damaged record", record.damage)
+        elif record.headers.get("warc-type") == "conversion":
+            yield _page_of_text(record, limits)
         elif record.headers.get("warc-type") == "response":
             if place.address and not place.origin:
                 place = replace(place, origin=origin_of(_target(record)).lower())
@@ -125,8 +130,21 @@ def _page_of_record(record: WarcRecord, limits: Limits) -> ArchivedPage | Skippe
     if body is None:
         return Skipped("too large", target)
     headers = {name: value for name, value in select_headers(response.headers).items() if name != "content-encoding"}
-    generation = _generation(record.headers.get("warc-date", ""))
+    generation = generation_of(record.headers.get("warc-date", ""))
     return _page(target, generation, body, "warc", limits, response.status, headers)
+
+
+def _page_of_text(record: WarcRecord, limits: Limits) -> ArchivedPage | Skipped:
+    """Return the page of a text that another crawler extracted (WET)."""
+    target = limits.place.of_record(_target(record))
+    kind = record.headers.get("content-type", "")
+    if record.block is None:
+        return Skipped("too large", target)
+    if kind.partition(";")[0].strip().lower() != "text/plain":
+        return Skipped("conversion to another type than text", f"{target}: {kind[:100]}")
+    generation = generation_of(record.headers.get("warc-date", ""))
+    headers = {"content-type": "text/plain; charset=utf-8"}
+    return _page(target, generation, record.block, "warc", limits, 200, headers)
 
 
 def _target(record: WarcRecord) -> str:
@@ -184,7 +202,7 @@ def _is_text(body: bytes) -> bool:
     return not body[:1_024].translate(None, _TEXT_BYTES)
 
 
-def _generation(date: str) -> int | None:
+def generation_of(date: str) -> int | None:
     """Parse a WARC-Date (in UTC: WARC 1.1, section 5.4). None if it is invalid."""
     try:
         moment = datetime.fromisoformat(date)

@@ -15,6 +15,7 @@ import structlog
 
 from schemas import Event, InvalidEvent, PageFetched, PageScheduled
 from schemas.envelope import micros_from_utc
+from streams.crawl.exchange import encode_exchange
 from streams.crawl.fetch.host_load import HostLoad
 from streams.crawl.fetch.http import Answer
 from streams.crawl.fetch.outcomes import Verdict
@@ -84,9 +85,16 @@ class FetchAgent(Agent):
         wait = self._robots_pace.seconds_to_wait(scheduled, time.monotonic())
         answer = _too_early(wait) if wait else await self._get(scheduled)
         body_ref = None if answer.body is None else await self._stores.blobs.put(answer.body)
-        fetched = _event(scheduled, answer, body_ref, scheduled.generation or self._now())
+        exchange_ref = await self._keep_exchange(answer)
+        fetched = _event(scheduled, answer, body_ref, scheduled.generation or self._now(), exchange_ref)
         await self._stores.pages.put(scheduled.page_id, Fetched.of_event(fetched), at)
         return [fetched]
+
+    async def _keep_exchange(self, answer: Answer) -> str | None:
+        """Store the exchange, if it is to be kept. Returns its reference."""
+        if answer.exchange is None or answer.body is None or not self._settings.keep_exchanges:
+            return None
+        return await self._stores.blobs.put(encode_exchange(answer.exchange))
 
     async def _get(self, scheduled: PageScheduled) -> Answer:
         async with self._starting:
@@ -125,7 +133,9 @@ def _expired_answer(scheduled: PageScheduled, now: int) -> PageFetched:
     )
 
 
-def _event(scheduled: PageScheduled, answer: Answer, body_ref: str | None, generation: int) -> PageFetched:
+def _event(
+    scheduled: PageScheduled, answer: Answer, body_ref: str | None, generation: int, exchange_ref: str | None = None
+) -> PageFetched:
     verdict = answer.verdict
     return PageFetched(
         page_id=scheduled.page_id,
@@ -141,6 +151,7 @@ def _event(scheduled: PageScheduled, answer: Answer, body_ref: str | None, gener
         headers=answer.headers,
         body_ref=body_ref,
         body_bytes=len(answer.body or b""),
+        exchange_ref=exchange_ref,
         redirect_to=verdict.redirect_to,
         error=verdict.error,
         elapsed_ms=round(answer.elapsed_ms, 3),

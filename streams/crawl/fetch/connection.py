@@ -7,10 +7,11 @@ second.
 
 import asyncio
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 import aiohttp
 from aiohttp.client_proto import ResponseHandler
+from aiohttp.connector import Connection
 from aiohttp.http import RawResponseMessage
 from aiohttp.streams import StreamReader
 
@@ -26,6 +27,19 @@ OVERHEAD_BYTES = 32 * 1024
 
 class LimitExceeded(aiohttp.ClientError):
     """The server's response exceeds a limit of this module."""
+
+
+class AddressedResponse(aiohttp.ClientResponse):
+    """A response that knows the address of its server, also after its connection was given back."""
+
+    address = ""
+
+    async def start(self, connection: Connection) -> Self:
+        """Read the head of the response."""
+        peer = connection.transport.get_extra_info("peername") if connection.transport else None
+        self.address = str(peer[0]) if peer else ""
+        await super().start(connection)
+        return self
 
 
 class LimitedConnector(aiohttp.TCPConnector):

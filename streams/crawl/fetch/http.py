@@ -18,7 +18,8 @@ from yarl import URL
 
 from schemas.crawl import Purpose
 from streams.allowed_origins import LOOPBACK_NETWORKS, parse_networks
-from streams.crawl.fetch.connection import LimitedConnector, LimitExceeded
+from streams.crawl.exchange import Exchange, head_of
+from streams.crawl.fetch.connection import AddressedResponse, LimitedConnector, LimitExceeded
 from streams.crawl.fetch.content_encoding import ACCEPT_ENCODING, BodyDecoder, BodyEndsEarly, InvalidBody
 from streams.crawl.fetch.guard import (
     GUARD_MARK,
@@ -60,6 +61,8 @@ class Answer:
     status: int | None = None
     headers: dict[str, str] = field(default_factory=dict)
     body: bytes | None = None
+    exchange: Exchange | None = None
+    """The exchange as it was. Only with a body."""
     elapsed_ms: float = 0.0
 
 
@@ -118,6 +121,7 @@ def _session(
     return aiohttp.ClientSession(
         connector=connector,
         cookie_jar=aiohttp.DummyCookieJar(),
+        response_class=AddressedResponse,
         trust_env=False,
         auto_decompress=False,
         headers={"User-Agent": user_agent(settings), "Accept": ACCEPT, "Accept-Encoding": ACCEPT_ENCODING},
@@ -176,7 +180,25 @@ async def _read(
     if answer.verdict.outcome == "ok":
         _check_framing(headers)
         encoding = ", ".join(headers.get("content-encoding", ()))
-        answer.body = await _read_body(response.content, encoding, purpose, limits, monotonic)
+        received = bytearray() if purpose == "page" else None
+        answer.body = await _read_body(response.content, encoding, purpose, limits, monotonic, received)
+        if received is not None:
+            answer.exchange = _exchange(response, received if encoding else None)
+
+
+def _exchange(response: aiohttp.ClientResponse, received: bytearray | None) -> Exchange:
+    request = response.request_info
+    sent = [
+        (name.encode("latin-1", "replace"), value.encode("latin-1", "replace"))
+        for name, value in request.headers.items()
+    ]
+    version = f"HTTP/{response.version.major}.{response.version.minor}" if response.version else "HTTP/1.1"
+    return Exchange(
+        request=head_of(f"{request.method} {request.url.raw_path_qs} HTTP/1.1", sent),
+        response=head_of(f"{version} {response.status} {response.reason or ''}".rstrip(), response.raw_headers),
+        address=response.address if isinstance(response, AddressedResponse) else "",
+        received=None if received is None else bytes(received),
+    )
 
 
 def _check_framing(headers: Mapping[str, Sequence[str]]) -> None:
@@ -187,15 +209,25 @@ def _check_framing(headers: Mapping[str, Sequence[str]]) -> None:
 
 
 async def _read_body(
-    content: aiohttp.StreamReader, encoding: str, purpose: Purpose, limits: Limits, monotonic: Callable[[], float]
+    content: aiohttp.StreamReader,
+    encoding: str,
+    purpose: Purpose,
+    limits: Limits,
+    monotonic: Callable[[], float],
+    received: bytearray | None,
 ) -> bytes:
-    """Return the decoded body. A robots.txt is cut at its limit (RFC 9309, section 2.5); any other body must fit."""
+    """Return the decoded body, and add it to `received` as it came if it has a coding.
+
+    A robots.txt is cut at its limit (RFC 9309, section 2.5); any other body must fit.
+    """
     cap = MAX_ROBOTS_BYTES if purpose == "robots" else limits.body_bytes
     body = bytearray()
     decoder = BodyDecoder(encoding, limits.body_bytes)
     turns = _Turns(limits, monotonic)
     async for data in content.iter_chunked(READ_BYTES):
         turns.received += len(data)
+        if received is not None and encoding:
+            received += data
         await turns.next()
         for piece in decoder.feed(data):
             body += piece

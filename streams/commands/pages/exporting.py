@@ -1,0 +1,61 @@
+"""`riffle export`: write pages as other programs read them."""
+
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Annotated, BinaryIO
+
+import typer
+from rich.progress import Progress
+
+from streams.commands.console import EXIT_NO, command, command_group, err, load_settings, out
+from streams.commands.watching import PROGRESS_COLUMNS
+from streams.crawl.archives.exporter import ExportReport, ExportSource, export_warc
+from streams.crawl.archives.writer import warcinfo
+from streams.errors import UsageError
+from streams.stores.opener import open_stores
+
+export_app = command_group("Write pages for other programs: WARC files.")
+_PARTS = 1_000
+
+
+@export_app.command("warc")
+@command
+async def warc(
+    file: Annotated[Path, typer.Argument(dir_okay=False, help="The file to write, such as pages.warc.gz.")],
+    host: Annotated[list[str] | None, typer.Option("--host", help="Only pages of this host. May be repeated.")] = None,
+) -> int:
+    """Write the pages as a WARC file: each request with its response, what the crawler knows of it, and revisits.
+
+    A page whose text did not change since is a revisit. Pages that were imported have no exchange: they are resources.
+
+    Examples:
+
+        riffle export warc pages.warc.gz
+        riffle export warc sqlite.warc.gz --host www.sqlite.org
+    """
+    if file.exists():
+        raise UsageError(f"{file} exists already: choose another name, or remove it")
+    partial = file.with_name(f"{file.name}.partial")
+    async with open_stores(load_settings(), ["records"]) as stores:
+        with Progress(*PROGRESS_COLUMNS, console=err) as bars, _open(partial) as opened:
+            bar = bars.add_task("Pages looked at", total=_PARTS)
+
+            def show(report: ExportReport) -> None:
+                bars.update(bar, completed=round(_PARTS * report.share), description=f"{report.pages:,} pages written")
+
+            opened.write(warcinfo(file.name, f"riffle/{version('riffle-search')}", datetime.now(UTC)))
+            source = ExportSource(stores.pages, stores.ledger, stores.blobs)
+            report = await export_warc(source, opened, show, hosts=frozenset(host or ()))
+    partial.rename(file)
+    out.print(f"{report.pages:,} pages in {report.records:,} records, {report.written_bytes:,} bytes: {file}")
+    if report.missing:
+        out.print(f"  {report.missing:,} older versions of pages are no longer kept.", highlight=False)
+    return 0 if report.pages else EXIT_NO
+
+
+def _open(file: Path) -> BinaryIO:
+    try:
+        return file.open("wb")
+    except OSError as error:
+        raise UsageError(f"{file} can't be written: {error.strerror or error}") from error

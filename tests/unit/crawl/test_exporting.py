@@ -1,0 +1,219 @@
+"""The export of pages as WARC: another library reads what was written, and an import of it gives the same pages."""
+
+import gzip
+import json
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+from warcio.archiveiterator import ArchiveIterator
+
+from schemas import Event, LinkFound, PageFetched
+from schemas.envelope import utc_from_micros
+from schemas.ids import page_id
+from streams.crawl.archives.exporter import ExportReport, ExportSource, export_warc
+from streams.crawl.archives.import_place import ImportPlace, archive_name
+from streams.crawl.archives.importer import import_common_crawl, import_warc, import_wat
+from streams.crawl.archives.writer import IDENTICAL, NOT_MODIFIED, warcinfo
+from streams.crawl.exchange import Exchange, encode_exchange
+from streams.stores.memory import MemoryBlobs, MemoryLedger, MemoryPages
+from streams.stores.page_record import Fetched
+from streams.stores.protocols import Transition
+
+URL = "https://sea.example/tides?a=1"
+BODY = b"<p>Tides come twice a day."
+SENT = b"GET /tides?a=1 HTTP/1.1\r\nHost: sea.example\r\nUser-Agent: x\r\n\r\n"
+HEAD = (
+    b"HTTP/1.1 200 Fine\r\nContent-Type: text/html; charset=utf-8\r\nContent-Encoding: gzip\r\n"
+    b"Transfer-Encoding: chunked\r\nX-Odd:  two  spaces\r\n\r\n"
+)
+NOON = 1_767_268_800_000_000
+"""Microseconds: 1 January 2026, 12:00 UTC."""
+
+
+class World:
+    """Stores with the history of some pages."""
+
+    def __init__(self) -> None:
+        self.blobs, self.pages, self.ledger = MemoryBlobs(), MemoryPages(), MemoryLedger()
+
+    async def fetched(
+        self, hours: int, body: bytes | None = BODY, *, url: str = URL, kept: bool = True, **facts: Any
+    ) -> None:
+        at = NOON + hours * 3_600_000_000
+        exchange = Exchange(SENT, HEAD, "192.0.2.7", gzip.compress(body or b"", mtime=0))
+        event = PageFetched(
+            page_id=page_id(url),
+            url=url,
+            host="sea.example",
+            generation=at,
+            body_ref=None if body is None else await self.blobs.put(body),
+            exchange_ref=await self.blobs.put(encode_exchange(exchange)) if kept and body is not None else None,
+            **{"outcome": "ok" if body is not None else "not_modified", "status": 200, **facts},
+        )
+        await self.pages.put(event.page_id, Fetched.of_event(event), at)
+        data = event.model_dump(mode="json")
+        step = Transition(event.page_id, UUID(int=at), event.topic, "/riffle/fetch", at, data=data)
+        await self.ledger.record(step)
+
+    async def export(self, *hosts: str) -> tuple[bytes, ExportReport]:
+        file = BytesIO(warcinfo("a.warc.gz", "riffle/0", utc_from_micros(NOON)))
+        file.seek(0, 2)
+        source = ExportSource(self.pages, self.ledger, self.blobs)
+        report = await export_warc(source, file, lambda _: None, hosts=frozenset(hosts))
+        return file.getvalue(), report
+
+
+def read(content: bytes) -> list[tuple[str, Any, bytes]]:
+    return [
+        (record.rec_type, record, record.raw_stream.read())
+        for record in ArchiveIterator(BytesIO(content), check_digests="raise")
+    ]
+
+
+async def test_another_library_reads_each_exchange_as_it_was() -> None:
+    world = World()
+    await world.fetched(0)
+    await world.fetched(1, None, status=304)
+    await world.fetched(2)
+    await world.fetched(3, b"<p>Changed.", kept=False, headers={"content-type": "text/html"}, source="warc")
+    content, report = await world.export()
+    records = read(content)
+    assert [kind for kind, _, _ in records] == [
+        "warcinfo", "response", "request", "metadata", "revisit", "revisit", "resource", "metadata",
+    ]  # fmt: skip
+    (_, response, received), (_, request, _) = records[1:3]
+    assert response.http_headers.get_statuscode() == "200"
+    assert response.http_headers.get_header("X-Odd") == "two  spaces"
+    assert response.http_headers.get_header("Transfer-Encoding") is None, "the chunks are joined"
+    assert gzip.decompress(received) == BODY, "as it was received"
+    assert response.rec_headers["WARC-IP-Address"] == "192.0.2.7"
+    assert response.rec_headers["WARC-Date"] == "2026-01-01T12:00:00.000000Z"
+    assert request.http_headers.get_header("User-Agent") == "x"
+    assert request.rec_headers["WARC-Concurrent-To"] == response.rec_headers["WARC-Record-ID"]
+    profiles = [record.rec_headers["WARC-Profile"] for kind, record, _ in records if kind == "revisit"]
+    assert profiles == [NOT_MODIFIED, IDENTICAL]
+    assert records[6][2] == b"<p>Changed."
+    assert (report.pages, report.records, report.share) == (1, 7, 1.0)
+
+
+async def test_an_import_of_an_export_gives_the_same_pages(tmp_path: Path) -> None:
+    world, sent = World(), list[Event]()
+    await world.fetched(0)
+    await world.fetched(0, url="https://land.example/")
+    content, _ = await world.export("sea.example")
+    (tmp_path / "a.warc.gz").write_bytes(content)
+    blobs = MemoryBlobs()
+
+    async def emit(event: Event, cause: str) -> None:
+        sent.append(event)
+
+    report = await import_warc(tmp_path / "a.warc.gz", blobs, emit)
+    (event,) = sent
+    assert isinstance(event, PageFetched)
+    assert event.body_ref
+    assert (event.url, event.generation, await blobs.get(event.body_ref)) == (URL, NOON, BODY)
+    assert event.seen_at is not None, "an archive's own date is no age"
+    assert report.imported == 1
+    again = await import_warc(tmp_path / "a.warc.gz", blobs, emit, skip=1)
+    assert (again.imported, again.resumed) == (0, 1)
+
+
+async def test_an_export_counts_what_is_no_longer_kept() -> None:
+    world = World()
+    await world.fetched(0)
+    world.blobs = MemoryBlobs()
+    content, report = await world.export()
+    assert (report.pages, report.missing) == (0, 1)
+    assert [kind for kind, _, _ in read(content)] == ["warcinfo"]
+
+
+def record(kind: str, headers: str, block: bytes) -> bytes:
+    head = f"WARC/1.0\r\nWARC-Type: {kind}\r\nWARC-Date: 2025-05-05T05:05:05Z\r\n{headers}Content-Length: {len(block)}"
+    return gzip.compress(head.encode() + b"\r\n\r\n" + block + b"\r\n\r\n")
+
+
+class Sent:
+    def __init__(self) -> None:
+        self.blobs, self.events = MemoryBlobs(), list[Event]()
+
+    async def emit(self, event: Event, cause: str) -> None:
+        self.events.append(event)
+
+
+async def test_texts_of_another_crawler_are_imported(tmp_path: Path) -> None:
+    target = f"WARC-Target-URI: {URL}\r\nContent-Type: text/plain\r\n"
+    (tmp_path / "a.wet.gz").write_bytes(record("warcinfo", "", b"") + record("conversion", target, b"Ebb, Flut"))
+    sent = Sent()
+    await import_warc(tmp_path / "a.wet.gz", sent.blobs, sent.emit, trust_dates=True)
+    (event,) = sent.events
+    assert isinstance(event, PageFetched)
+    assert (event.url, event.headers, event.seen_at) == (URL, {"content-type": "text/plain; charset=utf-8"}, None)
+
+
+async def test_links_of_another_crawler_are_imported(tmp_path: Path) -> None:
+    links = [
+        {"path": "A@/href", "url": "https://moon.example/", "text": "the  Moon"},
+        {"path": "A@/href", "url": "https://moon.example/far", "text": "far side", "rel": "nofollow"},
+        {"path": "A@/href", "url": "/own"},
+        {"path": "IMG@/src", "url": "https://pictures.example/a"},
+    ]
+    envelope = {
+        "WARC-Header-Metadata": {"WARC-Target-URI": URL, "WARC-Date": "2025-05-05T05:05:05Z"},
+        "Payload-Metadata": {"HTTP-Response-Metadata": {"HTML-Metadata": {"Links": links}}},
+    }
+    block = json.dumps({"Envelope": envelope}).encode()
+    content = record("metadata", "Content-Type: application/json\r\n", block) + record("metadata", "", b"[1]")
+    (tmp_path / "a.wat.gz").write_bytes(content)
+    sent = Sent()
+    report = await import_wat(tmp_path / "a.wat.gz", sent.blobs, sent.emit)
+    (event,) = sent.events
+    assert isinstance(event, LinkFound)
+    found = [(link.target_url, link.anchor, link.nofollow) for link in event.each()]
+    assert found == [
+        ("https://moon.example/", "the Moon", False),
+        ("https://moon.example/far", "far side", True),
+    ]
+    assert (report.imported, dict(report.skipped)) == (1, {"damaged record": 1})
+
+
+async def test_pages_of_a_host_are_imported_by_the_index_of_common_crawl(tmp_path: Path) -> None:
+    world = World()
+    await world.fetched(0)
+    content, _ = await world.export()
+    (tmp_path / "crawl-data").mkdir()
+    (tmp_path / "crawl-data" / "a.warc.gz").write_bytes(content)
+    start = len(warcinfo("a.warc.gz", "riffle/0", utc_from_micros(NOON)))
+    place = {"url": URL, "status": "200", "filename": "crawl-data/a.warc.gz", "offset": start, "length": len(content)}
+    rows = [
+        place,
+        {**place, "status": "404"},
+        {**place, "url": "https://land.example/"},
+        {**place, "filename": "../../etc/passwd"},
+        {**place, "offset": start + 1},
+    ]
+    lines = [f"example,sea)/tides 20260101120000 {json.dumps(row)}" for row in rows]
+    (tmp_path / "cdx.gz").write_bytes(gzip.compress("\n".join([*lines, "no line of an index"]).encode()))
+    sent = Sent()
+    report = await import_common_crawl(
+        [tmp_path / "cdx.gz"], sent.blobs, sent.emit, hosts=frozenset({"sea.example"}), warc_folder=tmp_path
+    )
+    assert [event.url for event in sent.events if isinstance(event, PageFetched)] == [URL]
+    assert (report.imported, dict(report.skipped)) == (
+        1,
+        {"WARC file is not here": 1, "no response at its place": 1},
+    )
+
+
+def test_an_import_that_was_stopped_goes_on_while_its_archive_is_the_same(tmp_path: Path) -> None:
+    archive = tmp_path / "a.warc"
+    archive.write_bytes(b"1")
+    place = ImportPlace(tmp_path / "imports", archive_name(archive))
+    assert place.load() == 0
+    place.save(64)
+    assert ImportPlace(tmp_path / "imports", archive_name(archive)).load() == 64
+    archive.write_bytes(b"12")
+    assert ImportPlace(tmp_path / "imports", archive_name(archive)).load() == 0
+    place.clear()
+    assert place.load() == 0
