@@ -87,6 +87,23 @@ def bench_urls(
     return 0
 
 
+@bench_app.command("limits")
+@command
+async def bench_limits(
+    seconds: Annotated[float, typer.Option(min=1, help="Time for each way.")] = 20,
+    gateways: Annotated[int, typer.Option(min=1, help="Number of gateways.")] = 4,
+    per_minute: Annotated[int, typer.Option(min=1, help="Budget of the client (work units a minute).")] = 600,
+    as_json: AsJson = False,
+) -> None:
+    """Measure how gateways share a budget through the running Cassandra: by rows, by a counter, by a lock.
+
+    Example:  riffle up --servers-only && python -m benchmarks limits
+    """
+    from benchmarks.limits import run
+
+    await run(load_settings(), seconds, gateways, per_minute, as_json=as_json)
+
+
 @bench_app.command("page")
 @command
 def bench_page(

@@ -67,6 +67,11 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
             "streams.commands.operate.queries:queries_app",
             "Counts of queries: show them, delete them.",
         ),
+        "keys": ("streams.commands.operate.keys:keys_app", "Keys of the API: make, list, revoke."),
+        "sites": (
+            "streams.commands.operate.sites:sites_app",
+            "Sites with a search of their own: make, list, remove.",
+        ),
         "links": ("streams.commands.operate.links:links_app", "Authority of hosts: compute it, show it."),
         "blobs": ("streams.commands.operate.blobs:blobs_app", "Delete the blobs that nothing refers to."),
     },

@@ -8,6 +8,7 @@ defaults of the local profile, and the environment overrides them.
 import json
 import os
 from functools import cached_property
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -391,6 +392,37 @@ class QueriesSettings(_Group):
     """One query in this many is counted, drawn by chance."""
 
 
+class AccessSettings(_Group):
+    """Who may use the API, and how much. A budget counts work units: a plain search is one (docs/reference/api.md)."""
+
+    anonymous: bool = True
+    """Answer requests to the API without a key. The pages for people need none in any case."""
+    anonymous_per_minute: int = Field(0, ge=0)
+    """Budget of an address without a key, for the API and the result page (work units a minute). 0: no limit."""
+    anonymous_per_day: int = Field(0, ge=0)
+    """Budget of an address without a key (work units a day). 0: no limit."""
+    key_per_minute: int = Field(0, ge=0)
+    """Budget of a key that has none of its own (work units a minute). 0: no limit."""
+    key_per_day: int = Field(0, ge=0)
+    """Budget of a key that has none of its own (work units a day). 0: no limit."""
+    trusted_proxies: tuple[str, ...] = ()
+    """Addresses or networks of the reverse proxies whose `X-Forwarded-For` is believed. Without them, all clients
+    behind a proxy share one budget."""
+    private_sites: bool = False
+    """There are sites whose pages only their own keys find (`riffle sites add --private`). The gateway then answers
+    nobody until it has read the sites once."""
+    fetch_now: Literal["nobody", "keys", "everybody"] = "keys"
+    """Who may have a page fetched that is not indexed (`/api/v1/extract`): nobody, keys with the scope `extract`, or
+    everybody. Each such page is fetched by the gateway, within the rules of the crawler."""
+
+    @field_validator("trusted_proxies")
+    @classmethod
+    def _are_networks(cls, networks: tuple[str, ...]) -> tuple[str, ...]:
+        for network in networks:
+            ip_network(network, strict=False)
+        return networks
+
+
 class Settings(BaseSettings):
     """All settings. Only `Settings.load()` reads the environment."""
 
@@ -429,6 +461,7 @@ class Settings(BaseSettings):
     runtime: RuntimeSettings = RuntimeSettings()
     gateway: GatewaySettings = GatewaySettings()
     queries: QueriesSettings = QueriesSettings()
+    access: AccessSettings = AccessSettings()
 
     @classmethod
     def settings_customise_sources(

@@ -9,8 +9,14 @@ from dataclasses import dataclass
 
 from fastapi import APIRouter, FastAPI
 
+from streams.gateway.access.guard import Guard
 from streams.gateway.clicks.links import OutgoingLinks, click_keys
 from streams.gateway.clicks.routes import click_routes
+from streams.gateway.content.api import content_api_routes
+from streams.gateway.content.extract import extract_routes
+from streams.gateway.content.reading import PageContent
+from streams.gateway.content.similar import similar_routes
+from streams.gateway.content.web_page import WebPages
 from streams.gateway.context import Clock, GatewayContext
 from streams.gateway.health import liveness_routes, operations_routes
 from streams.gateway.http import compression, host_check, openapi, responses
@@ -28,10 +34,13 @@ from streams.gateway.preferences.cookies import Cookies, personal_values
 from streams.gateway.preferences.personal_pages import PersonalPages
 from streams.gateway.preferences.routes import preferences_routes
 from streams.gateway.search.api import search_api_routes
+from streams.gateway.search.batch import batch_routes
 from streams.gateway.search.beside import sources_of
+from streams.gateway.search.feeds import feed_routes
 from streams.gateway.search.html import search_html_routes
 from streams.gateway.search.query_events import BackgroundEvents, Publish
 from streams.gateway.search.service import SearchService
+from streams.gateway.search.site_pages import site_routes
 from streams.search.sources import Source
 from streams.settings import Settings
 from streams.stores.opener import Stores
@@ -44,12 +53,16 @@ class Gateway:
     search: SearchService
     explainer: Explainer
     clicks: BackgroundEvents
+    guard: Guard
+    web: WebPages
 
     async def close(self) -> None:
         """Wait for the events that are being sent, and end the process that explains pages."""
         await self.search.drain()
         await self.clicks.drain()
         await self.explainer.close()
+        await self.guard.limiter.close()
+        await self.web.close()
 
 
 def create_app(
@@ -70,7 +83,8 @@ def create_app(
     context = GatewayContext(settings, stores, Metrics(), clock)
     keys = click_keys(settings.gateway)
     clicks = BackgroundEvents(publish if keys else None, context.metrics)
-    gateway = Gateway(SearchService(context, publish, sources(context)), explainer or Explainer(), clicks)
+    guard, content, web = Guard(context), PageContent(context), WebPages(context)
+    gateway = Gateway(SearchService(context, publish, sources(context)), explainer or Explainer(), clicks, guard, web)
     secrets = [secret.get_secret_value() for secret in settings.gateway.keys]
     cookies = Cookies(secrets, is_secure=settings.gateway.public_url.startswith("https:"))
     views = Views(has_clicks=bool(keys), personal=lambda request: personal_values(cookies, request))
@@ -80,13 +94,19 @@ def create_app(
         static_routes(views, settings.gateway.public_url),
     )
     public = (
-        search_api_routes(gateway.search),
-        page_api_routes(context),
+        search_api_routes(gateway.search, guard),
+        batch_routes(gateway.search, guard),
+        feed_routes(gateway.search, guard, settings.gateway.public_url),
+        similar_routes(context, content, guard),
+        content_api_routes(content, guard),
+        extract_routes(context, content, web, guard),
+        page_api_routes(context, guard),
         liveness_routes(),
-        search_html_routes(gateway.search, views, OutgoingLinks(keys, clock), cookies),
+        search_html_routes(gateway.search, views, OutgoingLinks(keys, clock), cookies, guard),
+        site_routes(gateway.search, guard, views, settings.gateway.public_url),
         preferences_routes(cookies, views, can_show_adult=not settings.gateway.hide_adult),
         *([click_routes(context, keys, clicks.send)] if keys else []),
-        page_html_routes(context, views),
+        page_html_routes(context, views, guard),
         *about,
     )
     operations = operations_routes(context, gateway.search.rehearse, lambda: asyncio.get_running_loop().time())
@@ -96,7 +116,7 @@ def create_app(
         app.state.admin = None
     else:
         app = _app(public, context, views)
-        routers = (liveness_routes(), *admin, page_html_routes(context, views), *about)
+        routers = (liveness_routes(), *admin, page_html_routes(context, views, guard), *about)
         app.state.admin = _app(routers, context, views, has_labs=True)
     app.state.gateway = gateway
     return app
@@ -104,11 +124,17 @@ def create_app(
 
 def _app(routers: Iterable[APIRouter], context: GatewayContext, views: Views, *, has_labs: bool = False) -> FastAPI:
     """Return an app with these routers. `has_labs`: its pages may link to the labs pages."""
-    app = FastAPI(title="Riffle", docs_url=None, redoc_url=None, openapi_url=None)
+    app = FastAPI(
+        title="Riffle",
+        docs_url=None,
+        redoc_url=None,
+        openapi_url=None,
+        generate_unique_id_function=lambda route: route.name,
+    )
     app.state.has_labs = has_labs
     for router in routers:
         app.include_router(router)
-    openapi.install(app)
+    openapi.install(app, context.settings.gateway.public_url)
     responses.install(app, views)
     host_check.install(app, context.settings.gateway_hosts, views)
     if context.settings.gateway.keys:

@@ -42,6 +42,8 @@ class Parameters:
     language: str = ""
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
+    private: tuple[str, ...] = ()
+    """The domains of private sites, which are left out although nobody asked for it."""
     sort: str = "relevance"
     explain: bool = False
     personal: PersonalRules = NO_RULES
@@ -110,7 +112,7 @@ def parse(text: str, given: Parameters = FIRST_PAGE, options: SearchOptions = _D
         language=wanted,
         languages=() if wanted == ALL_LANGUAGES else (wanted,) if wanted else options.languages,
         include=normalize_domains("include", given.include),
-        exclude=normalize_domains("exclude", given.exclude),
+        exclude=(*normalize_domains("exclude", given.exclude), *given.private),
         sort=_read_sort(given.sort),
         explain=given.explain,
         personal=given.personal,
@@ -131,7 +133,7 @@ def normalize_text(text: str, *, max_chars: int) -> str:
     kept = (char for char in text if char in _JOINERS or unicodedata.category(char) != "Cf")
     normal = " ".join(unicodedata.normalize("NFC", "".join(kept)).split())
     if not any(char.isalnum() or unicodedata.category(char)[0] == "S" for char in normal):
-        raise _empty(normal)
+        raise empty_query(normal)
     if len(normal) > max_chars:  # NFC can lengthen: some composed characters are excluded from composition
         raise _too_long(len(normal), max_chars)
     return normal
@@ -208,6 +210,7 @@ def _too_long(chars: int, max_chars: int) -> InvalidQuery:
     return InvalidQuery("query-too-long", "The query is too long", detail, "Shorten it to what matters most.")
 
 
-def _empty(text: str) -> InvalidQuery:
+def empty_query(text: str = "") -> InvalidQuery:
+    """Return the fault of a query without a letter, digit or symbol."""
     detail = "It has no letters, digits or symbols." if text else "No query was given."
     return InvalidQuery("query-empty", "There is nothing to search for", detail, _PLAIN)

@@ -9,6 +9,8 @@ from streams.models.protocols import ChainModel, Embedder, Reranker
 from streams.servers import STORES, Store, find, server_of
 from streams.settings import Settings
 from streams.stores.protocols import (
+    ApiKeys,
+    ApiSpending,
     BlobCollection,
     Blobs,
     Fingerprints,
@@ -52,6 +54,8 @@ class Stores:
     host_links: HostLinks = _field_of("records")
     query_counts: QueryCounts = _field_of("records")
     reindexing: Reindexing = _field_of("records")
+    api_keys: ApiKeys = _field_of("records")
+    api_spending: ApiSpending = _field_of("records")
     vectors: VectorIndex = _field_of("vectors")
     embedder: Embedder = _field_of("models")
     chains: ChainModel = _field_of("models")
@@ -101,6 +105,8 @@ def memory_stores() -> Stores:
         host_links=memory.MemoryHostLinks(),
         query_counts=memory.MemoryQueryCounts(),
         reindexing=memory.MemoryReindexing(),
+        api_keys=memory.MemoryApiKeys(),
+        api_spending=memory.MemoryApiSpending(),
         vectors=memory.MemoryIndex(),
         embedder=models.MemoryEmbedder(),
         chains=models.MemoryChains(),

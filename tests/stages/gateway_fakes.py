@@ -19,7 +19,7 @@ from streams.gateway.search.beside import sources_of
 from streams.gateway.search.query_events import Publish
 from streams.models.protocols import ModelInfo
 from streams.search.sources import Source
-from streams.settings import CrawlSettings, GatewaySettings, QueriesSettings, Settings
+from streams.settings import AccessSettings, CrawlSettings, GatewaySettings, QueriesSettings, Settings
 from streams.stores.opener import Stores, memory_stores
 from streams.stores.protocols import Point, SparseVector
 from streams.stores.statement_payload import StatementPayload
@@ -114,6 +114,7 @@ def gateway(
     limits: dict[str, Any] | None = None,
     sources: Sequence[Source] | None = None,
     queries: QueriesSettings | None = None,
+    access: AccessSettings | None = None,
 ) -> FastAPI:
     """The real app over these stores. Query events are appended to `sent`. A test of labs closes its explainer."""
 
@@ -125,6 +126,7 @@ def gateway(
         profile=profile,
         crawl=CrawlSettings(contact_url="https://riffle.test/contact"),
         queries=queries or QueriesSettings(),
+        access=access or AccessSettings(),
         gateway=GatewaySettings(
             deadline_seconds=deadline_seconds,
             languages=languages,

@@ -13,6 +13,7 @@ import uvicorn
 from fastapi import FastAPI, Request
 
 from schemas.ids import page_id
+from streams.gateway.access.guard import Guard
 from streams.gateway.context import GatewayContext
 from streams.gateway.http import responses
 from streams.gateway.http.connections import LimitedProtocol
@@ -299,7 +300,7 @@ async def test_searches_beyond_the_limit_wait_and_are_refused_after_the_deadline
     context = GatewayContext(settings, stores, Metrics(), lambda: NOW)
     service = SearchService(context, None, max_at_once=2)
     app = FastAPI()
-    app.include_router(search_api_routes(service))
+    app.include_router(search_api_routes(service, Guard(context)))
     responses.install(app, Views())
     async with client(app) as web:
         searches = [asyncio.create_task(web.get("/api/v1/search", params={"q": f"log {n}"})) for n in range(6)]

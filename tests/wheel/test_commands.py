@@ -82,6 +82,12 @@ USES: dict[str, tuple[int, str]] = {
     "queries hot": (3, NO_CASSANDRA),
     "queries empty": (3, NO_CASSANDRA),
     "queries purge --yes": (3, NO_CASSANDRA),
+    "keys add program": (3, NO_CASSANDRA),
+    "keys list": (3, NO_CASSANDRA),
+    "keys revoke 3f9a51c0d2b7": (3, NO_CASSANDRA),
+    "sites add docs --host docs.example": (3, NO_CASSANDRA),
+    "sites list": (3, NO_CASSANDRA),
+    "sites remove docs": (3, NO_CASSANDRA),
 }
 SERVED = {"web serve", "worker", "gateway"}
 """Commands that run until they are stopped: tests of their own."""

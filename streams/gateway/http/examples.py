@@ -5,6 +5,8 @@ from typing import Any
 from streams.gateway.http.problems import (
     MEDIA_TYPE,
     Problem,
+    foreign_host,
+    internal,
     records_unavailable,
     search_unavailable,
     unknown_page,
@@ -108,6 +110,33 @@ def problem_response(description: str, example: dict[str, Any]) -> dict[str, Any
         "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}, "example": example}},
     }
 
+
+ACCESS_PROBLEMS: dict[int | str, dict[str, Any]] = {
+    401: problem_response(
+        "No key, or a wrong one",
+        Problem(401, "key-refused", "The key is refused", "The key has expired.").to_json("/api/v1/search"),
+    ),
+    403: problem_response(
+        "The key does not allow this",
+        Problem(403, "scope-missing", "The key does not allow this", "The key has not the scope `search`.").to_json(
+            "/api/v1/search"
+        ),
+    ),
+    429: problem_response(
+        "The budget is spent",
+        Problem(429, "too-many-requests", "Too many requests", "The budget of work is spent: of this minute.").to_json(
+            "/api/v1/search"
+        ),
+    ),
+}
+"""The problems of every request that may need a key."""
+EVERYWHERE: dict[str, dict[str, Any]] = {
+    "403": problem_response(
+        "The request is for a name that is not this gateway's", foreign_host("evil.example").to_json("/api/v1/search")
+    ),
+    "500": problem_response("A fault in the gateway", internal().to_json("/api/v1/search")),
+}
+"""The problems of every request."""
 
 PROBLEM_RECORDS = records_unavailable("The store of page records does not answer.").to_json(f"/api/v1/pages/{_PAGE}")
 PROBLEM_URL = Problem(

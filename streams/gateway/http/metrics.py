@@ -50,6 +50,14 @@ class Metrics:
         self.recall_failures = Counter(
             "riffle_search_recall_failures", "Comparisons with an exact search that failed", registry=self.registry
         )
+        self.limited = Counter(
+            "riffle_gateway_limited", "Requests refused because a budget was spent", ("client",), registry=self.registry
+        )
+        self.unshared_budgets = Counter(
+            "riffle_gateway_unshared_budgets",
+            "Exchanges of budgets with the other gateways that failed",
+            registry=self.registry,
+        )
         self.unpublished = Counter(
             "riffle_gateway_events_unpublished", "Query events that were not sent to Kafka", registry=self.registry
         )

@@ -20,6 +20,10 @@ SECURITY_HEADERS = {
 }
 
 
+MORE_HEADERS = "riffle.headers"
+"""Name in a request's scope of the headers that a dependency adds to the answer, whatever the answer is."""
+
+
 def content_security_policy(styles: Iterable[str]) -> str:
     """Return the policy of all pages: no scripts, no third parties, and only the styles with these hashes.
 
@@ -44,6 +48,8 @@ class HeadersAndMetrics:
             await self._app(scope, receive, send)
             return
         started = perf_counter()
+        more: dict[str, str] = {}
+        scope[MORE_HEADERS] = more
         status = 500
 
         async def send_with_headers(message: Message) -> None:
@@ -51,7 +57,7 @@ class HeadersAndMetrics:
             if message["type"] == "http.response.start":
                 status = message["status"]
                 headers = MutableHeaders(scope=message)
-                for name, value in self._headers.items():
+                for name, value in (*self._headers.items(), *more.items()):
                     headers.setdefault(name, value)
             await send(message)
 

@@ -6,6 +6,7 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from starlette.responses import JSONResponse
 
+from streams.gateway.http import examples
 from streams.gateway.http.examples import PROBLEM_SCHEMA
 
 ADDRESS = "/api/v1/openapi.json"
@@ -17,15 +18,16 @@ gain fields within version 1: ignore those that you don't know.
 """
 
 
-def install(app: FastAPI) -> None:
-    app.openapi = lambda: _document(app)  # type: ignore[method-assign]  # FastAPI documents this as its extension point
+def install(app: FastAPI, public_url: str = "") -> None:
+    """Add the document. `public_url` is the gateway's address for programs, or empty if it is not known."""
+    app.openapi = lambda: _document(app, public_url)  # type: ignore[method-assign]  # FastAPI documents this as its extension point
 
     @app.get(ADDRESS, include_in_schema=False)
     async def document() -> JSONResponse:
         return JSONResponse(app.openapi(), headers={"Cache-Control": "public, max-age=300"})
 
 
-def _document(app: FastAPI) -> dict[str, Any]:
+def _document(app: FastAPI, public_url: str) -> dict[str, Any]:
     if app.openapi_schema is None:
         document = get_openapi(
             title="Riffle",
@@ -39,7 +41,11 @@ def _document(app: FastAPI) -> dict[str, Any]:
         schemas["Problem"] = PROBLEM_SCHEMA
         for unused in ("HTTPValidationError", "ValidationError"):  # FastAPI's own form, which this API never uses
             schemas.pop(unused, None)
+        document["servers"] = [{"url": public_url or "/", "description": "This gateway"}]
         for operation in (operation for path in document["paths"].values() for operation in path.values()):
             operation["responses"].pop("422", None)  # a wrong parameter is answered with 400
+            operation["responses"] = {**examples.EVERYWHERE, **operation["responses"]}
+            if "security" in operation:
+                operation["security"] = [{}, *operation["security"]]  # a key is needed only where the operator says so
         app.openapi_schema = document
     return app.openapi_schema

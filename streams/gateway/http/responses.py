@@ -22,6 +22,7 @@ from streams.gateway.http.problems import (
 )
 from streams.gateway.http.templates import Views
 from streams.search.errors import InvalidQuery, SearchUnavailable
+from streams.search.request import empty_query
 
 log = structlog.get_logger(__name__)
 
@@ -92,4 +93,6 @@ def _first_fault(error: RequestValidationError) -> Problem:
     fault = error.errors()[0]
     location = [str(step) for step in fault["loc"]]
     name = location[-1]
+    if name == "q" and fault["type"] == "missing":
+        return invalid_query(empty_query())
     return invalid_parameter(name, f"{name}: {fault['msg']}.")

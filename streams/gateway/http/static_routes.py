@@ -5,7 +5,8 @@ from starlette.responses import PlainTextResponse, Response
 
 from streams.gateway.http.templates import Views
 
-ROBOTS = "User-agent: *\nDisallow: /search\nDisallow: /act\nDisallow: /page\nDisallow: /labs/\nDisallow: /api/\n"
+_KEPT_OUT = ("/search", "/sites/", "/act", "/page", "/labs/", "/api/")
+ROBOTS = "User-agent: *\n" + "".join(f"Disallow: {path}\n" for path in _KEPT_OUT)
 """The gateway's robots.txt. Results come from other sites' pages: other search engines should crawl those pages."""
 _DAY = {"Cache-Control": "public, max-age=86400"}
 

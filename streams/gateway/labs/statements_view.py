@@ -16,7 +16,7 @@ from streams.errors import PoisonError
 from streams.gateway.context import GatewayContext
 from streams.gateway.http import presentation
 from streams.gateway.http.problems import Problem, ProblemError
-from streams.gateway.labs.copies import refuse_copies
+from streams.gateway.page.copies import refuse_copies
 from streams.gateway.page.lookup import PageData, read_blob
 from streams.models.protocols import Embedder, ModelInfo
 from streams.search.optional import OptionalPart

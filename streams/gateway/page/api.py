@@ -2,22 +2,26 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Response
+from fastapi import APIRouter, Depends, Path, Response
 
+from streams.gateway.access.guard import Charge, Guard
 from streams.gateway.context import GatewayContext
 from streams.gateway.http import examples
+from streams.gateway.http.parameters import refuse_unknown
+from streams.gateway.http.problems import ProblemError, unknown_page
 from streams.gateway.page.lookup import look_up
 from streams.gateway.page.response import PageRecord, to_page_record
 
 PROBLEMS: dict[int | str, dict[str, Any]] = {
     400: examples.problem_response("Neither a page's id nor a URL", examples.PROBLEM_URL),
     404: examples.problem_response("Riffle has never seen this page", examples.PROBLEM_UNKNOWN_PAGE),
+    **examples.ACCESS_PROBLEMS,
     503: examples.problem_response("The records do not answer", examples.PROBLEM_RECORDS),
 }
 
 
-def page_api_routes(context: GatewayContext) -> APIRouter:
-    router = APIRouter(prefix="/api/v1", tags=["pages"])
+def page_api_routes(context: GatewayContext, guard: Guard) -> APIRouter:
+    router = APIRouter(prefix="/api/v1", tags=["pages"], dependencies=[Depends(refuse_unknown)])
 
     @router.get(
         "/pages/{page:path}",
@@ -31,9 +35,15 @@ def page_api_routes(context: GatewayContext) -> APIRouter:
     )
     async def page(
         response: Response,
-        page: Annotated[str, Path(description="Id or percent-encoded URL.", examples=["https%3A%2F%2Fsqlite.org%2F"])],
+        charge: Annotated[Charge, Depends(guard.needs("pages"))],
+        page: Annotated[
+            str, Path(min_length=1, description="Id or percent-encoded URL.", examples=["https%3A%2F%2Fsqlite.org%2F"])
+        ],
     ) -> PageRecord:
-        record = to_page_record(await look_up(context, page))
+        found = await look_up(context, page)
+        if not charge.sight.shows(found.url):
+            raise ProblemError(unknown_page(found.url))
+        record = to_page_record(found)
         response.headers["Cache-Control"] = "no-store"
         return record
 

@@ -3,9 +3,10 @@
 from fastapi import APIRouter, Request
 from starlette.responses import HTMLResponse, Response
 
+from streams.gateway.access.guard import Guard
 from streams.gateway.context import GatewayContext
 from streams.gateway.http.negotiation import wants_html
-from streams.gateway.http.problems import ProblemError
+from streams.gateway.http.problems import ProblemError, unknown_page
 from streams.gateway.http.templates import Views
 from streams.gateway.page.lookup import look_up
 from streams.gateway.page.response import to_page_record
@@ -13,7 +14,7 @@ from streams.gateway.page.response import to_page_record
 _NO_STORE = {"Cache-Control": "no-store"}
 
 
-def page_html_routes(context: GatewayContext, views: Views) -> APIRouter:
+def page_html_routes(context: GatewayContext, views: Views, guard: Guard) -> APIRouter:
     router = APIRouter(include_in_schema=False)
 
     @router.api_route("/page", methods=["GET", "HEAD"])
@@ -22,6 +23,8 @@ def page_html_routes(context: GatewayContext, views: Views) -> APIRouter:
             return HTMLResponse(views.render("page_form.html", request, problem=None))
         try:
             data = await look_up(context, url)
+            if not (await guard.sight_of_people()).shows(data.url):
+                raise ProblemError(unknown_page(data.url))
         except ProblemError as error:
             if not wants_html(request):
                 raise

@@ -1,11 +1,14 @@
 """The API's answer to a search, as pydantic models."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import Any, Literal
 from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from schemas.envelope import utc_from_micros
+from streams.gateway.access.sight import Sight
 from streams.gateway.http import presentation
 from streams.gateway.http.highlighting import highlights, query_words
 from streams.gateway.search.signals import SignalFacts, describe_signals
@@ -108,6 +111,7 @@ class Result(_Model):
         None,
         description="The date of publication that the page states (ISO 8601): a day, a month or a year.",
     )
+    fetched: datetime | None = Field(None, description="The time of the fetch whose text was found.")
     site_name: str | None = Field(None, description="The name that the site gives itself.")
     facts: Facts | None = Field(None, description="Absent when the page states none, or its record does not answer.")
     breadcrumbs: tuple[str, ...] = Field((), description="Host and path, decoded, for people.")
@@ -247,6 +251,17 @@ def to_search_answer(found: Found) -> SearchAnswer:
     )
 
 
+def limit_to(answer: SearchAnswer, sight: Sight) -> SearchAnswer:
+    """Return the answer without similar pages that the client may not see."""
+    if not sight.only and not sight.private:
+        return answer
+    results = []
+    for each in answer.results:
+        shown = [page for page in each.similar.pages if sight.shows(page.url)] if each.similar else []
+        results.append(each.model_copy(update={"similar": to_similar(shown) if shown else None}))
+    return answer.model_copy(update={"results": tuple(results)})
+
+
 def similar_of(page: PageHits, found: Found) -> list[SimilarPage]:
     """Return the page's duplicates, and the results left out as its near-duplicates, each once."""
     known = [SimilarPage(page_id=one.page_id, url=one.url) for one in (found.similar or {}).get(page.page_id, ())]
@@ -285,6 +300,7 @@ def to_result(page: PageHits, words: tuple[str, ...], found: Found, *, is_first:
         host=payload.host,
         language=payload.language,
         published=presentation.date_of(payload) or None,
+        fetched=utc_from_micros(payload.generation),
         site_name=presentation.site_name_of(found.facts.get(page.page_id), payload.host) or None,
         facts=to_facts(found.facts.get(page.page_id)),
         breadcrumbs=presentation.breadcrumbs(payload.url),

@@ -2,16 +2,20 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Depends, Query, Response
 
+from streams.gateway.access.costs import cost_of_search
+from streams.gateway.access.guard import Charge, Guard
 from streams.gateway.http import examples
-from streams.gateway.search.answers import SearchAnswer
+from streams.gateway.http.parameters import refuse_unknown
+from streams.gateway.search.answers import SearchAnswer, limit_to
 from streams.gateway.search.service import SearchService
 from streams.search.paging import SORTED_RESULTS
 from streams.search.request import MAX_DOMAINS, MAX_PER_PAGE, Parameters, Sort
 
 PROBLEMS: dict[int | str, dict[str, Any]] = {
     400: examples.problem_response("The query or a parameter is not valid", examples.PROBLEM_EMPTY),
+    **examples.ACCESS_PROBLEMS,
     503: examples.problem_response("The index does not answer", examples.PROBLEM_UNAVAILABLE),
 }
 
@@ -32,8 +36,8 @@ _EXACT = "Search for exactly this query: its spelling is not corrected."
 _SORT = f"`date`: the best {SORTED_RESULTS} results, the newest first; pages without a date come last."
 
 
-def search_api_routes(service: SearchService) -> APIRouter:
-    router = APIRouter(prefix="/api/v1", tags=["search"])
+def search_api_routes(service: SearchService, guard: Guard) -> APIRouter:
+    router = APIRouter(prefix="/api/v1", tags=["search"], dependencies=[Depends(refuse_unknown)])
 
     @router.get(
         "/search",
@@ -47,7 +51,8 @@ def search_api_routes(service: SearchService) -> APIRouter:
     )
     async def search(
         response: Response,
-        q: Annotated[str, Query(description="The query, in any language.", examples=["write-ahead log"])] = "",
+        charge: Annotated[Charge, Depends(guard.needs("search"))],
+        q: Annotated[str, Query(description="The query, in any language.", examples=["write-ahead log"])],
         page: Annotated[int, Query(ge=1, le=1_000, description="From 1.")] = 1,
         per_page: Annotated[int, Query(ge=1, le=MAX_PER_PAGE)] = 10,
         cursor: Annotated[str, Query(description=_CURSOR)] = "",
@@ -70,8 +75,10 @@ def search_api_routes(service: SearchService) -> APIRouter:
             sort=sort,
             explain=explain,
         )
-        running = service.start(q, given, exact=exact)
+        running = service.start(q, charge.sight.limit(given), exact=exact)
         response.headers["Cache-Control"] = "no-store"
-        return await running.answer()
+        answer = await running.answer()
+        charge.spend(cost_of_search(answer.page, answer.per_page, len(answer.operators), reranks=service.reranks))
+        return limit_to(answer, charge.sight)
 
     return router

@@ -11,6 +11,7 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
 
 from schemas.ids import page_id
+from streams.gateway.access.guard import Guard
 from streams.gateway.clicks.links import Leave, OutgoingLinks, plain_link
 from streams.gateway.http.problems import Problem, internal, search_unavailable
 from streams.gateway.http.templates import Views, address
@@ -40,7 +41,9 @@ ResultValues = Callable[[SearchAnswer, SearchRequest], dict[str, Any]]
 """Return the values of the templates of the results."""
 
 
-def search_html_routes(service: SearchService, views: Views, links: OutgoingLinks, cookies: Cookies) -> APIRouter:
+def search_html_routes(
+    service: SearchService, views: Views, links: OutgoingLinks, cookies: Cookies, guard: Guard
+) -> APIRouter:
     router = APIRouter(include_in_schema=False)
 
     @router.api_route("/", methods=["GET", "HEAD"])
@@ -70,6 +73,7 @@ def search_html_routes(service: SearchService, views: Views, links: OutgoingLink
                 q, Choices(published, after, before, filetype, pagetype), service.searcher.clock().date()
             )
             return RedirectResponse(address("/search", q=chosen, host=host, language=language, sort=sort), 303)
+        await guard.check_person(request)
         own = cookies.read(request)
         # The value of `language` that searches all languages.
         everywhere = ALL_LANGUAGES if service.default_languages or own.language else ""
@@ -89,6 +93,7 @@ def search_html_routes(service: SearchService, views: Views, links: OutgoingLink
             sort=sort,
             personal=own.rules(),
         )
+        given = (await guard.sight_of_people()).limit(given)
         running = service.start(q, given, exact=exact, person=service.asked.identify(request))
         await asyncio.wait({running.results, running.beside}, timeout=FIRST_PAINT_SECONDS)
         if running.results.done() and (running.beside.done() or running.results.exception()):

@@ -88,6 +88,8 @@ class SearchService:
             context.stores, options, on_failure=metrics.count_failure, clock=context.clock, recall=self.recall
         )
         self._core = SearchCore(self.searcher, sources, max_at_once=max_at_once)
+        self.reranks = options.rerank
+        """True if a cross-encoder reads the first results."""
         self.spelling = SearchSpelling(context.settings.gateway.spelling_languages)
         self.default_languages = options.languages
         """The languages that are searched when a request names none; empty: all."""

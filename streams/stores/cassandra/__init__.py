@@ -5,6 +5,7 @@ of blobs (`collection`), backups (`copying`), `riffle reindex`, `riffle links ra
 Every write of a record carries the time of the event that it comes from.
 """
 
+from streams.stores.cassandra.api_access import CassandraApiKeys, CassandraApiSpending
 from streams.stores.cassandra.blobs import CassandraBlobs
 from streams.stores.cassandra.collection import CassandraBlobCollection
 from streams.stores.cassandra.fingerprints import CassandraFingerprints
@@ -18,6 +19,8 @@ from streams.stores.cassandra.reindexing import CassandraReindexing
 from streams.stores.cassandra.session import CassandraSession, connect
 
 __all__ = [
+    "CassandraApiKeys",
+    "CassandraApiSpending",
     "CassandraBlobCollection",
     "CassandraBlobs",
     "CassandraFingerprints",

@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from streams.settings import Settings
+from streams.stores.cassandra.api_access import CassandraApiKeys, CassandraApiSpending
 from streams.stores.cassandra.blobs import CassandraBlobs
 from streams.stores.cassandra.collection import CassandraBlobCollection
 from streams.stores.cassandra.fingerprints import CassandraFingerprints
@@ -30,6 +31,8 @@ class Records:
     host_links: CassandraHostLinks
     query_counts: CassandraQueryCounts
     reindexing: CassandraReindexing
+    api_keys: CassandraApiKeys
+    api_spending: CassandraApiSpending
     unfinished_restore: Callable[[], Awaitable[str]]
     clock_ahead: Callable[[], Awaitable[float]]
     close: Callable[[], Awaitable[None]]
@@ -53,6 +56,8 @@ async def open_records(settings: Settings) -> Records:
         host_links=CassandraHostLinks(session),
         query_counts=CassandraQueryCounts(session),
         reindexing=CassandraReindexing(session),
+        api_keys=CassandraApiKeys(session),
+        api_spending=CassandraApiSpending(session),
         unfinished_restore=lambda: unfinished_restore(session),
         clock_ahead=session.clock_ahead_seconds,
         close=session.close,

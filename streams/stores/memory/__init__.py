@@ -4,6 +4,7 @@ For tests, and for trying a stage by hand. One contract suite runs over a fake a
 fake allows, the server allows too. Nothing here survives the process.
 """
 
+from streams.stores.memory.api_access import MemoryApiKeys, MemoryApiSpending
 from streams.stores.memory.collection import MemoryBlobCollection
 from streams.stores.memory.fingerprints import MemoryFingerprints
 from streams.stores.memory.frontier import MemoryFrontier
@@ -14,6 +15,8 @@ from streams.stores.memory.reindexing import MemoryReindexing
 from streams.stores.memory.vectors import MemoryIndex
 
 __all__ = [
+    "MemoryApiKeys",
+    "MemoryApiSpending",
     "MemoryBlobCollection",
     "MemoryBlobs",
     "MemoryFingerprints",

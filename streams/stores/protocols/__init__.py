@@ -7,6 +7,7 @@ runtime tries again. Every write is idempotent: two equal calls leave the same s
 `at` is always an event's time in microseconds since 1970 UTC: an older write never replaces a newer one.
 """
 
+from streams.stores.protocols.api_access import SPENDING_DAYS, ApiKey, ApiKeys, ApiSpending, Site, Spending
 from streams.stores.protocols.blobs import BlobCollection, Blobs, StoredBlob
 from streams.stores.protocols.fingerprints import (
     MAX_FOUND,
@@ -44,8 +45,12 @@ __all__ = [
     "KEPT_DAYS",
     "MAX_FOUND",
     "MIN_NEAR_WORDS",
+    "SPENDING_DAYS",
     "UNREAD",
     "AliasEvidence",
+    "ApiKey",
+    "ApiKeys",
+    "ApiSpending",
     "BlobCollection",
     "Blobs",
     "Candidates",
@@ -75,7 +80,9 @@ __all__ = [
     "QueueEntry",
     "Reindexing",
     "Sight",
+    "Site",
     "SparseVector",
+    "Spending",
     "StoredBlob",
     "Transition",
     "Unread",

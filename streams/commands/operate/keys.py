@@ -1,0 +1,147 @@
+"""`riffle keys`: the keys of programs that use the API."""
+
+import secrets
+import time
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+import typer
+
+from streams.commands.console import (
+    EXIT_NO,
+    JSON_OPTION,
+    command,
+    command_group,
+    err,
+    load_settings,
+    out,
+    print_json,
+    table,
+)  # fmt: skip
+from streams.errors import UsageError
+from streams.gateway.access.api_key import ID_BYTES, PREFIX, SCOPES, SECRET_BYTES, expires_at, make_key
+from streams.stores.opener import open_stores
+from streams.stores.protocols import ApiKey
+
+keys_app = command_group("Keys of the API: make, list, revoke.")
+MAX_NAME_CHARS = 100
+_MICROS = 1_000_000
+
+
+@keys_app.command("add")
+@command
+async def add(
+    name: Annotated[str, typer.Argument(help="What you call the key: a program or a customer.")],
+    scope: Annotated[list[str] | None, typer.Option(help="search, pages, extract or answer. Default: all.")] = None,
+    expires_days: Annotated[float, typer.Option(min=0, help="Days until the key expires. 0: never.")] = 0,
+    per_minute: Annotated[int, typer.Option(min=0, help="Work units a minute. 0: as the settings say.")] = 0,
+    per_day: Annotated[int, typer.Option(min=0, help="Work units a day. 0: as the settings say.")] = 0,
+    site: Annotated[str, typer.Option(help="Only the pages of this site (`riffle sites`).")] = "",
+    as_json: Annotated[bool, JSON_OPTION] = False,
+) -> None:
+    """Make a key, and print it. It is printed only now: what is stored is a hash of it.
+
+    Example:  riffle keys add "weekly report" --scope search --expires-days 90 --per-minute 600
+    """
+    scopes = tuple(dict.fromkeys(scope or SCOPES))
+    if unknown := [each for each in scopes if each not in SCOPES]:
+        raise UsageError(f"there is no scope {unknown[0]!r}. The scopes are {', '.join(SCOPES)}")
+    if not 1 <= len(name) <= MAX_NAME_CHARS:
+        raise UsageError(f"a name has 1 to {MAX_NAME_CHARS} characters")
+    now = int(time.time() * _MICROS)
+    wanted = ApiKey(
+        "", name, b"", scopes, now, expires_at(now, expires_days) if expires_days else 0, 0, per_minute, per_day, site
+    )
+    text, key = make_key(wanted, secrets.token_bytes(ID_BYTES + SECRET_BYTES))
+    async with open_stores(load_settings(), ["records"]) as stores:
+        if site and site not in {each.name for each in await stores.api_keys.sites()}:
+            raise UsageError(f"there is no site {site!r}. Make it with `riffle sites add`")
+        await stores.api_keys.put(key, now)
+    if as_json:
+        print_json({"key": text, **_row(key)})
+        return
+    out.print(text, soft_wrap=True)
+    err.print("Keep it now: it is not shown again. Send it as `Authorization: Bearer KEY`.")
+
+
+@keys_app.command("list")
+@command
+async def list_keys(as_json: Annotated[bool, JSON_OPTION] = False) -> None:
+    """List the keys, with the work that was done for them today.
+
+    Example:  riffle keys list
+    """
+    day = int(time.time() // 86_400)
+    async with open_stores(load_settings(), ["records"]) as stores:
+        keys = await stores.api_keys.all()
+        rows = [await stores.api_spending.of_day(f"k{key.id}", day) for key in keys]
+    today = [sum(row.spent for row in each.values()) for each in rows]
+    if as_json:
+        print_json([{**_row(key), "today": spent} for key, spent in zip(keys, today, strict=True)])
+        return
+    if not keys:
+        out.print("There are no keys. Make one with `riffle keys add NAME`.")
+        return
+    shown = table(
+        "id", "name", "scopes", "site", "expires", "a minute", "a day", "today", "state", whole=["id", "name"]
+    )
+    for key, spent in zip(keys, today, strict=True):
+        limits = (f"{value:,}" if value else "" for value in (key.per_minute, key.per_day))
+        shown.add_row(
+            key.id,
+            key.name,
+            "all" if set(key.scopes) == set(SCOPES) else " ".join(key.scopes),
+            key.site,
+            _date(key.expires),
+            *limits,
+            f"{spent:,}",
+            _state(key),
+        )
+    out.print(shown)
+
+
+@keys_app.command("revoke")
+@command
+async def revoke(
+    key_id: Annotated[str, typer.Argument(help="The id, as `riffle keys list` shows it, or the key itself.")],
+) -> int:
+    """Revoke a key. Gateways refuse it after 30 seconds at the latest.
+
+    Example:  riffle keys revoke 3f9a51c0d2b7
+    """
+    wanted = key_id.split("_")[1] if key_id.startswith(f"{PREFIX}_") and key_id.count("_") == 2 else key_id
+    now = int(time.time() * _MICROS)
+    async with open_stores(load_settings(), ["records"]) as stores:
+        key = await stores.api_keys.get(wanted)
+        if key is None:
+            err.print(f"There is no key {wanted}. `riffle keys list` shows the keys.")
+            return EXIT_NO
+        if not key.revoked:
+            await stores.api_keys.put(replace(key, revoked=now), now)
+    out.print(f"The key {wanted} ({key.name}) is revoked.")
+    return 0
+
+
+def _row(key: ApiKey) -> dict[str, Any]:
+    return {
+        "id": key.id,
+        "name": key.name,
+        "scopes": list(key.scopes),
+        "site": key.site,
+        "created": _date(key.created),
+        "expires": _date(key.expires) or None,
+        "per_minute": key.per_minute,
+        "per_day": key.per_day,
+        "state": _state(key),
+    }
+
+
+def _state(key: ApiKey) -> str:
+    if key.revoked:
+        return "revoked"
+    return "expired" if key.expires and key.expires <= time.time() * _MICROS else "valid"
+
+
+def _date(micros: int) -> str:
+    return datetime.fromtimestamp(micros / _MICROS, UTC).date().isoformat() if micros else ""

@@ -1,0 +1,125 @@
+"""A bucket of work units that all gateways share, without a lock. Pure.
+
+Each gateway writes one row: the units that it has done for the client on this day, and the units in the bucket as it
+sees them. It reads the rows of the others now and then, and takes away from its own bucket what they have done since.
+So between two reads a client may get more than its bucket has, at most once the bucket from each gateway; the bucket
+then goes below zero, and the client waits the longer. Over a longer time nobody gets more than the rate.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from streams.stores.protocols import Spending
+
+MINUTE_SECONDS = 60.0
+DAY_SECONDS = 86_400
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """The budgets of a client. 0: no limit."""
+
+    per_minute: int = 0
+    """Work units that are added to the bucket in a minute, and the most that it holds."""
+    per_day: int = 0
+    """Maximum work units of a day (UTC)."""
+
+    @property
+    def is_limited(self) -> bool:
+        return bool(self.per_minute or self.per_day)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The answer to a request that wants to begin, and the rest of the budgets."""
+
+    allowed: bool
+    allowance: Allowance
+    minute_left: int = 0
+    """Whole work units in the bucket."""
+    minute_reset: int = 0
+    """Time until the bucket is full (seconds)."""
+    day_left: int = 0
+    day_reset: int = 0
+    """Time until the next day begins (seconds)."""
+    retry_after: int = 0
+    """Time until the request may begin (seconds)."""
+
+    def headers(self) -> dict[str, str]:
+        """Return the fields of draft-ietf-httpapi-ratelimit-headers (revision 10): the policies, and what is left."""
+        policies, left = [], []
+        if self.allowance.per_minute:
+            policies.append(f'"minute";q={self.allowance.per_minute};w=60')
+            left.append(f'"minute";r={self.minute_left};t={self.minute_reset}')
+        if self.allowance.per_day:
+            policies.append(f'"day";q={self.allowance.per_day};w={DAY_SECONDS}')
+            left.append(f'"day";r={self.day_left};t={self.day_reset}')
+        return {"RateLimit-Policy": ", ".join(policies), "RateLimit": ", ".join(left)} if policies else {}
+
+
+@dataclass(slots=True)
+class Bucket:
+    """One client's bucket at one gateway, and its work of one day. Times are in seconds since 1970 UTC."""
+
+    day: int
+    allowance: Allowance
+    tokens: float
+    at: float
+    spent: int = 0
+    """Work units that this gateway has done on this day."""
+    others: dict[str, int] = field(default_factory=dict)
+    """Work units that the other gateways have done on this day, as far as it is known."""
+
+    @classmethod
+    def full(cls, allowance: Allowance, now: float) -> "Bucket":
+        return cls(int(now // DAY_SECONDS), allowance, float(allowance.per_minute), now)
+
+    def admit(self, allowance: Allowance, now: float) -> Verdict:
+        """Return whether a request may begin. A request of any cost may begin while a work unit is left."""
+        self._advance(allowance, now)
+        day_left = allowance.per_day - self.spent - sum(self.others.values())
+        day_reset = DAY_SECONDS - int(now % DAY_SECONDS)
+        waits = [day_reset] if allowance.per_day and day_left < 1 else []
+        rate = allowance.per_minute / MINUTE_SECONDS
+        if allowance.per_minute and self.tokens < 1:
+            waits.append(int((1 - self.tokens) / rate) + 1)
+        return Verdict(
+            allowed=not waits,
+            allowance=allowance,
+            minute_left=max(0, int(self.tokens)),
+            minute_reset=int((allowance.per_minute - self.tokens) / rate + 0.999) if rate else 0,
+            day_left=max(0, day_left),
+            day_reset=day_reset,
+            retry_after=max(waits, default=0),
+        )
+
+    def spend(self, cost: int) -> None:
+        """Count work. The bucket may go below zero: the client then waits until it is above again."""
+        self.spent += cost
+        self.tokens -= cost
+
+    def merge(self, rows: Mapping[str, Spending], *, first: bool) -> None:
+        """Take away what other gateways have done since the last rows. `first`: there were no rows before."""
+        for gateway, row in rows.items():
+            self.tokens -= 0 if first else max(0, row.spent - self.others.get(gateway, 0))
+            self.others[gateway] = max(row.spent, self.others.get(gateway, 0))
+        if first and rows:
+            self.tokens = min(self.tokens, *(self._now(row) for row in rows.values()))
+
+    def row(self) -> Spending:
+        return Spending(self.spent, self.tokens, int(self.at * 1e6))
+
+    def _now(self, row: Spending) -> float:
+        """Return the units that are now in the bucket which another gateway saw some time ago."""
+        return row.tokens + max(0.0, self.at - row.at / 1e6) * self.allowance.per_minute / MINUTE_SECONDS
+
+    def _advance(self, allowance: Allowance, now: float) -> None:
+        """Add what has flowed into the bucket. A new day has no work yet. A new allowance holds from now on."""
+        seconds = max(0.0, now - self.at)
+        filled = self.tokens + seconds * allowance.per_minute / MINUTE_SECONDS
+        if allowance.per_minute > self.allowance.per_minute:
+            filled += allowance.per_minute - self.allowance.per_minute
+        self.tokens, self.at, self.allowance = min(float(allowance.per_minute), filled), max(now, self.at), allowance
+        day = int(now // DAY_SECONDS)
+        if day > self.day:
+            self.day, self.spent, self.others = day, 0, {}

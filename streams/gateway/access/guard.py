@@ -1,0 +1,229 @@
+"""The check before each request of a program: its key, the key's scope, and its budget.
+
+    @router.get("/search")
+    async def search(charge: Annotated[Charge, Depends(guard.needs("search"))]) -> ...:
+        charge.spend(cost)  # what the request costs beside the unit that it cost to begin
+
+A charge is made when the request begins (one unit), and again when its cost is known.
+"""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from fastapi import Request, Security
+from fastapi.security import HTTPBearer
+
+from streams.errors import RiffleError
+from streams.gateway.access.api_key import GivenKey, Scope, fault_of, read_key
+from streams.gateway.access.bucket import Allowance, Verdict
+from streams.gateway.access.clients import Client, address_of, given_key, hash_address
+from streams.gateway.access.limiter import Limiter
+from streams.gateway.access.sight import Sight, sight_of
+from streams.gateway.context import GatewayContext
+from streams.gateway.http.keys import derive_keys
+from streams.gateway.http.middleware import MORE_HEADERS
+from streams.gateway.http.problems import Problem, ProblemError, records_unavailable
+from streams.stores.protocols import ApiKey, Site
+
+KEY_SECONDS = 30.0
+"""Time for which a key that was read is used: a revoked key is refused after this time at the latest (seconds)."""
+MAX_KEYS = 10_000
+READ_SECONDS = 1.0
+"""Maximum time to read a key (seconds)."""
+BEARER = HTTPBearer(auto_error=False, scheme_name="key", description="A key of the API: `Authorization: Bearer KEY`.")
+
+
+@dataclass(frozen=True, slots=True)
+class Charge:
+    """An admitted request."""
+
+    client: Client
+    _limiter: Limiter
+
+    def spend(self, cost: int) -> None:
+        """Count the cost of the request. The unit that it cost to begin is part of it."""
+        self._limiter.spend(self.client.id, cost - 1)
+
+    @property
+    def sight(self) -> Sight:
+        """The pages that the client may see."""
+        return self.client.sight
+
+    def allows(self, scope: Scope) -> bool:
+        return self.client.key is None or scope in self.client.key.scopes
+
+
+class Guard:
+    """The check of one gateway process."""
+
+    def __init__(self, context: GatewayContext) -> None:
+        self._context, self._settings = context, context.settings.access
+        self.limiter = Limiter(
+            context.stores, lambda: context.clock().timestamp(), context.metrics.unshared_budgets.inc
+        )
+        secrets = [secret.get_secret_value() for secret in context.settings.gateway.keys[:1]]
+        (key,) = derive_keys(secrets or [self.limiter.gateway], "addresses")
+        self._secret = key.value
+        self._keys: OrderedDict[GivenKey, tuple[float, ApiKey | None]] = OrderedDict()
+        self._sites: tuple[float, dict[str, Site]] = (float("-inf"), {})
+
+    def needs(self, scope: Scope) -> Callable[..., Awaitable[Charge]]:
+        """Return the dependency of a route of the API that this scope allows."""
+
+        async def check(request: Request, _bearer: object = Security(BEARER)) -> Charge:
+            return await self.check(request, scope)
+
+        return check
+
+    async def check(self, request: Request, scope: Scope) -> Charge:
+        """Return the charge of a request. Raises ProblemError: no key, a wrong one, or no budget."""
+        client = await self.identify(request)
+        if client.key is None and not self._settings.anonymous:
+            raise ProblemError(_no_key())
+        charge = Charge(client, self.limiter)
+        if not charge.allows(scope):
+            raise ProblemError(_no_scope(scope))
+        verdict = await self.limiter.admit(client.id, self.allowance_of(client))
+        request.scope.get(MORE_HEADERS, {}).update(verdict.headers())
+        if not verdict.allowed:
+            self._context.metrics.limited.labels("key" if client.key else "address").inc()
+            raise ProblemError(_too_much(verdict))
+        return charge
+
+    async def check_person(self, request: Request) -> None:
+        """Check the budget of a person's address. Raises ProblemError."""
+        allowance = self._anonymous
+        if not allowance.is_limited:
+            return
+        verdict = await self.limiter.admit(self._address(request), allowance)
+        if not verdict.allowed:
+            self._context.metrics.limited.labels("address").inc()
+            raise ProblemError(_too_much(verdict))
+
+    async def identify(self, request: Request) -> Client:
+        """Return the client. Raises ProblemError if it sends a key that is refused, or that can't be read now."""
+        text = given_key(request)
+        if not text:
+            return Client(self._address(request), sight=await self.sight_of_people())
+        given = read_key(text)
+        if given is None:
+            raise ProblemError(_refused_key("It has not the form of a key."))
+        stored = await self._read_key(given)
+        if fault := fault_of(given, stored, int(self._context.clock().timestamp() * 1e6)):
+            raise ProblemError(_refused_key(fault))
+        assert stored is not None
+        return Client(f"k{stored.id}", stored, await self._sight_of(stored))
+
+    async def sight_of_people(self) -> Sight:
+        """Return what people see who search without a key: all but the pages of private sites."""
+        return sight_of(None, await self.sites()) if self._settings.private_sites else Sight()
+
+    def allowance_of(self, client: Client) -> Allowance:
+        if client.key is None:
+            return self._anonymous
+        own, given = client.key, self._settings
+        return Allowance(own.per_minute or given.key_per_minute, own.per_day or given.key_per_day)
+
+    async def sites(self) -> dict[str, Site]:
+        """Return all sites, by name, as they were at most KEY_SECONDS ago. While the store is down, as they were then.
+
+        Raises ProblemError if they were never read.
+        """
+        read_at, known = self._sites
+        now = self._now()
+        if now - read_at < KEY_SECONDS:
+            return known
+        try:
+            async with asyncio.timeout(READ_SECONDS):
+                known = {site.name: site for site in await self._context.stores.api_keys.sites()}
+        except (RiffleError, TimeoutError) as error:
+            self._context.metrics.count_failure("records", error)
+            if read_at == float("-inf"):
+                raise ProblemError(records_unavailable("The store of sites does not answer.")) from error
+        self._sites = now, known
+        return known
+
+    @property
+    def _anonymous(self) -> Allowance:
+        return Allowance(self._settings.anonymous_per_minute, self._settings.anonymous_per_day)
+
+    def _now(self) -> float:
+        return self._context.clock().timestamp()
+
+    def _address(self, request: Request) -> str:
+        address = address_of(request, self._settings.trusted_proxies)
+        return hash_address(address, int(self._now() // 86_400), self._secret)
+
+    async def _sight_of(self, key: ApiKey) -> Sight:
+        if not key.site:
+            return await self.sight_of_people()
+        sites = await self.sites()
+        if key.site not in sites:
+            raise ProblemError(_refused_key("The site of the key was removed."))
+        return sight_of(sites[key.site], sites)
+
+    async def _read_key(self, given: GivenKey) -> ApiKey | None:
+        """Return what is stored of a key. While the store is down, keys that were used before are used on."""
+        known, now = self._keys.get(given), self._now()
+        if known is not None and now - known[0] < KEY_SECONDS:
+            return known[1]
+        try:
+            async with asyncio.timeout(READ_SECONDS):
+                stored = await self._context.stores.api_keys.get(given.id)
+        except (RiffleError, TimeoutError) as error:
+            self._context.metrics.count_failure("records", error)
+            if known is None:
+                raise ProblemError(records_unavailable("The store of keys does not answer.")) from error
+            stored = known[1]
+        self._keys[given] = now, stored
+        self._keys.move_to_end(given)
+        if len(self._keys) > MAX_KEYS:
+            self._keys.popitem(last=False)
+        return stored
+
+
+def _no_key() -> Problem:
+    return Problem(
+        401,
+        "key-needed",
+        "This API needs a key",
+        "The request has no key, and this gateway answers nobody without one.",
+        "Send `Authorization: Bearer KEY`. The operator makes keys with `riffle keys add`.",
+        headers={"WWW-Authenticate": 'Bearer realm="riffle"'},
+    )
+
+
+def _refused_key(why: str) -> Problem:
+    return Problem(
+        401,
+        "key-refused",
+        "The key is refused",
+        why,
+        "Send `Authorization: Bearer KEY` with a valid key, or none.",
+        headers={"WWW-Authenticate": 'Bearer realm="riffle", error="invalid_token"'},
+    )
+
+
+def _no_scope(scope: Scope) -> Problem:
+    return Problem(
+        403,
+        "scope-missing",
+        "The key does not allow this",
+        f"The key has not the scope `{scope}`.",
+        f"Use a key with this scope: `riffle keys add NAME --scope {scope}`.",
+    )
+
+
+def _too_much(verdict: Verdict) -> Problem:
+    seconds = verdict.retry_after
+    return Problem(
+        429,
+        "too-many-requests",
+        "Too many requests",
+        "The budget of work is spent: " + ("of this day." if not verdict.day_left and verdict.allowance.per_day
+                                           else "of this minute."),
+        f"Wait {seconds:,} s. `RateLimit` of each answer says what is left.",
+        headers={"Retry-After": str(seconds), **verdict.headers()},
+    )  # fmt: skip

@@ -1,0 +1,137 @@
+"""`/api/v1/similar`: pages of similar content, by the vectors of the page's statements."""
+
+import asyncio
+from typing import Annotated, Any
+from uuid import UUID
+
+import numpy as np
+from fastapi import APIRouter, Depends, Query, Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from streams.errors import RiffleError
+from streams.gateway.access.costs import SIMILAR
+from streams.gateway.access.guard import Charge, Guard
+from streams.gateway.access.sight import Sight
+from streams.gateway.content import examples as own_examples
+from streams.gateway.content.reading import PageContent
+from streams.gateway.context import GatewayContext
+from streams.gateway.http import examples, presentation
+from streams.gateway.http.parameters import refuse_unknown
+from streams.gateway.http.problems import Problem, ProblemError, search_unavailable
+from streams.gateway.page.lookup import PageData
+from streams.stores.protocols import Filters, Hit
+
+READ_STATEMENTS = 200
+"""Maximum statements of the page whose vectors are read: its beginning."""
+READ_CANDIDATES = 200
+"""Number of statements that are found, of which pages are made."""
+MAX_COUNT = 50
+PROBLEMS: dict[int | str, dict[str, Any]] = {
+    **examples.ACCESS_PROBLEMS,
+    400: examples.problem_response("Neither a page's id nor a URL", examples.PROBLEM_URL),
+    404: examples.problem_response("The page is unknown, or not in the index", own_examples.PROBLEM_NO_CONTENT),
+    503: examples.problem_response("The index does not answer", examples.PROBLEM_UNAVAILABLE),
+}
+_EXAMPLE = {
+    "page_id": "0d8a1b5e-53c4-5be2-a0de-3c4c4ba1f6ab",
+    "url": "https://sqlite.org/wal.html",
+    "pages": [
+        {
+            "page_id": "5e0cbb0c-2d2c-5bfb-8f43-8d3f1d6e5a55",
+            "url": "https://www.postgresql.org/docs/wal-intro.html",
+            "title": "Write-Ahead Logging",
+            "host": "www.postgresql.org",
+            "language": "en",
+            "statement": "Write-Ahead Logging is a standard method for ensuring data integrity.",
+            "score": 0.71,
+        }
+    ],
+}
+
+
+class SimilarByContent(BaseModel):
+    """A page with similar content."""
+
+    model_config = ConfigDict(frozen=True)
+
+    page_id: UUID
+    url: str
+    title: str
+    host: str
+    language: str = ""
+    statement: str = Field(description="Its statement that is nearest to the page's content. Untrusted text.")
+    score: float = Field(description="Cosine of the statement's vector and the mean of the page's vectors.")
+
+
+class SimilarAnswer(BaseModel):
+    """The pages whose content is similar to a page's, the nearest first."""
+
+    model_config = ConfigDict(frozen=True)
+
+    page_id: UUID
+    url: str
+    pages: tuple[SimilarByContent, ...]
+
+
+def similar_routes(context: GatewayContext, content: PageContent, guard: Guard) -> APIRouter:
+    router = APIRouter(prefix="/api/v1", tags=["search"], dependencies=[Depends(refuse_unknown)])
+
+    @router.get(
+        "/similar",
+        summary="Similar pages",
+        description="Pages of similar content, found by the vectors of the page's statements. Its copies are left out.",
+        responses={200: examples.json_response("Similar pages", _EXAMPLE), **PROBLEMS},
+    )
+    async def similar(
+        response: Response,
+        charge: Annotated[Charge, Depends(guard.needs("search"))],
+        page: Annotated[str, Query(min_length=1, max_length=2_048, description="The page's id or URL.")],
+        count: Annotated[int, Query(ge=1, le=MAX_COUNT, description="Maximum number of pages.")] = 10,
+    ) -> SimilarAnswer:
+        data = await content.find(page, charge.sight)
+        response.headers["Cache-Control"] = "no-store"
+        charge.spend(SIMILAR)
+        try:
+            async with asyncio.timeout(context.settings.gateway.deadline_seconds):
+                hits = await _nearest(context, data, charge.sight)
+        except (RiffleError, TimeoutError) as error:
+            context.metrics.count_failure("vectors", error)
+            raise ProblemError(search_unavailable("The index does not answer.")) from error
+        pages = list({hit.payload.page_id: hit for hit in reversed(hits)}.values())
+        pages.sort(key=lambda hit: -hit.score)
+        shown = tuple(_to_similar(hit) for hit in pages[:count])
+        return SimilarAnswer(page_id=data.page_id, url=data.url, pages=shown)
+
+    return router
+
+
+async def _nearest(context: GatewayContext, data: PageData, sight: Sight) -> list[Hit]:
+    """Return the statements of other pages that are nearest to the mean of the page's vectors, the nearest first."""
+    own = data.statements[:READ_STATEMENTS]
+    vectors = await context.stores.vectors.dense_vectors([hit.id for hit in own])
+    if not vectors:
+        raise ProblemError(
+            Problem(404, "no-content", "There is no such content of this page", "The page is not in the index.")
+        )
+    mean = np.mean(np.asarray(vectors, dtype=np.float32), axis=0)
+    mean /= max(float(np.linalg.norm(mean)), 1e-9)
+    found = await context.stores.vectors.candidates(
+        dense=mean.tolist(),
+        sparse=None,
+        filters=Filters(sites=sight.only, exclude_sites=sight.private, exclude_pages=(data.page_id,)),
+        limit=READ_CANDIDATES,
+    )
+    return list(found.dense)
+
+
+def _to_similar(hit: Hit) -> SimilarByContent:
+    payload = hit.payload
+    return SimilarByContent(
+        page_id=payload.page_id,
+        url=payload.url,
+        title=presentation.title_of(payload),
+        host=payload.host,
+        language=payload.language,
+        statement=presentation.clean_line(payload.text, presentation.MAX_SNIPPET_CHARS),
+        score=round(hit.score, 4),
+    )

@@ -1,0 +1,77 @@
+"""The keys of the API, the sites, and what clients spent, in Cassandra."""
+
+from typing import Any
+
+import msgpack
+
+from streams.stores.cassandra.session import CassandraSession
+from streams.stores.protocols import ApiKey, Site, Spending
+
+_PUT_KEY = "INSERT INTO api_keys (part, id, value) VALUES (0, :id, :value) USING TIMESTAMP :at"
+_GET_KEY = "SELECT value FROM api_keys WHERE part = 0 AND id = :id"
+_KEYS = "SELECT value FROM api_keys WHERE part = 0"
+_PUT_SITE = "INSERT INTO api_sites (part, name, value) VALUES (0, :name, :value) USING TIMESTAMP :at"
+_REMOVE_SITE = "DELETE FROM api_sites USING TIMESTAMP :at WHERE part = 0 AND name = :name"
+_SITES = "SELECT value FROM api_sites WHERE part = 0"
+_SPEND = (
+    "INSERT INTO api_spending (client, day, gateway, value) VALUES (:client, :day, :gateway, :value) "
+    "USING TIMESTAMP :at"
+)
+_SPENT = "SELECT gateway, value FROM api_spending WHERE client = :client AND day = :day"
+
+
+class CassandraApiKeys:
+    """See `ApiKeys`."""
+
+    def __init__(self, session: CassandraSession) -> None:
+        self._session = session
+
+    async def put(self, key: ApiKey, at: int) -> None:
+        fields = (
+            key.id, key.name, key.digest, key.scopes, key.created, key.expires, key.revoked, key.per_minute,
+            key.per_day, key.site,
+        )  # fmt: skip
+        await self._session.execute(_PUT_KEY, {"id": key.id, "value": _packed(fields)}, at=at)
+
+    async def get(self, key_id: str) -> ApiKey | None:
+        rows = await self._session.execute(_GET_KEY, {"id": key_id})
+        return _key_of(rows[0][0]) if rows else None
+
+    async def all(self) -> list[ApiKey]:
+        return [_key_of(value) for (value,) in await self._session.execute(_KEYS)]
+
+    async def put_site(self, site: Site, at: int) -> None:
+        value = _packed((site.name, site.title, site.hosts, site.is_private))
+        await self._session.execute(_PUT_SITE, {"name": site.name, "value": value}, at=at)
+
+    async def remove_site(self, name: str, at: int) -> None:
+        await self._session.execute(_REMOVE_SITE, {"name": name}, at=at)
+
+    async def sites(self) -> list[Site]:
+        return [Site(*msgpack.unpackb(value, use_list=False)) for (value,) in await self._session.execute(_SITES)]
+
+
+class CassandraApiSpending:
+    """See `ApiSpending`."""
+
+    def __init__(self, session: CassandraSession) -> None:
+        self._session = session
+
+    async def put(self, client: str, day: int, gateway: str, spending: Spending) -> None:
+        value = _packed((spending.spent, spending.tokens, spending.at))
+        row = {"client": client, "day": day, "gateway": gateway, "value": value}
+        await self._session.execute(_SPEND, row, at=spending.at)
+
+    async def of_day(self, client: str, day: int) -> dict[str, Spending]:
+        rows = await self._session.execute(_SPENT, {"client": client, "day": day})
+        return {gateway: Spending(*msgpack.unpackb(value)) for gateway, value in rows}
+
+
+def _key_of(value: bytes) -> ApiKey:
+    return ApiKey(*msgpack.unpackb(value, use_list=False))
+
+
+def _packed(fields: tuple[Any, ...]) -> bytes:
+    packed = msgpack.packb(fields)
+    assert isinstance(packed, bytes)
+    return packed

@@ -1,0 +1,86 @@
+"""The keys of programs that use the API, the sites that have a search of their own, and what was spent."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+SPENDING_DAYS = 3
+"""Time for which the spending of a day is kept (days)."""
+
+
+@dataclass(frozen=True, slots=True)
+class ApiKey:
+    """A key of the API, without its secret. Times are in microseconds since 1970 UTC."""
+
+    id: str
+    name: str
+    """Name that the operator gave it."""
+    digest: bytes
+    """SHA-256 of the secret."""
+    scopes: tuple[str, ...] = ()
+    created: int = 0
+    expires: int = 0
+    """0: never."""
+    revoked: int = 0
+    """0: it was not revoked."""
+    per_minute: int = 0
+    """Work units that are added to the key's bucket in a minute. 0: as the settings say."""
+    per_day: int = 0
+    """Maximum work units of a day (UTC). 0: as the settings say."""
+    site: str = ""
+    """The site whose pages the key may search and read. Empty: all pages."""
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A group of hosts with a search of its own."""
+
+    name: str
+    title: str
+    hosts: tuple[str, ...]
+    """Domains, with their subdomains."""
+    is_private: bool = False
+    """True: its pages are found only by its own search, with a key of the site."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spending:
+    """The work of one gateway for a client on one day."""
+
+    spent: int
+    """Work units that this gateway has done for the client on this day."""
+    tokens: float
+    """Work units in the client's bucket."""
+    at: int
+    """Time of `tokens` (microseconds since 1970 UTC)."""
+
+
+class ApiKeys(Protocol):
+    """The keys of the API, and the sites."""
+
+    async def put(self, key: ApiKey, at: int) -> None:
+        """Store a key. An older write never replaces a newer one."""
+
+    async def get(self, key_id: str) -> ApiKey | None: ...
+
+    async def all(self) -> list[ApiKey]:
+        """Return all keys, by their ids."""
+
+    async def put_site(self, site: Site, at: int) -> None: ...
+
+    async def remove_site(self, name: str, at: int) -> None: ...
+
+    async def sites(self) -> list[Site]:
+        """Return all sites, by their names."""
+
+
+class ApiSpending(Protocol):
+    """The work that clients asked for, by client and day (number since 1970-01-01 UTC): one row for each gateway.
+
+    A gateway writes only its own row, and always its whole sum: no write is lost, and none counts twice.
+    """
+
+    async def put(self, client: str, day: int, gateway: str, spending: Spending) -> None:
+        """Store a gateway's row. An older `Spending.at` never replaces a newer one."""
+
+    async def of_day(self, client: str, day: int) -> dict[str, Spending]:
+        """Return the rows of all gateways, by gateway."""

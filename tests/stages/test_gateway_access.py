@@ -1,0 +1,168 @@
+"""Keys, scopes, budgets and sites at the gateway, as its clients see them."""
+
+from typing import Any
+
+import pytest
+
+from streams.gateway.access.api_key import make_key
+from streams.settings import AccessSettings
+from streams.stores.opener import Stores
+from streams.stores.protocols import ApiKey, Site
+from tests.stages.gateway_fakes import Dead, client, gateway, searchable, statement
+
+ASK = "/api/v1/search?q=log"
+
+
+@pytest.fixture
+async def stores() -> Stores:
+    return await searchable([
+        statement("https://docs.example/wal", "The write-ahead log."),
+        statement("https://other.example/wal", "A log of wood."),
+    ])  # fmt: skip
+
+
+async def new_key(stores: Stores, **fields: Any) -> dict[str, str]:
+    """The header of a new key."""
+    wanted = ApiKey("", "test", b"", fields.pop("scopes", ("search", "pages")), **fields)
+    seed = fields.get("per_minute", 0) + fields.get("expires", 0) + len(fields.get("site", "")) + len(wanted.scopes)
+    text, key = make_key(wanted, bytes([seed % 251]) * 38)
+    await stores.api_keys.put(key, 1)
+    return {"Authorization": f"Bearer {text}"}
+
+
+async def test_by_default_nobody_needs_a_key_and_nothing_is_counted(stores: Stores) -> None:
+    async with client(gateway(stores)) as web:
+        answer = await web.get(ASK)
+    assert answer.status_code == 200
+    assert "ratelimit" not in answer.headers
+
+
+async def test_a_gateway_may_answer_keys_only(stores: Stores) -> None:
+    header = await new_key(stores)
+    async with client(gateway(stores, access=AccessSettings(anonymous=False))) as web:
+        refused, answered, page = await web.get(ASK), await web.get(ASK, headers=header), await web.get("/search?q=log")
+    assert (refused.status_code, refused.json()["type"]) == (401, "urn:riffle:problem:key-needed")
+    assert refused.headers["WWW-Authenticate"].startswith("Bearer")
+    assert (answered.status_code, page.status_code) == (200, 200)
+
+
+REFUSED = [
+    ({"revoked": 1}, 401, "key-refused", "The key was revoked."),
+    ({"expires": 1}, 401, "key-refused", "The key has expired."),
+    ({"scopes": ("pages",)}, 403, "scope-missing", "The key has not the scope `search`."),
+    ({"site": "gone"}, 401, "key-refused", "The site of the key was removed."),
+]
+
+
+@pytest.mark.parametrize(("fields", "status", "kind", "detail"), REFUSED)
+async def test_a_refused_key(stores: Stores, fields: dict[str, Any], status: int, kind: str, detail: str) -> None:
+    header = await new_key(stores, **fields)
+    async with client(gateway(stores)) as web:
+        answer = await web.get(ASK, headers=header)
+    assert (answer.status_code, answer.json()["type"]) == (status, f"urn:riffle:problem:{kind}")
+    assert answer.json()["detail"] == detail
+
+
+async def test_a_wrong_key_is_not_taken_for_nobody(stores: Stores) -> None:
+    async with client(gateway(stores)) as web:
+        answer = await web.get(ASK, headers={"Authorization": "Bearer rfl_wrong"})
+    assert answer.status_code == 401
+
+
+async def test_headers_have_the_budget_of_a_key_until_it_ends(stores: Stores) -> None:
+    header = await new_key(stores, per_minute=3, per_day=100)
+    async with client(gateway(stores)) as web:
+        answers = [await web.get(ASK, headers=header) for _ in range(4)]
+        other = await web.get(ASK)
+    assert [each.status_code for each in answers] == [200, 200, 200, 429]
+    assert answers[0].headers["RateLimit-Policy"] == '"minute";q=3;w=60, "day";q=100;w=86400'
+    assert answers[0].headers["RateLimit"].startswith('"minute";r=3;t=0, "day";r=100;t=')
+    assert answers[3].headers["Retry-After"] == "21"
+    assert answers[3].json()["type"] == "urn:riffle:problem:too-many-requests"
+    assert answers[3].headers["RateLimit"].startswith('"minute";r=0;t=60, "day";r=97;t=')
+    assert other.status_code == 200, "clients have budgets of their own"
+
+
+async def test_a_deep_page_costs_more_than_a_first_one(stores: Stores) -> None:
+    header = await new_key(stores, per_minute=10)
+    async with client(gateway(stores)) as web:
+        deep = await web.get(f"{ASK}&page=9&per_page=50", headers=header)
+        after = await web.get(ASK, headers=header)
+    assert (deep.status_code, after.headers["RateLimit"]) == (200, '"minute";r=1;t=54')
+
+
+async def test_addresses_have_budgets_also_for_the_result_page(stores: Stores) -> None:
+    access = AccessSettings(anonymous_per_minute=2, trusted_proxies=("127.0.0.1",))
+    async with client(gateway(stores, access=access)) as web:
+        first = [await web.get(path, headers={"X-Forwarded-For": "192.0.2.1"}) for path in (ASK, "/search?q=log", ASK)]
+        people = await web.get("/search?q=log", headers={"X-Forwarded-For": "192.0.2.1", "Accept": "text/html"})
+        second = await web.get(ASK, headers={"X-Forwarded-For": "192.0.2.2"})
+    assert [each.status_code for each in first] == [200, 200, 429]
+    assert (people.status_code, "Too many requests" in people.text) == (429, True)
+    assert second.status_code == 200
+
+
+async def test_two_gateways_share_the_budget_of_a_key(stores: Stores) -> None:
+    header = await new_key(stores, per_minute=4)
+    first, second = gateway(stores), gateway(stores)
+    async with client(first) as web, client(second) as other:
+        assert [(await web.get(ASK, headers=header)).status_code for _ in range(4)] == [200] * 4
+        await first.state.gateway.guard.limiter.close()
+        assert (await other.get(ASK, headers=header)).status_code == 429
+
+
+async def test_while_the_records_are_down_people_search_and_known_keys_work(stores: Stores) -> None:
+    header, unknown = await new_key(stores, per_minute=100), await new_key(stores, per_minute=200)
+    app = gateway(stores)
+    async with client(app) as web:
+        assert (await web.get(ASK, headers=header)).status_code == 200
+        stores.api_keys = stores.api_spending = Dead()
+        assert (await web.get(ASK, headers=header)).status_code == 200
+        assert (await web.get(ASK)).status_code == 200
+        assert (await web.get(ASK, headers=unknown)).status_code == 503
+
+
+async def test_a_key_of_a_site_finds_its_pages_only(stores: Stores) -> None:
+    await stores.api_keys.put_site(Site("docs", "Docs", ("docs.example",)), 1)
+    header = await new_key(stores, site="docs")
+    async with client(gateway(stores)) as web:
+        own, everybody = await web.get(ASK, headers=header), await web.get(ASK)
+        foreign = await web.get(f"{ASK}&include=other.example", headers=header)
+        record = await web.get("/api/v1/pages/https%3A%2F%2Fother.example%2Fwal", headers=header)
+    assert {each["host"] for each in own.json()["results"]} == {"docs.example"}
+    assert len(everybody.json()["results"]) == 2
+    assert (foreign.status_code, record.status_code) == (400, 404)
+
+
+async def test_the_pages_of_a_private_site_are_found_by_its_keys_only(stores: Stores) -> None:
+    await stores.api_keys.put_site(Site("docs", "Docs", ("docs.example",), is_private=True), 1)
+    header, foreign = await new_key(stores, site="docs"), await new_key(stores, per_minute=7)
+    access = AccessSettings(private_sites=True)
+    async with client(gateway(stores, access=access)) as web:
+        own, page = await web.get(ASK, headers=header), await web.get("/search?q=log")
+        others = [await web.get(ASK), await web.get(ASK, headers=foreign)]
+    assert {each["host"] for each in own.json()["results"]} == {"docs.example"}
+    for each in others:
+        assert {result["host"] for result in each.json()["results"]} == {"other.example"}
+    assert "docs.example" not in page.text
+
+
+async def test_until_sites_are_known_private_ones_are_shown_to_nobody(stores: Stores) -> None:
+    stores.api_keys = Dead()
+    async with client(gateway(stores, access=AccessSettings(private_sites=True))) as web:
+        assert (await web.get(ASK)).status_code == 503
+    async with client(gateway(stores)) as web:
+        assert (await web.get(ASK)).status_code == 200
+
+
+async def test_the_page_of_a_site_searches_its_hosts_and_offers_a_box(stores: Stores) -> None:
+    await stores.api_keys.put_site(Site("docs", "Docs & more", ("docs.example",)), 1)
+    await stores.api_keys.put_site(Site("secret", "Secret", ("other.example",), is_private=True), 1)
+    async with client(gateway(stores, public_url="https://search.example")) as web:
+        start, found = await web.get("/sites/docs"), await web.get("/sites/docs?q=log")
+        nothing, private = await web.get("/sites/docs?q=wood"), await web.get("/sites/secret?q=log")
+    assert "&lt;form action=&#34;https://search.example/sites/docs&#34;" in start.text
+    assert "Search Docs &amp;amp; more" in start.text, "HTML in HTML"
+    assert "https://docs.example/wal" in found.text
+    assert "other.example" not in found.text + nothing.text
+    assert private.status_code == 404

@@ -1,0 +1,172 @@
+"""Documents, statements, vectors, similar pages, feeds and batches: what programs get beside searches."""
+
+import json
+from datetime import UTC, datetime
+from typing import Any
+from xml.etree.ElementTree import fromstring
+
+import numpy as np
+import pytest
+
+from schemas.ids import page_id
+from streams.pages.document.codec import encode_document
+from streams.pages.document.model import Block, Document, Link
+from streams.statements.codec import PageStatements, encode_statements
+from streams.statements.statement import Statement
+from streams.stores.opener import Stores
+from streams.stores.page_record import Indexed, Normalized
+from streams.stores.protocols import Site
+from streams.vectors.codec import encode_vectors
+from tests.stages.gateway_fakes import client, gateway, searchable, statement
+from tests.stages.test_gateway_access import new_key
+
+URL = "https://docs.example/wal"
+PAGE = page_id(URL)
+TEXTS = [f"Statement number {number} about the log." for number in range(7)]
+
+
+async def filled(**facts: Any) -> Stores:
+    """Stores with one indexed page of seven statements, and a similar page."""
+    rows = [statement(URL, text, title="Logs") for text in TEXTS]
+    stores = await searchable([*rows, statement("https://other.example/", "Another statement about the log.")])
+    document = Document(
+        URL,
+        "Logs",
+        language="en",
+        blocks=tuple(Block("p", text) for text in TEXTS),
+        links=(Link("https://a.example/"),),
+    )
+    statements = PageStatements(
+        PAGE, URL, "Logs", "en", tuple(Statement(page_id(text), n, text, ("Logs",)) for n, text in enumerate(TEXTS))
+    )
+    statements_ref = await stores.blobs.put(encode_statements(statements))
+    vectors_ref = await stores.blobs.put(encode_vectors(statements_ref, np.eye(7, 4, dtype=np.float32)))
+    row = {"url": URL, "generation": 1}
+    refs = {"statements_ref": statements_ref, "vectors_ref": vectors_ref}
+    collection = await stores.vectors.active()
+    document_ref = await stores.blobs.put(encode_document(document))
+    await stores.pages.put(PAGE, Normalized.of_row({**row, "document_ref": document_ref, **facts}), 1)
+    indexed = {**row, **refs, "model": "m", "model_version": "1", "collection": collection}
+    await stores.pages.put(PAGE, Indexed.of_row(indexed), 1)
+    return stores
+
+
+async def test_statements_and_vectors_come_in_parts_that_fit_together() -> None:
+    async with client(gateway(await filled())) as web:
+        texts, vectors = list[str](), list[list[float]]()
+        after: int | None = 0
+        while after is not None:
+            part = (await web.get(f"/api/v1/pages/{PAGE}/statements", params={"after": after, "limit": 3})).json()
+            beside = (await web.get(f"/api/v1/pages/{PAGE}/vectors", params={"after": after, "limit": 3})).json()
+            assert (part["total"], beside["total"], beside["dimensions"]) == (7, 7, 4)
+            assert beside["statements_ref"] == part["ref"]
+            assert part.get("next") == beside.get("next")
+            texts += [each["text"] for each in part["statements"]]
+            vectors += beside["vectors"]
+            after = part.get("next")
+    assert texts == TEXTS
+    assert vectors == np.eye(7, 4).tolist()
+
+
+async def test_a_document_is_found_by_the_reference_of_its_event() -> None:
+    async with client(gateway(await filled())) as web:
+        found = (await web.get(f"/api/v1/pages/{PAGE}/document")).json()
+        same = await web.get(f"/api/v1/pages/{PAGE}/document", params={"ref": found["ref"]})
+        other = await web.get(f"/api/v1/pages/{PAGE}/document", params={"ref": "0" * 64})
+        wrong = await web.get(f"/api/v1/pages/{PAGE}/document", params={"ref": "x"})
+        unknown = await web.get(f"/api/v1/pages/{page_id('https://x.example/')}/document")
+    assert [block["text"] for block in found["document"]["blocks"]] == TEXTS
+    assert found["untrusted"] is True
+    assert (same.status_code, other.status_code, wrong.status_code, unknown.status_code) == (200, 409, 400, 404)
+    assert other.json()["type"] == "urn:riffle:problem:content-changed"
+
+
+REFUSING = [("noarchive", 403), ("noindex", 403), ("nosnippet", 403), ("nofollow", 200)]
+
+
+@pytest.mark.parametrize(("directive", "status"), REFUSING)
+@pytest.mark.parametrize("path", [f"/api/v1/pages/{PAGE}/document", f"/api/v1/extract?url={URL}"])
+async def test_a_page_that_asks_for_no_copies_is_not_copied(path: str, directive: str, status: int) -> None:
+    async with client(gateway(await filled(directives=[directive]))) as web:
+        assert (await web.get(path)).status_code == status
+
+
+async def test_extract_gives_an_indexed_page() -> None:
+    async with client(gateway(await filled())) as web:
+        found = (await web.get("/api/v1/extract", params={"url": URL})).json()
+        unknown = await web.get("/api/v1/extract", params={"url": "https://new.example/"})
+        fetch = await web.get("/api/v1/extract", params={"url": "https://new.example/", "fetch": "true"})
+    assert (found["source"], found["page_id"], found["statement_count"]) == ("index", str(PAGE), 7)
+    assert unknown.status_code == 404
+    assert (fetch.status_code, fetch.json()["type"]) == (403, "urn:riffle:problem:fetch-not-allowed")
+
+
+async def test_similar_pages_are_others_and_of_the_own_site() -> None:
+    stores = await filled()
+    await stores.api_keys.put_site(Site("docs", "Docs", ("docs.example",)), 1)
+    header = await new_key(stores, site="docs")
+    async with client(gateway(stores)) as web:
+        found = (await web.get("/api/v1/similar", params={"page": URL})).json()
+        own = (await web.get("/api/v1/similar", params={"page": URL}, headers=header)).json()
+    assert [each["url"] for each in found["pages"]] == ["https://other.example/"]
+    assert own["pages"] == []
+
+
+async def test_a_feed_has_the_newest_results_in_each_format() -> None:
+    stores = await searchable([
+        statement("https://a.example/<&>", "The log & <b>more</b>.") | {"published": "2025-03"},
+        statement("https://b.example/", "A log \x0bof wood.") | {"published": "2026-01-02"},
+        statement("https://c.example/", "A log of the ship.") | {"generation": 1_700_000_000_000_000},
+    ])  # fmt: skip
+    async with client(gateway(stores)) as web:
+        rss = await web.get("/api/v1/feed?q=log")
+        atom = await web.get("/api/v1/feed?q=log&format=atom")
+        json_feed = await web.get("/api/v1/feed?q=log&format=json")
+        wrong = await web.get("/api/v1/feed?q=log&format=xml")
+    items = fromstring(rss.text).findall("channel/item")
+    names = {"a": "http://www.w3.org/2005/Atom"}
+    entries = fromstring(atom.text).findall("a:entry", names)
+    assert items[0].findtext("link") == "https://b.example/"
+    assert [entry.findtext("a:updated", namespaces=names) for entry in entries][:2] == [
+        "2026-01-02T00:00:00+00:00",
+        "2025-03-01T00:00:00+00:00",
+    ]
+    assert items[1].findtext("description") == "The log & <b>more</b>."
+    assert (
+        json.loads(json_feed.text)["items"][2]["date_published"]
+        == datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC).isoformat()
+    )
+    assert rss.headers["content-type"].startswith("application/rss+xml")
+    assert wrong.status_code == 400
+
+
+async def test_searches_of_a_batch_succeed_and_fail_alone() -> None:
+    searches = [{"q": "log"}, {"q": "..."}, {"q": "log", "include": ["b.example"]}]
+    stores = await searchable([statement("https://a.example/", "The log.")])
+    header = await new_key(stores, per_minute=10)
+    async with client(gateway(stores)) as web:
+        answer = await web.post("/api/v1/search/batch", json={"searches": searches}, headers=header)
+        after = await web.get("/api/v1/search?q=log", headers=header)
+        alone = (await web.get("/api/v1/search?q=log")).json()
+    outcomes = answer.json()["outcomes"]
+    assert [each["status"] for each in outcomes] == [200, 400, 200]
+    assert outcomes[0]["answer"]["results"] == alone["results"]
+    assert outcomes[1]["problem"]["type"] == "urn:riffle:problem:query-empty"
+    assert outcomes[2]["answer"]["results"] == []
+    assert after.headers["RateLimit"].startswith('"minute";r=7;'), "one to begin, one for each search that was answered"
+
+
+BODIES = [
+    (b"", 400),
+    (b"[]", 400),
+    (b'{"searches": []}', 400),
+    (b'{"searches": [{"q": "x", "pgae": 1}]}', 400),
+    (b'{"searches": ' + b"[" * 100_000, 400),
+    (b" " * 300_000, 413),
+]
+
+
+@pytest.mark.parametrize(("body", "status"), BODIES, ids=lambda value: str(value)[:40])
+async def test_a_wrong_batch_is_refused(body: bytes, status: int) -> None:
+    async with client(gateway(await searchable([]))) as web:
+        assert (await web.post("/api/v1/search/batch", content=body)).status_code == status

@@ -1,0 +1,66 @@
+"""The API does what its description says: schemathesis asks whatever the description allows, and what it does not.
+
+It runs over the app with the memory stores. A text without letters is a valid string and no query, so a refusal of
+valid data is not a fault here; each refusal must be a documented problem.
+"""
+
+import asyncio
+from typing import Any
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, given, settings
+from schemathesis import GenerationMode, checks
+
+from tests.stages.gateway_fakes import gateway, searchable, statement
+
+URL = "https://logs.example/wal"
+checks.load_all_checks()
+CHECKS: Any = checks.CHECKS.get_by_names(
+    [
+        "not_a_server_error",
+        "status_code_conformance",
+        "content_type_conformance",
+        "response_headers_conformance",
+        "response_schema_conformance",
+        "negative_data_rejection",
+        "unsupported_method",
+        "allow_header_conformance",
+    ]
+)
+VALID, WRONG = GenerationMode.POSITIVE, GenerationMode.NEGATIVE
+OPERATIONS = {
+    "search": [VALID, WRONG],
+    "batch": [VALID, WRONG],
+    "feed": [VALID, WRONG],
+    "similar": [VALID, WRONG],
+    "extract": [VALID, WRONG],
+    "document": [VALID, WRONG],
+    "statements": [VALID, WRONG],
+    "vectors": [VALID, WRONG],
+    "page": [VALID],
+}
+"""The operations, with the kinds of data that they can be asked with: any path is a valid one."""
+
+
+@pytest.fixture(scope="module")
+def api() -> Any:
+    app = gateway(asyncio.run(searchable([statement(URL, "The write-ahead log.")])), allowed_hosts=("*",))
+    return schemathesis.openapi.from_asgi("/api/v1/openapi.json", app)
+
+
+@pytest.mark.parametrize(("name", "mode"), [(name, mode) for name, modes in OPERATIONS.items() for mode in modes])
+def test_every_answer_is_as_described(api: Any, name: str, mode: GenerationMode) -> None:
+    operation = api.find_operation_by_id(name)
+
+    @settings(max_examples=25, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+    @given(case=operation.as_strategy(generation_mode=mode))
+    def ask(case: Any) -> None:
+        case.call_and_validate(checks=CHECKS)
+
+    ask()
+
+
+def test_every_operation_is_asked(api: Any) -> None:
+    found = {result.ok().definition.raw["operationId"] for result in api.get_all_operations()}
+    assert found - {"healthz", "readyz", "metrics"} == set(OPERATIONS)

@@ -1,0 +1,182 @@
+"""Keys of the API, buckets of work units that gateways share, and whose pages a client may see."""
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from starlette.requests import Request
+
+from streams.gateway.access.api_key import ID_BYTES, SECRET_BYTES, fault_of, make_key, read_key
+from streams.gateway.access.bucket import Allowance, Bucket
+from streams.gateway.access.clients import address_of, given_key, hash_address
+from streams.gateway.access.costs import cost_of_search
+from streams.gateway.access.limiter import Limiter
+from streams.gateway.access.sight import Sight
+from streams.search.errors import InvalidQuery
+from streams.search.request import Parameters, parse
+from streams.stores.memory import MemoryApiSpending
+from streams.stores.opener import memory_stores
+from streams.stores.protocols import ApiKey, Spending
+
+NOW = 20_000 * 86_400.0
+
+
+@given(st.binary(min_size=ID_BYTES + SECRET_BYTES, max_size=ID_BYTES + SECRET_BYTES))
+def test_a_key_is_read_as_it_was_made_and_its_secret_is_not_stored(random: bytes) -> None:
+    text, stored = make_key(ApiKey("", "a program", b""), random)
+    read = read_key(text)
+    assert read is not None
+    assert (read.id, fault_of(read, stored, 0)) == (stored.id, "")
+    assert read.secret.encode() not in stored.digest
+    assert fault_of(replace(read, secret=read.secret[::-1] + "x"), stored, 0) == "The key is not known."
+
+
+def test_a_refused_key_says_why() -> None:
+    text, key = make_key(ApiKey("", "a program", b"", expires=100), bytes(38))
+    read = read_key(text)
+    assert read is not None
+    assert fault_of(read, key, 99) == ""
+    assert fault_of(read, key, 100) == "The key has expired."
+    assert fault_of(read, replace(key, revoked=5), 1) == "The key was revoked."
+    assert fault_of(read, None, 1) == "The key is not known."
+
+
+@pytest.mark.parametrize("text", ["", "rfl", "rfl_x_y", "rfl_" + "0" * 12 + "_" + "é" * 43, "x" * 10_000])
+def test_a_text_that_is_no_key(text: str) -> None:
+    assert read_key(text) is None
+
+
+def test_a_bucket_gives_a_burst_and_then_its_rate() -> None:
+    minute, bucket, begun = Allowance(per_minute=60), Bucket.full(Allowance(per_minute=60), NOW), 0
+    for tenth in range(1_200):  # two minutes, ten requests a second
+        if bucket.admit(minute, NOW + tenth / 10).allowed:
+            bucket.spend(1)
+            begun += 1
+    assert 60 + 110 <= begun <= 60 + 121
+
+
+def test_a_refused_request_says_when_to_come_back() -> None:
+    allowance = Allowance(per_minute=60, per_day=100)
+    bucket = Bucket.full(allowance, NOW)
+    bucket.spend(70)
+    verdict = bucket.admit(allowance, NOW)
+    assert (verdict.allowed, verdict.retry_after) == (False, 12)
+    assert bucket.admit(allowance, NOW + 12).allowed
+    bucket.spend(30)
+    assert bucket.admit(allowance, NOW + 60).retry_after == 86_400 - 60
+    assert bucket.admit(allowance, NOW + 86_400).allowed, "a new day"
+    assert verdict.headers() == {
+        "RateLimit-Policy": '"minute";q=60;w=60, "day";q=100;w=86400',
+        "RateLimit": '"minute";r=0;t=70, "day";r=30;t=86400',
+    }
+    assert Bucket.full(Allowance(), NOW).admit(Allowance(), NOW).headers() == {}
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(1, 5), st.floats(0, 3)), max_size=60))
+def test_no_exchange_of_rows_loses_or_doubles_work(steps: list[tuple[int, int, float]]) -> None:
+    """Three gateways, which exchange rows after each step and see some of them twice: together they know all work."""
+    allowance, now = Allowance(per_minute=600, per_day=10_000), NOW
+    gateways = [Bucket.full(allowance, now) for _ in range(3)]
+    rows: dict[str, Spending] = {}
+    for number, cost, seconds in steps:
+        now += seconds
+        bucket = gateways[number]
+        bucket.admit(allowance, now)
+        bucket.spend(cost)
+        rows[str(number)] = bucket.row()
+        for other, each in enumerate(gateways):
+            each.admit(allowance, now)
+            for _ in range(2):
+                each.merge({name: row for name, row in rows.items() if name != str(other)}, first=False)
+    for bucket in gateways:
+        assert bucket.spent + sum(bucket.others.values()) == sum(cost for _, cost, _ in steps)
+        assert bucket.tokens <= allowance.per_minute
+
+
+async def test_gateways_share_a_budget_through_the_store() -> None:
+    clock, stores, allowance = [NOW], memory_stores(), Allowance(per_minute=10)
+    gateways = [Limiter(stores, lambda: clock[0], gateway=name, sync_seconds=0.0) for name in ("one", "two")]
+    for _ in range(10):
+        assert (await gateways[0].admit("client", allowance)).allowed
+    await gateways[0].close()
+    assert not (await gateways[1].admit("client", allowance)).allowed, "the other gateway knows"
+    clock[0] += 6.5
+    assert (await gateways[1].admit("client", allowance)).allowed, "one unit has flowed into the bucket"
+    assert (await gateways[1].admit("other", allowance)).allowed
+
+
+class _Away(MemoryApiSpending):
+    async def of_day(self, client: str, day: int) -> dict[str, Spending]:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+
+async def test_without_the_store_a_gateway_limits_by_itself() -> None:
+    stores = memory_stores()
+    stores.api_spending = _Away()
+    limiter = Limiter(stores, lambda: NOW)
+    verdicts = [(await limiter.admit("client", Allowance(per_minute=3))).allowed for _ in range(3)]
+    assert verdicts == [True, True, True]
+    assert not (await limiter.admit("client", Allowance(per_minute=3))).allowed
+    assert limiter._clients["client"].sync is not None
+    limiter._clients["client"].sync.cancel()
+
+
+def request(address: str = "192.0.2.1", **headers: str) -> Request:
+    raw = [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()]
+    return Request({"type": "http", "headers": raw, "client": (address, 1)})
+
+
+ADDRESSES = [
+    ("192.0.2.1", "", "192.0.2.1", "no proxy"),
+    ("192.0.2.1", "198.51.100.7", "192.0.2.1", "a header of somebody who is no proxy"),
+    ("10.0.0.1", "198.51.100.7", "198.51.100.7", "a proxy"),
+    ("10.0.0.1", "203.0.113.9, 198.51.100.7", "198.51.100.7", "the client's own lie stands before it"),
+    ("10.0.0.1", "198.51.100.7, 10.0.0.2", "198.51.100.7", "two proxies"),
+    ("10.0.0.1", "rubbish", "rubbish", "counts as one client"),
+]
+
+
+@pytest.mark.parametrize(("peer", "forwarded", "client", "why"), ADDRESSES)
+def test_the_address_of_a_client(peer: str, forwarded: str, client: str, why: str) -> None:
+    assert address_of(request(peer, x_forwarded_for=forwarded), ["10.0.0.0/8"]) == client, why
+
+
+def test_addresses_are_hashed_with_a_key_of_the_day() -> None:
+    hashes = {
+        hash_address(address, 1, b"s") for address in ("192.0.2.1", "192.0.2.2", "2001:db8::1", "2001:db8:0:1::1")
+    }
+    assert len(hashes) == 4
+    assert hash_address("2001:db8::1", 1, b"s") == hash_address("2001:db8::ffff:1", 1, b"s"), "one network of 64 bits"
+    assert hash_address("192.0.2.1", 1, b"s") != hash_address("192.0.2.1", 2, b"s")
+
+
+def test_a_key_comes_as_bearer_or_as_password() -> None:
+    assert given_key(request(authorization="Bearer rfl_a_b")) == "rfl_a_b"
+    assert given_key(request(authorization="Basic eDpyZmxfYV9i")) == "rfl_a_b"
+    assert given_key(request(authorization="Basic %%%")) == ""
+    assert given_key(request()) == ""
+
+
+COSTS = [(1, 10, 0, False, 1), (1, 50, 0, False, 1), (6, 10, 0, False, 2), (10, 50, 0, False, 10), (1, 10, 4, True, 4)]
+
+
+@pytest.mark.parametrize(("page", "per_page", "operators", "reranks", "cost"), COSTS)
+def test_a_search_costs_what_it_asks_for(page: int, per_page: int, operators: int, reranks: bool, cost: int) -> None:
+    assert cost_of_search(page, per_page, operators, reranks=reranks) == cost
+
+
+def test_a_client_of_a_site_sees_its_pages_only() -> None:
+    sight = Sight(only=("docs.example",))
+    assert sight.shows("https://docs.example/a")
+    assert sight.shows("https://v2.docs.example/a")
+    assert not sight.shows("https://notdocs.example/a")
+    assert sight.limit(Parameters()).include == ("docs.example",)
+    assert sight.limit(Parameters(include=("v2.docs.example",))).include == ("v2.docs.example",)
+    with pytest.raises(InvalidQuery, match=r"other\.example is not a domain of this site"):
+        sight.limit(Parameters(include=("docs.example", "other.example")))
+    others = Sight(private=("docs.example",))
+    assert not others.shows("https://docs.example/a")
+    assert parse("x", others.limit(Parameters(exclude=("a.example",)))).exclude == ("a.example", "docs.example")
