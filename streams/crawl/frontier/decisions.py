@@ -11,6 +11,7 @@ from schemas.crawl import Outcome, PageDiscovered, PageFetched, PageSettled
 from streams.allowed_origins import is_public
 from streams.crawl.domains import has_public_suffix
 from streams.crawl.frontier.host_state import CrawlShare, Host, Lease, Robots
+from streams.crawl.frontier.ordering import finder_of
 from streams.crawl.frontier.policy import SECOND, UNREACHABLE_SECONDS, Policy, backoff_micros, deferral_micros
 from streams.crawl.scope import CrawlScope
 from streams.crawl.url_patterns import belongs
@@ -46,7 +47,7 @@ def reason_to_skip(
 
     `share` is the crawl's share of the URL's host.
     """
-    if known and not (event.force or _may_return(known, event, now)):
+    if known and not (event.force or _may_return(known, event, now) or _is_promoted(known, event)):
         return "seen"
     if reason := reason_not_to_crawl(event.url, policy.origins):
         return reason
@@ -74,6 +75,17 @@ def _may_return(known: FrontierUrl, event: PageDiscovered, now: int) -> bool:
     return known.crawl_id != event.crawl_id or (rested and is_unanswered(known))
 
 
+def _is_promoted(known: FrontierUrl, event: PageDiscovered) -> bool:
+    """Return whether the site itself leads to a URL that waits, or was refused, as a stranger's."""
+    return may_be_promoted(known) and not finder_of(event)
+
+
+def may_be_promoted(known: FrontierUrl) -> bool:
+    """Return whether the URL would get another place if its own site led to it."""
+    waits = known.state == "queued" and not known.attempt
+    return bool(known.stranger) and (waits or (known.state == "done" and known.outcome == "over_budget"))
+
+
 def is_unanswered(url: FrontierUrl) -> bool:
     """Return whether the URL is done because its host did not answer. It may return when it is discovered again."""
     return url.state == "done" and url.outcome in _NO_ANSWER
@@ -93,6 +105,7 @@ def queue_url(event: PageDiscovered, known: FrontierUrl | None, cause: str, posi
         cause=cause,
         outcome="",
         detail="",
+        stranger=finder_of(event),
         **CrawlScope.of(event).fields(),
     )
 

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal
 from uuid import UUID
 
+from streams.crawl.frontier.ordering import Turns
 from streams.crawl.frontier.policy import JITTER, SECOND, Policy
 from streams.crawl.robots import Window, seconds_until_open
 from streams.stores.protocols import FrontierHost, QueueEntry
@@ -43,6 +44,13 @@ class CrawlShare:
     """True if a seed of the crawl is on this host."""
     scheduled: int = 0
     """Number of scheduled pages, counted against the crawl's budget."""
+    strangers: int = 0
+    """Number of pages among them that other sites led to first."""
+
+    def count(self, change: int, *, stranger: bool) -> None:
+        """Count a scheduled page (1), or take it back (-1)."""
+        self.scheduled = max(self.scheduled + change, 0)
+        self.strangers = max(self.strangers + change, 0) if stranger else self.strangers
 
 
 @dataclass(slots=True)
@@ -90,6 +98,7 @@ class Host:
     has_other_shares: bool = False
     """True if shares of other crawls have rows of their own."""
     robots: Robots = field(default_factory=Robots)
+    turns: Turns = field(default_factory=Turns)
 
     def use_share(self, crawl_id: str) -> CrawlShare | None:
         """Return the crawl's share if it is in the host's row, and note that it was used."""
@@ -109,6 +118,10 @@ class Host:
     def position(self, when: int) -> int:
         """Return a place in the queue for `when`. It is never before the cursor, even if the clock was set back."""
         return max(when, self.cursor.position + 1) if self.cursor else when
+
+    def gap(self, policy: Policy) -> int:
+        """Return the delay without jitter (microseconds)."""
+        return round((self.robots.delay_seconds or policy.delay_seconds) * SECOND)
 
     def position_ahead(self) -> int:
         """Return a place in the queue before all URLs that wait, but for some at the very next place."""
@@ -157,9 +170,12 @@ class Host:
             "failures": self.failures,
             "trimmed": self.trimmed,
             "leases": [asdict(lease) for lease in self.leases.values()],
-            "crawls": [[crawl_id, share.seeded, share.scheduled] for crawl_id, share in self.crawls.items()],
+            "crawls": [
+                [crawl_id, share.seeded, share.scheduled, share.strangers] for crawl_id, share in self.crawls.items()
+            ],
             "has_other_shares": self.has_other_shares,
             "robots": asdict(self.robots),
+            "turns": self.turns.last,
         }
         return FrontierHost(self.bucket, self.name, due, state, self.next_version(now))
 
@@ -176,9 +192,10 @@ class Host:
             failures=state["failures"],
             trimmed=state["trimmed"],
             leases={lease.lease_id: lease for lease in leases},
-            crawls={crawl_id: CrawlShare(*share) for crawl_id, *share in state["crawls"]},
+            crawls={crawl_id: CrawlShare(*share[:3]) for crawl_id, *share in state["crawls"]},
             has_other_shares=state["has_other_shares"],
             robots=Robots(**known_fields(Robots, state["robots"])),
+            turns=Turns(state.get("turns")),
         )
 
 

@@ -7,6 +7,7 @@ from schemas.ids import page_id as page_id_of
 from streams.crawl.frontier import decisions, outputs
 from streams.crawl.frontier.host_state import Host, Lease, Robots
 from streams.crawl.frontier.hosts import LiveHost
+from streams.crawl.frontier.ordering import strangers_budget
 from streams.crawl.frontier.refused_urls import url_refused
 from streams.crawl.frontier.state import FrontierState
 from streams.errors import MissingBlob
@@ -87,6 +88,11 @@ async def _end_reason(frontier: FrontierState, live: LiveHost, url: FrontierUrl)
     share = await frontier.hosts.find_share(live, url.crawl_id)
     if not url.attempt and share and share.scheduled >= limit:
         return "over_budget", f"{limit} pages of this host were fetched in this crawl, and no more are wanted"
+    if not url.attempt and url.stranger and share and share.strangers >= strangers_budget(limit):
+        return (
+            "over_budget",
+            f"{share.strangers} pages that only other sites link to were fetched, and no more are wanted",
+        )
     if known.ref and not (await frontier.robots.get(known.ref)).allowed(url.url):
         return disallowed_outcome(url.host)
     return None
@@ -122,7 +128,7 @@ async def _schedule(frontier: FrontierState, live: LiveHost, url: FrontierUrl) -
     host.next_at = now + host.delay(frontier.policy, frontier.random())
     if lease.attempt == 1:
         share = await frontier.hosts.share(live, url.crawl_id)
-        share.scheduled += 1
+        share.count(1, stranger=bool(url.stranger))
     await frontier.hosts.persist(live)
     await _emit_page(frontier, url, lease)
 
@@ -182,6 +188,6 @@ async def end_unanswered(frontier: FrontierState, live: LiveHost, lease: Lease) 
         await frontier.urls.requeue(decisions.expire_lease(url, lease, live.host.position(now), now), live)
         if lease.attempt == 1:
             share = await frontier.hosts.share(live, url.crawl_id)
-            share.scheduled = max(share.scheduled - 1, 0)
+            share.count(-1, stranger=bool(url.stranger))
     del live.host.leases[lease.lease_id]
     live.unsent.discard(lease.lease_id)

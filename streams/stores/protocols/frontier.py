@@ -100,6 +100,8 @@ class FrontierUrl:
     """Why the URL was discovered first, as in `pages.discovered`."""
     referrer: str = ""
     """The page that led to the URL first."""
+    stranger: str = ""
+    """The host of another registrable domain that led to the URL, if its own site has not. Empty: an own URL."""
     discovered_at: int = 0
     """When the URL was discovered first, microseconds since 1970 UTC."""
 

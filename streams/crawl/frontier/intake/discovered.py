@@ -10,10 +10,12 @@ from uuid import UUID
 from schemas import Event, PageDiscovered, PageRemoved
 from schemas.ids import page_id as page_id_of
 from streams.allowed_origins import NO_ORIGINS, Origins
+from streams.crawl.domains import registrable_domain
 from streams.crawl.frontier import decisions, outputs
 from streams.crawl.frontier.host_state import CrawlShare
 from streams.crawl.frontier.host_visit import disallowed_outcome
 from streams.crawl.frontier.hosts import LiveHost
+from streams.crawl.frontier.ordering import finder_of, head_start
 from streams.crawl.frontier.refused_urls import url_refused
 from streams.crawl.frontier.state import FrontierState
 from streams.crawl.frontier.url_aliases import AliasTarget, HostRules, alias_target, may_be_alias, may_replace
@@ -105,11 +107,15 @@ class _Intake:
         """Return the pages of this event that wait in the queue."""
         return [page_id for page_id, url in self.writes.items() if url.state == "queued"]
 
-    def position(self) -> int:
-        """Return the next place in the queue: the URLs of an event are queued in their order."""
+    def position(self, event: PageDiscovered) -> int | None:
+        """Return the URL's place in the queue: the own URLs of an event are queued in their order. None: no place."""
+        host, now = self.live.host, self.frontier.now()
         if self.is_urgent:
-            return self.live.host.position_ahead()
-        return self.live.host.position(self.frontier.now()) + len(self.writes)
+            return host.position_ahead()
+        if finder := finder_of(event):
+            place = host.turns.next(registrable_domain(finder), now, host.gap(self.frontier.policy))
+            return None if place is None else host.position(place)
+        return host.position(now - head_start(event.depth)) + len(self.writes)
 
 
 async def take_discovered(frontier: FrontierState, event: PageDiscovered, delivery: Delivery) -> Sequence[Event]:
@@ -193,7 +199,7 @@ async def _is_disallowed(frontier: FrontierState, event: PageDiscovered, live: L
 async def _carry_out(intake: _Intake, decision: Decision, event: PageDiscovered) -> Sequence[Event]:
     match decision:
         case Repeat(url):
-            intake.write(_with_place(intake, url))
+            intake.write(_with_place(intake, url, event))
             return _removal_events(url)
         case Skip():
             return await _skip(intake, decision, event)
@@ -206,7 +212,7 @@ async def _carry_out(intake: _Intake, decision: Decision, event: PageDiscovered)
             return []
 
 
-def _with_place(intake: _Intake, url: FrontierUrl) -> FrontierUrl:
+def _with_place(intake: _Intake, url: FrontierUrl, event: PageDiscovered) -> FrontierUrl:
     """Return the URL with a new place in the queue if the host passed its place.
 
     The first delivery wrote the URL and ended before the queue had it. Then the host went on with other URLs.
@@ -215,7 +221,9 @@ def _with_place(intake: _Intake, url: FrontierUrl) -> FrontierUrl:
     is_passed = host.cursor is not None and entry <= host.cursor
     if url.state != "queued" or not is_passed or host.is_leased(url.page_id):
         return url
-    return replace(url, position=intake.position(), at=decisions.next_version(url, intake.frontier.now()))
+    now = intake.frontier.now()
+    position = intake.position(event) or host.position(now)
+    return replace(url, position=position, at=decisions.next_version(url, now))
 
 
 async def _skip(intake: _Intake, decision: Skip, event: PageDiscovered) -> Sequence[Event]:
@@ -223,7 +231,7 @@ async def _skip(intake: _Intake, decision: Skip, event: PageDiscovered) -> Seque
     frontier, known = intake.frontier, decision.known
     if intake.live.persisted_due is None and decisions.is_seed(event):
         await frontier.hosts.persist(intake.live)
-    if known and not decisions.is_unanswered(known):
+    if known and not decisions.is_unanswered(known) and not decisions.may_be_promoted(known):
         intake.seen.append(event.page_id)
     if not decisions.is_seed(event) or not event.crawl_id or (known and known.crawl_id == event.crawl_id):
         return []
@@ -262,13 +270,16 @@ async def _hold(intake: _Intake, decision: Hold, event: PageDiscovered) -> Seque
 async def _queue(intake: _Intake, event: PageDiscovered, known: FrontierUrl | None) -> None:
     live = intake.live
     leased = known if known and live.host.is_leased(known.page_id) else None
-    position = leased.position if leased else intake.position()
+    position = leased.position if leased else intake.position(event)
+    if position is None:
+        return  # no trace of the URL: it is discovered again, by its own site or when fewer wait
     url = decisions.queue_url(event, known, intake.cause, position, intake.frontier.now())
     if leased:
         url = replace(url, attempt=leased.attempt)  # the answer to the lease counts for this event, too
     await _leave_other_crawl(intake, event, known)
     intake.write(url)
-    intake.seen.append(event.page_id)
+    if not url.stranger:  # else its own site may lead to it, too
+        intake.seen.append(event.page_id)
 
 
 async def _leave_other_crawl(intake: _Intake, event: PageDiscovered, known: FrontierUrl | None) -> None:

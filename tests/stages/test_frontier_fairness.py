@@ -1,0 +1,80 @@
+"""The order within a host, and the shares of its budget: what strangers link to never displaces a site's own pages."""
+
+import pytest
+
+from streams.crawl.frontier.ordering import MAX_WAITING, Turns, finder_of
+from streams.settings import CrawlSettings
+from tests.stages.frontier_world import SECOND, Site, World, discovered
+
+EVIL, VICTIM = "https://evil.example", "https://victim.example"
+
+
+def web(junk: int, linkers: int = 1) -> dict[str, Site]:
+    """Return a site of 20 pages, and strangers that each link to as many invented addresses of it."""
+    own = {f"/page{n}": list[str]() for n in range(20)}
+    invented = {f"/?junk={n}": list[str]() for n in range(junk * linkers)}
+    victim = Site(links={"/": [f"{VICTIM}{path}" for path in own], **own, **invented})
+    sites = {"victim.example": victim}
+    for n in range(linkers):
+        links = [f"{VICTIM}/?junk={junk * n + m}" for m in range(junk)]
+        sites[f"evil{n or ''}.example"] = Site(links={"/": links})
+    return sites
+
+
+async def crawl(sites: dict[str, Site], seeds: list[str], **settings: int) -> list[str]:
+    """Return what was fetched of the victim, in its order."""
+    world = World(sites, CrawlSettings(delay_seconds=1, **settings), 1, 0, 0)
+    for url in seeds:
+        world.seed(url)
+    await world.run()
+    return [url for _, _, url in sorted(world.fetches["victim.example"]) if not url.endswith("/robots.txt")]
+
+
+@pytest.mark.parametrize("order", [1, -1], ids=["the stranger first", "the site first"])
+async def test_links_of_a_stranger_spend_a_fifth_of_a_budget_and_come_last(order: int) -> None:
+    fetched = await crawl(web(50), [f"{EVIL}/", f"{VICTIM}/"][::order], max_pages_per_host=30)
+    own = [url for url in fetched if "junk" not in url]
+    assert len(own) == 21
+    assert len(fetched) - len(own) == 6
+    assert len([url for url in fetched[:22] if "junk" in url]) <= 2, "only until the site's own links were known"
+
+
+async def test_linking_domains_take_turns() -> None:
+    sites = web(40, linkers=3)
+    fetched = await crawl(sites, ["https://evil.example/", "https://evil1.example/", "https://evil2.example/"])
+    numbers = [int(url.rpartition("=")[2]) // 40 for url in fetched if "junk" in url]
+    first = numbers[3:33]
+    assert all(first.count(linker) >= 7 for linker in range(3))
+
+
+async def test_a_page_that_a_stranger_linked_first_is_an_own_page_once_its_site_links_to_it() -> None:
+    sites = web(0)
+    sites["evil.example"] = Site(links={"/": [f"{VICTIM}/page{n}" for n in range(20)]})
+    fetched = await crawl(sites, [f"{EVIL}/", f"{VICTIM}/"], max_pages_per_host=21)
+    assert len(set(fetched)) == len(fetched) == 21
+
+
+@pytest.mark.parametrize(
+    ("fields", "finder"),
+    [
+        ({"referrer": "https://other.example/"}, "other.example"),
+        ({"referrer": "https://www.victim.example/"}, ""),
+        ({"referrer": "https://other.example/", "why": "redirect"}, "other.example"),
+        ({"referrer": "https://other.example/", "why": "sitemap"}, ""),
+        ({"referrer": "https://other.example/", "why": "redirect", "depth": 0}, ""),
+        ({"why": "seed", "depth": 0}, ""),
+        ({}, ""),
+    ],
+)
+def test_who_is_a_stranger(fields: dict[str, str], finder: str) -> None:
+    assert finder_of(discovered(f"{VICTIM}/a", **fields)) == finder
+
+
+def test_the_waiting_urls_of_a_domain_are_bounded_and_harm_no_other_domain() -> None:
+    turns = Turns()
+    places = [turns.next("evil.example", 0, SECOND) for _ in range(MAX_WAITING + 10)]
+    assert places[MAX_WAITING + 1 :] == [None] * 9
+    assert turns.next("good.example", 0, SECOND) == SECOND
+    for n in range(1_000):
+        turns.next(f"{n}.example", 0, SECOND)
+    assert len(turns.last) <= 64
