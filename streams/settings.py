@@ -185,6 +185,9 @@ class CrawlSettings(_Group):
     """Time after which a scheduled URL without an answer is scheduled again."""
     max_attempts: int = Field(5, ge=1)
     """Maximum number of attempts for a URL if its fetch fails with a transient error."""
+    recrawl: bool = True
+    """Visit pages again: after an hour, then by how often each one changes, between 5 minutes and 30 days. False: a
+    page is fetched again only when a person asks for it."""
     robots_ttl_seconds: float = 86_400.0
     """Time until a host's robots.txt is fetched again. RFC 9309 section 2.4: at most 24 hours."""
     in_flight: int = Field(64, ge=1)

@@ -113,6 +113,8 @@ class World:
         self, sites: dict[str, Site], settings: CrawlSettings, seed: int, kill_probability: float, flaky: float = 0.0
     ) -> None:
         self.sites = sites
+        if "recrawl" not in settings.model_fields_set:  # most tests are about first visits, and run for days
+            settings = settings.model_copy(update={"recrawl": False})
         self.settings = settings
         self.rng = random.Random(seed)
         self.now = START

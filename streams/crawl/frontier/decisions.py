@@ -106,6 +106,8 @@ def queue_url(event: PageDiscovered, known: FrontierUrl | None, cause: str, posi
         outcome="",
         detail="",
         stranger=finder_of(event),
+        revisit=False,
+        next_visit=0,
         **CrawlScope.of(event).fields(),
     )
 
@@ -214,7 +216,9 @@ def url_of_settled(event: PageSettled) -> FrontierUrl:
 
 
 def crawl_state(url: FrontierUrl, host: Host) -> CrawlState:
-    """Return the state of the URL in its crawl."""
+    """Return the state of the URL in its crawl. Further visits leave it as it is, unless the page is there no more."""
+    if url.revisit and (url.state == "queued" or url.outcome in ("ok", "not_modified")):
+        return "settled"
     if url.state == "queued":
         return "deferred" if host.is_deferred else "queued"
     match url.outcome:

@@ -8,6 +8,7 @@ from streams.crawl.frontier import decisions, outputs
 from streams.crawl.frontier.host_state import Host, Lease, Robots
 from streams.crawl.frontier.hosts import LiveHost
 from streams.crawl.frontier.ordering import strangers_budget
+from streams.crawl.frontier.recrawl import begin_visit, waits_for_visit
 from streams.crawl.frontier.refused_urls import url_refused
 from streams.crawl.frontier.state import FrontierState
 from streams.errors import MissingBlob
@@ -57,6 +58,8 @@ async def _handle_first_entry(frontier: FrontierState, live: LiveHost) -> bool:
     url = await hosts.url(live, entry.page_id)
     if url is None or url.position != entry.position or live.host.is_leased(url.page_id):
         hosts.take(live)  # a stale entry
+    elif waits_for_visit(url):
+        await _begin_visit(frontier, live, url)
     elif url.state == "done":
         await _announce_end(frontier, url)  # again, after a crash
         hosts.take(live)
@@ -67,6 +70,15 @@ async def _handle_first_entry(frontier: FrontierState, live: LiveHost) -> bool:
     else:
         await _schedule(frontier, live, url)
     return True
+
+
+async def _begin_visit(frontier: FrontierState, live: LiveHost, url: FrontierUrl) -> None:
+    """Queue a done URL for its next visit, at the place that it has. The next step schedules it."""
+    if not frontier.policy.recrawl:
+        frontier.hosts.take(live)
+        return
+    queued = begin_visit(url, frontier.now())
+    await frontier.hosts.put_url(live, queued)
 
 
 async def _has_robots_rules(frontier: FrontierState, live: LiveHost) -> bool:
@@ -82,20 +94,24 @@ async def _has_robots_rules(frontier: FrontierState, live: LiveHost) -> bool:
 
 
 async def _end_reason(frontier: FrontierState, live: LiveHost, url: FrontierUrl) -> tuple[str, str] | None:
-    """Return outcome and reason of a URL that may not be fetched, or None."""
+    """Return outcome and reason of a URL that may not be fetched, or None. Further visits cost no budget."""
     known = live.host.robots
-    limit = url.max_pages or frontier.policy.max_pages_per_host
-    share = await frontier.hosts.find_share(live, url.crawl_id)
-    if not url.attempt and share and share.scheduled >= limit:
-        return "over_budget", f"{limit} pages of this host were fetched in this crawl, and no more are wanted"
-    if not url.attempt and url.stranger and share and share.strangers >= strangers_budget(limit):
-        return (
-            "over_budget",
-            f"{share.strangers} pages that only other sites link to were fetched, and no more are wanted",
-        )
+    if not url.attempt and not url.revisit and (reason := await _spent_budget(frontier, live, url)):
+        return "over_budget", f"{reason} were fetched in this crawl, and no more are wanted"
     if known.ref and not (await frontier.robots.get(known.ref)).allowed(url.url):
         return disallowed_outcome(url.host)
     return None
+
+
+async def _spent_budget(frontier: FrontierState, live: LiveHost, url: FrontierUrl) -> str:
+    """Return what the crawl has spent of the host's budget, if the URL has no part in the rest; or ""."""
+    limit = url.max_pages or frontier.policy.max_pages_per_host
+    share = await frontier.hosts.find_share(live, url.crawl_id)
+    if share and share.scheduled >= limit:
+        return f"{limit} pages of this host"
+    if share and url.stranger and share.strangers >= strangers_budget(limit):
+        return f"{share.strangers} pages of this host that only other sites led to"
+    return ""
 
 
 def disallowed_outcome(host: str) -> tuple[str, str]:
@@ -106,9 +122,14 @@ def disallowed_outcome(host: str) -> tuple[str, str]:
 async def _end_url(frontier: FrontierState, live: LiveHost, url: FrontierUrl, outcome: str, detail: str) -> None:
     """End a URL without a fetch. The cursor is written later, so a crash repeats the event."""
     ended = decisions.end_url(url, outcome, detail, frontier.now())
+    planned = frontier.plan_visit(ended, live.host)
     await frontier.urls.mark([ended], live)
-    await frontier.hosts.put_url(live, ended)
-    await _announce_end(frontier, ended)
+    if planned.next_visit:
+        await _announce_end(frontier, ended)  # first: the row leads nobody to the event any more
+        await frontier.urls.write([planned], live)
+    else:
+        await frontier.hosts.put_url(live, ended)
+        await _announce_end(frontier, ended)
     if outcome == "disallowed":  # its aliases may be allowed
         await frontier.held.release_for(url.host, url.page_id)
     frontier.hosts.take(live)
@@ -126,7 +147,7 @@ async def _schedule(frontier: FrontierState, live: LiveHost, url: FrontierUrl) -
     frontier.hosts.take(live)
     host.leases[lease.lease_id] = lease
     host.next_at = now + host.delay(frontier.policy, frontier.random())
-    if lease.attempt == 1:
+    if lease.attempt == 1 and not url.revisit:
         share = await frontier.hosts.share(live, url.crawl_id)
         share.count(1, stranger=bool(url.stranger))
     await frontier.hosts.persist(live)
@@ -186,7 +207,7 @@ async def end_unanswered(frontier: FrontierState, live: LiveHost, lease: Lease) 
     if url and decisions.awaits_answer(lease.lease_id, url):
         now = frontier.now()
         await frontier.urls.requeue(decisions.expire_lease(url, lease, live.host.position(now), now), live)
-        if lease.attempt == 1:
+        if lease.attempt == 1 and not url.revisit:
             share = await frontier.hosts.share(live, url.crawl_id)
             share.count(-1, stranger=bool(url.stranger))
     del live.host.leases[lease.lease_id]

@@ -32,6 +32,7 @@ class Policy:
     clock_bound_seconds: float
     max_attempts: int
     robots_ttl_seconds: float
+    recrawl: bool
     regions: Regions
     origins: AllowedOrigins = NO_ORIGINS
     """The origins that may be crawled though they are not public."""
@@ -47,6 +48,7 @@ class Policy:
             clock_bound_seconds=settings.clock_bound_seconds,
             max_attempts=settings.max_attempts,
             robots_ttl_seconds=settings.robots_ttl_seconds,
+            recrawl=settings.recrawl,
             regions=Regions(settings.regions),
             origins=settings.origins,
         )

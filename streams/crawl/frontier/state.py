@@ -6,14 +6,16 @@ from dataclasses import dataclass
 from schemas import Event
 from streams.crawl.frontier.crawl_marks import CrawlMarks
 from streams.crawl.frontier.held_urls import HeldUrls
+from streams.crawl.frontier.host_state import Host
 from streams.crawl.frontier.hosts import Hosts
 from streams.crawl.frontier.policy import Policy
+from streams.crawl.frontier.recrawl import plan_visit
 from streams.crawl.frontier.robots_cache import RobotsCache
 from streams.crawl.frontier.seen_cache import SeenCache
 from streams.crawl.frontier.url_aliases import UrlAliases
 from streams.crawl.frontier.url_writer import UrlWriter
 from streams.runtime.agent import Emit
-from streams.stores.protocols import FrontierStore
+from streams.stores.protocols import FrontierStore, FrontierUrl
 
 
 class Sender:
@@ -61,3 +63,7 @@ class FrontierState:
     counts: Counts
     now: Callable[[], int]
     random: Callable[[], float]
+
+    def plan_visit(self, url: FrontierUrl, host: Host) -> FrontierUrl:
+        """Return a URL of the host with its next visit, if pages are visited again."""
+        return plan_visit(url, self.now(), self.random(), host.position) if self.policy.recrawl else url

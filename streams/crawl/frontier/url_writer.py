@@ -8,6 +8,7 @@ from streams.crawl.frontier.crawl_marks import CrawlMarks
 from streams.crawl.frontier.decisions import crawl_state
 from streams.crawl.frontier.hosts import Hosts, LiveHost
 from streams.crawl.frontier.queue_head import HEAD_ENTRIES
+from streams.crawl.frontier.recrawl import waits_for_visit
 from streams.stores.protocols import CrawlState, FrontierStore, FrontierUrl, QueueEntry
 
 MAX_MARKED = 1_024
@@ -42,11 +43,11 @@ class UrlWriter:
         await asyncio.gather(*writes)
 
     def _waiting(self, urls: Sequence[FrontierUrl], live: LiveHost) -> Iterator[QueueEntry]:
-        """Yield the queue entries of the queued URLs that the cursor has not passed."""
+        """Yield the queue entries of URLs that wait for a fetch, and that the cursor has not passed."""
         cursor = live.host.cursor
         for url in urls:
             entry = QueueEntry(url.position, url.page_id)
-            if url.state == "queued" and (cursor is None or cursor < entry):
+            if (url.state == "queued" or waits_for_visit(url)) and (cursor is None or cursor < entry):
                 yield entry
 
     async def write_settled(self, url: FrontierUrl, live: LiveHost) -> None:

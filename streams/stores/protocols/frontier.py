@@ -100,6 +100,18 @@ class FrontierUrl:
     """Why the URL was discovered first, as in `pages.discovered`."""
     referrer: str = ""
     """The page that led to the URL first."""
+    revisit: bool = False
+    """True if the URL was queued for another visit, by the frontier itself. It counts in no crawl."""
+    next_visit: int = 0
+    """When a done URL is visited again, microseconds since 1970 UTC. 0: it is not."""
+    interval_seconds: int = 0
+    """Time between the last two visits as it was planned (seconds)."""
+    visit_failures: int = 0
+    """Number of visits in a row that failed."""
+    planned_at: int = 0
+    """The visit after which `next_visit` was planned: its generation."""
+    verdict: str = ""
+    """The verdict of the last settled answer (`pages.settled`)."""
     stranger: str = ""
     """The host of another registrable domain that led to the URL, if its own site has not. Empty: an own URL."""
     discovered_at: int = 0

@@ -29,6 +29,7 @@ async def take_fetched(frontier: FrontierState, event: PageFetched, partition: i
             later = decisions.expire_lease(url, lease, position, now)
         else:
             later = decisions.apply_fetch(url, event, position, frontier.policy, now)
+            later = frontier.plan_visit(later, live.host)
         ended = end_lease(frontier, live, event)
         applied = bool(lease and silent) or later.generation == event.generation
         if applied:

@@ -25,6 +25,7 @@ async def _write(frontier: FrontierState, event: PageSettled, live: LiveHost) ->
     url = await frontier.hosts.url(live, event.page_id) or decisions.url_of_settled(event)
     if url.settled_generation < event.generation:
         at = decisions.next_version(url, frontier.now())
-        url = replace(url, at=at, settled_generation=event.generation)
+        url = replace(url, at=at, settled_generation=event.generation, verdict=event.verdict)
     if url.settled_generation == event.generation:
-        await frontier.urls.write_settled(url, live)
+        url = frontier.plan_visit(url, live.host)
+        await (frontier.urls.write([url], live) if url.next_visit else frontier.urls.write_settled(url, live))

@@ -1,0 +1,134 @@
+"""Pages are visited again, by how often each one changes: the rule, and a month of the simulated web."""
+
+from collections import Counter
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from schemas import PageFetched, PageSettled
+from schemas.ids import event_id, page_id
+from streams.crawl.frontier.progress import crawl_progress
+from streams.crawl.frontier.recrawl import FIRST_SECONDS, MAX_FAILURES, MAX_SECONDS, MIN_SECONDS, History, recrawl
+from streams.settings import CrawlSettings
+from streams.stores.opener import Stores
+from tests.stages.frontier_world import SECOND, START, Site, World
+
+HOUR, DAY = 3_600, 86_400
+
+
+@pytest.mark.parametrize(
+    ("history", "verdict", "interval"),
+    [
+        (History(), "changed", FIRST_SECONDS),
+        (History(), "unchanged", FIRST_SECONDS),
+        (History(HOUR), "unchanged", 2 * HOUR),
+        (History(20 * DAY), "unchanged", MAX_SECONDS),
+        (History(HOUR), "changed", HOUR // 2),
+        (History(400), "changed", MIN_SECONDS),
+        (History(HOUR), "failed", 2 * HOUR),
+        (History(HOUR, MAX_FAILURES - 1), "failed", 0),
+    ],
+)
+def test_the_interval_until_the_next_visit(history: History, verdict: Any, interval: int) -> None:
+    assert recrawl(history, verdict).interval_seconds == interval
+
+
+class LivingWorld(World):
+    """A world whose pages change now and then, with later stages that settle each page."""
+
+    periods: dict[str, int] = {}  # noqa: RUF012 # set by each test
+    """Seconds between two changes of a page, by path. Other pages never change."""
+
+    def __init__(self, sites: dict[str, Site], kill: float = 0.0, **settings: Any) -> None:
+        super().__init__(sites, CrawlSettings(**{"delay_seconds": 1, "recrawl": True, **settings}), 1, kill)
+        self._read: dict[UUID, int] = {}
+
+    async def _arrive(self, fetched: PageFetched, id_: UUID) -> None:
+        await super()._arrive(fetched, id_)
+        if fetched.purpose != "page" or fetched.outcome != "ok":
+            return
+        path = fetched.url.removeprefix(f"https://{fetched.host}")
+        version = (self.now - START) // SECOND // self.periods[path] if path in self.periods else 0
+        changed = self._read.get(fetched.page_id) != version
+        self._read[fetched.page_id] = version
+        settled = PageSettled.following(fetched, verdict="changed" if changed else "unchanged")
+        self._send(settled, event_id(settled.event_type(), id_.hex, settled.key()))
+
+    def visits(self, path: str) -> list[int]:
+        """Return when the page was visited (seconds since the start)."""
+        requests = self.fetches["a.example"]
+        return [(at - START) // SECOND for at, _, url in requests if url == f"https://a.example{path}"]
+
+
+def site(*paths: str) -> dict[str, Site]:
+    links = {path: list[str]() for path in paths}
+    return {"a.example": Site(links={"/": [f"https://a.example{path}" for path in paths], **links})}
+
+
+@pytest.mark.parametrize("kill", [0.0, 0.01], ids=["", "while the frontier is killed"])
+async def test_visits_follow_the_changes_of_each_page(kill: float) -> None:
+    world = LivingWorld(site("/never", "/daily", "/often"), kill)
+    world.periods = {"/daily": DAY, "/often": 1_200}
+    world.seed("https://a.example/")
+    await world.run(hours=24 * 30)
+    never, daily, often = (len(world.visits(path)) for path in ("/never", "/daily", "/often"))
+    assert 9 <= never <= 12  # 1 h, 2 h, 4 h ... 512 h
+    assert 30 <= daily <= 120
+    assert 30 * DAY / 1_200 / 3 <= often <= 30 * DAY / 300
+    assert bool(world.kills) == bool(kill)
+
+
+async def test_visits_leave_the_counts_and_the_budget_of_a_crawl_as_they_are() -> None:
+    world = LivingWorld(site("/a", "/b"), max_pages_per_host=3)
+    world.periods = {"/a": 3_600}
+    world.seed("https://a.example/")
+    await world.run(hours=0.5)
+    before = await crawl_progress(Stores(frontier=world.frontier_store), "c")
+    await world.run(hours=100)
+    assert await crawl_progress(Stores(frontier=world.frontier_store), "c") == before
+    assert before.fetched == before.discovered == 3
+    assert len(world.visits("/a")) > 20
+
+
+async def test_a_page_that_is_gone_leaves_the_index_and_is_given_up_at_last() -> None:
+    world = LivingWorld(site("/a"))
+    world.seed("https://a.example/")
+    await world.run(hours=0.5)
+    del world.sites["a.example"].links["/a"]
+    await world.run(hours=24 * 200)
+    removed = [event for event in world.removed.values() if event.page_id == page_id("https://a.example/a")]
+    assert removed
+    assert {event.reason for event in removed} == {"gone"}
+    assert len(world.visits("/a")) == 1 + MAX_FAILURES
+
+
+async def test_a_page_that_robots_now_forbids_leaves_the_index() -> None:
+    world = LivingWorld(site("/a"))
+    world.seed("https://a.example/")
+    await world.run(hours=0.5)
+    world.sites["a.example"].robots = "User-agent: *\nDisallow: /a\n"
+    await world.run(hours=24 * 4)
+    (removal,) = [event for event in world.removed.values() if event.page_id == page_id("https://a.example/a")][:1]
+    assert removal.reason == "refused"
+    assert removal.detail == "robots.txt of a.example disallows it"
+    assert max(world.visits("/a")) < DAY * 1.3
+
+
+async def test_a_page_that_comes_back_is_visited_as_before() -> None:
+    world = LivingWorld(site("/a"))
+    world.sites["a.example"].script = {
+        "/a": [{}, {"outcome": "gone", "status": 404}, {"outcome": "gone", "status": 404}]
+    }
+    world.seed("https://a.example/")
+    await world.run(hours=24 * 10)
+    last = await world.frontier_store.url(page_id("https://a.example/a"))
+    assert last is not None
+    assert (last.outcome, last.visit_failures) == ("ok", 0)
+
+
+async def test_without_recrawl_a_page_is_fetched_once() -> None:
+    world = LivingWorld(site("/a"), recrawl=False)
+    world.seed("https://a.example/")
+    await world.run(hours=100)
+    assert set(Counter(world.pages()).values()) == {1}
