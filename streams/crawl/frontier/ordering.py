@@ -14,7 +14,7 @@ SECOND = 1_000_000
 HEAD_START_SECONDS = 3_600
 """Head start of own URLs before the URLs of strangers (seconds)."""
 DEPTH_SECONDS = 120
-"""Decrease of the head start with each hop from the seed (seconds)."""
+"""Decrease of the head start with each hop from the seed after the first one (seconds)."""
 MIN_HEAD_START_SECONDS = 1_200
 """Minimum head start of own URLs (seconds)."""
 MAX_WAITING = 2_000
@@ -37,7 +37,7 @@ def finder_of(event: PageDiscovered) -> str:
 
 def head_start(depth: int) -> int:
     """Return the head start of an own URL, N hops from the seed (microseconds)."""
-    return max(HEAD_START_SECONDS - depth * DEPTH_SECONDS, MIN_HEAD_START_SECONDS) * SECOND
+    return max(HEAD_START_SECONDS - max(depth - 1, 0) * DEPTH_SECONDS, MIN_HEAD_START_SECONDS) * SECOND
 
 
 def strangers_budget(limit: int) -> int:
