@@ -2,7 +2,7 @@
 
 import pytest
 
-from streams.crawl.frontier.ordering import MAX_WAITING, Turns, finder_of
+from streams.crawl.frontier.scheduling.ordering import MAX_WAITING, Turns, finder_of
 from streams.settings import CrawlSettings
 from tests.stages.frontier_world import SECOND, Site, World, discovered
 

@@ -9,7 +9,14 @@ import pytest
 from schemas import PageFetched, PageSettled
 from schemas.ids import event_id, page_id
 from streams.crawl.frontier.progress import crawl_progress
-from streams.crawl.frontier.recrawl import FIRST_SECONDS, MAX_FAILURES, MAX_SECONDS, MIN_SECONDS, History, recrawl
+from streams.crawl.frontier.scheduling.recrawl import (
+    FIRST_SECONDS,
+    MAX_FAILURES,
+    MAX_SECONDS,
+    MIN_SECONDS,
+    History,
+    recrawl,
+)
 from streams.settings import CrawlSettings
 from streams.stores.opener import Stores
 from tests.stages.frontier_world import SECOND, START, Site, World

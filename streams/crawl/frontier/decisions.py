@@ -11,8 +11,8 @@ from schemas.crawl import Outcome, PageDiscovered, PageFetched, PageSettled
 from streams.allowed_origins import is_public
 from streams.crawl.domains import has_public_suffix
 from streams.crawl.frontier.host_state import CrawlShare, Host, Lease, Robots
-from streams.crawl.frontier.ordering import finder_of
 from streams.crawl.frontier.policy import SECOND, UNREACHABLE_SECONDS, Policy, backoff_micros, deferral_micros
+from streams.crawl.frontier.scheduling.ordering import finder_of
 from streams.crawl.scope import CrawlScope
 from streams.crawl.url_patterns import belongs
 from streams.crawl.urls import reason_not_to_crawl

@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal
 from uuid import UUID
 
-from streams.crawl.frontier.ordering import Turns
 from streams.crawl.frontier.policy import JITTER, SECOND, Policy
+from streams.crawl.frontier.scheduling.ordering import Turns
 from streams.crawl.robots import Window, seconds_until_open
 from streams.stores.protocols import FrontierHost, QueueEntry
 
@@ -46,6 +46,10 @@ class CrawlShare:
     """Number of scheduled pages, counted against the crawl's budget."""
     strangers: int = 0
     """Number of pages among them that other sites led to first."""
+
+    def to_row(self) -> tuple[bool | int, ...]:
+        """Return the share as it is stored. The last number is only there if it isn't 0."""
+        return (self.seeded, self.scheduled, self.strangers)[: 3 if self.strangers else 2]
 
     def count(self, change: int, *, stranger: bool) -> None:
         """Count a scheduled page (1), or take it back (-1)."""
@@ -170,9 +174,7 @@ class Host:
             "failures": self.failures,
             "trimmed": self.trimmed,
             "leases": [asdict(lease) for lease in self.leases.values()],
-            "crawls": [
-                [crawl_id, share.seeded, share.scheduled, share.strangers] for crawl_id, share in self.crawls.items()
-            ],
+            "crawls": [[crawl_id, *share.to_row()] for crawl_id, share in self.crawls.items()],
             "has_other_shares": self.has_other_shares,
             "robots": asdict(self.robots),
             "turns": self.turns.last,

@@ -7,9 +7,9 @@ from schemas.ids import page_id as page_id_of
 from streams.crawl.frontier import decisions, outputs
 from streams.crawl.frontier.host_state import Host, Lease, Robots
 from streams.crawl.frontier.hosts import LiveHost
-from streams.crawl.frontier.ordering import strangers_budget
-from streams.crawl.frontier.recrawl import begin_visit, waits_for_visit
 from streams.crawl.frontier.refused_urls import url_refused
+from streams.crawl.frontier.scheduling.ordering import strangers_budget
+from streams.crawl.frontier.scheduling.recrawl import begin_visit, waits_for_visit
 from streams.crawl.frontier.state import FrontierState
 from streams.errors import MissingBlob
 from streams.stores.protocols import FrontierUrl

@@ -9,8 +9,8 @@ from streams.crawl.frontier.held_urls import HeldUrls
 from streams.crawl.frontier.host_state import Host
 from streams.crawl.frontier.hosts import Hosts
 from streams.crawl.frontier.policy import Policy
-from streams.crawl.frontier.recrawl import plan_visit
 from streams.crawl.frontier.robots_cache import RobotsCache
+from streams.crawl.frontier.scheduling.recrawl import plan_visit
 from streams.crawl.frontier.seen_cache import SeenCache
 from streams.crawl.frontier.url_aliases import UrlAliases
 from streams.crawl.frontier.url_writer import UrlWriter

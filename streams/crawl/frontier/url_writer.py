@@ -8,7 +8,7 @@ from streams.crawl.frontier.crawl_marks import CrawlMarks
 from streams.crawl.frontier.decisions import crawl_state
 from streams.crawl.frontier.hosts import Hosts, LiveHost
 from streams.crawl.frontier.queue_head import HEAD_ENTRIES
-from streams.crawl.frontier.recrawl import waits_for_visit
+from streams.crawl.frontier.scheduling.recrawl import waits_for_visit
 from streams.stores.protocols import CrawlState, FrontierStore, FrontierUrl, QueueEntry
 
 MAX_MARKED = 1_024

@@ -15,8 +15,8 @@ from streams.crawl.frontier import decisions, outputs
 from streams.crawl.frontier.host_state import CrawlShare
 from streams.crawl.frontier.host_visit import disallowed_outcome
 from streams.crawl.frontier.hosts import LiveHost
-from streams.crawl.frontier.ordering import finder_of, head_start
 from streams.crawl.frontier.refused_urls import url_refused
+from streams.crawl.frontier.scheduling.ordering import finder_of, head_start
 from streams.crawl.frontier.state import FrontierState
 from streams.crawl.frontier.url_aliases import AliasTarget, HostRules, alias_target, may_be_alias, may_replace
 from streams.crawl.urls import InvalidUrl, canonicalize, host_of
