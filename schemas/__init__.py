@@ -8,6 +8,7 @@ from schemas.crawl import OriginChanged, PageDiscovered, PageFetched, PageSchedu
 from schemas.envelope import Envelope, Event, InvalidEvent, NewerEvent
 from schemas.knowledge import EntityChanged
 from schemas.links import LinkFound
+from schemas.operations import OperationAudited
 from schemas.pages import (
     PageChunked,
     PageDeduplicated,
@@ -35,6 +36,7 @@ EVENTS: tuple[type[Event], ...] = (
     QueryMade,
     ResultClicked,
     EntityChanged,
+    OperationAudited,
 )
 """All events, in the order of a page's journey."""
 
@@ -46,6 +48,7 @@ __all__ = [
     "InvalidEvent",
     "LinkFound",
     "NewerEvent",
+    "OperationAudited",
     "OriginChanged",
     "PageChunked",
     "PageDeduplicated",

@@ -44,6 +44,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "migrate": ("streams.commands.operate.migrate:migrate", "Create the topics, tables and collection."),
         "worker": ("streams.commands.operate.worker:worker", "Run one or several stages."),
         "gateway": ("streams.commands.operate.gateway:gateway", "Run the gateway: search page and API."),
+        "admin": ("streams.commands.operate.admin:admin", "Run the pages of operators: stages, hosts, jobs, actions."),
         "models": ("streams.commands.operate.models:models_app", "Prepare the model repository of a Triton server."),
         "topics": ("streams.commands.operate.topics:topics", "List topics, and how far behind each stage is."),
         "dead-letters": (

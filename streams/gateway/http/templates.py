@@ -21,7 +21,7 @@ from streams.gateway.http import presentation
 from streams.gateway.http.highlighting import segments
 
 _HERE = Path(__file__).parents[1]
-STYLES = ("riffle.css", "labs.css")
+STYLES = ("riffle.css", "labs.css", "admin.css")
 """The stylesheets, each of which stands in pages as it is in its file."""
 _MEDIA_TYPES = {".svg": "image/svg+xml"}
 _YEAR_SECONDS = 31_536_000
@@ -34,11 +34,15 @@ class Views:
         self, *, has_clicks: bool = False, personal: Callable[[Request], dict[str, Any]] | None = None
     ) -> None:
         """`has_clicks`: the pages say that clicks are counted. `personal`: values that follow from cookies."""
-        self._shared = {"has_clicks": has_clicks}
+        self._shared: dict[str, Any] = {"has_clicks": has_clicks}
         self._personal = personal or (lambda _request: {})
         self.static = StaticFiles(_HERE / "static")
         self.style_hashes = tuple(source_hash(_templates().get_template(name).render()) for name in STYLES)
         """The hashes of all stylesheets that pages may have, for the policy of the pages."""
+
+    def share(self, **values: Any) -> None:
+        """Give values, such as functions that format, to all templates of this renderer."""
+        self._shared |= values
 
     def render(self, template: str, request: Request, **values: Any) -> str:
         given = {

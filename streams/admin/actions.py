@@ -1,0 +1,95 @@
+"""The actions of the pages of operators: what each form does, after the audit log has it."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import islice
+
+from streams.admin.audit import AuditLog
+from streams.admin.jobs import Jobs
+from streams.crawl.urls import InvalidUrl, with_scheme
+from streams.errors import UsageError
+from streams.runtime.producer import EventProducer
+from streams.runtime.replays.dead_letters import DeadLetters, Selection
+from streams.runtime.replays.replaying import replay_records
+from streams.settings import Settings
+from streams.topology import STAGES
+
+BATCH_LETTERS = 500
+MAX_DEPTH = 16
+
+
+@dataclass(slots=True)
+class Actions:
+    """The actions by the name of their form. Each returns a sentence for the operator. Raises RiffleError."""
+
+    settings: Settings
+    audit: AuditLog
+    jobs: Jobs
+    now: Callable[[], datetime] = lambda: datetime.now(UTC)
+
+    async def run(self, name: str, form: Mapping[str, str], actor: str) -> str:
+        """Carry out an action. Raises UsageError if there is none with this name."""
+        match name:
+            case "replay-letters":
+                return await self._replay_letters(form, actor)
+            case "crawl":
+                return await self._crawl(form, actor)
+            case "replay" | "remove":
+                return await self._job(name, [_required(form, "host" if name == "replay" else "url")], actor)
+            case "reindex" | "sweep" | "rank" | "map":
+                return await self._job(name, [], actor)
+            case "stop":
+                return await self._stop(form, actor)
+        raise UsageError(f"there is no action {name!r}")
+
+    async def _replay_letters(self, form: Mapping[str, str], actor: str) -> str:
+        stage_name, error = _required(form, "stage"), form.get("error", "")
+        stages = tuple(stage for stage in STAGES if stage.name == stage_name)
+        if not stages:
+            raise UsageError(f"no stage {stage_name!r}")
+        await self.audit.write(actor, "replay dead letters", stage_name, error)
+        letters = await asyncio.to_thread(lambda: DeadLetters(self.settings, Selection(stages, error=error)))
+        sent = 0
+        async with EventProducer(self.settings, "admin") as producer:
+            records = iter(letters)
+            while batch := await asyncio.to_thread(lambda: list(islice(records, BATCH_LETTERS))):
+                at = self.now()
+                await producer.send_records(record for dead in batch for record in replay_records(dead, at))
+                sent += len(batch)
+        return f"{sent} {'letter was' if sent == 1 else 'letters were'} sent back to {stage_name}."
+
+    async def _crawl(self, form: Mapping[str, str], actor: str) -> str:
+        try:
+            url = with_scheme(_required(form, "url"), self.settings.crawl.origins)
+        except InvalidUrl as error:
+            raise UsageError(f"this can't be crawled: {error}") from None
+        depth = form.get("depth", "0")
+        if not depth.isascii() or not depth.isdigit() or int(depth) > MAX_DEPTH:
+            raise UsageError(f"the depth is a number from 0 to {MAX_DEPTH}")
+        await self.audit.write(actor, "crawl", url, f"depth {depth}")
+        job = await self.jobs.start("crawl", [depth, url], actor)
+        return f"Job {job.number} sends the seed."
+
+    async def _job(self, name: str, values: list[str], actor: str) -> str:
+        await self.audit.write(actor, f"start {name}", " ".join(values), "")
+        job = await self.jobs.start(name, values, actor)
+        return f"Job {job.number} has begun: {job.command}"
+
+    async def _stop(self, form: Mapping[str, str], actor: str) -> str:
+        number = form.get("number", "")
+        await self.audit.write(actor, "stop a job", number, "")
+        job = await self.jobs.stop(int(number)) if number.isascii() and number.isdigit() else None
+        if job is None:
+            raise UsageError("this job does not run")
+        return f"Job {job.number} was asked to end."
+
+
+def _required(form: Mapping[str, str], name: str) -> str:
+    value = form.get(name, "").strip()
+    if not value:
+        raise UsageError(f"the field {name} is empty")
+    if value.startswith("-"):
+        raise UsageError(f"the field {name} begins with a dash")
+    return value

@@ -1,0 +1,104 @@
+"""The app of operators: its routes with the gateway's headers, problems and checks of names, and its server."""
+
+import asyncio
+import random
+import secrets
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from datetime import UTC, datetime
+
+import structlog
+import uvicorn
+from fastapi import FastAPI
+
+from streams.admin.actions import Actions
+from streams.admin.audit import AuditLog
+from streams.admin.figures import Reader
+from streams.admin.jobs import Jobs
+from streams.admin.routes import admin_routes, format_ago, format_span
+from streams.allowed_hosts import LOCAL_NAMES
+from streams.errors import RiffleError, UsageError
+from streams.gateway.http import host_check, responses
+from streams.gateway.http.metrics import Metrics
+from streams.gateway.http.middleware import HeadersAndMetrics, content_security_policy
+from streams.gateway.http.static_routes import static_routes
+from streams.gateway.http.templates import Views
+from streams.settings import Settings
+from streams.stores.opener import Stores, open_stores
+
+LOOK_SECONDS = 10.0
+"""Time between two looks at the lags of the stages (seconds)."""
+KEY_BYTES = 18
+
+log = structlog.get_logger(__name__)
+
+
+def key_of(settings: Settings) -> tuple[str, bool]:
+    """Return the password of operators, and whether it was made now. Raises UsageError in production without one."""
+    if settings.admin.key:
+        return settings.admin.key.get_secret_value(), False
+    if settings.profile == "production":
+        raise UsageError("admin.key is not set. Set RIFFLE_ADMIN__KEY to a secret of 24 characters or more")
+    return secrets.token_urlsafe(KEY_BYTES), True
+
+
+def create_admin_app(settings: Settings, reader: Reader, actions: Actions, key: str) -> FastAPI:
+    """Return the app. The caller runs `looking` beside it, and closes the jobs at the end."""
+    views = Views()
+    views.share(format_ago=format_ago, format_span=format_span)
+    app = FastAPI(title="Riffle admin", docs_url=None, redoc_url=None, openapi_url=None)
+    app.include_router(admin_routes(reader, actions, views, key))
+    app.include_router(static_routes(views, ""))
+    responses.install(app, views)
+    host_check.install(app, {*LOCAL_NAMES, settings.admin.host, *settings.admin.allowed_hosts}, views)
+    app.add_middleware(HeadersAndMetrics, metrics=Metrics(), policy=content_security_policy(views.style_hashes))
+    return app
+
+
+@asynccontextmanager
+async def looking(reader: Reader) -> AsyncIterator[None]:
+    """Look at the lags again and again, for the rates. A look that fails is left out."""
+
+    async def look_on() -> None:
+        while True:
+            with suppress(RiffleError):
+                await reader.look()
+            await asyncio.sleep(LOOK_SECONDS)
+
+    task = asyncio.create_task(look_on())
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+def now_utc() -> datetime:
+    return datetime.now(UTC)
+
+
+async def serve_admin(settings: Settings, key: str) -> None:
+    """Serve until SIGINT or SIGTERM. Raises StoreUnavailable if the records don't answer."""
+    async with open_stores(settings, ["records"]) as stores:
+        reader, actions = parts(settings, stores)
+        app = create_admin_app(settings, reader, actions, key)
+        config = uvicorn.Config(
+            app,
+            host=settings.admin.host,
+            port=settings.admin.port,
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            ws="none",
+        )
+        async with looking(reader):
+            try:
+                await uvicorn.Server(config).serve()
+            finally:
+                await actions.jobs.close()
+
+
+def parts(settings: Settings, stores: Stores) -> tuple[Reader, Actions]:
+    """Return the reader of the figures, and the actions, of one process."""
+    reader = Reader(settings, stores, now_utc, random.Random())  # noqa: S311 - draws a sample
+    return reader, Actions(settings, AuditLog(settings), Jobs(now_utc), now_utc)

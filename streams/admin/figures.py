@@ -1,0 +1,203 @@
+"""The figures of the pages of operators, read from Kafka and the records. Each part may be missing, and says why."""
+
+import asyncio
+import random
+from collections import Counter
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, TypeVar
+
+from schemas.envelope import utc_from_micros
+from streams.admin.rates import Rates, StageRate
+from streams.crawl.frontier.host_state import Host
+from streams.doctor.overview import Figures, Problem
+from streams.errors import RiffleError
+from streams.maintenance.sampling import FIRST_TOKEN, LAST_TOKEN
+from streams.queries.counts import list_queries
+from streams.runtime.lags.free_space import describe_shortage
+from streams.runtime.lags.stage_lags import Lag, stage_lags
+from streams.runtime.replays.dead_letters import DeadLetters
+from streams.settings import Settings
+from streams.stores.host_buckets import BUCKETS, bucket_of
+from streams.stores.opener import Stores
+from streams.stores.page_record import PageRecord
+
+SAMPLED_BUCKETS = 256
+"""Number of buckets of hosts that are read for the size of the frontier: a sixteenth."""
+SHOWN_HOSTS = 50
+MAX_QUEUE_READ = 1_000
+"""Maximum number of entries of a host's queue that are counted."""
+SAMPLED_PAGES = 400
+"""Number of pages that are drawn for the storage of hosts."""
+RUN_PAGES = 20
+"""Number of pages that are read from one place of the ring."""
+EMPTY_DAYS = 7
+READ_SECONDS = 10.0
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class DueHost:
+    """A host with URLs that wait."""
+
+    name: str
+    due: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class FrontierSize:
+    """The hosts with waiting URLs."""
+
+    hosts: int
+    """Number of hosts, from a sample of the buckets."""
+    is_estimate: bool
+    overdue: int
+    """Number of hosts in the sample whose time has come."""
+    shown: tuple[DueHost, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class HostView:
+    """The state of a host in the frontier."""
+
+    name: str
+    due: datetime | None
+    queued: int
+    queue_is_longer: bool
+    state: Host | None
+
+    @property
+    def next_at(self) -> datetime | None:
+        return utc_from_micros(self.state.next_at) if self.state and self.state.next_at else None
+
+
+@dataclass(frozen=True, slots=True)
+class HostStorage:
+    """A host's part of a random sample of pages."""
+
+    host: str
+    pages: int
+    body_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """The first page. A part that could not be read is None, and `missing` says why."""
+
+    stages: Sequence[StageRate] = ()
+    letters: Counter[tuple[str, str]] | None = None
+    problems: Sequence[Problem] = ()
+    frontier: FrontierSize | None = None
+    newest_page: datetime | None = None
+    storage: Sequence[HostStorage] = ()
+    empty_queries: Sequence[tuple[str, str, float]] | None = None
+    """Language, query, and how often it had no result. None: queries are not collected."""
+    missing: Sequence[str] = ()
+
+
+def read_letters(settings: Settings) -> Counter[tuple[str, str]]:
+    """Return the number of dead letters of each stage and type of error. Raises StoreUnavailable."""
+    return DeadLetters(settings).kinds()
+
+
+@dataclass(slots=True)
+class Reader:
+    """Reads the figures."""
+
+    settings: Settings
+    stores: Stores
+    now: Callable[[], datetime]
+    chance: random.Random
+    read_lags: Callable[[Settings], list[Lag]] = stage_lags
+    read_letters: Callable[[Settings], Counter[tuple[str, str]]] = read_letters
+    rates: Rates = field(default_factory=Rates)
+
+    async def look(self) -> list[Lag]:
+        """Read the lags of all stages, and remember them for the rates. Raises StoreUnavailable."""
+        lags = await asyncio.to_thread(self.read_lags, self.settings)
+        self.rates.note(self.now().timestamp(), lags)
+        return lags
+
+    async def overview(self) -> Overview:
+        """Read all figures at once, each with a deadline."""
+        missing: list[str] = []
+        lags, letters, frontier, sample, empty = await asyncio.gather(
+            _part(self.look(), "the lags of the stages", missing),
+            _part(asyncio.to_thread(self.read_letters, self.settings), "the dead letters", missing),
+            _part(self.frontier(), "the frontier", missing),
+            _part(self.sample(), "the sample of pages", missing),
+            _part(self.empty_queries(), "the queries without results", missing),
+        )
+        figures = Figures((), lags or (), letters or {}, describe_shortage(self.settings))
+        storage, newest = _storage(sample or ()), _newest(sample or ())
+        return Overview(
+            self.rates.stages(), letters, figures.problems(), frontier, newest, storage, empty, tuple(missing)
+        )
+
+    async def frontier(self) -> FrontierSize:
+        """Count the hosts with waiting URLs in a sample of the buckets."""
+        buckets = sorted(self.chance.sample(range(BUCKETS), SAMPLED_BUCKETS))
+        found = await self.stores.frontier.active_hosts(buckets)
+        few = len(found) < SHOWN_HOSTS
+        if few:  # of a small frontier, all hosts are shown
+            found = await self.stores.frontier.active_hosts(range(BUCKETS))
+        now = self.now()
+        due = sorted((DueHost(name, utc_from_micros(at)) for name, at in found), key=lambda host: host.due)
+        hosts = len(found) if few else len(found) * BUCKETS // SAMPLED_BUCKETS
+        return FrontierSize(hosts, not few, sum(host.due <= now for host in due), tuple(due[:SHOWN_HOSTS]))
+
+    async def host(self, name: str) -> HostView:
+        """Return what the frontier knows of a host."""
+        row = await self.stores.frontier.host(bucket_of(name), name)
+        host = Host.from_row(row) if row else None
+        entries = await self.stores.frontier.queued(name, host.cursor if host else None, MAX_QUEUE_READ + 1)
+        due = utc_from_micros(row.due) if row and row.due else None
+        return HostView(name, due, min(len(entries), MAX_QUEUE_READ), len(entries) > MAX_QUEUE_READ, host)
+
+    async def sample(self) -> list[PageRecord]:
+        """Draw pages from all parts of the ring of tokens."""
+        records: list[PageRecord] = []
+        for _ in range(SAMPLED_PAGES // RUN_PAGES):
+            rows = await self.stores.pages.scan(self.chance.randint(FIRST_TOKEN, LAST_TOKEN), LAST_TOKEN, RUN_PAGES)
+            records += await asyncio.gather(*(self.stores.pages.get(page_id) for _, page_id in rows))
+        return records
+
+    async def empty_queries(self) -> list[tuple[str, str, float]] | None:
+        """Return the queries of the last days that most often had no result, where queries are collected."""
+        if not self.settings.queries.collect:
+            return None
+        rows = await list_queries(self.stores.query_counts, self.now(), EMPTY_DAYS)
+        found = [(language, query, counts.empty) for language, query, counts in rows if counts.empty > 0]
+        return sorted(found, key=lambda row: -row[2])[:SHOWN_HOSTS]
+
+
+async def _part(reading: Awaitable[T], name: str, missing: list[str]) -> T | None:
+    """Return what was read, or None with the reason in `missing`."""
+    try:
+        async with asyncio.timeout(READ_SECONDS):
+            return await reading
+    except TimeoutError:
+        missing.append(f"{name}: no answer in {READ_SECONDS:g} s")
+    except RiffleError as error:
+        missing.append(f"{name}: {error}")
+    return None
+
+
+def _storage(records: Sequence[PageRecord]) -> list[HostStorage]:
+    """Return the hosts with most bytes in the sample."""
+    pages: Counter[str] = Counter()
+    size: Counter[str] = Counter()
+    for record in records:
+        row: dict[str, Any] = dict(record.rows.get("fetched", {}))
+        if row.get("body_bytes"):
+            pages[row["host"]] += 1
+            size[row["host"]] += row["body_bytes"]
+    return [HostStorage(host, pages[host], count) for host, count in size.most_common(SHOWN_HOSTS // 2)]
+
+
+def _newest(records: Sequence[PageRecord]) -> datetime | None:
+    """Return the newest fetch of a searchable page in the sample."""
+    found = [record.indexed.generation for record in records if record.indexed.generation > 0]
+    return utc_from_micros(max(found)) if found else None

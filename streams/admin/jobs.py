@@ -1,0 +1,119 @@
+"""Long jobs that operators start from the pages: commands of the command line, each in a process of its own.
+
+A job is one of a fixed list of commands. The values of a form become single arguments, and none may begin with a dash.
+So a form starts nothing else. The jobs and their last lines are kept in memory. A restart of the process ends them.
+Each of these commands continues, or changes nothing twice, when it is started again.
+"""
+
+import asyncio
+import re
+import sys
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from streams.errors import UsageError
+from streams.plain_text import clean_line
+
+MAX_JOBS = 50
+"""Maximum number of jobs that are remembered."""
+MAX_RUNNING = 4
+KEPT_LINES = 20
+READ_BYTES = 8_192
+MAX_LINE_CHARS = 500
+GRACE_SECONDS = 20.0
+_LINE_END = re.compile(r"[\r\n]+")  # a progress bar ends its lines with a return
+RIFFLE = (sys.executable, "-c", "from streams.cli import main; main()")
+
+COMMANDS: Mapping[str, tuple[str, ...]] = {
+    "crawl": ("crawl", "--no-wait", "--depth"),
+    "replay": ("replay", "--from", "normalize", "--host"),
+    "remove": ("remove", "--yes", "--"),
+    "reindex": ("reindex",),
+    "sweep": ("blobs", "sweep"),
+    "rank": ("links", "rank"),
+    "map": ("map",),
+}
+"""Arguments of each job, before the values of its form."""
+
+
+@dataclass(slots=True)
+class Job:
+    """A job that was started."""
+
+    number: int
+    name: str
+    arguments: tuple[str, ...]
+    actor: str
+    started_at: datetime
+    lines: deque[str] = field(default_factory=lambda: deque(maxlen=KEPT_LINES))
+    status: int | None = None
+    """Exit status. None: it runs."""
+
+    @property
+    def command(self) -> str:
+        """The command as a person would type it."""
+        return " ".join(("riffle", *self.arguments))
+
+
+def _shown(line: str) -> str:
+    return clean_line(line)[:MAX_LINE_CHARS]
+
+
+class Jobs:
+    """The jobs of this process."""
+
+    def __init__(self, now: Callable[[], datetime], program: Sequence[str] = RIFFLE) -> None:
+        self._now, self._program = now, tuple(program)
+        self.all: deque[Job] = deque(maxlen=MAX_JOBS)
+        self._running: dict[int, tuple[asyncio.subprocess.Process, asyncio.Task[None]]] = {}
+        self._number = 0
+
+    async def start(self, name: str, values: Sequence[str], actor: str) -> Job:
+        """Start a job. Raises UsageError for an unknown one, or if too many run."""
+        if name not in COMMANDS or any(value.startswith("-") for value in values):
+            raise UsageError(f"there is no such job: {name}")
+        if len(self._running) >= MAX_RUNNING:
+            raise UsageError(f"{MAX_RUNNING} jobs run. Wait until one has ended, or stop it")
+        self._number += 1
+        job = Job(self._number, name, (*COMMANDS[name], *values), actor, self._now())
+        process = await asyncio.create_subprocess_exec(
+            *self._program,
+            *job.arguments,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+        )
+        self.all.append(job)
+        self._running[job.number] = (process, asyncio.create_task(self._follow(job, process)))
+        return job
+
+    async def stop(self, number: int) -> Job | None:
+        """Ask a job to end. Return it, or None if it does not run."""
+        if number not in self._running:
+            return None
+        self._running[number][0].terminate()
+        return next((job for job in self.all if job.number == number), None)
+
+    async def close(self) -> None:
+        """End all jobs: those that don't end in time are killed."""
+        running = list(self._running.values())
+        for process, _ in running:
+            process.terminate()
+        if running:
+            _, late = await asyncio.wait([task for _, task in running], timeout=GRACE_SECONDS)
+            for process, task in running:
+                if task in late:
+                    process.kill()
+            await asyncio.gather(*(task for _, task in running), return_exceptions=True)
+
+    async def _follow(self, job: Job, process: asyncio.subprocess.Process) -> None:
+        assert process.stdout
+        rest = ""
+        while piece := await process.stdout.read(READ_BYTES):
+            *lines, rest = _LINE_END.split((rest + piece.decode("utf-8", "replace"))[-2 * READ_BYTES :])
+            job.lines.extend(filter(None, map(_shown, lines)))
+        job.lines.extend(filter(None, [_shown(rest)]))
+        job.status = await process.wait()
+        del self._running[job.number]

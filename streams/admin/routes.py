@@ -1,0 +1,119 @@
+"""The pages of operators: read by GET, changed by POST with a token, and each change in the audit log."""
+
+import asyncio
+from datetime import datetime
+from typing import Any
+
+from fastapi import APIRouter, Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from streams.admin.access import CHALLENGE, Operator, read_operator
+from streams.admin.actions import Actions
+from streams.admin.figures import Reader
+from streams.errors import RiffleError, TransientError
+from streams.gateway.http.forms import read_form, refuse_other_sites
+from streams.gateway.http.problems import Problem, ProblemError
+from streams.gateway.http.templates import Views, address
+
+REFUSAL_SECONDS = 1.0
+"""Time until a wrong key is answered (seconds), so that keys are not tried quickly."""
+MAX_HOST_CHARS = 260
+MAX_MESSAGE_CHARS = 300
+_NO_STORE = {"Cache-Control": "no-store"}
+
+
+def admin_routes(reader: Reader, actions: Actions, views: Views, key: str) -> APIRouter:
+    """Return the routes. `key`: the password of operators."""
+    router = APIRouter(include_in_schema=False)
+
+    async def operator_of(request: Request) -> Operator:
+        given = request.headers.get("authorization", "")
+        if operator := read_operator(given, key):
+            return operator
+        if given:
+            await asyncio.sleep(REFUSAL_SECONDS)
+        raise ProblemError(_unauthorized())
+
+    def show(template: str, request: Request, operator: Operator, **values: Any) -> Response:
+        note = request.query_params.get("note", "")[:MAX_MESSAGE_CHARS]
+        content = views.render(template, request, operator=operator, now=reader.now(), **{"message": note, **values})
+        return HTMLResponse(content, status_code=values.get("status", 200), headers=_NO_STORE)
+
+    @router.get("/")
+    async def root() -> Response:
+        return RedirectResponse("/admin", 303)
+
+    @router.api_route("/admin", methods=["GET", "HEAD"])
+    async def overview(request: Request) -> Response:
+        operator = await operator_of(request)
+        found = await reader.overview()
+        return show("admin.html", request, operator, view=found, jobs=tuple(reversed(actions.jobs.all)))
+
+    @router.api_route("/admin/host", methods=["GET", "HEAD"])
+    async def host(request: Request, name: str = "") -> Response:
+        operator = await operator_of(request)
+        name = name.strip().lower()[:MAX_HOST_CHARS]
+        try:
+            found = await reader.host(name) if name else None
+        except TransientError as error:
+            raise ProblemError(_unavailable(error)) from error
+        return show("admin_host.html", request, operator, name=name, view=found)
+
+    @router.api_route("/admin/audit", methods=["GET", "HEAD"])
+    async def audit(request: Request) -> Response:
+        operator = await operator_of(request)
+        try:
+            entries = await asyncio.to_thread(actions.audit.read, reader.now())
+        except TransientError as error:
+            raise ProblemError(_unavailable(error)) from error
+        return show("admin_audit.html", request, operator, entries=entries)
+
+    @router.post("/admin/do/{action}")
+    async def act(request: Request, action: str) -> Response:
+        operator = await operator_of(request)
+        refuse_other_sites(request)
+        form = await read_form(request)
+        if not operator.sent(form.get("token", "")):
+            raise ProblemError(Problem(403, "foreign-form", "This form is not of this page", "Nothing was done."))
+        try:
+            outcome = await actions.run(action, form, operator.name)
+        except TransientError as error:
+            raise ProblemError(_unavailable(error)) from error
+        except RiffleError as error:
+            raise ProblemError(Problem(400, "invalid-action", "This can't be done", f"{error}.")) from error
+        back = "/admin/host" if form.get("back") == "host" else "/admin"
+        return RedirectResponse(address(back, name=form.get("host", "") if back != "/admin" else "", note=outcome), 303)
+
+    return router
+
+
+def format_span(seconds: float | None) -> str:
+    """Return a time in the largest fitting unit, for people."""
+    if seconds is None:
+        return "?"
+    for size, unit in ((86_400, "days"), (3_600, "hours"), (60, "minutes")):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{seconds:.0f} seconds"
+
+
+def format_ago(moment: datetime | None, now: datetime) -> str:
+    """Return how long ago a moment was, or how far it is ahead, for people."""
+    if moment is None:
+        return "unknown"
+    seconds = (now - moment).total_seconds()
+    return f"{format_span(seconds)} ago" if seconds >= 0 else f"in {format_span(-seconds)}"
+
+
+def _unauthorized() -> Problem:
+    return Problem(
+        401,
+        "unauthorized",
+        "This page is for operators",
+        "It needs a name and the key of RIFFLE_ADMIN__KEY.",
+        headers={"WWW-Authenticate": CHALLENGE},
+    )
+
+
+def _unavailable(error: RiffleError) -> Problem:
+    return Problem(503, "unavailable", "A server does not answer", f"{error}.")

@@ -1,0 +1,42 @@
+"""The pages of operators in a browser without scripts: seen by all, and an action that is confirmed and logged."""
+
+import os
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.axe import violations
+from tests.e2e.browser import Tab
+from tests.e2e.demo import demo_stores, served
+from tests.e2e.test_preferences import keep
+from tests.stages.admin_fakes import AUTHORIZATION, admin
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+async def operators(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[str]:
+    async with admin(await demo_stores(), tmp_path_factory.mktemp("admin")) as (app, _, _audit), served(app) as address:
+        yield address
+
+
+@pytest.mark.parametrize(("width", "dark"), [(1280, False), (390, True)])
+async def test_the_pages_of_operators(tab: Tab, operators: str, tmp_path: Path, width: int, dark: bool) -> None:
+    await tab.look(width=width, dark=dark)
+    await tab.command("Network.enable")
+    await tab.command("Network.setExtraHTTPHeaders", headers=AUTHORIZATION)
+    try:
+        await tab.open(f"{operators}/admin")
+        await tab.click("form[action='/admin/do/rank'] button")
+        notice = await tab.evaluate("document.querySelector('.once').innerText")
+        assert notice.endswith("has begun: riffle links rank")
+        for path in ("/admin", "/admin/host?name=www.sqlite.test", "/admin/audit"):
+            await tab.open(f"{operators}{path}")
+            assert await violations(tab) == []
+            assert await tab.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
+            name = path.partition("?")[0].strip("/").replace("/", "-")
+            await keep(tab, Path(os.environ.get("RIFFLE_SCREENSHOTS") or tmp_path), f"{name}-{width}")
+        assert "start rank" in await tab.evaluate("document.querySelector('table').innerText")
+    finally:
+        await tab.command("Network.setExtraHTTPHeaders", headers={})

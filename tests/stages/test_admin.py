@@ -1,0 +1,131 @@
+"""The pages of operators over memory stores: who sees them, what they show, and that each action is logged."""
+
+import asyncio
+import re
+from pathlib import Path
+
+import httpx
+import pytest
+
+from streams.stores.opener import memory_stores
+from tests.stages.admin_fakes import AUTHORIZATION, admin
+from tests.stages.gateway_fakes import client
+
+HTML = {"accept": "text/html", **AUTHORIZATION}
+
+
+def token_of(page: str) -> str:
+    found = re.search(r'name="token" value="([0-9a-f]{64})"', page)
+    assert found
+    return found[1]
+
+
+async def act(web: httpx.AsyncClient, action: str, **fields: str) -> httpx.Response:
+    page = await web.get("/admin", headers=HTML)
+    return await web.post(f"/admin/do/{action}", headers=HTML, data={"token": token_of(page.text), **fields})
+
+
+@pytest.mark.parametrize("path", ["/admin", "/admin/host", "/admin/audit"])
+async def test_the_pages_need_the_key_and_forms_too(path: str, tmp_path: Path) -> None:
+    async with admin(memory_stores(), tmp_path) as (app, _, audit), client(app) as web:
+        refused = await web.get(path, headers={"accept": "text/html"})
+        assert (refused.status_code, refused.headers["www-authenticate"][:5]) == (401, "Basic")
+        assert (await web.post("/admin/do/sweep", data={"token": "x"})).status_code == 401
+        assert audit.entries == []
+
+
+async def test_the_first_page_shows_what_is_wrong_and_escapes_it(tmp_path: Path) -> None:
+    async with admin(memory_stores(), tmp_path) as (app, _, _audit), client(app) as web:
+        page = (await web.get("/admin", headers=HTML)).text
+    assert "Kafka deleted 3 events before embed handled them" in page
+    assert "2 events of embed failed for good (TritonError 2)" in page
+    assert "&lt;script&gt;alert(1)" in page
+    assert "<script" not in page
+    assert "1,200" in page
+    assert "Queries are not collected" in page
+
+
+@pytest.mark.parametrize(
+    ("fields", "headers"),
+    [
+        ({}, {}),
+        ({"token": "0" * 64}, {}),
+        ({"token": "own"}, {"Origin": "https://attacker.example"}),
+        ({"token": "own"}, {"Sec-Fetch-Site": "cross-site"}),
+    ],
+)
+async def test_a_form_of_another_site_does_nothing(
+    fields: dict[str, str], headers: dict[str, str], tmp_path: Path
+) -> None:
+    async with admin(memory_stores(), tmp_path) as (app, actions, audit), client(app) as web:
+        own = token_of((await web.get("/admin", headers=HTML)).text)
+        given = {name: own if value == "own" else value for name, value in fields.items()}
+        answer = await web.post("/admin/do/sweep", headers={**HTML, **headers}, data=given)
+        assert (answer.status_code, audit.entries, list(actions.jobs.all)) == (403, [], [])
+
+
+async def test_an_action_that_can_not_be_logged_is_not_done(tmp_path: Path) -> None:
+    async with admin(memory_stores(), tmp_path) as (app, actions, audit), client(app) as web:
+        audit.down = True
+        answer = await act(web, "rank")
+        assert (answer.status_code, list(actions.jobs.all)) == (503, [])
+        assert "Kafka is away" in answer.text
+
+
+async def test_a_job_runs_is_shown_and_can_be_stopped(tmp_path: Path) -> None:
+    async with admin(memory_stores(), tmp_path) as (app, actions, audit), client(app) as web:
+        assert (await act(web, "sweep")).status_code == 303
+        (job,) = actions.jobs.all
+        while not job.lines:
+            await asyncio.sleep(0.01)
+        page = (await web.get("/admin", headers=HTML)).text
+        assert "riffle blobs sweep" in page
+        assert "Stop job 1" in page
+        await act(web, "stop", number="1")
+        while job.status is None:
+            await asyncio.sleep(0.01)
+        assert f"ended with status {job.status}" in (await web.get("/admin", headers=HTML)).text
+        shown = (await web.get("/admin/audit", headers=HTML)).text
+    assert [(entry.event.actor, entry.event.action) for entry in audit.entries] == [
+        ("Ada", "stop a job"),
+        ("Ada", "start sweep"),
+    ]
+    assert "start sweep" in shown
+
+
+ACTIONS = [
+    ("crawl", {"url": "example.org/a", "depth": "3"}, "crawl --no-wait --depth 3 https://example.org/a"),
+    ("replay", {"host": "example.org"}, "replay --from normalize --host example.org"),
+    ("remove", {"url": "https://example.org/x y"}, "remove --yes -- https://example.org/x y"),
+    ("reindex", {}, "reindex"),
+]
+
+
+@pytest.mark.parametrize(("action", "fields", "command"), ACTIONS)
+async def test_an_action_is_a_command(action: str, fields: dict[str, str], command: str, tmp_path: Path) -> None:
+    async with admin(memory_stores(), tmp_path) as (app, actions, audit), client(app) as web:
+        assert (await act(web, action, **fields)).status_code == 303
+        (job,) = actions.jobs.all
+        while job.status is None:
+            await asyncio.sleep(0.01)
+        assert list(job.lines) == [command]
+        assert len(audit.entries) == 1
+
+
+REFUSED = [
+    ("crawl", {"url": "http://localhost:9042/", "depth": "0"}),
+    ("crawl", {"url": "https://a.example/", "depth": "-1"}),
+    ("crawl", {"url": "--any-host"}),
+    ("replay", {"host": "--since"}),
+    ("replay", {}),
+    ("stop", {"number": "7"}),
+    ("replay-letters", {"stage": "nothing"}),
+    ("drop", {}),
+]
+
+
+@pytest.mark.parametrize(("action", "fields"), REFUSED)
+async def test_values_that_are_no_argument_start_nothing(action: str, fields: dict[str, str], tmp_path: Path) -> None:
+    async with admin(memory_stores(), tmp_path) as (app, actions, _), client(app) as web:
+        answer = await act(web, action, **fields)
+        assert (answer.status_code, list(actions.jobs.all)) == (400, [])
