@@ -238,6 +238,22 @@ async def bench_cost(
     return await run(web, as_json=as_json)
 
 
+@bench_app.command("crawl")
+@command
+async def bench_crawl(
+    mirror: Annotated[Path, typer.Argument(exists=True, file_okay=False, metavar="MIRROR")],
+    pages: Annotated[int, typer.Option(min=50, help="Number of pages.")] = 2_700,
+    as_json: AsJson = False,
+) -> int:
+    """Measure frontier, fetch and blob writes on a web of 50 hosts on loopback, beside Scrapy on the same pages.
+
+    Example:  python -m benchmarks crawl mirror/ --pages 2700
+    """
+    from benchmarks.crawl import run
+
+    return await run(load_settings(), mirror, pages, as_json=as_json)
+
+
 @bench_app.command("startup")
 @command
 def bench_startup(
