@@ -19,7 +19,7 @@ FAILURES = {
     "navigation": "a row of links",
     "contents": "a heading, or a line of a table of contents",
     "fragment": "fewer than two words",
-    "item": "an item of a list without its lead-in, and no sentence",
+    "item": "items of a list without their lead-in, and no sentence",
     "row": "a row without the names of its columns, and no sentence",
     "no_start": "the beginning of the sentence is missing",
     "no_end": "the end of the sentence is missing",
@@ -122,19 +122,19 @@ def _failure_of_line(text: str, kind: str, has_verb: HasVerb) -> str:
 
 def _failure_of_prose(text: str, snippet: Snippet, has_verb: HasVerb) -> str:
     # The lead-in of a list completes its items: "the ferry does not leave after:", "a storm, or".
-    if snippet.context and _LEAD.search(snippet.context[-1].strip()) and snippet.kind in {"item", "row"}:
+    if snippet.context and _LEAD.search(snippet.context[-1].strip()) and snippet.kind in {"item", "list", "row"}:
         return ""
     if snippet.kind == "row":
         cells = text.split(" | ")
         return "" if has_verb(text) or (len(cells) > 1 and all(map(_NAMED_CELL.match, cells))) else "row"
     if _starts_inside(text):
         return "no_start"
-    if _CUT_END.search(text) or (snippet.kind != "item" and not _END.search(text)):
+    if _CUT_END.search(text) or (snippet.kind not in {"item", "list"} and not _END.search(text)):
         return "no_end"
     if snippet.kind == "item" and snippet.context and _END.search(text) and _count_words(text) >= MIN_DEFINITION_WORDS:
         return ""
     if not has_verb(text):
-        return "item" if snippet.kind == "item" else "no_verb"
+        return "item" if snippet.kind in {"item", "list"} else "no_verb"
     return ""
 
 

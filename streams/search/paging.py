@@ -12,11 +12,10 @@ from streams.search.cursor import Cursor, encode
 from streams.search.ranking.context import Ranked
 from streams.search.ranking.priors import sort_by_date
 from streams.search.request import MAX_DEPTH, SearchRequest
-from streams.search.retrieval.depth import FIRST_RESULTS
 from streams.search.trace import ORDERING_PARTS, OrderingPart, Trace
 from streams.stores.protocols import PageHits
 
-SORTED_RESULTS = FIRST_RESULTS
+SORTED_RESULTS = 40
 """Maximum results that are sorted by date: the best ones. Of all results, the newest would seldom answer the query."""
 
 

@@ -12,6 +12,7 @@ from itertools import zip_longest
 from streams.pages.document.model import Block, Document
 from streams.statements.boundaries import Span
 from streams.statements.contexts import Contexts, collapse_spaces
+from streams.statements.joined_lists import join_short_items
 from streams.statements.lengths import MAX_WORDS, bound_lengths, word_count
 from streams.statements.outline import Kind, Piece, outline
 from streams.statements.sentences import SentenceSplitter
@@ -75,6 +76,7 @@ def _draft_blocks(document: Document, splitter: SentenceSplitter) -> list[Draft]
         [] if piece.is_name else list(_draft_piece(document, piece, spans, contexts, section))
         for section, piece in zip(_number_sections(document, pieces), pieces, strict=True)
     ]
+    join_short_items(document, pieces, by_piece)
     shown = _texts_in_contexts(document, pieces, by_piece, contexts)
     for index, piece in enumerate(pieces):
         if piece.is_name and collapse_spaces(document.blocks[piece.block].text) not in shown:

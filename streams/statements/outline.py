@@ -11,7 +11,7 @@ from typing import Literal
 from streams.pages.document.model import Block, Document
 from streams.statements.tables import tables_of
 
-Kind = Literal["sentence", "item", "row", "code", "heading"]
+Kind = Literal["sentence", "item", "list", "row", "code", "heading"]
 MAX_TERMS = 64
 """Maximum terms in the context of one description: the last ones. Further words don't fit into a context."""
 _LISTS = frozenset({"ul", "ol", "dl", "table"})

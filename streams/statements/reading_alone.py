@@ -59,6 +59,8 @@ def reads_alone(text: str, kind: str, context: Sequence[str]) -> bool:
         return False
     if kind == "row":
         return words >= MIN_WORDS
+    if kind == "list":
+        return words >= MIN_WORDS and not _is_list_of_names(text)
     if _has_lead(context) and _has_words(text, MIN_LED_WORDS):
         return True
     if _CONTINUES.match(text) or _UNFINISHED.search(text):
@@ -78,9 +80,9 @@ def is_sentence(text: str) -> bool:
 
 def is_navigation(text: str, kind: str) -> bool:
     """Return whether a text is a row of links, such as `Prev | Up | Next`. Rows of tables often look alike."""
-    links = _SEPARATOR.split(text)
-    if len(links) < 2 or word_count(text) > _MAX_LINE_WORDS:
+    if _SEPARATOR.search(text) is None or word_count(text) > _MAX_LINE_WORDS:
         return False
+    links = _SEPARATOR.split(text)
     # The first cell of a row may have the name of its column before it.
     places = sum(link.rpartition(":")[2].strip().lower() in _PLACES for link in links)
     if ":" in text:
@@ -99,6 +101,12 @@ def _is_title(text: str) -> bool:
     """Return whether all long words begin with a capital, as in the titles of English pages."""
     long = [word for word in text.split() if len(word) >= MIN_TITLE_WORD_CHARS and word.isalpha()]
     return len(long) >= MIN_TITLE_WORDS and all(word[0].isupper() for word in long)
+
+
+def _is_list_of_names(text: str) -> bool:
+    """Return whether most items are titles or lines of a table of contents."""
+    items = [item.strip() for item in text.split(";")]
+    return 2 * sum(bool(_NUMBERED_NAME.match(item)) or _is_title(item) for item in items) > len(items)
 
 
 def _has_words(text: str, count: int) -> bool:

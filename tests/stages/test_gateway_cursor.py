@@ -198,18 +198,18 @@ async def test_results_by_date_are_shown_once_while_pages_are_indexed() -> None:
     assert len(shown(pages)) == len(set(shown(pages))) == 40
 
 
-async def test_the_tenth_page_reads_one_list_behind_those_that_are_used_up() -> None:
+async def test_late_pages_read_one_list_and_none_that_is_used_up() -> None:
     stores = await searchable(logs(0, 140))
     index: Any = WithoutMeaning(stores, lambda number: False)
     async with client(gateway(replace(stores, vectors=index), deadline_seconds=30)) as web:
         limits, cursor = [], ""
-        for _ in range(10):
+        for _ in range(11):
             index.limits = []
             answer = (await web.get("/api/v1/search", params={"q": "a log", "cursor": cursor})).json()
             cursor = answer["next"]
             limits.append(index.limits)
-    assert limits[0] == limits[3] == [FIRST_STATEMENTS]
-    assert limits[9] == [500]
+    assert limits[0] == limits[9] == [FIRST_STATEMENTS]
+    assert limits[10] == [1_000]
 
 
 CHANGES: list[dict[str, Any]] = [

@@ -5,7 +5,7 @@ and is shown only where a page has nothing else. A repeated line is known withou
 matches on all its pages, so that the lists have it several times. A host only weakens its own pages by this.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from uuid import UUID
@@ -23,19 +23,23 @@ FRAME_WEIGHT = 0.5
 
 
 def find_frame_lines(found: Candidates) -> frozenset[UUID]:
-    """Return the ids of the statements that are lines of a site's frame. Code and headings are no lines of a frame."""
+    """Return the ids of the statements that are lines of a site's frame. Code is no line of a frame."""
+    hits = {hit.id: hit for hit in (*found.dense, *found.sparse)}
+    texts = {id: text for id, hit in hits.items() if len(text := hit.payload.text) <= MAX_CHARS}
+    counts = Counter(texts.values())
+    frame = {id for id, text in texts.items() if _is_of_the_frame(text, hits[id].payload.kind)}
+    # Few texts come several times: only their hosts and pages are compared.
+    repeated = {id: text for id, text in texts.items() if counts[text] >= MIN_REPEATS}
     pages: defaultdict[tuple[str, str], set[UUID]] = defaultdict(set)
-    lines: dict[UUID, tuple[str, str]] = {}
-    frame: set[UUID] = set()
-    for hit in (*found.dense, *found.sparse):
-        payload, text = hit.payload, hit.payload.text
-        if hit.id in lines or payload.kind == "code" or len(text) > MAX_CHARS:
-            continue
-        lines[hit.id] = (payload.host, " ".join(text.split()).casefold())
-        pages[lines[hit.id]].add(payload.page_id)
-        if is_navigation(text, payload.kind) or is_of_each_page(text):
-            frame.add(hit.id)
-    return frozenset(frame.union(id for id, line in lines.items() if len(pages[line]) >= MIN_REPEATS))
+    for id, text in repeated.items():
+        if hits[id].payload.kind != "code":
+            pages[hits[id].payload.host, text].add(hits[id].payload.page_id)
+    frame |= {id for id, text in repeated.items() if len(pages[hits[id].payload.host, text]) >= MIN_REPEATS}
+    return frozenset(frame)
+
+
+def _is_of_the_frame(text: str, kind: str) -> bool:
+    return kind != "code" and (is_navigation(text, kind) or is_of_each_page(text))
 
 
 def weaken(found: Candidates, frame: Collection[UUID], sparse_floor: float | None) -> Candidates:

@@ -150,20 +150,20 @@ def _sparse_floor(found: Candidates) -> float | None:
 
 
 def _group_by_page(ordered: Iterable[Hit], pages: Mapping[UUID, float]) -> list[PageHits]:
-    """Return the pages with their statements. Of statements of a page with the same text, the best stays.
+    """Return the pages with their statements."""
+    groups: defaultdict[UUID, list[Hit]] = defaultdict(list)
+    for hit in ordered:
+        groups[hit.payload.page_id].append(hit)
+    found = [PageHits(page, tuple(group), pages[page]) for page, group in groups.items()]
+    return sorted(found, key=lambda page: (-round_score(page.score), page.hits[0].id))
+
+
+def _drop_repeated_texts(hits: Sequence[Hit]) -> tuple[Hit, ...]:
+    """Return the hits without the hits that have the text of a better hit.
 
     A question in the list at the top and above its answer, or a notice in two boxes, would take the place of another
     statement. Both stay in the index, where each has its own context and its own following sentences.
     """
-    groups: defaultdict[UUID, list[Hit]] = defaultdict(list)
-    for hit in ordered:
-        groups[hit.payload.page_id].append(hit)
-    found = [PageHits(page, _drop_repeated_texts(group), pages[page]) for page, group in groups.items()]
-    return sorted(found, key=lambda page: (-round_score(page.score), page.hits[0].id))
-
-
-def _drop_repeated_texts(hits: list[Hit]) -> tuple[Hit, ...]:
-    """Return the hits without the hits that have the text of a better hit."""
     if len(hits) == 1:
         return tuple(hits)
     by_text: dict[str, Hit] = {}
@@ -182,7 +182,7 @@ def first_pages(pages: Sequence[PageHits], count: int, per_page: int, frame: Col
 
 def _choose_shown(hits: Sequence[Hit], count: int, frame: Collection[UUID]) -> tuple[Hit, ...]:
     """Return the first statements that make sense by themselves; without any, the first ones."""
-    first = hits[: LOOKED_AT_PER_SHOWN * count]
+    first = _drop_repeated_texts(hits)[: LOOKED_AT_PER_SHOWN * count]
     alone = [hit for hit in first if makes_sense(hit, frame)]
     return tuple((alone or first)[:count])
 

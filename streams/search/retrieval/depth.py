@@ -1,10 +1,10 @@
 """The depth of a search: the number of statements that a page of results needs. Pure.
 
-The first results come from lists of 200 statements. Further results need longer lists, and so does a query whose first
-lists are full of few pages, or of pages that the filters leave out. In longer lists the order differs a little: a page
-that is in one short list only may be in both long ones. So the order of the first results is settled by the short
-lists, and longer ones only go on behind them. Otherwise a result would be shown on two pages, and
-another one on none.
+The first hundred results come from lists of 200 statements, if both have a hundred pages together: a late page costs
+little more than the first one. Further results need longer lists, and so does a query whose first lists are full of few
+pages, or of pages that the filters leave out. In longer lists the order differs a little: a page that is in one short
+list only may be in both long ones. So the order of the first results is settled by the short lists, and longer ones
+only go on behind them. Otherwise a result would be shown on two pages, and another one on none.
 """
 
 from collections.abc import Iterator
@@ -16,13 +16,13 @@ from streams.search.ranking.fusion import REFERENCE_STATEMENTS
 from streams.search.request import MAX_DEPTH, SearchRequest
 from streams.stores.protocols import Candidates
 
-STATEMENTS_PER_RESULT = 5
-"""Statements of a list that are read for each result."""
-FIRST_RESULTS = 40
-"""Results that come from the shortest lists: the scores of a list are measured by its first hundred pages."""
-FIRST_STATEMENTS = STATEMENTS_PER_RESULT * FIRST_RESULTS
+FIRST_RESULTS = 100
+"""Maximum results that come from the shortest lists: the scores of a list are measured by its first hundred pages."""
+FIRST_STATEMENTS = 200
 """Maximum statements of the shortest lists: as many as measure the scale of a list's scores."""
 assert FIRST_STATEMENTS == REFERENCE_STATEMENTS
+STATEMENTS_PER_RESULT = 5
+"""Statements of a longer list that are read for each result."""
 FURTHER_RESULTS = (100, 200, MAX_DEPTH)
 FURTHER_CHECKED_RESULTS = (200, MAX_DEPTH)
 """The same for a query with operators. The index checks most of them, so that the shortest lists have a page of results
@@ -57,13 +57,12 @@ def depths(request: SearchRequest, *, is_checked: bool) -> Iterator[Depth]:
 
     With a cursor, lists that earlier pages have used up are not read again: the cursor has their results.
     """
-    first = max(FIRST_RESULTS, request.per_page)
-    further_results = FURTHER_CHECKED_RESULTS if is_checked else FURTHER_RESULTS
-    lengths = [first, *(further for further in further_results if further > first)]
-    for place, results in enumerate(lengths):
+    further = FURTHER_CHECKED_RESULTS if is_checked else FURTHER_RESULTS
+    lengths = [(FIRST_RESULTS, FIRST_STATEMENTS), *((results, STATEMENTS_PER_RESULT * results) for results in further)]
+    for place, (results, statements) in enumerate(lengths):
         is_used_up = request.cursor is not None and (results <= request.first or place < request.cursor.depth)
         if not is_used_up or place == len(lengths) - 1:
-            yield Depth(results, STATEMENTS_PER_RESULT * results, place)
+            yield Depth(results, statements, place)
 
 
 def is_settled(results: int, request: SearchRequest, *, is_checked: bool, is_late: bool) -> bool:

@@ -72,6 +72,36 @@ def test_a_lead_in_is_context_of_its_items_and_an_item_of_the_list_inside_it() -
     ]
 
 
+def test_short_items_of_one_list_are_one_statement() -> None:
+    containers = (Container("ul"), *(Container("li", 0) for _ in range(5)))
+    items = ["a program crash,", "an operating system crash, or", "a power failure.", "Nothing is lost then.", "fast"]
+    found = cut(
+        Block("p", "A commit survives:"),
+        *(Block("p", text, place) for place, text in enumerate(items, 1)),
+        containers=containers,
+    )
+    assert shown(found)[1:] == [
+        ("list", ("Guide", "A commit survives:"), "a program crash, an operating system crash, or a power failure."),
+        ("item", ("Guide", "A commit survives:"), "Nothing is lost then."),  # a sentence
+        ("item", ("Guide", "A commit survives:"), "fast"),  # the only one of its run
+    ]
+
+
+def test_joined_items_are_divided_where_they_are_long_and_keep_apart_what_is_of_other_lists() -> None:
+    containers = (Container("ul"), *(Container("li", 0) for _ in range(9)), Container("ol"), Container("li", 10))
+    found = cut(
+        *(Block("p", f"option {number} of the ferry and all its boats", number) for number in range(1, 10)),
+        Block("p", "of another list", 11),
+        containers=containers,
+    )
+    assert [(draft.kind, draft.text.count(";"), word_count(draft.text) <= 40) for draft in found] == [
+        ("list", 3, True),
+        ("list", 3, True),
+        ("item", 0, True),
+        ("item", 0, True),
+    ]
+
+
 def test_a_term_is_context_of_what_defines_it() -> None:
     dl = (
         Container("dl"),
@@ -184,7 +214,7 @@ def test_every_text_is_in_a_statement_or_its_context(document: Document) -> None
     covered: dict[int, set[int]] = {}
     for draft in found:
         covered.setdefault(draft.block, set()).update(range(draft.start, draft.end))
-        if draft.kind != "row":
+        if draft.kind not in {"row", "list"}:
             assert document.blocks[draft.block].text[draft.start : draft.end] == draft.text
         assert sum(map(word_count, draft.context)) <= MAX_CONTEXT_WORDS or len(draft.context) == 1
     for index, block in enumerate(document.blocks):

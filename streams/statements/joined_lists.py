@@ -1,0 +1,99 @@
+"""Short items of one list become one statement: by itself "a storm, or" says nothing. Pure.
+
+Items are joined if they follow each other in one list, are no sentences, and are short. Each list of links, options or
+conditions then is one statement (or several, where it is long), and counts as one among the results. An item with a
+list below it, with several paragraphs, or with a term that it describes stays a statement of its own.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol, TypeVar
+
+from streams.pages.document.model import Document
+from streams.statements.lengths import MAX_WORDS, word_count
+from streams.statements.outline import Piece
+from streams.statements.reading_alone import is_sentence
+
+MAX_ITEM_WORDS = 12
+"""Maximum words of an item that is joined."""
+MAX_JOINED_WORDS = MAX_WORDS // 2
+"""Maximum words of joined items: a vector of a longer enumeration is similar to no query in particular."""
+SEPARATOR = "; "
+_ENDS = (",", ";", ":", ".", "，", "；", "、", "。")
+"""The ends of an item behind which no separator is needed."""
+
+
+_ENDS_WITH_AND = re.compile(r"\s(?:and|or|und|oder|et|ou|y|o|e)\Z")
+
+
+class Drafted(Protocol):
+    """The fields of a draft that joining reads."""
+
+    @property
+    def text(self) -> str: ...
+
+
+_D = TypeVar("_D", bound=Drafted)
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """The list that an item is in, with all that its context is made of."""
+
+    container: int
+    headings: tuple[int, ...]
+    leads: tuple[int, ...]
+
+
+def join_short_items(document: Document, pieces: Sequence[Piece], by_piece: Sequence[list[_D]]) -> None:
+    """Move the drafts of items that belong together into the first item's list of drafts, as one draft."""
+    for run in list(_runs(document, pieces, by_piece)):
+        if len(run) < 2:
+            continue
+        first = by_piece[run[0]][0]
+        text = _join([by_piece[index][0].text for index in run])
+        by_piece[run[0]][:] = [replace(first, text=text, kind="list")]  # type: ignore[type-var]  # a draft is a dataclass
+        for index in run[1:]:
+            by_piece[index].clear()
+
+
+def _runs(document: Document, pieces: Sequence[Piece], by_piece: Sequence[Sequence[_D]]) -> Iterator[list[int]]:
+    """Yield the places of items that become one statement, in parts where they have too many words."""
+    inside = Counter(document.blocks[piece.block].parent for piece in pieces)
+    run: list[int] = []
+    place: _Place | None = None
+    words = 0
+    for index, (piece, drafts) in enumerate(zip(pieces, by_piece, strict=True)):
+        own = _place_of(document, piece) if inside[document.blocks[piece.block].parent] == 1 else None
+        fits = own is not None and len(drafts) == 1 and _is_short(drafts[0].text)
+        count = word_count(drafts[0].text) if fits else 0
+        if run and (not fits or own != place or words + count > MAX_JOINED_WORDS):
+            yield run
+            run = []
+        if fits:
+            place, words, run = own, count + (words if run else 0), [*run, index]
+    if run:
+        yield run
+
+
+def _place_of(document: Document, piece: Piece) -> _Place | None:
+    """Return the place of a simple item: a text that is the whole item of a list."""
+    parent = document.blocks[piece.block].parent
+    if piece.kind != "item" or piece.is_name or piece.labels or document.containers[parent].tag != "li":
+        return None
+    return _Place(document.containers[parent].parent, piece.headings, piece.leads)
+
+
+def _is_short(text: str) -> bool:
+    return word_count(text) <= MAX_ITEM_WORDS and not is_sentence(text)
+
+
+def _join(texts: Sequence[str]) -> str:
+    *first, last = texts
+    return "".join(f"{text}{_separator(text)}" for text in first) + last
+
+
+def _separator(text: str) -> str:
+    return " " if text.endswith(_ENDS) or _ENDS_WITH_AND.search(text) else SEPARATOR
