@@ -157,6 +157,8 @@ class PageSettled(Event):
         Literal["changed", "unchanged", "duplicate", "refused", "soft_404", "gone", "failed"], ReadAs("changed")
     ]
     canonical_page_id: UUID | None = None
+    quality: float | None = Field(None, ge=0, le=1)
+    """The quality of the page by its text and markup. None: not known."""
     crawl_id: str = ""
 
 

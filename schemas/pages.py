@@ -39,6 +39,8 @@ class PageNormalized(PageEvent):
     """Directives of robots metas and X-Robots-Tag, lower-case: noindex, nofollow, nosnippet, noarchive, noai, ..."""
     text_chars: int = 0
     links: int = 0
+    quality: float | None = Field(None, ge=0, le=1)
+    """The quality of the page by its text and markup. None: not known."""
     seen_at: int | None = Field(None, ge=0)
     """Time when Riffle saw an imported page first, microseconds since 1970 UTC. None: at its generation."""
 

@@ -313,6 +313,11 @@ class SearchSettings(_Group):
     not used. `riffle links rank` computes the ranks of hosts."""
     freshness_weight: float = Field(0.05, ge=0, le=10)
     """Maximum addition to the score of a page for a recent date of publication. 0: not used."""
+    quality_weight: float = Field(0.3, ge=0, le=10)
+    """Maximum subtraction from the score of a page for its low quality (repetition, stuffing, incoherence, hidden text,
+    advertisements). 0: not used."""
+    min_quality: float = Field(0.5, ge=0, le=1)
+    """Quality from which on a page loses nothing. Below it, the loss grows up to the whole weight at quality 0."""
     freshness_half_life_days: float = Field(365.0, gt=0, allow_inf_nan=False)
     """Age of a page with half the freshness of today's page (days)."""
     recall_share: float = Field(0.01, ge=0, le=1)

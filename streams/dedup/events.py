@@ -31,6 +31,7 @@ def own_events(event: PageNormalized, page: Fingerprint, outcome: Outcome, settl
         host=host_of(event.url),
         verdict="duplicate" if is_duplicate else settled,
         canonical_page_id=representative if is_duplicate else None,
+        quality=event.quality,
     )
     removed = PageRemoved.following(event, generation=generation, reason="duplicate", canonical_page_id=representative)
     return [deduplicated, removed, feedback] if is_duplicate else [deduplicated, feedback]

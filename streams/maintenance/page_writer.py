@@ -123,7 +123,7 @@ class PageWriter:
 
     async def holds(self, page: IndexedPage, statements: PageStatements, target: Target) -> bool:
         """Return True if the collection holds the page's points as they would be written now, and no older points."""
-        facts = (page.generation, page.published, page.page_type, page.file_type)
+        facts = (page.generation, page.published, page.page_type, page.file_type, page.quality)
         wanted = {statement.id: payload_of(statements, statement, *facts) for statement in statements.statements}
         held = {
             hit.id: hit.payload
@@ -138,7 +138,7 @@ class PageWriter:
 
     async def replace(self, page: IndexedPage, statements: PageStatements, vectors: Vectors, target: Target) -> None:
         """Write the page's points in place of its points of this generation and of earlier ones."""
-        facts = (page.generation, page.published, page.page_type, page.file_type)
+        facts = (page.generation, page.published, page.page_type, page.file_type, page.quality)
         points = await asyncio.to_thread(points_of, statements, vectors, *facts)
         await self._stores.vectors.upsert(target.collection, points)
         await self._stores.vectors.remove_page(

@@ -103,6 +103,7 @@ def _normalized_part(event: PageFetched, outcome: PageOutcome, reference: str) -
         type=facts.get("type"),
         format=facts.get("format"),
         typed=outcome.typed,
+        quality=outcome.quality,
     )
 
 
@@ -119,6 +120,7 @@ def _normalized_event(event: PageFetched, outcome: PageOutcome, reference: str) 
         directives=outcome.directives,
         text_chars=outcome.text_chars,
         links=len(outcome.links),
+        quality=outcome.quality.get("score"),
     )
 
 

@@ -23,10 +23,11 @@ from streams.pages.formats.converted import Converted
 from streams.pages.metadata import facts
 from streams.pages.metadata.structured_data import read_structured_data
 from streams.pages.parse.link_resolver import Resolver
-from streams.pages.parse.page import Parsed, parse_page
+from streams.pages.parse.page import Parsed, count_page, parse_page
 from streams.pages.parse.removal import RemovedTexts
 from streams.pages.parse.robots_directives import directives
 from streams.pages.parse.segments import Walk
+from streams.pages.quality.counts import NO_COUNTS, PageCounts
 from streams.pages.text.language import identify, language_tag
 
 MAX_LINKS = 5_000
@@ -43,6 +44,8 @@ class Normalized:
     directives: tuple[str, ...] = ()
     canonical: str | None = None
     """The canonical URL that the page declares: absolute, as written."""
+    counts: PageCounts = NO_COUNTS
+    """The numbers of the page that its quality needs."""
     content_hash: str = ""
     """blake2b-256 of the text in lower case. Exact duplicates have the same hash."""
 
@@ -76,6 +79,7 @@ def normalize(
         directives=directives(parsed.head.metas, headers),
         canonical=document.facts.get("canonical") or None,
         content_hash=content_hash(text),
+        counts=count_page(parsed),
     )
 
 

@@ -62,6 +62,8 @@ class Normalized(StoredPart):
     """The kind of the file, such as `pdf`. None: a web page."""
     typed: Mapping[str, str]
     """The facts for readers of results: rating, price, duration, accepted answer."""
+    quality: Mapping[str, float]
+    """The quality of the page (`score`) and its parts, from 0 to 1. Empty in the records of earlier releases."""
     refused: str | None = None
 
     @classmethod

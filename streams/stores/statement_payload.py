@@ -19,6 +19,7 @@ row.
     day         int             `published` as a number (`day_of`); missing in rows of earlier releases
     extension   str             the type of the file, or the extension of the URL's file name (`extension_of`); missing
                                 likewise
+    quality     float           the quality of the page, from 0 to 1; missing if it is 1 or not known
     page        int             the number of the page of a file, as in `#page=3`; missing in web pages
     ordinal     int             the place of the statement in its page
     kind        str             what the statement was made from, such as `sentence`
@@ -55,6 +56,7 @@ class StatementPayload:
         page_type: str,
         file_type: str = "",
         page: int = 0,
+        quality: float = 1.0,
         ordinal: int,
         kind: str,
         generation: int,
@@ -76,6 +78,7 @@ class StatementPayload:
             **({"published": published} if published else {}),
             **({"page_type": page_type} if page_type else {}),
             **({"page": page} if page else {}),
+            **({"quality": quality} if quality < 1 else {}),
         }
 
     @staticmethod
@@ -147,6 +150,12 @@ class StatementPayload:
     def page(self) -> int:
         """The number of the page of a file, from 1; 0 if the page is not known."""
         return _integer(self._row.get("page"))
+
+    @property
+    def quality(self) -> float:
+        """The quality of the page, from 0 to 1; 1 if it is not known."""
+        value = self._row.get("quality", 1.0)
+        return float(value) if isinstance(value, int | float) else 1.0
 
     @property
     def ordinal(self) -> int:

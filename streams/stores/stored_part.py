@@ -154,10 +154,14 @@ def _map(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return lambda value: {str(name): read(each) for name, each in value.items()} if isinstance(value, Mapping) else {}
 
 
+def _share(value: Any) -> float:
+    return float(value) if isinstance(value, int | float) else 0.0
+
+
 _READERS: Mapping[Any, Callable[[Any], Any]] = {
     str: _text,
     int: _number(int, 0),
-    float: lambda value: float(value) if isinstance(value, int | float) else 0.0,
+    float: _share,
     bool: bool,
     str | None: _optional(_text),
     int | None: _optional(_number(int, 0)),
@@ -166,6 +170,7 @@ _READERS: Mapping[Any, Callable[[Any], Any]] = {
     tuple[str, ...]: _texts,
     tuple[UUID, ...]: _ids,
     Mapping[str, str]: _map(_text),
+    Mapping[str, float]: _map(_share),
     tuple[UUID, ...] | None: _optional(_ids),
     Mapping[str, tuple[UUID, ...]] | None: _optional(_map(_ids)),
 }

@@ -43,7 +43,7 @@ from streams.stores.removals import blob_of_page, is_held_back, withdrawn
 from streams.stores.vector_collection import MissingCollection
 from streams.vectors.codec import decode_vectors
 from streams.vectors.generations import superseded_below
-from streams.vectors.page_records import file_type, page_type, published
+from streams.vectors.page_records import file_type, page_type, published, quality
 from streams.vectors.points import points_of
 
 MAX_ROUNDS = 5
@@ -108,7 +108,7 @@ class IndexAgent(Agent):
         )
         page = decode_statements(content)
         vectors = decode_vectors(packed, statements_ref)
-        facts = generation, published(record), page_type(record), file_type(record)
+        facts = generation, published(record), page_type(record), file_type(record), quality(record)
         return page, await asyncio.to_thread(points_of, page, vectors, *facts)
 
     async def _yield_to_newer(self, event: PageEmbedded, record: PageRecord) -> Sequence[Event]:

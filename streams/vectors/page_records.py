@@ -27,6 +27,7 @@ class IndexedPage:
     published: str
     page_type: str
     file_type: str
+    quality: float
 
 
 def indexed_page(page_id: UUID, record: PageRecord) -> IndexedPage | None:
@@ -43,6 +44,7 @@ def indexed_page(page_id: UUID, record: PageRecord) -> IndexedPage | None:
         published=published(record),
         page_type=page_type(record),
         file_type=file_type(record),
+        quality=quality(record),
     )
 
 
@@ -68,6 +70,11 @@ def file_type(record: PageRecord) -> str:
     kind = record.normalized.format or ""
     extension = extension_of(record.normalized.url)
     return (extension if extension in _EXTENSIONS.get(kind, ()) else _FILE_TYPES.get(kind, kind)) if kind else ""
+
+
+def quality(record: PageRecord) -> float:
+    """Return the quality of the page; 1 if it is not known."""
+    return record.normalized.quality.get("score", 1.0)
 
 
 def _statements_ref(record: PageRecord) -> str:

@@ -20,18 +20,19 @@ def points_of(
     published: str = "",
     page_type: str = "",
     file_type: str = "",
+    quality: float = 1.0,
 ) -> list[Point]:
     """Return a point for each statement, in order.
 
     A point has the id of its statement. `published` is the page's ISO date, and `page_type` its type, if known.
-    `file_type` is the type of a file that is not HTML.
+    `file_type` is the type of a file that is not HTML, `quality` the quality of the page from 0 to 1.
     """
     return [
         Point(
             id=statement.id,
             dense=vector.tolist(),
             sparse=document_vector(statement.text, statement.context, page.language, page.title),
-            payload=payload_of(page, statement, generation, published, page_type, file_type),
+            payload=payload_of(page, statement, generation, published, page_type, file_type, quality),
         )
         for statement, vector in zip(page.statements, vectors, strict=True)
     ]
@@ -44,6 +45,7 @@ def payload_of(
     published: str = "",
     page_type: str = "",
     file_type: str = "",
+    quality: float = 1.0,
 ) -> StatementPayload:
     """Return the facts that the index holds of a statement. The vectors follow from these facts and the model."""
     host = urlsplit(page.url).netloc
@@ -60,6 +62,7 @@ def payload_of(
         page_type=page_type,
         file_type=file_type,
         page=statement.page,
+        quality=quality,
         ordinal=statement.ordinal,
         kind=statement.kind,
         generation=generation,

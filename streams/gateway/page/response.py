@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from schemas.envelope import utc_from_micros
 from streams.gateway.http import presentation
 from streams.gateway.page.lookup import PageData, RelatedPage
+from streams.gateway.page.quality import describe_quality
 from streams.ledger.descriptions import describe_next_step, describe_status
 from streams.ledger.status import PageStatus, Status, status_of
 from streams.stores.protocols import Transition
@@ -65,6 +66,7 @@ class PageRecord(_Model):
     older_transitions: int = Field(0, description="How many older events are not in `timeline`.")
     statements: tuple[IndexedStatement, ...] = Field((), description="At most 200.")
     parts: dict[str, dict[str, Any]] = Field(description="The last record of each stage.")
+    quality: tuple[tuple[str, str], ...] = Field((), exclude=True)
     partial: bool = False
     missing: tuple[str, ...] = Field((), description="The parts whose store did not answer.")
 
@@ -95,6 +97,7 @@ def to_page_record(data: PageData) -> PageRecord:
             for hit in data.statements
         ),
         parts={part: presentation.plain_values(values) for part, values in data.record.rows.items()},
+        quality=describe_quality(data.record.normalized.quality),
         partial=bool(data.missing),
         missing=data.missing,
     )

@@ -58,6 +58,8 @@ def describe_signals(parts: Mapping[str, float], facts: SignalFacts) -> tuple[Si
         described.append(
             SignalInWords("preference", 0.0, "less", f"your preferences lower {facts.host or 'this site'}")
         )
+    if parts.get("quality", 0) < 0:
+        described.append(SignalInWords("quality", 0.0, "less", "its text looks as if it was made for search engines"))
     return tuple(described)
 
 

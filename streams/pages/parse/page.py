@@ -1,5 +1,6 @@
 """From the bytes of a page to its segments: decode, refuse deep nesting, parse, remove menus and footers, walk."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -18,8 +19,15 @@ from streams.pages.parse.nesting import SAFE_TAGS, refuse_nesting
 from streams.pages.parse.removal import Removal, RemovedTexts
 from streams.pages.parse.segments import NO_SEGMENT, Walk
 from streams.pages.parse.walk import walk
+from streams.pages.quality.counts import PageCounts
 from streams.pages.quirks import Quirk, quirk_of
 
+_ADS = re.compile(
+    r"adsbygoogle|googlesyndication|doubleclick\.net|amazon-adsystem|taboola|outbrain|criteo|adnxs", re.IGNORECASE
+)
+"""Names of networks of advertisers in the markup."""
+MAX_ADS_CHARS = 1_000_000
+"""Length of the markup that is searched for advertisements (characters)."""
 MIN_SHOWN_WORDS = 60
 """Minimum words of a page without its hidden texts, if these are most of the page. A page with fewer is shown by a
 script, and its hidden texts count. The script's reader sees them."""
@@ -37,6 +45,8 @@ class Parsed:
     """The site's quirk, if its `content` matched. The walk then has only the page's own text."""
     written: dict[str, object] | None = None
     """The fields that `document.to_html` wrote beside the text; None for all other pages."""
+    hidden_words: int = 0
+    """Number of words that no reader sees."""
     removed: RemovedTexts = field(default_factory=list)
     """Texts that were removed from the tree, each with the reason. Only with `explaining`."""
 
@@ -126,6 +136,7 @@ def _walk_shown(parsed: Parsed, body: LexborNode | None, explaining: bool) -> No
     if words < MIN_SHOWN_WORDS and 2 * words <= _count_words(everything := walk(body)):
         parsed.walk = everything
         return
+    parsed.hidden_words = sum(len(node.text(separator=" ").split()) for node in hidden.nodes)
     parsed.walk.links += hidden_links(hidden)
     if explaining:
         parsed.removed += _hidden_texts(hidden)
@@ -134,6 +145,12 @@ def _walk_shown(parsed: Parsed, body: LexborNode | None, explaining: bool) -> No
 def _hidden_texts(hidden: Hidden) -> RemovedTexts:
     texts = ((" ".join(node.text(separator=" ").split()), hidden.ways[node.mem_id]) for node in hidden.nodes)
     return [(text, Removal("hidden", way)) for text, way in texts if text]
+
+
+def count_page(parsed: Parsed) -> PageCounts:
+    """Return what is on the page beside its main content."""
+    ads = len(_ADS.findall(parsed.html, 0, MAX_ADS_CHARS))
+    return PageCounts(page_words=_count_words(parsed.walk), hidden_words=parsed.hidden_words, ads=ads)
 
 
 def _count_words(page: Walk) -> int:

@@ -10,6 +10,7 @@ from streams.pages.document.codec import encode_document
 from streams.pages.formats.reading import convert, find_kind
 from streams.pages.metadata.typed_facts import typed_facts
 from streams.pages.normalize import Normalized, normalize, normalize_file
+from streams.pages.quality.assessment import assess
 
 MAX_FOLLOWED = 1_000
 """Maximum number of a page's links in events."""
@@ -48,6 +49,8 @@ class PageOutcome:
     facts: dict[str, Any]
     typed: dict[str, str]
     """The facts for readers of results (`typed_facts`)."""
+    quality: dict[str, float]
+    """The quality of the page, with its parts."""
     links: tuple[OutLink, ...]
 
     def to_fields(self) -> dict[str, Any]:
@@ -81,6 +84,7 @@ def normalize_to_outcome(
         blocks=len(document.blocks),
         facts=document.facts,
         typed=typed_facts(document.facts.get("structured") or ()),
+        quality=assess(document, normalized.counts).to_fields(),
         links=_out_links(normalized, url),
     )
 

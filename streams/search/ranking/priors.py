@@ -1,4 +1,4 @@
-"""Weak priors of a page, which are added to its score: the authority of its host, and its freshness. Pure.
+"""Weak priors of a page, which are added to its score: the authority of its host, its freshness, its quality. Pure.
 
 Scores are counted in standard deviations of a list, and the parts of a prior are at most its weights. So the priors
 only decide between pages that answer a query about equally well. Only the first pages get priors: no other page could
@@ -32,19 +32,23 @@ class Prior:
 
     authority: float = 0.0
     freshness: float = 0.0
+    quality: float = 0.0
+    """The loss of a page of low quality: 0, or negative."""
 
     @property
     def total(self) -> float:
-        return self.authority + self.freshness
+        return self.authority + self.freshness + self.quality
 
 
 def prefer_known_and_fresh(context: RankingContext, pages: list[PageHits]) -> list[PageHits]:
-    """Apply the pass `priors`: read the ranks of the first pages' hosts, and note both parts of each prior."""
+    """Apply the pass `priors`: read the ranks of the first pages' hosts, and note the parts of each prior."""
     ranks: Mapping[str, HostRank] = context.read.get("priors") or {}
     priors = {page.page_id: prior_of(page, ranks, context.now, context.options) for page in pages[:PAGES]}
     for page, prior in priors.items():
         context.notes.note_part(page, "authority", prior.authority)
         context.notes.note_part(page, "freshness", prior.freshness)
+        if prior.quality:
+            context.notes.note_part(page, "quality", prior.quality)
     return add_priors(pages, priors)
 
 
@@ -78,7 +82,13 @@ def prior_of(page: PageHits, ranks: Mapping[str, HostRank], now: datetime, weigh
         weights.authority_weight * authority(ranks.get(host_of(page))),
         weights.freshness_weight
         * freshness(payload.published, payload.generation, now, weights.freshness_half_life_days),
+        -weights.quality_weight * lack_of_quality(payload.quality, weights.min_quality),
     )
+
+
+def lack_of_quality(quality: float, min_quality: float) -> float:
+    """Return how far a page's quality is below the minimum: 0 from the minimum on, 1 for quality 0."""
+    return min(max((min_quality - quality) / min_quality, 0.0), 1.0) if min_quality else 0.0
 
 
 def add_priors(pages: Sequence[PageHits], priors: Mapping[UUID, Prior]) -> list[PageHits]:

@@ -1,0 +1,103 @@
+"""Features of a text that differ between texts for readers and texts for search engines. Pure, for any language.
+
+- repetition: share of word triples that occurred before in the text
+- stuffing: share of the words that are the most frequent phrase of two words
+- common_word_length: mean length of the ten most frequent words. In natural texts they are short (Zipf 1949): words of
+  grammar. In lists of keywords they are the keywords.
+- prose: share of words in blocks that look like sentences
+- cohesion: similarity of neighbouring parts of the text by their words (TextTiling, Hearst 1997). Sentences that were
+  collected from many pages, or made by chance, have little in common with their neighbours.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from streams.pages.document.model import Block, Document
+from streams.pages.text.tokens import words
+
+MIN_WORDS = 80
+"""Minimum words of a text that has features. A smaller text gives no statistics."""
+MAX_WORDS = 6_000
+"""Maximum words of a text that are looked at: its beginning."""
+PART_WORDS = 40
+"""Length of the parts that are compared for cohesion (words)."""
+FREQUENT = 10
+"""Number of the most frequent words whose length counts."""
+MIN_CONTENT_LETTERS = 4
+"""Minimum length of a word that counts for cohesion, stuffing: shorter ones are mostly words of grammar."""
+MIN_SENTENCE_WORDS = 6
+USUAL_COHESION, PRIOR_PARTS = 0.17, 2
+"""The median cohesion of web pages, which counts as much as this number of pairs of parts: a short text has few."""
+_ENDS = (".", "!", "?", ":", "。", "！", "？", "।", "…", '."', ".”", ".)")
+
+
+@dataclass(frozen=True, slots=True)
+class TextFeatures:
+    """The features of a text, each as a share or a length. None: the text is too small."""
+
+    words: int
+    repetition: float
+    stuffing: float
+    common_word_length: float
+    prose: float
+    cohesion: float
+
+
+def text_features(document: Document) -> TextFeatures | None:
+    """Return the features of a document's text, without its code; None if it has too few words."""
+    blocks = [(block, words(block.text, document.language)) for block in _first_blocks(document)]
+    text = [word for _, found in blocks for word in found][:MAX_WORDS]
+    if len(text) < MIN_WORDS:
+        return None
+    counts = Counter(text)
+    triples = list(zip(text, text[1:], text[2:], strict=False))
+    return TextFeatures(
+        words=len(text),
+        repetition=1 - len(set(triples)) / len(triples),
+        stuffing=_stuffing(text),
+        common_word_length=sum(len(word) for word, _ in counts.most_common(FREQUENT)) / min(FREQUENT, len(counts)),
+        prose=_prose(blocks) / len(text),
+        cohesion=_cohesion(text, counts),
+    )
+
+
+def _first_blocks(document: Document) -> list[Block]:
+    chosen, left = [], 12 * MAX_WORDS
+    for block in document.blocks:
+        if block.tag != "pre":
+            chosen.append(block if len(block.text) <= left else block._replace(text=block.text[:left]))
+            left -= len(block.text)
+            if left <= 0:
+                break
+    return chosen
+
+
+def _stuffing(text: Sequence[str]) -> float:
+    """Return the share of the words that belong to the most frequent pair of words of content."""
+    pairs = Counter(pair for pair in pairwise(text) if all(len(word) >= MIN_CONTENT_LETTERS for word in pair))
+    return 2 * pairs.most_common(1)[0][1] / len(text) if pairs else 0.0
+
+
+def _prose(blocks: Sequence[tuple[Block, list[str]]]) -> int:
+    """Return the number of words in blocks that look like sentences."""
+    return sum(
+        len(found)
+        for block, found in blocks
+        if len(found) >= MIN_SENTENCE_WORDS and block.text.rstrip().endswith(_ENDS) and not block.text.isupper()
+    )
+
+
+def _cohesion(text: Sequence[str], counts: Counter[str]) -> float:
+    """Return the mean cosine of neighbouring parts, by their words of content. Words of the whole text count less."""
+    parts = [text[start : start + PART_WORDS] for start in range(0, len(text) - PART_WORDS // 2, PART_WORDS)]
+    vectors = [Counter(word for word in part if len(word) >= MIN_CONTENT_LETTERS) for part in parts]
+    found = [_cosine(one, other) for one, other in pairwise(vectors)]
+    return (sum(found) + PRIOR_PARTS * USUAL_COHESION) / (len(found) + PRIOR_PARTS)
+
+
+def _cosine(one: Counter[str], other: Counter[str]) -> float:
+    shared = sum(count * other[word] for word, count in one.items() if word in other)
+    return shared / math.sqrt(sum(v * v for v in one.values()) * sum(v * v for v in other.values())) if shared else 0.0
