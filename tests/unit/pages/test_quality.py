@@ -26,7 +26,7 @@ PROSE = (
     "The tide is the rise and fall of the sea. The Moon and the Sun cause it together, and the shape of each coast "
     "changes it. At spring tide both pull in one line, so that the sea rises higher than on other days. A neap tide "
     "follows a week later, when the Moon is in its quarter: the sea then rises least. Sailors read the height of the "
-    "sea in tables, which list each high and low tide of a harbour. On open coasts a tide is a metre high or two, but in "
+    "sea in tables, which list each high and low tide of a harbour. On open coasts a tide is a metre or two, but in "
     "a narrow bay the water of a tide has less room, and it may rise by more than ten metres above its lowest height."
 )
 
