@@ -61,6 +61,8 @@ class PageDiscovered(Event):
     """Fetch again even if the URL was seen before (seeds of `riffle crawl`)."""
     redirects: int = Field(ge=0, default=0)
     """Number of redirects between the last URL that was not a redirect target and this one."""
+    purpose: Purpose = "page"
+    """`sitemap`: the URLs are sitemaps, and their answers are read as such."""
     more_urls: tuple[str, ...] = Field((), max_length=1_000)
     """Further canonical URLs of the same host. All other fields apply to them as well. `url` is the first one."""
 

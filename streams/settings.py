@@ -188,6 +188,9 @@ class CrawlSettings(_Group):
     recrawl: bool = True
     """Visit pages again: after an hour, then by how often each one changes, between 5 minutes and 30 days. False: a
     page is fetched again only when a person asks for it."""
+    sitemaps: bool = False
+    """Read the sitemaps that the robots.txt of a seed's host names: their pages count as links of the seed. A sitemap
+    may name 50,000 pages, so a crawl is then bounded by its budget rather than by its depth."""
     robots_ttl_seconds: float = 86_400.0
     """Time until a host's robots.txt is fetched again. RFC 9309 section 2.4: at most 24 hours."""
     in_flight: int = Field(64, ge=1)

@@ -1,15 +1,18 @@
 """The normalize stage: makes a document of a fetched page, announces its links, and removes pages with noindex."""
 
+import asyncio
 import time
 from collections.abc import Callable, Sequence
 
 from schemas import Event, PageFetched, PageNormalized, PageRemoved, PageSettled
 from streams.allowed_origins import NO_ORIGINS, AllowedOrigins
+from streams.crawl.sitemaps import read_sitemap
 from streams.errors import PageErased, Refused
 from streams.pages.announced_links import AnnouncedLinks
 from streams.pages.link_events import anchors, discoveries
 from streams.pages.sandbox.pool import ParsePool
 from streams.pages.sandbox.worker_messages import PageOutcome
+from streams.pages.sitemap_events import sitemap_events
 from streams.runtime.agent import Agent, Delivery, Emit
 from streams.settings import Settings
 from streams.stores.opener import Stores
@@ -41,6 +44,8 @@ class NormalizeAgent(Agent):
     async def handle(self, delivery: Delivery) -> Sequence[Event]:
         event = delivery.event
         assert isinstance(event, PageFetched)
+        if event.purpose == "sitemap" and event.outcome == "ok" and event.body_ref:
+            return await self._read_sitemap(event)
         if event.purpose != "page" or event.outcome != "ok" or event.body_ref is None:
             return []
         try:
@@ -54,6 +59,12 @@ class NormalizeAgent(Agent):
         page = await self._accept(event, outcome, delivery.at)
         links = self._announced.drop_announced(discoveries(event, outcome, self._allowed), delivery.envelope.id)
         return [*links, *page]  # the links first: a crawl must not seem to be done once the page is settled
+
+    async def _read_sitemap(self, event: PageFetched) -> Sequence[Event]:
+        assert event.body_ref
+        body = await self._stores.blobs.get(event.body_ref)
+        found = await asyncio.to_thread(read_sitemap, body)  # linear and bounded, and some 10 MB long
+        return list(sitemap_events(event, found, self._allowed))
 
     def delivered(self, delivery: Delivery, outputs: Sequence[Event]) -> None:
         self._announced.remember(outputs, delivery.envelope.id)

@@ -49,7 +49,8 @@ def reason_to_skip(
     """
     if known and not (event.force or _may_return(known, event, now) or _is_promoted(known, event)):
         return "seen"
-    if reason := reason_not_to_crawl(event.url, policy.origins):
+    is_page = event.purpose == "page"
+    if is_page and (reason := reason_not_to_crawl(event.url, policy.origins)):
         return reason
     is_known_place = is_seed(event) or share.seeded or not is_public(event.url)
     if not (is_known_place or has_public_suffix(event.host)):
@@ -62,13 +63,15 @@ def reason_to_skip(
         return "the crawl's patterns leave it out"
     if event.same_host and not (is_seed(event) or share.seeded):
         return "another host than the seeds'"
-    if share.scheduled >= (event.max_pages or policy.max_pages_per_host):
+    if is_page and share.scheduled >= (event.max_pages or policy.max_pages_per_host):
         return "the host's budget in this crawl is spent"
     return None
 
 
 def _may_return(known: FrontierUrl, event: PageDiscovered, now: int) -> bool:
     """Return whether a done URL may be queued again: by another crawl, or some time after its host did not answer."""
+    if event.purpose == "sitemap":
+        return known.state == "done" and known.crawl_id != event.crawl_id
     if known.state != "done" or known.outcome not in _MAY_RETURN:
         return False
     rested = now - known.at >= UNREACHABLE_SECONDS * SECOND
@@ -121,6 +124,7 @@ def _new_url(event: PageDiscovered, now: int) -> FrontierUrl:
         at=0,
         why=event.why,
         referrer=event.referrer or "",
+        purpose=event.purpose,
         discovered_at=now,
     )
 
@@ -222,6 +226,8 @@ def crawl_state(url: FrontierUrl, host: Host) -> CrawlState:
     if url.state == "queued":
         return "deferred" if host.is_deferred else "queued"
     match url.outcome:
+        case "ok" if url.purpose != "page":
+            return "settled"
         case "ok":
             return "settled" if url.settled_generation >= url.generation else "fetched"
         case "not_modified":

@@ -96,11 +96,15 @@ async def _has_robots_rules(frontier: FrontierState, live: LiveHost) -> bool:
 async def _end_reason(frontier: FrontierState, live: LiveHost, url: FrontierUrl) -> tuple[str, str] | None:
     """Return outcome and reason of a URL that may not be fetched, or None. Further visits cost no budget."""
     known = live.host.robots
-    if not url.attempt and not url.revisit and (reason := await _spent_budget(frontier, live, url)):
+    if not url.attempt and _costs_budget(url) and (reason := await _spent_budget(frontier, live, url)):
         return "over_budget", f"{reason} were fetched in this crawl, and no more are wanted"
     if known.ref and not (await frontier.robots.get(known.ref)).allowed(url.url):
         return disallowed_outcome(url.host)
     return None
+
+
+def _costs_budget(url: FrontierUrl) -> bool:
+    return url.purpose == "page" and not url.revisit
 
 
 async def _spent_budget(frontier: FrontierState, live: LiveHost, url: FrontierUrl) -> str:
@@ -147,7 +151,7 @@ async def _schedule(frontier: FrontierState, live: LiveHost, url: FrontierUrl) -
     frontier.hosts.take(live)
     host.leases[lease.lease_id] = lease
     host.next_at = now + host.delay(frontier.policy, frontier.random())
-    if lease.attempt == 1 and not url.revisit:
+    if lease.attempt == 1 and _costs_budget(url):
         share = await frontier.hosts.share(live, url.crawl_id)
         share.count(1, stranger=bool(url.stranger))
     await frontier.hosts.persist(live)
@@ -207,7 +211,7 @@ async def end_unanswered(frontier: FrontierState, live: LiveHost, lease: Lease) 
     if url and decisions.awaits_answer(lease.lease_id, url):
         now = frontier.now()
         await frontier.urls.requeue(decisions.expire_lease(url, lease, live.host.position(now), now), live)
-        if lease.attempt == 1 and not url.revisit:
+        if lease.attempt == 1 and _costs_budget(url):
             share = await frontier.hosts.share(live, url.crawl_id)
             share.count(-1, stranger=bool(url.stranger))
     del live.host.leases[lease.lease_id]

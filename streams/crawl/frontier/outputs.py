@@ -3,6 +3,7 @@
 from schemas import Event, OriginChanged, PageDiscovered, PageFetched, PageRemoved, PageScheduled
 from schemas.envelope import utc_from_micros
 from schemas.ids import page_id as page_id_of
+from streams.allowed_origins import origin_of
 from streams.crawl.frontier.decisions import BLOCKED_AFTER_FAILURES
 from streams.crawl.frontier.host_state import Host, Lease
 from streams.crawl.frontier.policy import Policy
@@ -17,6 +18,7 @@ def page_scheduled(url: FrontierUrl, lease: Lease, region: str) -> PageScheduled
         page_id=url.page_id,
         url=url.url,
         host=url.host,
+        purpose="sitemap" if url.purpose == "sitemap" else "page",
         lease_id=lease.lease_id,
         lease_until=utc_from_micros(lease.begin_by or lease.until),
         generation=lease.generation or None,
@@ -51,7 +53,7 @@ def seed_removal(event: PageDiscovered, generation: int, reason: str) -> PageRem
 def fetch_outputs(event: PageFetched, url: FrontierUrl) -> list[Event]:
     """Return the events after an answer: a page that is gone is removed, the target of a redirect is discovered."""
     events: list[Event] = []
-    if event.outcome in ("gone", "redirect") and url.ok_generation:
+    if event.outcome in ("gone", "redirect") and url.ok_generation and event.purpose == "page":
         events.append(_gone_removal(event, url))
     if event.redirect_to and event.redirect_to != url.url and event.source == "crawl":
         events.append(_redirect_discovered(event.redirect_to, url))
@@ -69,12 +71,26 @@ def _gone_removal(event: PageFetched, url: FrontierUrl) -> PageRemoved:
     )
 
 
+def sitemap_discovered(target: str, url: FrontierUrl) -> PageDiscovered:
+    """Return the event for a sitemap that the robots.txt of a seed's host names."""
+    return PageDiscovered(
+        page_id=page_id_of(target),
+        url=target,
+        host=host_of(target),
+        why="sitemap",
+        purpose="sitemap",
+        referrer=f"{origin_of(url.url)}/robots.txt",
+        **CrawlScope.of(url).fields(),
+    )
+
+
 def _redirect_discovered(target: str, url: FrontierUrl) -> PageDiscovered:
     return PageDiscovered(
         page_id=page_id_of(target),
         url=target,
         host=host_of(target),
         why="redirect",
+        purpose="sitemap" if url.purpose == "sitemap" else "page",
         referrer=url.url,
         force=url.forced,
         redirects=url.redirects + 1,

@@ -33,6 +33,7 @@ class Policy:
     max_attempts: int
     robots_ttl_seconds: float
     recrawl: bool
+    sitemaps: bool
     regions: Regions
     origins: AllowedOrigins = NO_ORIGINS
     """The origins that may be crawled though they are not public."""
@@ -49,6 +50,7 @@ class Policy:
             max_attempts=settings.max_attempts,
             robots_ttl_seconds=settings.robots_ttl_seconds,
             recrawl=settings.recrawl,
+            sitemaps=settings.sitemaps,
             regions=Regions(settings.regions),
             origins=settings.origins,
         )

@@ -98,7 +98,7 @@ class UrlAliases:
 
 def may_be_alias(event: PageDiscovered) -> bool:
     """Return whether the rules apply to the event: only to links. A seed or a redirect is fetched by its own URL."""
-    return event.why in ("link", "sitemap") and not event.force
+    return event.why in ("link", "sitemap") and event.purpose == "page" and not event.force
 
 
 def alias_target(event: PageDiscovered, rules: HostRules) -> AliasTarget | None:

@@ -100,6 +100,8 @@ class FrontierUrl:
     """Why the URL was discovered first, as in `pages.discovered`."""
     referrer: str = ""
     """The page that led to the URL first."""
+    purpose: str = "page"
+    """The purpose of the fetch, as in `pages.scheduled`."""
     revisit: bool = False
     """True if the URL was queued for another visit, by the frontier itself. It counts in no crawl."""
     next_visit: int = 0

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from schemas import Event, PageFetched
 from schemas.envelope import utc_from_micros
+from streams.crawl.domains import same_domain
 from streams.crawl.fetch.outcomes import retry_after_seconds
 from streams.crawl.frontier import decisions, outputs
 from streams.crawl.frontier.host_state import Robots
@@ -11,6 +12,8 @@ from streams.crawl.frontier.host_visit import end_unanswered
 from streams.crawl.frontier.hosts import LiveHost
 from streams.crawl.frontier.policy import SECOND, backoff_micros
 from streams.crawl.frontier.state import FrontierState
+from streams.crawl.urls import InvalidUrl, host_of, resolve
+from streams.stores.protocols import FrontierUrl
 
 
 async def take_fetched(frontier: FrontierState, event: PageFetched, partition: int) -> Sequence[Event]:
@@ -42,7 +45,25 @@ async def take_fetched(frontier: FrontierState, event: PageFetched, partition: i
         frontier.seen.add(later.crawl_id, later.page_id)
     if later.state == "done" and later.outcome not in ("ok", "not_modified", "removed"):
         await frontier.held.release_for(later.host, later.page_id)
-    return outputs.fetch_outputs(event, later) if applied else []
+    if not applied:
+        return []
+    return [*outputs.fetch_outputs(event, later), *await _sitemaps(frontier, later, live.host.robots)]
+
+
+async def _sitemaps(frontier: FrontierState, url: FrontierUrl, known: Robots) -> list[Event]:
+    """Return the discoveries of the sitemaps in robots.txt, once a seed of the host has been fetched."""
+    is_first = url.outcome == "ok" and url.purpose == "page" and not url.depth and not url.revisit
+    if not is_first or not frontier.policy.sitemaps or not known.ref or url.max_depth == 0:
+        return []
+    found: dict[str, None] = {}
+    for named in (await frontier.robots.get(known.ref)).sitemaps:
+        try:
+            target = frontier.policy.origins.place(resolve(url.url, named))
+        except InvalidUrl:
+            continue
+        if same_domain(host_of(target), url.host):
+            found[target] = None
+    return [outputs.sitemap_discovered(target, url) for target in found]
 
 
 async def take_expired(frontier: FrontierState, event: PageFetched, partition: int) -> None:

@@ -19,6 +19,8 @@ MIN_SECONDS = 300
 """Minimum time between two visits (seconds)."""
 MAX_SECONDS = 30 * 86_400
 """Maximum time between two visits (seconds)."""
+SITEMAP_SECONDS = 86_400
+"""Time between two visits of a sitemap (seconds)."""
 MAX_FAILURES = 8
 """Number of failures in a row after which a page is visited no more."""
 
@@ -57,6 +59,8 @@ def verdict_of(url: FrontierUrl) -> Verdict | None:
     if url.state != "done" or not url.why or not url.ok_generation:
         return None
     match url.outcome:
+        case "ok" if url.purpose != "page":
+            return "unchanged"
         case "ok" if url.settled_generation < url.generation:
             return None
         case "ok":
@@ -81,6 +85,8 @@ def plan_visit(url: FrontierUrl, now: int, random: float, place: Callable[[int],
     if verdict is None or url.planned_at == _visit_of(url):
         return url
     history = recrawl(History(url.interval_seconds, url.visit_failures), verdict)
+    if url.purpose != "page" and verdict == "unchanged":
+        history = History(SITEMAP_SECONDS)
     wait = round(history.interval_seconds * (1 + JITTER * random) * SECOND)
     when = place(now + wait) if wait else 0
     return replace(

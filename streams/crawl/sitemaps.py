@@ -1,0 +1,119 @@
+"""Reads sitemaps and feeds: which pages and which further sitemaps they name. Pure, linear, and bounded.
+
+    sitemap, sitemap index   XML by sitemaps.org, also as gzip
+    text                     one URL a line
+    RSS, Atom, JSON Feed     a sitemap may be a feed
+
+The XML is scanned for the few elements that matter and not parsed: entities are not declared, nesting costs nothing,
+and a file that is cut or malformed still gives its first URLs.
+"""
+
+import html
+import json
+import re
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+MAX_URLS = 50_000
+"""Maximum number of URLs in a file (sitemaps.org)."""
+MAX_BYTES = 50 * 1024 * 1024
+"""Maximum size of a file after decompression (bytes, sitemaps.org)."""
+MAX_SITEMAPS = 500
+"""Maximum number of sitemaps that an index may name."""
+MAX_URL_CHARS = 2_048
+_HEAD_CHARS = 4_096
+"""Number of characters in which the root element stands."""
+
+_ROOT = re.compile(r"<(?:[A-Za-z][\w.-]{0,20}:)?(sitemapindex|urlset|rss|rdf|feed)\b", re.IGNORECASE)
+_TAG = re.compile(r"<(?:[A-Za-z][\w.-]{0,20}:)?(loc|link|entry|item)\b([^<>]{0,4096})>", re.IGNORECASE)
+_HREF = re.compile(r"""\bhref\s{0,9}=\s{0,9}(?:"([^"]{0,2048})"|'([^']{0,2048})')""")
+_OTHER_REL = re.compile(r"""\brel\s{0,9}=\s{0,9}["'](?!alternate["'])""")
+
+Kind = Literal["sitemapindex", "urlset", "rss", "rdf", "feed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Sitemap:
+    """The URLs of one file, as they are written, each once, in their order."""
+
+    pages: tuple[str, ...] = ()
+    sitemaps: tuple[str, ...] = ()
+
+
+def read_sitemap(body: bytes) -> Sitemap:
+    """Read a sitemap or a feed. What can't be read is left out. Raises nothing."""
+    text = _unpack(body).decode("utf-8", "replace").lstrip("\ufeff \t\r\n")
+    if text.startswith("{"):
+        return Sitemap(pages=_first(_json_feed(text), MAX_URLS))
+    root = _ROOT.search(text, 0, _HEAD_CHARS)
+    if root is None:
+        return Sitemap() if text.startswith("<") else Sitemap(pages=_first(iter(text.splitlines()), MAX_URLS))
+    match root[1].lower():
+        case "sitemapindex":
+            return Sitemap(sitemaps=_first(_values(text, "loc"), MAX_SITEMAPS))
+        case "urlset":
+            return Sitemap(pages=_first(_values(text, "loc"), MAX_URLS))
+    return Sitemap(pages=_first(_feed(text), MAX_URLS))
+
+
+def _unpack(body: bytes) -> bytes:
+    """Return the file without gzip, cut at MAX_BYTES. A damaged archive gives what could be unpacked."""
+    if not body.startswith(b"\x1f\x8b"):
+        return body[:MAX_BYTES]
+    try:
+        return zlib.decompressobj(zlib.MAX_WBITS | 16).decompress(body, MAX_BYTES)
+    except zlib.error:
+        return b""
+
+
+def _values(text: str, name: str) -> Iterator[str]:
+    """Yield the text of each element with this name, up to the next tag."""
+    for tag in _TAG.finditer(text):
+        if tag[1].lower() == name and not tag[2].endswith("/"):
+            yield _content(text, tag.end())
+
+
+def _content(text: str, start: int) -> str:
+    """Return the text from `start` up to the next tag, without the frame of a CDATA section."""
+    part = text[start : start + MAX_URL_CHARS + 64].lstrip()
+    if part.startswith("<![CDATA["):
+        return part[9:].partition("]]>")[0]
+    return html.unescape(part.partition("<")[0])
+
+
+def _feed(text: str) -> Iterator[str]:
+    """Yield the address of each entry: the element `link` of RSS, the attribute `href` of Atom."""
+    in_entry = False
+    for tag in _TAG.finditer(text):
+        if tag[1].lower() in ("entry", "item"):
+            in_entry = True
+        elif in_entry and tag[1].lower() == "link":
+            href = _HREF.search(tag[2])
+            if href and not _OTHER_REL.search(tag[2]):
+                yield html.unescape(href[1] or href[2] or "")
+            elif not href and not tag[2].endswith("/"):
+                yield _content(text, tag.end())
+
+
+def _json_feed(text: str) -> Iterator[str]:
+    try:
+        found: Any = json.loads(text)
+    except (ValueError, RecursionError):
+        return
+    items = found.get("items") if isinstance(found, dict) else None
+    for item in items if isinstance(items, list) else ():
+        if isinstance(item, dict) and isinstance(item.get("url"), str):
+            yield item["url"]
+
+
+def _first(urls: Iterator[str], limit: int) -> tuple[str, ...]:
+    found: dict[str, None] = {}
+    for url in urls:
+        stripped = url.strip()
+        if stripped and len(stripped) <= MAX_URL_CHARS:
+            found[stripped] = None
+        if len(found) >= limit:
+            break
+    return tuple(found)

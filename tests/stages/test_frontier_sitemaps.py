@@ -1,0 +1,60 @@
+"""Sitemaps on their way: from robots.txt to the pages that they name, through the frontier and the normalize stage."""
+
+from uuid import UUID
+
+from schemas import PageFetched
+from schemas.ids import event_id
+from streams.crawl.frontier.progress import crawl_progress
+from streams.pages.agent import NormalizeAgent
+from streams.pages.sandbox.pool import ParsePool
+from streams.settings import CrawlSettings
+from streams.stores.opener import Stores
+from tests.stages.frontier_world import Site, World, delivery
+
+HOST = "https://a.example"
+INDEX = f"<sitemapindex><sitemap><loc>{HOST}/one.xml</loc></sitemap></sitemapindex>"
+ONE = f"<urlset><url><loc>{HOST}/a</loc></url><url><loc>{HOST}/b</loc></url><url><loc>https://b.example/</loc></url></urlset>"
+
+
+class WorldWithSitemaps(World):
+    """A world in which the normalize stage reads sitemaps."""
+
+    def __init__(self, sitemaps: bool = True, kill: float = 0.0) -> None:
+        robots = f"User-agent: *\nAllow: /\nSitemap: {HOST}/index.xml\nSitemap: https://evil.example/s.xml\n"
+        paths = ("/", "/a", "/b", "/index.xml", "/one.xml")
+        sites = {"a.example": Site(robots=robots, links={path: [] for path in paths})}
+        super().__init__(sites, CrawlSettings(delay_seconds=1, sitemaps=sitemaps, max_pages_per_host=3), 1, kill)
+        self.files = {f"{HOST}/index.xml": INDEX, f"{HOST}/one.xml": ONE}
+        self.normalize = NormalizeAgent(Stores(blobs=self.blobs), ParsePool())
+
+    async def _arrive(self, fetched: PageFetched, id_: UUID) -> None:
+        if fetched.purpose == "sitemap" and fetched.outcome == "ok":
+            fetched = fetched.model_copy(update={"body_ref": await self.blobs.put(self.files[fetched.url].encode())})
+        await super()._arrive(fetched, id_)
+        if fetched.purpose == "sitemap":
+            for n, event in enumerate(await self.normalize.handle(delivery(fetched, id_, self.now))):
+                self._send(event, event_id(event.event_type(), id_.hex, event.subject(), n))
+
+
+async def test_the_pages_of_sitemaps_are_fetched_and_sitemaps_cost_no_budget() -> None:
+    for kill in (0.0, 0.01):
+        world = WorldWithSitemaps(kill=kill)
+        world.seed(f"{HOST}/")
+        await world.run()
+        assert sorted(set(world.pages())) == [f"{HOST}/{path}" for path in ("", "a", "b", "index.xml", "one.xml")]
+        progress = await crawl_progress(Stores(frontier=world.frontier_store), "c")
+        assert (progress.pending, progress.failed, progress.refused) == (0, 0, 0)
+
+
+async def test_sitemaps_are_read_only_where_the_operator_wants_it() -> None:
+    world = WorldWithSitemaps(sitemaps=False)
+    world.seed(f"{HOST}/")
+    await world.run()
+    assert world.pages() == [f"{HOST}/"]
+
+
+async def test_a_crawl_of_single_pages_reads_no_sitemap() -> None:
+    world = WorldWithSitemaps()
+    world.seed(f"{HOST}/", max_depth=0)
+    await world.run()
+    assert world.pages() == [f"{HOST}/"]

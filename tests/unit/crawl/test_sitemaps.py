@@ -1,0 +1,98 @@
+"""Sitemaps and feeds: their formats, and broken and hostile files."""
+
+import gzip
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from schemas import PageFetched
+from schemas.ids import page_id
+from streams.crawl.sitemaps import MAX_BYTES, MAX_SITEMAPS, MAX_URLS, Sitemap, read_sitemap
+from streams.pages.sitemap_events import sitemap_events
+
+A, B = "https://a.example/1", "https://a.example/2?x=1&y=2"
+URLSET = '<?xml version="1.0"?>\n<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{}</urlset>'
+ESCAPED = B.replace("&", "&amp;")
+
+CASES = [
+    (URLSET.format(f"<url><loc>{A}</loc></url><url><loc> {ESCAPED}\n</loc></url>"), (A, B), "a sitemap"),
+    (URLSET.format(f"<url><loc><![CDATA[{B}]]></loc></url>"), (B,), "CDATA"),
+    (f"<s:urlset xmlns:s='x'><s:url><s:loc>{A}</s:loc></s:url></s:urlset>", (A,), "a prefix"),
+    (URLSET.format(f"<url><loc>{A}</loc><image:image><image:loc>{B}</image:loc>"), (A, B), "cut, with images"),
+    (f"\ufeff{A}\r\n{B}\n\n", (A, B), "text"),
+    (f"<rss><channel><link>https://x.example/</link><item><link>{A}</link></item></channel></rss>", (A,), "RSS"),
+    (
+        '<feed><link href="https://x.example/"/><entry><link rel="edit" href="/e"/>'
+        f'<link href="{ESCAPED}"/></entry></feed>',
+        (B,),
+        "Atom",
+    ),
+    (f"<feed><entry><link rel=\"alternate\" href='{A}'/></entry></feed>", (A,), "Atom with rel"),
+    (f'{{"version": "https://jsonfeed.org/version/1.1", "items": [{{"url": "{A}"}}, {{}}, 3]}}', (A,), "JSON Feed"),
+    ("<html><body>Not found</body></html>", (), "a page"),
+    ('{"items": ' + "[" * 100_000, (), "JSON without end"),
+    ("", (), "nothing"),
+]
+
+
+@pytest.mark.parametrize(("text", "pages"), [case[:2] for case in CASES], ids=[case[2] for case in CASES])
+def test_formats(text: str, pages: tuple[str, ...]) -> None:
+    assert read_sitemap(text.encode()) == Sitemap(pages=pages)
+    assert read_sitemap(gzip.compress(text.encode())) == Sitemap(pages=pages)
+
+
+def test_an_index_names_sitemaps() -> None:
+    text = f"<sitemapindex><sitemap><loc>{A}.xml</loc></sitemap></sitemapindex>"
+    assert read_sitemap(text.encode()) == Sitemap(sitemaps=(f"{A}.xml",))
+
+
+def test_files_are_bounded() -> None:
+    many = "".join(f"<loc>https://a.example/{n}</loc>" for n in range(MAX_URLS + 10))
+    assert len(read_sitemap(f"<urlset>{many}".encode()).pages) == MAX_URLS
+    assert len(read_sitemap(f"<sitemapindex>{many}".encode()).sitemaps) == MAX_SITEMAPS
+    bomb = gzip.compress(b"<urlset>" + b" " * (MAX_BYTES + 1_000) + f"<loc>{A}</loc>".encode())
+    assert read_sitemap(bomb) == Sitemap()
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("part", ["<loc>", "<loc", "<link ", "<link href=", "<a:", "<![CDATA[", "<entry><link rel='"])
+def test_hostile_files_are_read_in_linear_time(part: str) -> None:
+    for root in ("<urlset>", "<feed><entry>", "<rss><item>"):
+        read_sitemap((root + part * (2_000_000 // len(part))).encode())
+
+
+@given(
+    st.binary(max_size=300)
+    | st.text(st.sampled_from("<urlset>loc/feed\"=' entryhref{}[]items"), max_size=200).map(str.encode)
+)
+def test_any_bytes_can_be_read(body: bytes) -> None:
+    found = read_sitemap(body)
+    assert len(found.pages) + len(found.sitemaps) <= MAX_URLS
+
+
+def fetched(depth: int = 0, max_depth: int | None = None) -> PageFetched:
+    url = "https://a.example/sitemap.xml"
+    fields = {"page_id": page_id(url), "url": url, "host": "a.example", "purpose": "sitemap", "outcome": "ok"}
+    return PageFetched(**fields, generation=1, depth=depth, max_depth=max_depth, crawl_id="c")  # type: ignore[arg-type]
+
+
+def test_only_urls_of_its_own_domain_are_discovered() -> None:
+    found = Sitemap(
+        pages=(A, "/3", "https://www.a.example/4", "https://b.example/5", "javascript:x", "https://a.example/6.zip")
+    )
+    events = list(sitemap_events(fetched(), found))
+    assert [(event.host, [one.url for one in event.each()]) for event in events] == [
+        ("a.example", [A, "https://a.example/3"]),
+        ("www.a.example", ["https://www.a.example/4"]),
+    ]
+    assert {(event.why, event.purpose, event.depth, event.crawl_id) for event in events} == {
+        ("sitemap", "page", 1, "c")
+    }
+
+
+def test_an_index_within_an_index_is_ignored_and_so_is_a_sitemap_of_a_crawl_without_links() -> None:
+    found = Sitemap(sitemaps=(f"{A}.xml",))
+    assert [event.purpose for event in sitemap_events(fetched(), found)] == ["sitemap"]
+    assert list(sitemap_events(fetched(depth=1), found)) == []
+    assert list(sitemap_events(fetched(max_depth=0), Sitemap(pages=(A,)))) == []
