@@ -23,13 +23,15 @@ MAX_BYTES = 50 * 1024 * 1024
 MAX_SITEMAPS = 500
 """Maximum number of sitemaps that an index may name."""
 MAX_URL_CHARS = 2_048
+MAX_TAG_CHARS = 4_096
+"""Maximum characters of a tag that are read."""
+_NAMES = frozenset({"loc", "link", "entry", "item"})
 _HEAD_CHARS = 4_096
 """Number of characters in which the root element stands."""
 
 _ROOT = re.compile(r"<(?:[A-Za-z][\w.-]{0,20}:)?(sitemapindex|urlset|rss|rdf|feed)\b", re.IGNORECASE)
-_TAG = re.compile(r"<(?:[A-Za-z][\w.-]{0,20}:)?(loc|link|entry|item)\b([^<>]{0,4096})>", re.IGNORECASE)
-_HREF = re.compile(r"""\bhref\s{0,9}=\s{0,9}(?:"([^"]{0,2048})"|'([^']{0,2048})')""")
-_OTHER_REL = re.compile(r"""\brel\s{0,9}=\s{0,9}["'](?!alternate["'])""")
+_HREF = re.compile(r"""\bhref ?= ?(?:"([^"]{0,2048})"|'([^']{0,2048})')""")
+_OTHER_REL = re.compile(r"""\brel ?= ?["'](?!alternate["'])""")
 
 Kind = Literal["sitemapindex", "urlset", "rss", "rdf", "feed"]
 
@@ -70,9 +72,28 @@ def _unpack(body: bytes) -> bytes:
 
 def _values(text: str, name: str) -> Iterator[str]:
     """Yield the text of each element with this name, up to the next tag."""
-    for tag in _TAG.finditer(text):
-        if tag[1].lower() == name and not tag[2].endswith("/"):
-            yield _content(text, tag.end())
+    for tag in _tags(text):
+        if tag.name == name and not tag.attributes.endswith("/"):
+            yield _content(text, tag.end)
+
+
+@dataclass(frozen=True, slots=True)
+class _Tag:
+    name: str
+    """In lower case, without a prefix."""
+    attributes: str
+    end: int
+    """Place behind the tag."""
+
+
+def _tags(text: str) -> Iterator[_Tag]:
+    """Yield the tags of elements that matter."""
+    end = 0
+    while (start := text.find("<", end)) >= 0 and (end := text.find(">", start) + 1):
+        name, _, attributes = text[start + 1 : min(end - 1, start + MAX_TAG_CHARS)].partition(" ")
+        name = name.rpartition(":")[2].strip("/ \t\r\n").lower()
+        if name in _NAMES:
+            yield _Tag(name, attributes, end)
 
 
 def _content(text: str, start: int) -> str:
@@ -86,15 +107,15 @@ def _content(text: str, start: int) -> str:
 def _feed(text: str) -> Iterator[str]:
     """Yield the address of each entry: the element `link` of RSS, the attribute `href` of Atom."""
     in_entry = False
-    for tag in _TAG.finditer(text):
-        if tag[1].lower() in ("entry", "item"):
+    for tag in _tags(text):
+        if tag.name in ("entry", "item"):
             in_entry = True
-        elif in_entry and tag[1].lower() == "link":
-            href = _HREF.search(tag[2])
-            if href and not _OTHER_REL.search(tag[2]):
+        elif in_entry and tag.name == "link":
+            href = _HREF.search(tag.attributes)
+            if href and not _OTHER_REL.search(tag.attributes):
                 yield html.unescape(href[1] or href[2] or "")
-            elif not href and not tag[2].endswith("/"):
-                yield _content(text, tag.end())
+            elif not href and not tag.attributes.endswith("/"):
+                yield _content(text, tag.end)
 
 
 def _json_feed(text: str) -> Iterator[str]:

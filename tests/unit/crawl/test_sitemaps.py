@@ -74,7 +74,7 @@ def test_any_bytes_can_be_read(body: bytes) -> None:
 def fetched(depth: int = 0, max_depth: int | None = None) -> PageFetched:
     url = "https://a.example/sitemap.xml"
     fields = {"page_id": page_id(url), "url": url, "host": "a.example", "purpose": "sitemap", "outcome": "ok"}
-    return PageFetched(**fields, generation=1, depth=depth, max_depth=max_depth, crawl_id="c")  # type: ignore[arg-type]
+    return PageFetched(**fields, generation=1, depth=depth, max_depth=max_depth, crawl_id="c")
 
 
 def test_only_urls_of_its_own_domain_are_discovered() -> None:
