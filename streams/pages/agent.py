@@ -1,12 +1,10 @@
 """The normalize stage: makes a document of a fetched page, announces its links, and removes pages with noindex."""
 
-import asyncio
 import time
 from collections.abc import Callable, Sequence
 
 from schemas import Event, PageFetched, PageNormalized, PageRemoved, PageSettled
 from streams.allowed_origins import NO_ORIGINS, AllowedOrigins
-from streams.crawl.sitemaps import read_sitemap
 from streams.errors import PageErased, Refused
 from streams.pages.announced_links import AnnouncedLinks
 from streams.pages.link_events import anchors, discoveries
@@ -63,7 +61,10 @@ class NormalizeAgent(Agent):
     async def _read_sitemap(self, event: PageFetched) -> Sequence[Event]:
         assert event.body_ref
         body = await self._stores.blobs.get(event.body_ref)
-        found = await asyncio.to_thread(read_sitemap, body)  # linear and bounded, and some 10 MB long
+        try:
+            found = await self._pool.read_sitemap(body, url=event.url)
+        except Refused:  # it reached a limit: the pages of the site are found by its links
+            return []
         return list(sitemap_events(event, found, self._allowed))
 
     def delivered(self, delivery: Delivery, outputs: Sequence[Event]) -> None:

@@ -1,6 +1,9 @@
 """Sitemaps on their way: from robots.txt to the pages that they name, through the frontier and the normalize stage."""
 
+from collections.abc import AsyncIterator
 from uuid import UUID
+
+import pytest
 
 from schemas import PageFetched
 from schemas.ids import event_id
@@ -19,13 +22,13 @@ ONE = f"<urlset><url><loc>{HOST}/a</loc></url><url><loc>{HOST}/b</loc></url><url
 class WorldWithSitemaps(World):
     """A world in which the normalize stage reads sitemaps."""
 
-    def __init__(self, sitemaps: bool = True, kill: float = 0.0) -> None:
+    def __init__(self, pool: ParsePool, sitemaps: bool = True, kill: float = 0.0) -> None:
         robots = f"User-agent: *\nAllow: /\nSitemap: {HOST}/index.xml\nSitemap: https://evil.example/s.xml\n"
         paths = ("/", "/a", "/b", "/index.xml", "/one.xml")
         sites = {"a.example": Site(robots=robots, links={path: [] for path in paths})}
         super().__init__(sites, CrawlSettings(delay_seconds=1, sitemaps=sitemaps, max_pages_per_host=3), 1, kill)
         self.files = {f"{HOST}/index.xml": INDEX, f"{HOST}/one.xml": ONE}
-        self.normalize = NormalizeAgent(Stores(blobs=self.blobs), ParsePool())
+        self.normalize = NormalizeAgent(Stores(blobs=self.blobs), pool)
 
     async def _arrive(self, fetched: PageFetched, id_: UUID) -> None:
         if fetched.purpose == "sitemap" and fetched.outcome == "ok":
@@ -36,9 +39,15 @@ class WorldWithSitemaps(World):
                 self._send(event, event_id(event.event_type(), id_.hex, event.subject(), n))
 
 
-async def test_the_pages_of_sitemaps_are_fetched_and_sitemaps_cost_no_budget() -> None:
+@pytest.fixture(scope="module")
+async def pool() -> AsyncIterator[ParsePool]:
+    async with ParsePool(1) as started:
+        yield started
+
+
+async def test_the_pages_of_sitemaps_are_fetched_and_sitemaps_cost_no_budget(pool: ParsePool) -> None:
     for kill in (0.0, 0.01):
-        world = WorldWithSitemaps(kill=kill)
+        world = WorldWithSitemaps(pool, kill=kill)
         world.seed(f"{HOST}/")
         await world.run()
         assert sorted(set(world.pages())) == [f"{HOST}/{path}" for path in ("", "a", "b", "index.xml", "one.xml")]
@@ -46,15 +55,15 @@ async def test_the_pages_of_sitemaps_are_fetched_and_sitemaps_cost_no_budget() -
         assert (progress.pending, progress.failed, progress.refused) == (0, 0, 0)
 
 
-async def test_sitemaps_are_read_only_where_the_operator_wants_it() -> None:
-    world = WorldWithSitemaps(sitemaps=False)
+async def test_sitemaps_are_read_only_where_the_operator_wants_it(pool: ParsePool) -> None:
+    world = WorldWithSitemaps(pool, sitemaps=False)
     world.seed(f"{HOST}/")
     await world.run()
     assert world.pages() == [f"{HOST}/"]
 
 
-async def test_a_crawl_of_single_pages_reads_no_sitemap() -> None:
-    world = WorldWithSitemaps()
+async def test_a_crawl_of_single_pages_reads_no_sitemap(pool: ParsePool) -> None:
+    world = WorldWithSitemaps(pool)
     world.seed(f"{HOST}/", max_depth=0)
     await world.run()
     assert world.pages() == [f"{HOST}/"]

@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 from typing import Any, Self
 
+from streams.crawl.sitemaps import Sitemap
 from streams.errors import PoisonError, Refused
 from streams.pages.sandbox.explanation import Explanation
-from streams.pages.sandbox.tasks import EXPLAIN, NORMALIZE, pack_page, unpack_fields
+from streams.pages.sandbox.tasks import EXPLAIN, NORMALIZE, SITEMAP, pack_page, unpack_fields
 from streams.pages.sandbox.worker_messages import PageOutcome
 from streams.sandbox.limits import Limits
 from streams.sandbox.pool import STALL_SECONDS, SandboxPool
@@ -18,7 +19,7 @@ class ParsePool:
 
     def __init__(self, processes: int = 2, *, stall_seconds: float = STALL_SECONDS) -> None:
         self.sandbox = SandboxPool(
-            (NORMALIZE, EXPLAIN), processes=processes, limits=LIMITS, stall_seconds=stall_seconds, name="parse"
+            (NORMALIZE, EXPLAIN, SITEMAP), processes=processes, limits=LIMITS, stall_seconds=stall_seconds, name="parse"
         )
 
     async def __aenter__(self) -> Self:
@@ -47,6 +48,11 @@ class ParsePool:
     async def explain(self, body: bytes, *, url: str, headers: Mapping[str, str]) -> Explanation:
         """List the texts that were removed from a page, within the same limits. Raises as `parse` does."""
         return Explanation.from_fields(await self._run(EXPLAIN, body, url, headers))
+
+    async def read_sitemap(self, body: bytes, *, url: str) -> Sitemap:
+        """Read the URLs of a sitemap or a feed, within the same limits. Raises as `parse` does."""
+        fields = await self._run(SITEMAP, body, url, {})
+        return Sitemap(tuple(fields["pages"]), tuple(fields["sitemaps"]))
 
     async def _run(self, task: str, body: bytes, url: str, headers: Mapping[str, str]) -> dict[str, Any]:
         try:

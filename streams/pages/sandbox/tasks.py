@@ -1,4 +1,4 @@
-"""The sandbox tasks of pages: HTML to a `PageOutcome`, and HTML to an `Explanation`.
+"""The sandbox tasks of pages: HTML to a `PageOutcome`, HTML to an `Explanation`, a sitemap to its URLs.
 
 Request: MessagePack of [url, headers, body]. Answer: MessagePack of the fields of the result.
 """
@@ -8,6 +8,7 @@ from typing import Any
 
 import msgpack
 
+from streams.crawl.sitemaps import read_sitemap
 from streams.errors import Refused
 from streams.pages.content.classifier import content_model
 from streams.pages.formats.warm_up import warm_up_files
@@ -20,6 +21,7 @@ from streams.sandbox.limits import MemoryRefused
 
 NORMALIZE = f"{__name__}:normalize_page"
 EXPLAIN = f"{__name__}:explain_page"
+SITEMAP = f"{__name__}:read_urls"
 _SHORT_OF_MEMORY = "parser"
 """The rule of a refusal by the parser. It only refuses for lack of memory."""
 _WARM_UP_PAGE = b"""<title>This page loads all models and libraries before the limits</title>
@@ -58,6 +60,13 @@ def explain_page(request: bytes) -> bytes:
     return _pack(fields)
 
 
+def read_urls(request: bytes) -> bytes:
+    """Read the URLs of a sitemap or a feed."""
+    _, _, body = msgpack.unpackb(request, raw=False)
+    found = read_sitemap(body)
+    return _pack({"pages": found.pages, "sitemaps": found.sitemaps})
+
+
 def warm_up() -> None:
     """Load all models, libraries and codecs: the process opens no file later."""
     content_model()
@@ -67,6 +76,7 @@ def warm_up() -> None:
     request = pack_page(_WARM_UP_PAGE, "https://start.example/", {})
     normalize_page(request)
     explain_page(request)
+    read_urls(request)
     for kind, file in warm_up_files().items():
         normalize_page(pack_page(file, "https://start.example/", {"content-type": kind}))
 
