@@ -73,6 +73,10 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
             "streams.commands.operate.sites:sites_app",
             "Sites with a search of their own: make, list, remove.",
         ),
+        "suggest": (
+            "streams.commands.operate.suggest:suggest_app",
+            "Suggestions while people type: build them, show them.",
+        ),
         "links": ("streams.commands.operate.links:links_app", "Authority of hosts: compute it, show it."),
         "blobs": ("streams.commands.operate.blobs:blobs_app", "Delete the blobs that nothing refers to."),
     },

@@ -365,6 +365,12 @@ class GatewaySettings(SearchSettings):
     spelling_languages: tuple[_Primary, ...] = ("en",)
     """Languages in which misspelt queries are corrected (BCP 47 primary tags): ar, de, en, es, eu, fa, fr, it, lv, nl,
     pt, ru. Each takes 130 MB of memory. A query without a language is of the first one. Empty: nothing is corrected."""
+    suggestions: bool = True
+    """Suggest queries while a person types, by the one script of the pages, and in the API. Without it, the pages have
+    no script."""
+    suggestions_in_memory: int = Field(1_000_000, ge=0)
+    """Maximum number of suggestions of `riffle suggest build` that a gateway holds in memory (45 MB for a million).
+    Others are read from Cassandra."""
     labels: Path | None = None
     """Folder for the labels of `/labs/label`. Several gateways may share the folder. Default: `labels` in the home
     folder. In the production profile there is no default, and nobody can label without a folder."""
@@ -415,6 +421,9 @@ class QueriesSettings(_Group):
     """Number of people who must ask a query on one day before its counts of that day are stored."""
     sample: int = Field(1, ge=1)
     """One query in this many is counted, drawn by chance."""
+    blocked_words: tuple[Path, ...] = ()
+    """Files with words and phrases, one a line, that no suggestion has, for workers, builds and gateways. `#` begins a
+    comment."""
 
 
 class AccessSettings(_Group):

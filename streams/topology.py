@@ -228,6 +228,16 @@ STAGES: tuple[Stage, ...] = (
         concurrency=64,
         beside_journey=True,
     ),
+    Stage(
+        name="suggest",
+        says="offers the titles of new pages as suggestions while people type",
+        inputs=(PageIndexed,),
+        outputs=(),
+        agent="streams.queries.suggestions.agent:build",
+        stores=("records",),
+        concurrency=32,
+        beside_journey=True,
+    ),
 )
 
 

@@ -41,6 +41,8 @@ from streams.gateway.search.html import search_html_routes
 from streams.gateway.search.query_events import BackgroundEvents, Publish
 from streams.gateway.search.service import SearchService
 from streams.gateway.search.site_pages import site_routes
+from streams.gateway.suggest.routes import suggest_routes
+from streams.gateway.suggest.service import SuggestService
 from streams.search.sources import Source
 from streams.settings import Settings
 from streams.stores.opener import Stores
@@ -55,9 +57,11 @@ class Gateway:
     clicks: BackgroundEvents
     guard: Guard
     web: WebPages
+    suggest: SuggestService
 
     async def close(self) -> None:
         """Wait for the events that are being sent, and end the process that explains pages."""
+        await self.suggest.close()
         await self.search.drain()
         await self.clicks.drain()
         await self.explainer.close()
@@ -84,10 +88,16 @@ def create_app(
     keys = click_keys(settings.gateway)
     clicks = BackgroundEvents(publish if keys else None, context.metrics)
     guard, content, web = Guard(context), PageContent(context), WebPages(context)
-    gateway = Gateway(SearchService(context, publish, sources(context)), explainer or Explainer(), clicks, guard, web)
+    search, suggest = SearchService(context, publish, sources(context)), SuggestService(context)
+    gateway = Gateway(search, explainer or Explainer(), clicks, guard, web, suggest)
     secrets = [secret.get_secret_value() for secret in settings.gateway.keys]
     cookies = Cookies(secrets, is_secure=settings.gateway.public_url.startswith("https:"))
-    views = Views(has_clicks=bool(keys), personal=lambda request: personal_values(cookies, request))
+    has_suggestions = settings.gateway.suggestions
+    views = Views(
+        has_clicks=bool(keys),
+        has_suggestions=has_suggestions,
+        personal=lambda request: personal_values(cookies, request),
+    )
     about = (
         privacy_routes(settings, views),
         help_routes(views),
@@ -101,6 +111,7 @@ def create_app(
         content_api_routes(content, guard),
         extract_routes(context, content, web, guard),
         page_api_routes(context, guard),
+        *([suggest_routes(gateway.suggest)] if has_suggestions else []),
         liveness_routes(),
         search_html_routes(gateway.search, views, OutgoingLinks(keys, clock), cookies, guard),
         site_routes(gateway.search, guard, views, settings.gateway.public_url),
@@ -140,6 +151,6 @@ def _app(routers: Iterable[APIRouter], context: GatewayContext, views: Views, *,
     if context.settings.gateway.keys:
         app.add_middleware(PersonalPages)
     compression.install(app)
-    policy = content_security_policy(views.style_hashes)
+    policy = content_security_policy(views.style_hashes, views.script_hashes)
     app.add_middleware(HeadersAndMetrics, metrics=context.metrics, policy=policy)
     return app

@@ -20,6 +20,7 @@ from streams.stores.protocols import (
     Pages,
     QueryCounts,
     Reindexing,
+    Suggestions,
     VectorIndex,
 )
 
@@ -53,6 +54,7 @@ class Stores:
     frontier: FrontierStore = _field_of("records")
     host_links: HostLinks = _field_of("records")
     query_counts: QueryCounts = _field_of("records")
+    suggestions: Suggestions = _field_of("records")
     reindexing: Reindexing = _field_of("records")
     api_keys: ApiKeys = _field_of("records")
     api_spending: ApiSpending = _field_of("records")
@@ -104,6 +106,7 @@ def memory_stores() -> Stores:
         frontier=memory.MemoryFrontier(),
         host_links=memory.MemoryHostLinks(),
         query_counts=memory.MemoryQueryCounts(),
+        suggestions=memory.MemorySuggestions(),
         reindexing=memory.MemoryReindexing(),
         api_keys=memory.MemoryApiKeys(),
         api_spending=memory.MemoryApiSpending(),

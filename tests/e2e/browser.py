@@ -42,7 +42,7 @@ def chromium() -> str | None:
 
 
 class Tab:
-    """One page. Scripts of pages are switched off: what is tested works without them."""
+    """One page. Its scripts are off unless a test switches them on: what is tested works without them."""
 
     def __init__(self, socket: aiohttp.ClientWebSocketResponse) -> None:
         self._socket = socket
@@ -68,6 +68,16 @@ class Tab:
     async def loaded(self) -> None:
         await self._event("Page.loadEventFired")
 
+    async def run_scripts(self, *, on: bool) -> None:
+        """Switch the scripts of pages on or off. Pages that are opened from then on follow it."""
+        await self.command("Emulation.setScriptExecutionDisabled", value=not on)
+
+    async def until(self, expression: str) -> None:
+        """Wait until an expression is true."""
+        async with asyncio.timeout(START_SECONDS):
+            while not await self.evaluate(expression):
+                await asyncio.sleep(0.02)
+
     async def look(self, *, width: int = 1280, height: int = 800, dark: bool = False) -> None:
         """Be a screen of this size, of a reader with this preference."""
         await self.command(
@@ -86,8 +96,8 @@ class Tab:
         await self.command("Input.insertText", text=text)
 
     async def press(self, key: str, *, navigates: bool = False) -> None:
-        """Press and release Tab, Enter or ArrowDown; with `navigates`, wait for the page that it leads to."""
-        code = {"Tab": 9, "Enter": 13, "ArrowDown": 40}[key]
+        """Press and release a key; with `navigates`, wait for the page that it leads to."""
+        code = {"Backspace": 8, "Tab": 9, "Enter": 13, "Escape": 27, "ArrowUp": 38, "ArrowDown": 40}[key]
         text = {"text": "\r"} if key == "Enter" else {}
         self._forget_events()
         for kind in ("keyDown", "keyUp"):

@@ -1,6 +1,8 @@
 """The demo web in the real gateway on loopback, and a browser."""
 
+import os
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 
@@ -24,3 +26,11 @@ async def tab() -> AsyncIterator[Tab]:
         pytest.skip("no Chromium here: the browser tests need Debian's package `chromium`")
     async with browser(program) as opened:
         yield opened
+
+
+@pytest.fixture(scope="session")
+def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the pictures: RIFFLE_SCREENSHOTS, or the test's temporary folder."""
+    folder = Path(os.environ.get("RIFFLE_SCREENSHOTS") or tmp_path_factory.mktemp("screenshots"))
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder

@@ -6,9 +6,11 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from streams.queries.suggestions.index import Suggestion
 from tests.e2e.browser import Tab, browser, chromium
 from tests.e2e.demo import demo_stores, served
 from tests.e2e.test_search_pages import PATHS
+from tests.e2e.test_suggestions import IS_OPEN, KNOWN
 from tests.stages.gateway_fakes import gateway
 
 QUALITY = 70
@@ -28,10 +30,13 @@ class Picture:
     prepare: str = ""
     """An expression that changes the page before."""
     print: bool = False
+    types: str = ""
+    """Text that a person types into the search box, with the script of the page."""
 
 
 PICTURES = (
     Picture("search-results", PATHS["code"]),
+    Picture("search-suggestions", "/", 1000, 520, types="write"),
     Picture("search-dark", "/search?q=write-ahead+log&host=sqlite.org", dark=True, prepare=OPEN_MENUS),
     Picture("search-phone", "/search?q=write-ahead+log", 390, 760),
     Picture("search-filters", "/search?q=log+river+protokoll", prepare=OPEN_FILTERS),
@@ -47,7 +52,12 @@ PICTURES = (
 async def take(tab: Tab, site: str, picture: Picture) -> bytes:
     """Return the picture as WebP."""
     await tab.look(width=picture.width, height=picture.height, dark=picture.dark)
+    await tab.run_scripts(on=bool(picture.types))
     await tab.open(site + picture.path)
+    if picture.types:
+        await tab.type(picture.types)
+        await tab.until(IS_OPEN)
+        await tab.press("ArrowDown")
     if picture.prepare:
         await tab.evaluate(picture.prepare)
     if picture.print:
@@ -61,6 +71,7 @@ async def take_all(folder: Path) -> None:
     program = chromium()
     assert program is not None, "the pictures need Debian's package `chromium`"
     app = gateway(await demo_stores(), deadline_seconds=30)
+    app.state.gateway.suggest.use(Suggestion(text, weight, "en") for text, weight in KNOWN)
     async with served(app) as site, browser(program) as tab:
         for picture in PICTURES:
             (folder / f"{picture.name}.webp").write_bytes(await take(tab, site, picture))

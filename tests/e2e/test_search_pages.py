@@ -3,7 +3,6 @@
 RIFFLE_SCREENSHOTS=FOLDER keeps the pictures; otherwise they go to the test's temporary folder.
 """
 
-import os
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote_plus
@@ -59,13 +58,6 @@ SCREENS = [(width, dark) for width in (1280, 390) for dark in (False, True)]
 @pytest.fixture(autouse=True)
 async def _wide_and_light(tab: Tab) -> None:
     await tab.look()
-
-
-@pytest.fixture(scope="session")
-def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = Path(os.environ.get("RIFFLE_SCREENSHOTS") or tmp_path_factory.mktemp("screenshots"))
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
 
 
 async def text(tab: Tab, selector: str) -> str:

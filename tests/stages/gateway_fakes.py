@@ -14,6 +14,7 @@ from schemas import Event
 from schemas.ids import page_id
 from streams.errors import StoreUnavailable
 from streams.gateway.app import create_app
+from streams.gateway.http import templates
 from streams.gateway.labs.explainer import Explainer
 from streams.gateway.search.beside import sources_of
 from streams.gateway.search.query_events import Publish
@@ -25,6 +26,8 @@ from streams.stores.protocols import Point, SparseVector
 from streams.stores.statement_payload import StatementPayload
 from streams.vectors.bm25 import document_vector
 
+OWN_SCRIPT = (Path(templates.__file__).parents[1] / "scripts" / templates.SCRIPT).read_text().rstrip("\n")
+"""The script of the search box, as it stands in pages."""
 NOW = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
 
 
@@ -152,3 +155,8 @@ def client(app: FastAPI) -> httpx.AsyncClient:
     return httpx.AsyncClient(
         transport=httpx.ASGITransport(app, raise_app_exceptions=False), base_url="http://riffle.test"
     )
+
+
+def without_script(page: str) -> str:
+    """The page without its own script, whose hash the policy of the page names."""
+    return page.replace(f"<script>{OWN_SCRIPT}</script>", "")

@@ -1,6 +1,7 @@
 """The queries stage: queries of enough people are stored, once, also if events come twice or a store fails."""
 
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 
 import pytest
 
@@ -9,11 +10,14 @@ from schemas.ids import event_id
 from streams.errors import PoisonError, StoreUnavailable
 from streams.queries.collection.agent import QueriesAgent, build
 from streams.queries.collection.counting import Counted, QueriesOfToday
-from streams.queries.collection.normal_form import normalize_query
-from streams.queries.counts import list_queries, read_counts
+from streams.queries.collection.offering import SuggestedQueries, is_due
+from streams.queries.counts import list_queries, quarter_of, read_counts
+from streams.queries.normal_form import normalize_query
+from streams.queries.suggestions.block_words import BlockedWords
+from streams.queries.suggestions.prefixes import best
 from streams.runtime.agent import Delivery
 from streams.settings import QueriesSettings, Settings
-from streams.stores.memory import MemoryQueryCounts
+from streams.stores.memory import MemoryQueryCounts, MemorySuggestions
 from streams.stores.opener import memory_stores
 from streams.stores.protocols import DayCounts
 from streams.topology import TOPICS, stage
@@ -30,7 +34,8 @@ def asked(offset: int, person: str, *, time: datetime = NOW, query: str = "tides
 
 
 def agent(store: MemoryQueryCounts, now: datetime = NOW) -> QueriesAgent:
-    return QueriesAgent(store, PEOPLE, lambda: now, b"salt")
+    suggested = SuggestedQueries(store, MemorySuggestions(), lambda: now, BlockedWords())
+    return QueriesAgent(store, suggested, PEOPLE, lambda: now, b"salt")
 
 
 async def total(store: MemoryQueryCounts, query: str = "tides") -> float:
@@ -106,6 +111,35 @@ async def test_the_number_of_people_is_a_setting() -> None:
     for offset, person in enumerate("ab"):
         await one.handle(asked(offset, person, time=now))
     assert (await read_counts(stores.query_counts, "en", "tides", now)).total == 2
+
+
+async def test_a_query_is_suggested_when_enough_people_asked_it_and_not_before() -> None:
+    stores = memory_stores()
+    blocked = BlockedWords(["forbidden"])
+    suggested = SuggestedQueries(stores.query_counts, stores.suggestions, lambda: NOW, blocked, sample=10)
+    one = QueriesAgent(stores.query_counts, suggested, PEOPLE, lambda: NOW, b"salt")
+
+    async def shown() -> list[tuple[str, float, float]]:
+        found = best(await stores.suggestions.of_prefix("en", "ti"), quarter_of(NOW))
+        return [(each.text, each.weight, each.recent) for each in found]
+
+    for offset, person in enumerate("ab"):
+        await one.handle(asked(offset, person))
+    assert await shown() == []
+    for _ in range(2):  # a redelivery
+        await one.handle(asked(2, "c"))
+    assert await shown() == [("tides", 30.0, 30.0)]
+    for offset, person in enumerate("abcabc", 3):
+        await one.handle(asked(offset, person, query="tidy forbidden"))
+        await one.handle(asked(offset + 10, person, query="tidings", results=0))
+    assert [text for text, _, _ in await shown()] == ["tides"]
+
+
+def test_a_query_is_offered_more_rarely_the_more_it_is_asked() -> None:
+    due = [asked for asked in range(1, 1_001) if is_due(asked)]
+    assert due[:9] == [1, 2, 3, 4, 5, 6, 7, 8, 10]
+    assert 20 < len(due) < 40
+    assert all(after <= 1.25 * before + 1 for before, after in pairwise(due))
 
 
 async def test_another_event_is_poison() -> None:

@@ -89,6 +89,8 @@ USES: dict[str, tuple[int, str]] = {
     "sites add docs --host docs.example": (3, NO_CASSANDRA),
     "sites list": (3, NO_CASSANDRA),
     "sites remove docs": (3, NO_CASSANDRA),
+    "suggest build": (3, NO_CASSANDRA),
+    "suggest show write": (3, NO_CASSANDRA),
 }
 SERVED = {"web serve", "worker", "gateway"}
 """Commands that run until they are stopped: tests of their own."""

@@ -38,7 +38,9 @@ async def empty(days: _DAYS = 30, limit: _LIMIT = 20, as_json: Annotated[bool, J
 @queries_app.command("purge")
 @command
 async def purge(yes: Annotated[bool, typer.Option("--yes", help="Don't ask.")] = False) -> None:
-    """Delete all counts of queries. Records in Kafka end by themselves within a day.
+    """Delete all counts of queries, and all suggestions. Records in Kafka end by themselves within a day.
+
+    `riffle suggest build` then makes suggestions only from the index. Gateways forget theirs within a minute.
 
     Example:  riffle queries purge --yes
     """
@@ -46,7 +48,10 @@ async def purge(yes: Annotated[bool, typer.Option("--yes", help="Don't ask.")] =
         typer.confirm("Delete the counts of all queries?", abort=True)
     async with open_stores(load_settings(), ["records"]) as stores:
         await stores.query_counts.purge()
-    out.print("The counts of all queries are deleted.")
+        await stores.suggestions.purge()
+    out.print(
+        "The counts of all queries are deleted, and all suggestions. riffle suggest build makes those of the index."
+    )
 
 
 async def _read(days: int) -> list[tuple[str, str, Counts]]:

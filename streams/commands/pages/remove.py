@@ -17,6 +17,8 @@ from streams.crawl.urls import InvalidUrl, possible_urls
 from streams.errors import TransientError, UsageError
 from streams.links.taking_back import take_back_links
 from streams.maintenance.erasure import Eraser
+from streams.queries.suggestions.page_texts import title_text
+from streams.queries.suggestions.writer import hide
 from streams.runtime.producer import EventProducer
 from streams.runtime.topic_reader import read_topic
 from streams.settings import Settings
@@ -71,6 +73,7 @@ async def remove(
     async with open_stores(settings, ["records", "vectors"]) as stores:
         printer = _Printer()
         eraser = Eraser(stores, printer.report)
+        await _hide_titles(stores, pages, now)
         await _request(settings, stores, pages, now, why)
         await _wait_until_removed(eraser, pages, now, wait_seconds)
         own, others = await asyncio.to_thread(_references_of_dead_letters, settings, pages)
@@ -112,6 +115,14 @@ async def _undo(settings: Settings, pages: dict[UUID, str]) -> None:
         for identity, record in records.items():
             part = withdrawal(record, time.time_ns() // 1_000)
             await stores.pages.put(identity, part, part.at)
+
+
+async def _hide_titles(stores: Stores, pages: Collection[UUID], now: int) -> None:
+    """Take the titles of the pages out of the suggestions. The next build of suggestions has nothing else of them."""
+    for identity in pages:
+        indexed = (await stores.pages.get(identity)).indexed
+        if text := title_text(indexed.title):
+            await hide(stores.suggestions, text, indexed.language, now)
 
 
 async def _request(settings: Settings, stores: Stores, pages: dict[UUID, str], now: int, why: str) -> None:

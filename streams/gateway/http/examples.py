@@ -180,6 +180,14 @@ PAGE: dict[str, Any] = {
     "missing": [],
 }
 
+SUGGEST: dict[str, Any] = {
+    "query": "write-a",
+    "suggestions": [
+        {"text": "write-ahead logging", "language": "en"},
+        {"text": "write-ahead log file", "language": "en"},
+    ],
+}
+
 READY: dict[str, Any] = {"status": "ready", "stores": {"records": "ok", "vectors": "ok", "models": "ok"}}
 NOT_READY: dict[str, Any] = {
     "status": "unavailable",

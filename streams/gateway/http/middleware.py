@@ -1,6 +1,6 @@
 """Security headers, counters and timing of every response. Plain ASGI, so that streamed responses stay streamed."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from time import perf_counter
 from typing import Any
 
@@ -24,13 +24,14 @@ MORE_HEADERS = "riffle.headers"
 """Name in a request's scope of the headers that a dependency adds to the answer, whatever the answer is."""
 
 
-def content_security_policy(styles: Iterable[str]) -> str:
-    """Return the policy of all pages: no scripts, no third parties, and only the styles with these hashes.
+def content_security_policy(styles: Iterable[str], scripts: Collection[str] = ()) -> str:
+    """Return the policy of all pages: no third parties, and only the styles and scripts with these hashes.
 
     Hostile text that got through the escaping would still run nothing.
     """
+    running = f"script-src {' '.join(scripts)}; connect-src 'self'; " if scripts else ""
     return (
-        f"default-src 'none'; style-src {' '.join(styles)}; img-src 'self'; form-action 'self'; "
+        f"default-src 'none'; {running}style-src {' '.join(styles)}; img-src 'self'; form-action 'self'; "
         "base-uri 'none'; frame-ancestors 'none'"
     )
 

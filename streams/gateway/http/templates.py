@@ -1,7 +1,7 @@
-"""The templates, the stylesheets and the icon of the pages for people.
+"""The templates, the stylesheets, the script and the icon of the pages for people.
 
-Stylesheets stand in the pages themselves, so that a page needs no second answer before it is shown. The policy of the
-pages allows them by their hashes (Content Security Policy, level 3, section 8.4).
+Stylesheets and the script stand in the pages themselves, so that a page needs no second answer before it is shown. The
+policy of the pages allows them by their hashes (Content Security Policy, level 3, section 8.4).
 """
 
 from base64 import b64encode
@@ -23,6 +23,8 @@ from streams.gateway.http.highlighting import segments
 _HERE = Path(__file__).parents[1]
 STYLES = ("riffle.css", "labs.css", "admin.css")
 """The stylesheets, each of which stands in pages as it is in its file."""
+SCRIPT = "suggest.js"
+"""The one script of the pages, which stands in them likewise."""
 _MEDIA_TYPES = {".svg": "image/svg+xml"}
 _YEAR_SECONDS = 31_536_000
 
@@ -31,14 +33,21 @@ class Views:
     """The renderer of the pages for people. Every value is escaped; no template marks a value as safe."""
 
     def __init__(
-        self, *, has_clicks: bool = False, personal: Callable[[Request], dict[str, Any]] | None = None
+        self,
+        *,
+        has_clicks: bool = False,
+        has_suggestions: bool = False,
+        personal: Callable[[Request], dict[str, Any]] | None = None,
     ) -> None:
-        """`has_clicks`: the pages say that clicks are counted. `personal`: values that follow from cookies."""
-        self._shared: dict[str, Any] = {"has_clicks": has_clicks}
+        """`has_clicks`: the pages say that clicks are counted. `has_suggestions`: pages have the script of the search
+        box. `personal`: values that follow from cookies."""
+        self._shared: dict[str, Any] = {"has_clicks": has_clicks, "has_suggestions": has_suggestions}
         self._personal = personal or (lambda _request: {})
         self.static = StaticFiles(_HERE / "static")
         self.style_hashes = tuple(source_hash(_templates().get_template(name).render()) for name in STYLES)
         """The hashes of all stylesheets that pages may have, for the policy of the pages."""
+        self.script_hashes = (source_hash(_templates().get_template(SCRIPT).render()),) if has_suggestions else ()
+        """The hash of the script, where pages have it."""
 
     def share(self, **values: Any) -> None:
         """Give values, such as functions that format, to all templates of this renderer."""
@@ -60,7 +69,7 @@ class Views:
 def _templates() -> Environment:
     """Return the compiled templates, shared by all apps of the process: compiling is slow, rendering is not."""
     templates = Environment(
-        loader=FileSystemLoader([_HERE / "templates", _HERE / "styles"]),
+        loader=FileSystemLoader([_HERE / "templates", _HERE / "styles", _HERE / "scripts"]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

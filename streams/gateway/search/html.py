@@ -1,4 +1,4 @@
-"""`/` and `/search`: the pages on which people search. No script is needed, and none is sent."""
+"""`/` and `/search`: the pages on which people search. No script is needed; one suggests queries."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable

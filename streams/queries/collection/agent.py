@@ -5,6 +5,9 @@ people asked it on that day (`queries.min_people`). The stored counts have the p
 event: a redelivered event changes nothing. A repeat of events whose query was not stored yet counts from nothing.
 An event from another day than today, as far as this machine's clock says, is not counted: a wrong clock of a gateway
 makes no counts of the future, and old records no counts of the past.
+
+A query whose counts are stored is offered as a suggestion, before its counts are written: after a crash between the
+two, the event comes again.
 """
 
 import secrets
@@ -14,6 +17,8 @@ from datetime import UTC, datetime, timedelta
 from schemas import Event, QueryAsked
 from streams.errors import PoisonError
 from streams.queries.collection.counting import Counted, QueriesOfToday, QueryOfDay, Question, count_question
+from streams.queries.collection.offering import SuggestedQueries
+from streams.queries.suggestions.block_words import BlockedWords, read_block_words
 from streams.runtime.agent import Agent, Delivery
 from streams.settings import Settings
 from streams.stores.opener import Stores
@@ -27,10 +32,17 @@ QUARTER = timedelta(minutes=15)
 
 
 class QueriesAgent(Agent):
-    """Stores the counts of each query that enough people asked."""
+    """Stores the counts of each query that enough people asked, and offers it as a suggestion."""
 
-    def __init__(self, counts: QueryCounts, min_people: int, clock: Callable[[], datetime], salt: bytes) -> None:
-        self._counts, self._min_people = counts, min_people
+    def __init__(
+        self,
+        counts: QueryCounts,
+        suggested: SuggestedQueries,
+        min_people: int,
+        clock: Callable[[], datetime],
+        salt: bytes,
+    ) -> None:
+        self._counts, self._suggested, self._min_people = counts, suggested, min_people
         self._clock, self._salt = clock, salt
         self._queries = QueriesOfToday()
 
@@ -50,6 +62,7 @@ class QueriesAgent(Agent):
         before = self._queries.find(key) or await self._load(key)
         after = count_question(before, asked, self._salt, self._min_people)
         if after is not before and after.people is None:
+            await self._suggested.offer(event.language, event.query, day, after.counts, delivery.at)
             await self._counts.put(event.language, event.query, day, after.counts, delivery.at)
         self._queries.put(key, after)
         return ()
@@ -69,5 +82,10 @@ class QueriesAgent(Agent):
 
 async def build(settings: Settings, stores: Stores) -> QueriesAgent:
     own = settings.queries
-    salt = secrets.token_bytes(32)
-    return QueriesAgent(stores.query_counts, own.min_people, lambda: datetime.now(UTC), salt)
+    blocked = BlockedWords(read_block_words(own.blocked_words))
+    suggested = SuggestedQueries(stores.query_counts, stores.suggestions, _now, blocked, own.sample)
+    return QueriesAgent(stores.query_counts, suggested, own.min_people, _now, secrets.token_bytes(32))
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)

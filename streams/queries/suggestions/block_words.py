@@ -1,4 +1,4 @@
-"""The block list of suggestions: a query with a blocked word or phrase is never suggested. Pure.
+"""The block list of suggestions: a query with a blocked word or phrase is never suggested.
 
 A list has a word or phrase a line; `#` begins a comment. Whole words are compared, in their normal form without
 accents, so `ass` doesn't block `class`.
@@ -6,7 +6,9 @@ accents, so `ass` doesn't block `class`.
 
 import re
 from collections.abc import Iterable
+from pathlib import Path
 
+from streams.errors import UsageError
 from streams.queries.suggestions.normal_form import key_of, normalize_query
 
 _WORD = re.compile(r"\w+")
@@ -37,3 +39,14 @@ class BlockedWords:
 
 def _words(text: str) -> list[str]:
     return _WORD.findall(key_of(normalize_query(text)))
+
+
+def read_block_words(files: Iterable[Path]) -> tuple[str, ...]:
+    """Return the lines of all files. Raises UsageError for a file that can't be read."""
+    lines: list[str] = []
+    for file in files:
+        try:
+            lines += file.read_text(encoding="utf-8").splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            raise UsageError(f"the block list {file} can't be read: {error}") from error
+    return tuple(lines)

@@ -1,13 +1,13 @@
-"""Counts of queries, and the weight that a query has among suggestions. Pure.
+"""The weight of a suggestion: a blend of its long-term weight and of the last two hours. Pure.
 
-Counts of long ago decay, and the last two hours count on top: so a query of the day rises, and falls again.
+So a query of the day rises, and falls again.
 """
 
-import math
 from dataclasses import dataclass
 
-HALF_LIFE_DAYS = 30.0
-"""Time after which a count of former days counts half (days)."""
+from streams.queries.counts import RECENT_QUARTERS
+from streams.stores.protocols import StoredSuggestion
+
 RECENT_WEIGHT = 10.0
 """Weight of a count of the last two hours, in counts of former days."""
 
@@ -29,6 +29,7 @@ class QueryCount:
         return self.count + RECENT_WEIGHT * self.recent
 
 
-def decay(count: float, days: float) -> float:
-    """Return what a count is worth after some days."""
-    return count * math.exp2(-max(days, 0.0) / HALF_LIFE_DAYS)
+def weight_at(stored: StoredSuggestion, quarter: int) -> float:
+    """Return the weight in this quarter of an hour (number since 1970): after two hours, only the long-term weight."""
+    is_recent = stored.recent and quarter - stored.quarter < RECENT_QUARTERS
+    return stored.weight + (RECENT_WEIGHT * stored.recent if is_recent else 0.0)

@@ -17,7 +17,7 @@ _HOST_PARTS = (
     r"porn(?!ic(?:\b|het)) xxx xvideos xhamster xnxx redtube hentai camgirl sexcam(?!p) (?<!o)livesex milf(?!ord|ield)"
 )
 """Parts of names of hosts, but not of towns (Pornic, Milford), of a Sussex campus, or of an olives express."""
-_IN_TEXT = frozenset(_WORDS.split())
+ADULT_WORDS = frozenset(_WORDS.split())
 _WORD = re.compile(r"\w+")
 _DISGUISED = str.maketrans("İıſ", "iis")
 """Letters that equal an ASCII letter where case does not count, although `lower` keeps them."""
@@ -36,4 +36,4 @@ def is_adult(page: PageHits) -> bool:
         return True
     text = " ".join([payload.title, *(hit.payload.text for hit in page.hits[:3])])[:MAX_CHARS]
     plain = text if text.isascii() else text.translate(_DISGUISED)
-    return len(_IN_TEXT.intersection(_WORD.findall(plain.lower()))) >= _MIN_WORDS
+    return len(ADULT_WORDS.intersection(_WORD.findall(plain.lower()))) >= _MIN_WORDS

@@ -17,6 +17,7 @@ from streams.stores.cassandra.pages import CassandraPages
 from streams.stores.cassandra.query_counts import CassandraQueryCounts
 from streams.stores.cassandra.reindexing import CassandraReindexing
 from streams.stores.cassandra.session import CassandraSession, connect
+from streams.stores.cassandra.suggestions import CassandraSuggestions
 
 __all__ = [
     "CassandraApiKeys",
@@ -31,6 +32,7 @@ __all__ = [
     "CassandraQueryCounts",
     "CassandraReindexing",
     "CassandraSession",
+    "CassandraSuggestions",
     "connect",
     "migrate",
 ]

@@ -16,6 +16,7 @@ from streams.stores.cassandra.query_counts import CassandraQueryCounts
 from streams.stores.cassandra.reindexing import CassandraReindexing
 from streams.stores.cassandra.restoring import refuse_unfinished_restore, unfinished_restore
 from streams.stores.cassandra.session import connect
+from streams.stores.cassandra.suggestions import CassandraSuggestions
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,7 @@ class Records:
     frontier: CassandraFrontier
     host_links: CassandraHostLinks
     query_counts: CassandraQueryCounts
+    suggestions: CassandraSuggestions
     reindexing: CassandraReindexing
     api_keys: CassandraApiKeys
     api_spending: CassandraApiSpending
@@ -55,6 +57,7 @@ async def open_records(settings: Settings) -> Records:
         frontier=CassandraFrontier(session),
         host_links=CassandraHostLinks(session),
         query_counts=CassandraQueryCounts(session),
+        suggestions=CassandraSuggestions(session),
         reindexing=CassandraReindexing(session),
         api_keys=CassandraApiKeys(session),
         api_spending=CassandraApiSpending(session),

@@ -12,6 +12,7 @@ from streams.stores.memory.host_links import MemoryHostLinks
 from streams.stores.memory.query_counts import MemoryQueryCounts
 from streams.stores.memory.records import MemoryBlobs, MemoryLedger, MemoryPages
 from streams.stores.memory.reindexing import MemoryReindexing
+from streams.stores.memory.suggestions import MemorySuggestions
 from streams.stores.memory.vectors import MemoryIndex
 
 __all__ = [
@@ -27,4 +28,5 @@ __all__ = [
     "MemoryPages",
     "MemoryQueryCounts",
     "MemoryReindexing",
+    "MemorySuggestions",
 ]

@@ -38,6 +38,7 @@ from streams.stores.protocols.host_links import HostLinks, HostRank
 from streams.stores.protocols.ledger import Ledger, Transition
 from streams.stores.protocols.pages import Pages, PartProgress, Reindexing
 from streams.stores.protocols.query_counts import KEPT_DAYS, CountedQuery, DayCounts, QueryCounts
+from streams.stores.protocols.suggestions import PartKind, PrefixRow, StoredSuggestion, Suggestions
 from streams.stores.protocols.vector_index import Candidates, Filters, Hit, PageHits, Point, SparseVector, VectorIndex
 
 __all__ = [
@@ -73,9 +74,11 @@ __all__ = [
     "Ledger",
     "PageHits",
     "Pages",
+    "PartKind",
     "PartProgress",
     "PartitionOwner",
     "Point",
+    "PrefixRow",
     "QueryCounts",
     "QueueEntry",
     "Reindexing",
@@ -84,6 +87,8 @@ __all__ = [
     "SparseVector",
     "Spending",
     "StoredBlob",
+    "StoredSuggestion",
+    "Suggestions",
     "Transition",
     "Unread",
     "VectorIndex",

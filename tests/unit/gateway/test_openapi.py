@@ -30,6 +30,7 @@ def test_every_route_of_the_api_is_in_it(document: dict[str, Any]) -> None:
     assert set(document["paths"]) == {
         "/api/v1/search",
         "/api/v1/search/batch",
+        "/api/v1/suggest",
         "/api/v1/feed",
         "/api/v1/similar",
         "/api/v1/extract",

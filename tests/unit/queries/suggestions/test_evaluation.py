@@ -3,8 +3,9 @@
 import pytest
 
 from streams.errors import UsageError
-from streams.queries.suggestions.counts import HALF_LIFE_DAYS, RECENT_WEIGHT, QueryCount, decay
+from streams.queries.suggestions.counts import RECENT_WEIGHT, QueryCount, weight_at
 from streams.queries.suggestions.evaluation import measure, read_counts, suggester_of
+from streams.stores.protocols import StoredSuggestion
 
 
 def test_queries_have_their_counts_behind_a_tab() -> None:
@@ -29,7 +30,7 @@ def test_a_query_that_is_not_known_gains_nothing() -> None:
     assert measure(suggester_of({"abcd": 1.0}), {"abcdefgh": 1.0})["mrr"] == {"1": 0.0, "3": 0.0, "5": 0.0}
 
 
-def test_recent_counts_weigh_more_and_old_ones_decay() -> None:
+def test_recent_counts_weigh_more_for_two_hours() -> None:
     assert QueryCount("a", "en", 5.0, 2.0).weight == 5.0 + 2 * RECENT_WEIGHT
-    assert decay(8.0, 2 * HALF_LIFE_DAYS) == 2.0
-    assert decay(8.0, -1.0) == 8.0
+    stored = StoredSuggestion("a", "en", weight=5.0, recent=2.0, quarter=100)
+    assert [weight_at(stored, quarter) for quarter in (100, 107, 108)] == [25.0, 25.0, 5.0]

@@ -1,0 +1,164 @@
+"""`riffle suggest`: the suggestions that people see while they type. `build` computes all of them."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from concurrent.futures import Executor, ProcessPoolExecutor
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+import typer
+
+from streams.commands.console import JSON_OPTION, command, command_group, err, load_settings, out, print_json, table
+from streams.errors import UsageError
+from streams.queries.counts import quarter_of
+from streams.queries.suggestions.block_words import read_block_words
+from streams.queries.suggestions.build import Job, finish, map_numbers, run_map, run_reduce
+from streams.queries.suggestions.counts import weight_at
+from streams.queries.suggestions.normal_form import key_of, normalize_prefix
+from streams.queries.suggestions.prefixes import best, stored_prefix
+from streams.queries.suggestions.sums import SHARDS
+from streams.settings import Settings
+from streams.stores.opener import Stores, open_stores
+
+Task = Callable[[Stores, Job, int], Awaitable[Any]]
+_AT_ONCE = 4
+"""Tasks that run at once in one process: they wait for Cassandra most of the time."""
+
+suggest_app = command_group("Suggestions while people type: build them, show them.")
+
+
+@suggest_app.command("build")
+@command
+async def build(
+    processes: Annotated[int, typer.Option(min=1, help="Number of processes on this machine.")] = 1,
+    scheduler: Annotated[
+        str, typer.Option(help="Address of a Dask scheduler, such as tcp://dask:8786: its workers run the tasks.")
+    ] = "",
+    as_json: Annotated[bool, JSON_OPTION] = False,
+) -> None:
+    """Build all suggestions anew: from the titles, headings and phrases of the index, and from counted queries.
+
+    The work is tasks of map and reduce over Cassandra. They run in this process, in several, or on the workers of a
+    Dask cluster (`pip install 'riffle-search[cluster]'`), each of which needs Riffle and its settings. People see the
+    former suggestions until all is built. Run it each day, beside the workers.
+
+    Examples:
+
+        riffle suggest build
+        riffle suggest build --processes 4
+        riffle suggest build --scheduler tcp://dask:8786
+    """
+    settings = load_settings()
+    now = datetime.now(UTC)
+    job = Job(
+        name=now.isoformat(),
+        now=now,
+        blocked=read_block_words(settings.queries.blocked_words),
+        sample=settings.queries.sample,
+        in_memory=settings.gateway.suggestions_in_memory,
+    )
+    async with open_stores(settings, ["records"]) as stores:
+        with _executor(processes, scheduler) as executor:
+            read = sum(await _run(run_map, map_numbers(), settings, job, stores, executor, "Reading pages and queries"))
+            reduced = await _run(run_reduce, range(SHARDS), settings, job, stores, executor, "Writing suggestions")
+        count = await finish(stores, job, reduced)
+    seconds = (datetime.now(UTC) - now).total_seconds()
+    if as_json:
+        print_json({"build": job.name, "read": read, "suggestions": count, "seconds": round(seconds, 1)})
+        return
+    out.print(f"{count:,} suggestions from {read:,} pages and counted queries, in {seconds:,.1f} s.")
+    if not count:
+        out.print("Nothing is indexed yet, or no text is frequent enough: `riffle status` shows what was crawled.")
+
+
+@suggest_app.command("show")
+@command
+async def show(
+    prefix: Annotated[str, typer.Argument(help="What a person types.")],
+    language: Annotated[str, typer.Option(help="The list of this language. Default: of all languages.")] = "",
+    as_json: Annotated[bool, JSON_OPTION] = False,
+) -> None:
+    """Show the stored suggestions of a prefix with their weights, as gateways read them.
+
+    Example:  riffle suggest show write
+    """
+    typed = key_of(normalize_prefix(prefix))
+    quarter = quarter_of(datetime.now(UTC))
+    async with open_stores(load_settings(), ["records"]) as stores:
+        rows = await stores.suggestions.of_prefix(language, stored_prefix(typed))
+    found = [each for each in best(rows, quarter, len(rows)) if key_of(each.text).startswith(typed)]
+    if as_json:
+        print_json([{"text": e.text, "language": e.language, "weight": weight_at(e, quarter)} for e in found])
+        return
+    if not found:
+        out.print("There are none: `riffle suggest build` makes them from the index.")
+        return
+    shown = table("suggestion", "language", "weight", "last two hours", whole=["suggestion"])
+    for each in found:
+        shown.add_row(each.text, each.language, f"{weight_at(each, quarter):,.2f}", f"{each.recent:,.0f}")
+    out.print(shown)
+
+
+async def _run(
+    task: Task,
+    numbers: Sequence[int],
+    settings: Settings,
+    job: Job,
+    stores: Stores,
+    executor: Executor | None,
+    title: str,
+) -> list[Any]:
+    """Run a task for each number, and show how many are done."""
+    slots = asyncio.Semaphore(len(numbers) if executor else _AT_ONCE)
+    loop = asyncio.get_running_loop()
+    done = 0
+
+    async def one(number: int) -> Any:
+        nonlocal done
+        async with slots:
+            if executor is None:
+                found = await task(stores, job, number)
+            else:
+                found = await loop.run_in_executor(executor, run_alone, task, settings, job, number)
+        done += 1
+        status.update(f"{title}: {done} of {len(numbers)} tasks")
+        return found
+
+    with err.status(f"{title} ...") as status:
+        return list(await asyncio.gather(*map(one, numbers)))
+
+
+def run_alone(task: Task, settings: Settings, job: Job, number: int) -> Any:
+    """Run a task in this process, with stores of its own. Another process, or another machine, calls it."""
+
+    async def run() -> Any:
+        async with open_stores(settings, ["records"]) as stores:
+            return await task(stores, job, number)
+
+    return asyncio.run(run())
+
+
+@contextmanager
+def _executor(processes: int, scheduler: str) -> Iterator[Executor | None]:
+    """Provide what runs the tasks; None: this process. Raises UsageError if Dask is not installed."""
+    if scheduler:
+        with _dask_client(scheduler) as client:
+            yield client.get_executor(pure=False)
+    elif processes > 1:
+        # With a limit of tasks, each process begins afresh instead of as a copy with the threads of a driver.
+        with ProcessPoolExecutor(processes, max_tasks_per_child=64) as pool:
+            yield pool
+    else:
+        yield None
+
+
+def _dask_client(scheduler: str) -> Any:
+    try:
+        from distributed import Client
+    except ImportError:
+        raise UsageError("a Dask scheduler needs Dask: pip install 'riffle-search[cluster]'") from None
+    try:
+        return Client(scheduler, timeout="10s")  # type: ignore[no-untyped-call]  # it has types in part
+    except OSError as error:
+        raise UsageError(f"no Dask scheduler answers at {scheduler}: {error}") from None

@@ -1,0 +1,74 @@
+"""`/api/v1/suggest` for programs and the page, and `/suggest` for the search fields of browsers.
+
+What was typed is in memory until it is answered, and nothing of it is kept or published.
+"""
+
+from typing import Annotated
+
+import orjson
+from fastapi import APIRouter, Query
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.responses import Response
+
+from streams.gateway.http import examples
+from streams.gateway.suggest.service import SuggestService
+from streams.queries.suggestions.index import MAX_SHOWN
+
+CACHE = {"Cache-Control": "private, max-age=60"}
+"""The cache header of suggestions: only the browser of the person keeps what was typed."""
+OPENSEARCH_TYPE = "application/x-suggestions+json"
+
+
+class SuggestedQuery(BaseModel):
+    """A query that begins with what was typed, or nearly so."""
+
+    model_config = ConfigDict(frozen=True)
+
+    text: str = Field(description="The query, in lower case.")
+    language: str = Field("", description="BCP 47; empty when unknown.")
+
+
+class Suggested(BaseModel):
+    """The suggestions for what was typed."""
+
+    model_config = ConfigDict(frozen=True)
+
+    query: str = Field(description="What was typed.")
+    suggestions: tuple[SuggestedQuery, ...] = Field(description="The best first.")
+
+
+def suggest_routes(service: SuggestService) -> APIRouter:
+    router = APIRouter()
+
+    @router.get(
+        "/api/v1/suggest",
+        tags=["search"],
+        summary="Suggest queries",
+        description=(
+            "Completes what a person has typed: with queries that enough people asked, where the operator counts them, "
+            "and with titles, headings and frequent phrases of the index. One mistake in what was typed is forgiven."
+        ),
+        responses={200: examples.json_response("The suggestions", examples.SUGGEST)},
+        response_model=Suggested,
+    )
+    async def suggest(
+        q: Annotated[str, Query(max_length=1_000, description="What was typed so far.", examples=["write-a"])] = "",
+        language: Annotated[
+            str, Query(max_length=20, description="Suggestions in this language come first (BCP 47).", examples=["en"])
+        ] = "",
+        limit: Annotated[int, Query(ge=1, le=MAX_SHOWN)] = MAX_SHOWN,
+    ) -> Response:
+        found = await service.suggest(q, language.lower(), limit)
+        rows = [{"text": each.text, "language": each.language} for each in found]
+        return _json({"query": q, "suggestions": rows}, "application/json")
+
+    @router.get("/suggest", include_in_schema=False)
+    async def opensearch(q: Annotated[str, Query(max_length=1_000)] = "", language: str = "") -> Response:
+        found = await service.suggest(q, language.lower()[:20])
+        return _json([q, [each.text for each in found]], OPENSEARCH_TYPE)
+
+    return router
+
+
+def _json(value: object, media_type: str) -> Response:
+    return Response(orjson.dumps(value), media_type=media_type, headers=CACHE)

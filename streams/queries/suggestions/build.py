@@ -1,0 +1,218 @@
+"""The whole build of suggestions: map tasks read the index and the counts of queries, reduce tasks write the lists.
+
+    task                      reads                                   writes
+    map, pages, part          a part of the ring of pages             the sums of each shard
+    map, queries, day         the counts of a day                     the sums of each shard
+    reduce, shard             the sums of the shard, of all parts     the lists of prefixes of three characters or more,
+                                                                      and the heaviest suggestions for gateways
+    finish                    what the reduce tasks returned          the lists of shorter prefixes, the build's name
+
+A task gets the stores, the job and a number, and everything else is in the stores. So tasks may run anywhere, in any
+order, and twice: in this process, in several, or on the machines of a cluster (`streams.commands.operate.suggest`).
+Gateways read the former build until `finish` has written the name of this one.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from streams.errors import MissingBlob, PoisonError
+from streams.maintenance.reindexing import PARTS, SCANNED_PAGES, part_tokens
+from streams.queries.counts import quarter_of, sum_days
+from streams.queries.suggestions.block_words import BlockedWords
+from streams.queries.suggestions.normal_form import normalize_query
+from streams.queries.suggestions.page_texts import heading_texts, phrase_texts, title_text
+from streams.queries.suggestions.prefixes import KEPT, LENGTHS, best, rows_of
+from streams.queries.suggestions.sums import (
+    SHARD_CHARS,
+    SHARDS,
+    Sum,
+    Sums,
+    add_to,
+    host_hash,
+    pack_list,
+    pack_sums,
+    suggestions_of,
+    unpack_list,
+    unpack_sums,
+)
+from streams.statements.codec import PageStatements, decode_statements
+from streams.stores.opener import Stores
+from streams.stores.protocols import KEPT_DAYS, PrefixRow, StoredSuggestion, Suggestions
+from streams.vectors.page_records import indexed_page
+
+MAX_QUERIES = 1_000_000
+"""Maximum queries of a day that are read."""
+MAX_SUMS = 200_000
+"""Number of texts in memory above which a map task hands on its sums."""
+WRITTEN_AT_ONCE = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One build."""
+
+    name: str
+    now: datetime
+    blocked: tuple[str, ...] = ()
+    """The lines of the block list."""
+    sample: int = 1
+    """One query in this many was counted."""
+    in_memory: int = 1_000_000
+    """Maximum suggestions that gateways hold in memory."""
+
+    @property
+    def at(self) -> int:
+        return int(self.now.timestamp() * 1_000_000)
+
+
+@dataclass(frozen=True, slots=True)
+class Reduced:
+    """The outcome of a reduce task."""
+
+    suggestions: int
+    short: tuple[PrefixRow, ...]
+    """Candidates for the lists of prefixes that are shorter than the beginning that decides the shard."""
+
+
+def map_numbers() -> range:
+    """Return the numbers of the map tasks: parts of the ring of pages, then days."""
+    return range(PARTS + KEPT_DAYS)
+
+
+async def run_map(stores: Stores, job: Job, number: int) -> int:
+    """Run a map task. Returns the number of pages or queries that were read."""
+    if number >= PARTS:
+        return await _map_queries(stores, job, number)
+    return await _map_pages(stores, job, number)
+
+
+async def run_reduce(stores: Stores, job: Job, shard: int) -> Reduced:
+    """Run the reduce task of a shard."""
+    store = stores.suggestions
+    sums = unpack_sums(await store.parts(job.name, "sums", shard))
+    found = suggestions_of(sums, quarter_of(job.now), BlockedWords(job.blocked))
+    rows = [row for each in found for row in rows_of(each)]
+    await _write(store, _best_rows(row for row in rows if len(row.prefix) >= SHARD_CHARS), job)
+    await store.put_part(job.name, "list", shard, "", pack_list(found[: -(-job.in_memory // SHARDS)]))
+    await store.drop_parts(job.name, "sums", shard)
+    return Reduced(len(found), tuple(_best_rows(row for row in rows if len(row.prefix) < SHARD_CHARS)))
+
+
+async def finish(stores: Stores, job: Job, reduced: Sequence[Reduced]) -> int:
+    """End a build. Returns the number of its suggestions."""
+    store = stores.suggestions
+    await _write(store, _best_rows(row for each in reduced for row in each.short), job)
+    former = await current_build(store)
+    await store.put_part("", "current", 0, "", job.name.encode())
+    for shard in range(SHARDS if former and former != job.name else 0):
+        await store.drop_parts(former, "list", shard)
+    return sum(each.suggestions for each in reduced)
+
+
+async def current_build(store: Suggestions) -> str:
+    """Return the name of the last whole build; empty if there is none."""
+    found = await store.parts("", "current", 0)
+    return found[0].decode() if found else ""
+
+
+async def read_build(store: Suggestions, build: str) -> list[StoredSuggestion]:
+    """Return the suggestions of a build that gateways hold in memory."""
+    values = [await store.parts(build, "list", shard) for shard in range(SHARDS)]
+    return [each for parts in values for value in parts for each in unpack_list(value)]
+
+
+async def _map_pages(stores: Stores, job: Job, part: int) -> int:
+    after, last = part_tokens(part)
+    sums: Sums = {}
+    pages = chunk = 0
+    while found := await stores.pages.scan(after, last, SCANNED_PAGES):
+        after = found[-1][0]
+        for _, page_id in found:
+            page = await _read_page(stores, page_id)
+            if page is not None:
+                pages += 1
+                _add_page(sums, *page)
+        if len(sums) > MAX_SUMS:
+            await _hand_on(stores.suggestions, job, f"{part}.{chunk}", sums)
+            sums, chunk = {}, chunk + 1
+    await _hand_on(stores.suggestions, job, f"{part}.{chunk}", sums)
+    return pages
+
+
+async def _read_page(stores: Stores, page_id: UUID) -> tuple[PageStatements, str] | None:
+    """Return the statements of a page that searches show, and its host."""
+    page = indexed_page(page_id, await stores.pages.get(page_id))
+    if page is None or not page.statements_ref:
+        return None
+    try:
+        statements = decode_statements(await stores.blobs.get(page.statements_ref))
+    except (MissingBlob, PoisonError):  # it was erased meanwhile, or is damaged: the page has no part in suggestions
+        return None
+    return statements, page.url.partition("://")[2].partition("/")[0]
+
+
+def _add_page(sums: Sums, page: PageStatements, host: str) -> None:
+    hosts = frozenset({host_hash(host)})
+    title = title_text(page.title)
+    if title:
+        add_to(sums, (page.language, title), Sum(titles=1, hosts=hosts))
+    headings = heading_texts(page) - {title}
+    for text in headings:
+        add_to(sums, (page.language, text), Sum(headings=1, hosts=hosts))
+    for text in phrase_texts(page) - headings - {title}:
+        add_to(sums, (page.language, text), Sum(phrases=1, hosts=hosts))
+
+
+async def _map_queries(stores: Stores, job: Job, number: int) -> int:
+    day = quarter_of(job.now) // 96 - (number - PARTS)
+    sums: Sums = {}
+    queries = await stores.query_counts.of_day(day, MAX_QUERIES)
+    for each in queries:
+        counts = sum_days({day: each.counts}, job.now)
+        # A query that never has a result leads nowhere.
+        share = 1 - each.counts.empty / max(each.counts.asked, 1)
+        found = Sum(count=job.sample * counts.total * share, recent=job.sample * counts.recent * share)
+        if share > 0 and (text := normalize_query(each.query)):
+            add_to(sums, (each.language, text), found)
+    await _hand_on(stores.suggestions, job, f"day {day}", sums)
+    return len(queries)
+
+
+async def _hand_on(store: Suggestions, job: Job, part: str, sums: Sums) -> None:
+    for shard, value in pack_sums(sums).items():
+        await store.put_part(job.name, "sums", shard, part, value)
+
+
+def _best_rows(rows: Iterable[PrefixRow]) -> list[PrefixRow]:
+    """Return the rows that stay in their lists. The rows of a list stand together."""
+    lists: dict[tuple[str, str], dict[str, StoredSuggestion]] = {}
+    for row in rows:
+        known = lists.setdefault((row.language, row.prefix), {})
+        former = known.get(row.suggestion.text)
+        if former is None or former.weight < row.suggestion.weight:
+            known[row.suggestion.text] = row.suggestion
+    return [
+        PrefixRow(language, prefix, each)
+        for (language, prefix), known in lists.items()
+        for each in best(known.values(), max(one.quarter for one in known.values()), KEPT)
+    ]
+
+
+async def _write(store: Suggestions, rows: Sequence[PrefixRow], job: Job) -> None:
+    """Replace lists, whole ones at a time."""
+    start = 0
+    while start < len(rows):
+        end = min(start + WRITTEN_AT_ONCE, len(rows))
+        while end < len(rows) and _list_of(rows[end]) == _list_of(rows[end - 1]):
+            end += 1
+        await store.replace(rows[start:end], job.at)
+        start = end
+
+
+def _list_of(row: PrefixRow) -> tuple[str, str]:
+    return row.language, row.prefix
+
+
+assert SHARD_CHARS in LENGTHS

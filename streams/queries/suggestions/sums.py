@@ -1,0 +1,150 @@
+"""The sums of a build: what the tasks found of each text, added up, and the weight that follows. Pure.
+
+A text is known from pages (title, heading, phrase) or from queries that enough people asked. The map tasks of a build
+make sums of their part, by shard; the reduce task of a shard adds them up.
+"""
+
+import math
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import msgpack
+
+from streams.queries.suggestions.block_words import BlockedWords
+from streams.queries.suggestions.normal_form import key_of
+from streams.stores.protocols import StoredSuggestion
+
+SHARDS = 64
+"""Number of shards of a build. All texts that begin with the same three characters are in one shard."""
+SHARD_CHARS = 3
+MIN_PHRASE_PAGES = 3
+"""Minimum number of pages that have a phrase in a sentence."""
+MIN_HEADING_PAGES = 2
+MAX_HOSTS = 3
+"""Maximum hosts of a text that are remembered, as hashes: one host, or several."""
+ONE_HOST = 0.5
+"""Factor of the weight of a text that only one host has: no single host decides what people are shown."""
+TITLE, HEADING, PHRASE, ENTITY = 8.0, 2.0, 1.0, 16.0
+"""Weight of a page that has the text as its title, as a heading, or in a sentence; and weight of an entity."""
+COVERED = 0.8
+"""Share of the pages of a phrase that have one and the same longer phrase: above it, the shorter one is left out."""
+
+Text = tuple[str, str]
+"""Language and normal form."""
+
+
+@dataclass(slots=True)
+class Sum:
+    """The counts of one text in one language."""
+
+    titles: int = 0
+    headings: int = 0
+    phrases: int = 0
+    """Number of pages with the text in each place."""
+    entities: int = 0
+    hosts: frozenset[int] = frozenset()
+    count: float = 0.0
+    """Number of questions, the older the less."""
+    recent: float = 0.0
+    """Number of questions of the last two hours."""
+
+    def add(self, other: "Sum") -> None:
+        self.titles += other.titles
+        self.headings += other.headings
+        self.phrases += other.phrases
+        self.entities += other.entities
+        self.hosts = frozenset(sorted(self.hosts | other.hosts)[:MAX_HOSTS])
+        self.count += other.count
+        self.recent += other.recent
+
+    @property
+    def weight(self) -> float:
+        """The long-term weight: the questions, and the logarithm of the pages. 0: not suggested."""
+        headings = self.headings if self.headings >= MIN_HEADING_PAGES or self.titles else 0
+        phrases = self.phrases if self.phrases >= MIN_PHRASE_PAGES or self.titles or headings else 0
+        pages = TITLE * self.titles + HEADING * headings + PHRASE * phrases + ENTITY * self.entities
+        of_index = math.log2(1 + pages) * (ONE_HOST if len(self.hosts) == 1 else 1.0)
+        return self.count + of_index
+
+
+Sums = dict[Text, Sum]
+
+
+def add_to(sums: Sums, text: Text, found: Sum) -> None:
+    """Add what was found of a text."""
+    known = sums.get(text)
+    if known is None:
+        sums[text] = found
+    else:
+        known.add(found)
+
+
+def host_hash(host: str) -> int:
+    return zlib.crc32(host.encode())
+
+
+def shard_of(text: str) -> int:
+    """Return the shard of a text, by the beginning of its key."""
+    return zlib.crc32(key_of(text)[:SHARD_CHARS].encode("utf-8", "replace")) % SHARDS
+
+
+def pack_sums(sums: Mapping[Text, Sum]) -> dict[int, bytes]:
+    """Return the sums of each shard as MessagePack."""
+    rows: dict[int, list[Any]] = {}
+    for (language, text), own in sums.items():
+        fields = (own.titles, own.headings, own.phrases, own.entities, sorted(own.hosts), own.count, own.recent)
+        rows.setdefault(shard_of(text), []).append((language, text, *fields))
+    return {shard: _pack(found) for shard, found in rows.items()}
+
+
+def unpack_sums(values: Iterable[bytes]) -> Sums:
+    """Return the sums of a shard, added up."""
+    sums: Sums = {}
+    for value in values:
+        for language, text, titles, headings, phrases, entities, hosts, count, recent in msgpack.unpackb(value):
+            found = Sum(titles, headings, phrases, entities, frozenset(hosts), count, recent)
+            add_to(sums, (language, text), found)
+    return sums
+
+
+def suggestions_of(sums: Sums, quarter: int, blocked: BlockedWords) -> list[StoredSuggestion]:
+    """Return the suggestions that follow from the sums of a shard, the heaviest first. The sums are changed."""
+    _forget_covered(sums)
+    found = []
+    for (language, text), own in sums.items():
+        weight = own.weight
+        if weight <= 0 or blocked.blocks(text):
+            continue
+        found.append(StoredSuggestion(text, language, round(weight, 3), round(own.recent, 3), quarter))
+    return sorted(found, key=lambda each: (-each.weight, each.text, each.language))
+
+
+def pack_list(suggestions: Iterable[StoredSuggestion]) -> bytes:
+    """Return suggestions as MessagePack."""
+    return _pack([(each.text, each.language, each.weight, each.recent, each.quarter) for each in suggestions])
+
+
+def unpack_list(value: bytes) -> Iterator[StoredSuggestion]:
+    return (StoredSuggestion(*row) for row in msgpack.unpackb(value))
+
+
+def _forget_covered(sums: Sums) -> None:
+    """Forget the phrases of which nearly all pages have one longer phrase: `file` in `file system`."""
+    for (language, text), own in list(sums.items()):
+        shorter = text.rpartition(" ")[0]
+        known = sums.get((language, shorter))
+        if known and own.phrases >= COVERED * known.phrases and not _is_named(known):
+            known.phrases = 0
+
+
+def _is_named(own: Sum) -> bool:
+    """Return True if the text is more than a phrase in sentences."""
+    return bool(own.titles or own.entities or own.count or own.headings >= MIN_HEADING_PAGES)
+
+
+def _pack(rows: list[Any]) -> bytes:
+    packed = msgpack.packb(rows)
+    assert isinstance(packed, bytes)
+    return packed

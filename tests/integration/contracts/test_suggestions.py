@@ -1,0 +1,76 @@
+"""The contract of the suggestions by prefix, in memory and in Cassandra."""
+
+import pytest
+
+from streams.stores.cassandra import CassandraSuggestions
+from streams.stores.memory import MemorySuggestions
+from streams.stores.protocols import PrefixRow, StoredSuggestion, Suggestions
+from streams.stores.protocols.suggestions import MAX_ROWS
+from tests.conftest import fresh_name
+from tests.integration.contracts.conftest import BOTH
+
+
+@pytest.fixture(params=BOTH)
+def store(request: pytest.FixtureRequest) -> Suggestions:
+    if request.param == "memory":
+        return MemorySuggestions()
+    return CassandraSuggestions(request.getfixturevalue("cassandra_session"))
+
+
+def row(prefix: str, text: str, weight: float = 1.0) -> PrefixRow:
+    return PrefixRow("en", prefix, StoredSuggestion(text, "en", weight, 2.0, 7))
+
+
+async def texts(store: Suggestions, prefix: str) -> dict[str, float]:
+    return {each.text: each.weight for each in await store.of_prefix("en", prefix)}
+
+
+async def test_the_newest_row_of_a_text_stays(store: Suggestions) -> None:
+    prefix = fresh_name("prefix")
+    assert await store.of_prefix("en", prefix) == []
+    for _ in range(2):  # a redelivery
+        await store.put([row(prefix, "wal mode", 3.0), row(prefix, "日本", 1.0)], 2)
+    await store.put([row(prefix, "wal mode", 1.0)], 1)
+    assert sorted(await store.of_prefix("en", prefix), key=lambda each: each.weight) == [
+        StoredSuggestion("日本", "en", 1.0, 2.0, 7),
+        StoredSuggestion("wal mode", "en", 3.0, 2.0, 7),
+    ]
+    assert await store.of_prefix("de", prefix) == []
+    await store.remove([row(prefix, "wal mode")], 3)
+    await store.put([row(prefix, "wal mode", 5.0)], 2)  # it comes late
+    assert await texts(store, prefix) == {"日本": 1.0}
+
+
+async def test_a_build_replaces_older_rows_and_leaves_newer_ones(store: Suggestions) -> None:
+    prefix, other = fresh_name("prefix"), fresh_name("prefix")
+    await store.put([row(prefix, "old"), row(other, "old")], 5)
+    await store.put([row(prefix, "newer")], 11)
+    await store.replace([row(prefix, "built")], 10)
+    assert await texts(store, prefix) == {"built": 1.0, "newer": 1.0}
+    assert await texts(store, other) == {"old": 1.0}
+    await store.put([row(prefix, "old")], 6)  # a redelivery from before the build
+    assert "old" not in await texts(store, prefix)
+
+
+async def test_a_list_is_bounded(store: Suggestions) -> None:
+    prefix = fresh_name("prefix")
+    await store.put([row(prefix, f"text {number}") for number in range(MAX_ROWS + 5)], 1)
+    assert len(await store.of_prefix("en", prefix)) == MAX_ROWS
+
+
+async def test_parts_of_a_build_are_kept_until_they_are_dropped(store: Suggestions) -> None:
+    build = fresh_name("build")
+    await store.put_part(build, "sums", 3, "b", b"2")
+    await store.put_part(build, "sums", 3, "a", b"1")
+    await store.put_part(build, "list", 3, "", b"3")
+    assert await store.parts(build, "sums", 3) == [b"1", b"2"]
+    await store.drop_parts(build, "sums", 3)
+    assert (await store.parts(build, "sums", 3), await store.parts(build, "list", 3)) == ([], [b"3"])
+
+
+async def test_a_purge_leaves_nothing(store: Suggestions) -> None:
+    prefix, build = fresh_name("prefix"), fresh_name("build")
+    await store.put([row(prefix, "text")], 1)
+    await store.put_part(build, "list", 0, "", b"1")
+    await store.purge()
+    assert (await texts(store, prefix), await store.parts(build, "list", 0)) == ({}, [])

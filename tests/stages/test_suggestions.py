@@ -1,0 +1,273 @@
+"""Suggestions from end to end: pages and queries become suggestions, by the stage, by the build, and in the gateway."""
+
+import asyncio
+from collections.abc import Sequence
+from concurrent.futures import Executor
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from schemas import Envelope, OriginChanged, PageIndexed
+from schemas.ids import event_id, page_id
+from streams.commands.operate import suggest as command
+from streams.errors import PoisonError
+from streams.gateway.suggest.lists import MAX_AGE
+from streams.queries.counts import quarter_of
+from streams.queries.suggestions.agent import SuggestAgent, build
+from streams.queries.suggestions.block_words import BlockedWords
+from streams.queries.suggestions.build import Job, current_build, finish, map_numbers, run_map, run_reduce
+from streams.queries.suggestions.prefixes import KEPT, best, rows_of
+from streams.queries.suggestions.sums import SHARDS
+from streams.queries.suggestions.writer import FULL, hide, offer
+from streams.runtime.agent import Delivery
+from streams.settings import QueriesSettings, Settings
+from streams.statements.codec import PageStatements, encode_statements
+from streams.statements.statement import Statement
+from streams.stores.memory import MemorySuggestions
+from streams.stores.opener import Stores, memory_stores
+from streams.stores.page_record import Indexed
+from streams.stores.protocols import DayCounts, StoredSuggestion
+from tests.stages.gateway_fakes import NOW, Dead, Hanging, client, gateway
+
+QUARTER = quarter_of(NOW)
+TODAY = QUARTER // 96
+JOB = Job("a build", NOW, blocked=("forbidden",))
+
+
+async def store_page(stores: Stores, url: str, title: str, *texts: str, headings: Sequence[str] = ()) -> None:
+    """Write the record and the statements of an indexed page."""
+    identity = page_id(url)
+    made = tuple(
+        Statement(page_id(f"{url}#{number}"), number, text, (*headings, "A lead-in that ends with a colon:"))
+        for number, text in enumerate(texts)
+    )
+    ref = await stores.blobs.put(encode_statements(PageStatements(identity, url, title, "en", made)))
+    row = {"url": url, "generation": 1, "title": title, "language": "en", "statements_ref": ref, "collection": "c"}
+    await stores.pages.put(identity, Indexed.of_row(row), 1)
+
+
+async def build_all(stores: Stores, job: Job = JOB) -> int:
+    for number in map_numbers():
+        await run_map(stores, job, number)
+    return await finish(stores, job, [await run_reduce(stores, job, shard) for shard in range(SHARDS)])
+
+
+async def stored(stores: Stores, prefix: str, language: str = "") -> list[str]:
+    return [each.text for each in best(await stores.suggestions.of_prefix(language, prefix), QUARTER)]
+
+
+async def asked(stores: Stores, typed: str, **parameters: Any) -> list[str]:
+    app = gateway(stores)
+    await app.state.gateway.suggest.look()
+    async with client(app) as web:
+        answer = (await web.get("/api/v1/suggest", params={"q": typed, **parameters})).json()
+    assert answer["query"] == typed
+    return [each["text"] for each in answer["suggestions"]]
+
+
+def indexed(url: str, title: str) -> Delivery:
+    event = PageIndexed(
+        page_id=page_id(url),
+        url=url,
+        generation=1,
+        title=title,
+        language="en",
+        statements=1,
+        model="m",
+        model_version="1",
+        collection="c",
+    )
+    envelope = Envelope(id=event_id("t", url, "k"), type=event.event_type(), source="/riffle/index", time=NOW)
+    return Delivery(event, envelope, event.topic, 0, 0)
+
+
+async def test_an_index_alone_gives_titles_headings_and_frequent_phrases() -> None:
+    stores = memory_stores()
+    for number in range(3):
+        await store_page(
+            stores,
+            f"https://{number}.example/",
+            f"Write-ahead logging {number} | Example docs",
+            "The shared memory file is removed by the last connection.",
+            headings=["Write performance"],
+        )
+    await store_page(stores, "https://9.example/", "Write FORBIDDEN things", "A single remark about nothing.")
+    assert await build_all(stores) > 0
+    found = await asked(stores, "write")
+    assert set(found) == {*(f"write-ahead logging {number}" for number in range(3)), "write performance"}
+    assert await asked(stores, "shared mem") == ["shared memory file"], "not its beginning alone"
+    assert await asked(stores, "single rem") == [], "one page is too few for a phrase"
+    assert await asked(stores, "lead-in") == []
+
+
+async def test_counted_queries_stand_before_texts_of_the_index_and_recent_ones_first() -> None:
+    stores = memory_stores()
+    await store_page(stores, "https://a.example/", "Tide tables", "Text.")
+    counts = stores.query_counts
+    await counts.put("en", "tide times", TODAY, DayCounts(30, 0, {0: 30}), 1)
+    await counts.put("en", "tidal wave", TODAY, DayCounts(20, 0, {QUARTER % 96: 20}), 1)
+    await counts.put("en", "tiddlywinks", TODAY, DayCounts(50, 50, {0: 50}), 1)  # it never had a result
+    await build_all(stores)
+    assert await asked(stores, "tid") == ["tidal wave", "tide times", "tide tables"]
+    assert await asked(stores, "tid", language="de") == ["tidal wave", "tide times", "tide tables"]
+    assert await asked(stores, "tid", limit=1) == ["tidal wave"]
+    assert await asked(stores, "tdie ti") == ["tide times"], "a mistake is forgiven"
+
+
+async def test_a_second_build_forgets_what_is_gone_and_its_tasks_may_run_twice() -> None:
+    stores = memory_stores()
+    await store_page(stores, "https://a.example/", "Tide tables", "Text.")
+    await store_page(stores, "https://b.example/", "Tide pools", "Text.")
+    await build_all(stores)
+    later = Job("another", NOW + timedelta(days=1))
+    await stores.pages.erase(page_id("https://a.example/"), 10)
+    for number in map_numbers():
+        for _ in range(2):
+            await run_map(stores, later, number)
+    reduced = [await run_reduce(stores, later, shard) for shard in range(SHARDS)]
+    assert await current_build(stores.suggestions) == JOB.name, "people see the former build until all is built"
+    await finish(stores, later, reduced)
+    assert await current_build(stores.suggestions) == later.name
+    assert await stored(stores, "tide") == ["tide pools"]
+    assert await stores.suggestions.parts(JOB.name, "list", 0) == []
+
+
+async def test_the_stage_offers_titles_at_once_and_the_same_event_twice_changes_nothing() -> None:
+    stores = memory_stores()
+    agent = SuggestAgent(stores.suggestions, lambda: NOW, BlockedWords(["forbidden"]))
+    for _ in range(2):
+        await agent.handle(indexed("https://a.example/", "Tide tables — Harbour office"))
+    await agent.handle(indexed("https://b.example/", "A forbidden tide"))
+    assert (await stored(stores, "tide t"), await stored(stores, "ti", "en")) == (["tide tables"], ["tide tables"])
+    assert await asked(stores, "tide t") == ["tide tables"], "a gateway without a build reads the lists"
+    assert await asked(stores, "a forb") == []
+
+
+async def test_the_stage_is_built_from_the_settings_and_another_event_is_poison(tmp_path: Any) -> None:
+    (tmp_path / "words").write_text("Tide  # why\n")
+    stores = memory_stores()
+    agent = await build(Settings(queries=QueriesSettings(blocked_words=(tmp_path / "words",))), stores)
+    await agent.handle(indexed("https://a.example/", "Tide tables"))
+    assert await stored(stores, "tide") == []
+    event = OriginChanged(host="a.example")
+    envelope = Envelope(id=event_id("x", "x", "x"), type="x", source="/x", time=NOW)
+    with pytest.raises(PoisonError):
+        await agent.handle(Delivery(event, envelope, "x", 0, 0))
+
+
+async def test_a_list_keeps_its_best_and_stays_short() -> None:
+    store = MemorySuggestions()
+    for number in range(4 * KEPT):
+        await offer(store, StoredSuggestion(f"tide {number:02d}", "", float(number % 37)), QUARTER, number)
+    rows = await store.of_prefix("", "tide")
+    assert len(rows) <= FULL
+    heaviest = sorted((float(number % 37), f"tide {number:02d}") for number in range(4 * KEPT))[-10:]
+    assert {each.text for each in best(rows, QUARTER)} <= {f"tide {n:02d}" for n in range(4 * KEPT) if n % 37 >= 30}
+    assert [each.weight for each in best(rows, QUARTER)] == [weight for weight, _ in reversed(heaviest)]
+
+
+async def test_a_hidden_text_is_gone_from_memory_and_lists_and_comes_back_with_a_newer_page() -> None:
+    stores = memory_stores()
+    await store_page(stores, "https://a.example/", "Tide tables", "Text.")
+    await build_all(stores)
+    app = gateway(stores)
+    await app.state.gateway.suggest.look()
+    await hide(stores.suggestions, "tide tables", "en", JOB.at + 1)
+    async with client(app) as web:
+        answer = (await web.get("/api/v1/suggest", params={"q": "tide"})).json()
+    assert answer["suggestions"] == []
+    agent = SuggestAgent(stores.suggestions, lambda: NOW, BlockedWords())
+    await agent.handle(indexed("https://b.example/", "Tide tables"))  # before the removal
+    assert await stored(stores, "tide") == []
+
+
+async def test_a_browser_gets_suggestions_in_its_own_format() -> None:
+    stores = memory_stores()
+    await offer(stores.suggestions, StoredSuggestion("日本の歴史", "ja", 1.0), QUARTER, 1)
+    async with client(gateway(stores)) as web:
+        answer = await web.get("/suggest", params={"q": "日本"})
+        described = ElementTree.fromstring((await web.get("/opensearch.xml")).content)
+    assert answer.json() == ["日本", ["日本の歴史"]]
+    assert answer.headers["content-type"] == "application/x-suggestions+json"
+    assert answer.headers["cache-control"].startswith("private")
+    templates = {each.get("type"): each.get("template") for each in described if each.tag.endswith("Url")}
+    assert templates["application/x-suggestions+json"] == "http://riffle.test/suggest?q={searchTerms}"
+
+
+@pytest.mark.parametrize("store", [Dead(), Hanging()])
+async def test_without_records_the_memory_answers(store: Any) -> None:
+    stores = memory_stores()
+    await store_page(stores, "https://a.example/", "Tide tables", "Text.")
+    await build_all(stores)
+    app = gateway(stores)
+    await app.state.gateway.suggest.look()
+    stores.suggestions = store
+    async with client(app) as web:
+        for _ in range(2):
+            answer = await web.get("/api/v1/suggest", params={"q": "tide"})
+            assert [each["text"] for each in answer.json()["suggestions"]] == ["tide tables"]
+    await app.state.gateway.close()
+
+
+async def test_the_cache_reads_a_list_once_a_minute() -> None:
+    class Counting(MemorySuggestions):
+        reads = 0
+
+        async def of_prefix(self, language: str, prefix: str) -> list[StoredSuggestion]:
+            self.reads += 1
+            return await super().of_prefix(language, prefix)
+
+    stores = memory_stores()
+    stores.suggestions = counting = Counting()
+    app = gateway(stores)
+    async with client(app) as web:
+        await asyncio.gather(*(web.get("/api/v1/suggest", params={"q": "tide"}) for _ in range(9)))
+    assert counting.reads == 1
+    assert timedelta(minutes=1) == MAX_AGE
+
+
+async def test_suggestions_can_be_turned_off() -> None:
+    async with client(gateway(memory_stores(), limits={"suggestions": False})) as web:
+        assert (await web.get("/api/v1/suggest", params={"q": "a"})).status_code == 404
+        assert b"suggestions" not in (await web.get("/opensearch.xml")).content
+
+
+@pytest.mark.parametrize("typed", ["", " ", "a" * 1_000, "\ud800", "'\"<script>", "ａｂ", "\u202e"])
+async def test_anything_may_be_typed(typed: str) -> None:
+    async with client(gateway(memory_stores())) as web:
+        query = typed.encode("utf-8", "replace").decode()
+        assert (await web.get("/api/v1/suggest", params={"q": query})).status_code == 200
+
+
+def test_a_suggestion_stands_in_the_lists_of_its_language_and_of_all() -> None:
+    rows = list(rows_of(StoredSuggestion("écologie", "fr", 1.0)))
+    assert {(row.language, row.prefix) for row in rows} >= {("fr", "e"), ("", "eco"), ("fr", "ecologie")}
+
+
+async def test_the_tasks_of_a_build_run_on_a_dask_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The workers are threads of this process, so that they share the stores in memory."""
+    distributed = pytest.importorskip("distributed", reason="Dask is not installed")
+    stores = memory_stores()
+    await store_page(stores, "https://a.example/", "Tide tables", "Text.")
+
+    @asynccontextmanager
+    async def open_memory(*_: Any) -> Any:
+        yield stores
+
+    monkeypatch.setattr(command, "open_stores", open_memory)
+
+    def executor(cluster: Any) -> Executor:
+        found: Executor = distributed.Client(cluster).get_executor(pure=False)
+        return found
+
+    cluster = distributed.LocalCluster(n_workers=1, processes=False, dashboard_address=None, protocol="inproc://")
+    with cluster:
+        pool = executor(cluster)
+        settings = Settings()
+        await command._run(run_map, map_numbers(), settings, JOB, stores, pool, "Reading")
+        reduced = await command._run(run_reduce, range(SHARDS), settings, JOB, stores, pool, "Writing")
+    await finish(stores, JOB, reduced)
+    assert await stored(stores, "tide") == ["tide tables"]
