@@ -1,7 +1,9 @@
-"""The links stage: collects which hosts link to a host, as a row for each pair of hosts. It emits nothing.
+"""The links stage: collects which hosts link to a host, and which pages link to a page. It emits nothing.
 
-The events are keyed by the linked host, so one worker counts the hosts that link to it. A link counts once, however
-many pages of a host have it; links within a site and links marked nofollow don't count. A redelivery finds its row, and
+The events are keyed by the linked host, so one worker counts the domains that link to it. A link counts once, however
+many pages and hosts of a registrable domain have it: one owner can make any number of subdomains. Platforms, where each
+subdomain has its own owner, have suffixes of their own in the public suffix list. Links within a domain and links
+marked nofollow don't count. A redelivery finds its row, and
 writes nothing. A link stays after its page has gone or has dropped the link; `riffle remove` takes back the links of
 the pages that it erases (`taking_back`).
 
@@ -11,9 +13,11 @@ The count is written before the row. So after a crash between the two, the same 
 from collections.abc import Mapping, Sequence
 
 from schemas import Event, LinkFound
+from streams.crawl.domains import registrable_domain, same_domain
 from streams.crawl.urls import host_of
 from streams.errors import PoisonError
 from streams.links.known_sources import MAX_SOURCES, KnownSources
+from streams.links.page_links import links_to_store
 from streams.runtime.agent import Agent, Delivery
 from streams.settings import Settings
 from streams.stores.opener import Stores
@@ -33,17 +37,21 @@ class LinksAgent(Agent):
         if not isinstance(delivery.event, LinkFound):
             raise PoisonError(f"{type(delivery.event).__name__} is not about links")
         event = delivery.event
+        if links := list(links_to_store(event)):
+            await self._links.put_page_links(links)
         host, source = event.target_host or host_of(event.target_url), host_of(event.source_url)
-        if all(link.nofollow for link in event.each()) or same_site(host, source):
+        if all(link.nofollow for link in event.each()) or same_domain(host, source):
             return ()
         if not self._known.knows(host):
-            self._known.load(host, await self._links.sources(host, self._max_sources))
-        number = self._known.number_of(host, source)
+            sources = await self._links.sources(host, self._max_sources)
+            self._known.load(host, map(registrable_domain, sources))
+        domain = registrable_domain(source)
+        number = self._known.number_of(host, domain)
         if number is not None:
             if is_written(number):
                 await self._links.put_in_links(host, number)
             await self._links.add(host, source, event.source_url)
-            self._known.add(host, source)
+            self._known.add(host, domain)
         return ()
 
     async def assigned(self, partitions: frozenset[int]) -> None:
@@ -51,12 +59,6 @@ class LinksAgent(Agent):
 
     def measurements(self) -> Mapping[str, float]:
         return {"links_hosts_in_memory": len(self._known)}
-
-
-def same_site(first: str, second: str) -> bool:
-    """Return whether the hosts are equal, or one is a subdomain of the other, apart from `www.`."""
-    one, other = first.removeprefix("www."), second.removeprefix("www.")
-    return one == other or one.endswith(f".{other}") or other.endswith(f".{one}")
 
 
 def is_written(number: int) -> bool:

@@ -11,7 +11,7 @@ Brin, Motwani and Winograd, 1999; Del Corso, Gulli and Romani, 2005). The update
 between both sides of this equation) along the links until none is large (McSherry, "A Uniform Approach to Accelerated
 PageRank Computation", 2005).
 
-PageRank does not protect against farms: many hosts of one owner count as many.
+The graph has registrable domains as its nodes (`ranking`): all hosts of one domain count as one.
 """
 
 from array import array
@@ -40,6 +40,12 @@ class HostGraph:
     """The links of host n are those from starts[n] to starts[n + 1]. One entry more than hosts."""
     targets: NDArray[np.int64]
     """The linked host of each link, as its place in `hosts`."""
+
+    def edges(self) -> Iterator[tuple[str, str]]:
+        """Yield each link as the linking host and the linked one."""
+        for place, host in enumerate(self.hosts):
+            for target in self.targets[self.starts[place] : self.starts[place + 1]].tolist():
+                yield host, self.hosts[target]
 
     @property
     def out_links(self) -> NDArray[np.int64]:

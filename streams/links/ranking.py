@@ -1,21 +1,28 @@
 """The ranks of all hosts, from the rows of the links stage to the rows that the gateway reads.
 
+The nodes of the graph are registrable domains: one owner may have any number of hosts, and they count as one. A host
+has the rank of its domain.
+
 The graph is read by token, so no host is read twice, and held in memory: about 40 bytes for each link, and 250 for
 each host. A run that is stopped has changed nothing, or has written some of the ranks; the next run writes the others.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
 import numpy as np
 
+from streams.crawl.domains import registrable_domain
+from streams.errors import UsageError
 from streams.links.pagerank import GraphBuilder, HostGraph, Ranks, compute_ranks, start_ranks, update_ranks
 from streams.stores.protocols import HostLinks
 
 FIRST_TOKEN, LAST_TOKEN = -(2**63), 2**63 - 1
 SCANNED_HOSTS = 500
 """Maximum number of hosts in one request of the scan, and in one write."""
+MAX_RANK = 1e12
+"""Maximum rank that another program may have computed."""
 MIN_CHANGE = 0.001
 """Minimum relative change of a rank that is written."""
 
@@ -37,41 +44,49 @@ class Ranked:
 
 async def rank_hosts(store: HostLinks, *, anew: bool, progress: Progress, shown: int = 10) -> Ranked:
     """Compute the rank of each host and write the changed ranks. `anew`: without the former ranks."""
-    graph = await _graph(store, progress)
-    former = await _former_ranks(store, graph, progress)
+    graph, hosts = await read_graph(store, progress)
+    former = await _former_ranks(store, hosts, progress)
     progress("Computing ranks", len(graph.hosts))
-    ranks = compute_ranks(graph) if anew else update_ranks(graph, start_ranks(graph, former))
-    changed = _changed_ranks(graph, ranks, former)
+    of_domains = {registrable_domain(host): rank for host, rank in former.items()}
+    ranks = compute_ranks(graph) if anew else update_ranks(graph, start_ranks(graph, of_domains))
+    changed = _changed_ranks(graph, ranks, hosts, former)
     for start in range(0, len(changed), SCANNED_HOSTS):
         await store.put_ranks(dict(islice(changed.items(), start, start + SCANNED_HOSTS)))
         progress("Writing ranks", min(start + SCANNED_HOSTS, len(changed)))
     return Ranked(len(graph.hosts), len(graph.targets), len(changed), _highest_ranks(graph, ranks, shown))
 
 
-async def _graph(store: HostLinks, progress: Progress) -> HostGraph:
+async def read_graph(store: HostLinks, progress: Progress) -> tuple[HostGraph, list[str]]:
+    """Return the graph of registrable domains, and all hosts that have or give a link."""
     builder, after, count = GraphBuilder(), FIRST_TOKEN, 0
+    hosts: dict[str, None] = {}
     while rows := await store.scan(after, LAST_TOKEN, SCANNED_HOSTS):
         for _, host, sources in rows:
-            builder.add(host, sources)
+            builder.add(registrable_domain(host), map(registrable_domain, sources))
+            hosts |= dict.fromkeys((host, *sources))
         after, count = rows[-1][0], count + len(rows)
         progress("Reading links", count)
-    return builder.graph()
+    return builder.graph(), list(hosts)
 
 
-async def _former_ranks(store: HostLinks, graph: HostGraph, progress: Progress) -> dict[str, float]:
+async def _former_ranks(store: HostLinks, hosts: Sequence[str], progress: Progress) -> dict[str, float]:
     found: dict[str, float] = {}
-    for start in range(0, len(graph.hosts), SCANNED_HOSTS):
-        known = await store.ranks(graph.hosts[start : start + SCANNED_HOSTS])
+    for start in range(0, len(hosts), SCANNED_HOSTS):
+        known = await store.ranks(hosts[start : start + SCANNED_HOSTS])
         found |= {host: one.rank for host, one in known.items() if one.rank is not None}
-        progress("Reading former ranks", min(start + SCANNED_HOSTS, len(graph.hosts)))
+        progress("Reading former ranks", min(start + SCANNED_HOSTS, len(hosts)))
     return found
 
 
-def _changed_ranks(graph: HostGraph, ranks: Ranks, former: Mapping[str, float]) -> dict[str, float]:
+def _changed_ranks(
+    graph: HostGraph, ranks: Ranks, hosts: Sequence[str], former: Mapping[str, float]
+) -> dict[str, float]:
     """Return the ranks that differ from the former ones. A host without in-links has rank 1, which needs no row."""
+    of_domain = dict(zip(graph.hosts, ranks.tolist(), strict=True))
     return {
         host: rank
-        for host, rank in zip(graph.hosts, ranks.tolist(), strict=True)
+        for host in hosts
+        for rank in (of_domain[registrable_domain(host)],)
         if abs(rank - former.get(host, 1.0)) > MIN_CHANGE * former.get(host, 1.0)
     }
 
@@ -80,3 +95,29 @@ def _highest_ranks(graph: HostGraph, ranks: Ranks, count: int) -> tuple[tuple[st
     in_links = graph.in_links
     order = np.lexsort((np.array(graph.hosts, dtype=object), -ranks))[:count] if len(ranks) else []
     return tuple((graph.hosts[place], float(ranks[place]), int(in_links[place])) for place in order)
+
+
+def read_ranks(lines: Iterable[str]) -> dict[str, float]:
+    """Return the ranks of domains of lines `domain, tab, rank`. Raises UsageError for another line."""
+    ranks: dict[str, float] = {}
+    for number, line in enumerate(lines, 1):
+        domain, _, text = line.strip().partition("\t")
+        try:
+            rank = float(text)
+        except ValueError:
+            rank = 0.0
+        if domain and not 1 <= rank < MAX_RANK:
+            raise UsageError(f"line {number} is not a domain, a tab and a rank from 1 on: {line[:100]!r}")
+        if domain:
+            ranks[domain] = rank
+    return ranks
+
+
+async def load_ranks(store: HostLinks, ranks: Mapping[str, float], progress: Progress) -> int:
+    """Write the ranks of domains as the ranks of their hosts. Returns the number of hosts."""
+    _, hosts = await read_graph(store, progress)
+    found = {host: ranks[domain] for host in hosts if (domain := registrable_domain(host)) in ranks}
+    for start in range(0, len(found), SCANNED_HOSTS):
+        await store.put_ranks(dict(islice(found.items(), start, start + SCANNED_HOSTS)))
+        progress("Writing ranks", min(start + SCANNED_HOSTS, len(found)))
+    return len(found)

@@ -11,12 +11,14 @@ All rows are read, since none is stored by the linking page.
 from collections.abc import Awaitable, Callable, Collection
 
 from streams.crawl.urls import host_of
+from streams.links.page_links import DOMAINS, PAGES_PER_DOMAIN
 from streams.links.ranking import FIRST_TOKEN, LAST_TOKEN, SCANNED_HOSTS
 from streams.stores.protocols import HostLinks
 
 Report = Callable[[str, float], Awaitable[None]]
 """Called after each batch of rows, with the name of the table and the share of its rows that are read."""
-TABLE = "host links"
+TABLE, PAGE_TABLE = "host links", "page links"
+MAX_LINKS = DOMAINS * PAGES_PER_DOMAIN
 
 
 async def take_back_links(store: HostLinks, urls: Collection[str], report: Report) -> int:
@@ -40,3 +42,17 @@ async def _take_back(store: HostLinks, host: str, source: str, urls: Collection[
         await store.put_in_links(host, 0)
         await store.put_ranks({host: 1.0})
     return True
+
+
+async def take_back_page_links(store: HostLinks, urls: Collection[str], report: Report) -> int:
+    """Delete the links to pages that were found on one of these pages. Returns their number."""
+    after, count = FIRST_TOKEN, 0
+    while rows := await store.scan_page_links(after, LAST_TOKEN, SCANNED_HOSTS):
+        for _, page in rows:
+            for link in await store.page_links(page, MAX_LINKS):
+                if link.source_url in urls:
+                    await store.remove_page_link(link)
+                    count += 1
+        after = rows[-1][0]
+        await report(PAGE_TABLE, (after - FIRST_TOKEN) / (LAST_TOKEN - FIRST_TOKEN))
+    return count

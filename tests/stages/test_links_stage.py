@@ -7,8 +7,9 @@ import pytest
 
 from schemas import Envelope, LinkFound, PageRemoved
 from schemas.ids import event_id, page_id
+from streams.crawl.domains import same_domain
 from streams.errors import PoisonError, StoreUnavailable
-from streams.links.agent import LinksAgent, build, is_written, same_site
+from streams.links.agent import LinksAgent, build, is_written
 from streams.links.known_sources import MAX_SOURCES, KnownSources
 from streams.runtime.agent import Delivery
 from streams.settings import Settings
@@ -177,13 +178,14 @@ async def test_an_event_about_no_link_is_poison(links: Counting) -> None:
         ("a.example", "a.example", True),
         ("www.a.example", "a.example", True),
         ("www.a.example", "docs.a.example", True),
+        ("a.farm.example", "b.farm.example", True),  # one owner can make any number of these
         ("a.example", "b.example", False),
         ("a.example", "ba.example", False),
-        ("a.blog.example", "b.blog.example", False),  # blogs of two people
+        ("a.github.io", "b.github.io", False),  # sites of two people on a platform
     ],
 )
 def test_links_within_a_site(first: str, second: str, same: bool) -> None:
-    assert same_site(first, second) is same_site(second, first) is same
+    assert same_domain(first, second) is same_domain(second, first) is same
 
 
 def test_counts_that_are_written() -> None:

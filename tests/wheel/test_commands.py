@@ -68,6 +68,9 @@ USES: dict[str, tuple[int, str]] = {
     "reindex": (3, NO_CASSANDRA),
     "links rank": (3, NO_CASSANDRA),
     "links show a.test": (3, NO_CASSANDRA),
+    "links export edges.tsv": (3, NO_CASSANDRA),
+    "links load ranks.tsv": (3, NO_CASSANDRA),
+    "links central": (3, NO_CASSANDRA),
     "blobs sweep": (3, NO_KAFKA),
     "models prepare MODELS/production copy --cpu": (0, "statement_chain"),
     "plan --pages 1e6": (0, "USD a month"),
@@ -119,6 +122,7 @@ def files(plain: Installed) -> None:
     texts: dict[str, Any] = {
         "web/a.test/index.html": f"<title>Logs</title><p>{WORDS}</p>",
         "pages.warc": "",
+        "ranks.tsv": "a.test\t1.5\n",
         "copies/manifest.json": "{}",
         "labelled/html/1.html": f"<title>Logs</title><p>{WORDS}</p>",
         "labelled/truth/1.json": json.dumps(truth),

@@ -1,5 +1,6 @@
 """`riffle links`: the graph of hosts. `rank` computes the authority of each host, `show` shows one authority."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -16,7 +17,8 @@ from streams.commands.console import (
     table,
 )
 from streams.errors import UsageError
-from streams.links.ranking import Ranked, rank_hosts
+from streams.links.centrality import most_central
+from streams.links.ranking import Ranked, load_ranks, rank_hosts, read_graph, read_ranks
 from streams.stores.opener import open_stores
 from streams.stores.protocols import HostRank
 
@@ -99,3 +101,74 @@ async def show(
     for url in sources.values():
         out.print(f"  {url}", soft_wrap=True)
     return 0
+
+
+@links_app.command("export")
+@command
+async def export(
+    file: Annotated[Path, typer.Argument(dir_okay=False, help="The file to write, such as edges.tsv.")],
+) -> int:
+    """Write the graph of registrable domains as a list of edges: a line has the linking domain and the linked one.
+
+    A cluster computes ranks from it where one machine has too little memory: Spark and Dask read such files.
+
+    Example:  riffle links export edges.tsv
+    """
+    async with open_stores(load_settings(), ["records"]) as stores:
+        with err.status("Reading links ...") as status:
+            graph, _ = await read_graph(
+                stores.host_links, lambda step, hosts: status.update(f"{step}: {hosts:,} hosts")
+            )
+    try:
+        file.write_text("".join(f"{one}\t{other}\n" for one, other in graph.edges()), encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{file} can't be written: {error.strerror or error}") from error
+    out.print(f"{len(graph.targets):,} edges between {len(graph.hosts):,} domains: {file}")
+    return 0 if len(graph.targets) else EXIT_NO
+
+
+@links_app.command("load")
+@command
+async def load(
+    file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="Lines of a domain, a tab, and its rank.")],
+) -> int:
+    """Write ranks that another program computed, for the hosts of each domain.
+
+    The rank of a domain without in-links is 1: divide probabilities by the smallest one.
+
+    Example:  riffle links load ranks.tsv
+    """
+    ranks = read_ranks(file.read_text(encoding="utf-8").splitlines())
+    async with open_stores(load_settings(), ["records"]) as stores:
+        with err.status("Reading links ...") as status:
+            written = await load_ranks(
+                stores.host_links, ranks, lambda step, hosts: status.update(f"{step}: {hosts:,} hosts")
+            )
+    out.print(f"{written:,} ranks of hosts were written, from {len(ranks):,} ranks of domains.")
+    return 0 if written else EXIT_NO
+
+
+@links_app.command("central")
+@command
+async def central(
+    sample: Annotated[int, typer.Option(min=1, help="Number of domains from which paths are followed.")] = 200,
+    as_json: Annotated[bool, JSON_OPTION] = False,
+) -> int:
+    """Show the domains with the highest harmonic centrality: those that most others reach over few links.
+
+    Example:  riffle links central --sample 1000
+    """
+    async with open_stores(load_settings(), ["records"]) as stores:
+        with err.status("Reading links ...") as status:
+            graph, _ = await read_graph(
+                stores.host_links, lambda step, hosts: status.update(f"{step}: {hosts:,} hosts")
+            )
+    found = most_central(graph, sample)
+    if as_json:
+        print_json([{"domain": domain, "centrality": value} for domain, value in found])
+        return 0 if found else EXIT_NO
+    rows = table("domain", "centrality", whole=["domain"])
+    for domain, value in found:
+        rows.add_row(domain, f"{value:,.1f}")
+    out.print(rows)
+    return 0 if found else EXIT_NO

@@ -15,7 +15,7 @@ from streams.allowed_origins import NO_ORIGINS, AllowedOrigins
 from streams.commands.console import JSON_OPTION, command, err, load_settings, need_kafka, out, print_json
 from streams.crawl.urls import InvalidUrl, possible_urls
 from streams.errors import TransientError, UsageError
-from streams.links.taking_back import take_back_links
+from streams.links.taking_back import take_back_links, take_back_page_links
 from streams.maintenance.erasure import Eraser
 from streams.queries.suggestions.page_texts import title_text
 from streams.queries.suggestions.writer import hide
@@ -78,10 +78,11 @@ async def remove(
         await _wait_until_removed(eraser, pages, now, wait_seconds)
         own, others = await asyncio.to_thread(_references_of_dead_letters, settings, pages)
         links = await take_back_links(stores.host_links, set(pages.values()), printer.report)
+        links += await take_back_page_links(stores.host_links, set(pages.values()), printer.report)
         erased = await eraser.erase(list(pages), time.time_ns() // 1_000, others, own)
     _report(
         as_json,
-        f"Erased {len(pages)} page(s): {erased.blobs} blobs ({erased.bytes:,} bytes), {links} links between hosts. "
+        f"Erased {len(pages)} page(s): {erased.blobs} blobs ({erased.bytes:,} bytes), {links} links to others. "
         f"{erased.shared} blobs stay, since another page refers to them.",
         {"pages": len(pages), "blobs": erased.blobs, "bytes": erased.bytes, "links": links, "shared": erased.shared},
     )

@@ -18,15 +18,18 @@ from streams.errors import MissingBlob, PoisonError, RiffleError
 from streams.gateway.context import GatewayContext
 from streams.gateway.http.problems import Problem, ProblemError, records_unavailable, unknown_page
 from streams.ledger.history import read_record_and_history
+from streams.links.page_links import LinkingDomain, group_by_domain
 from streams.search.optional import OptionalPart
 from streams.servers import Store
 from streams.stores.page_record import PageRecord
-from streams.stores.protocols import Hit, Transition
+from streams.stores.protocols import Hit, PageLink, Transition
 
 MAX_STATEMENTS = 200
 """Maximum statements shown of a page."""
 MAX_DUPLICATES = 50
 """Maximum duplicates shown of a page."""
+MAX_LINKS = 1_000
+"""Maximum links to a page that are read."""
 OPTIONAL_SHARE = 0.4
 """Share of the deadline for the optional parts. The rest of the time is for the record and the history."""
 
@@ -54,6 +57,8 @@ class PageData:
     """The page that is indexed in place of this one, if this is a duplicate."""
     duplicates: tuple[RelatedPage, ...] = ()
     statements: tuple[Hit, ...] = ()
+    linked_from: tuple[LinkingDomain, ...] = ()
+    """The domains that link to the page."""
     missing: tuple[str, ...] = ()
     """The optional parts whose store failed, in words for people."""
 
@@ -132,10 +137,12 @@ async def look_up(context: GatewayContext, subject: str) -> PageData:
     optional = _OptionalParts(context)
     no_pages: list[RelatedPage] = []
     no_hits: list[Hit] = []
-    representative, duplicates, statements = await asyncio.gather(
+    no_links: list[PageLink] = []
+    representative, duplicates, statements, links = await asyncio.gather(
         optional.get("records", "its representative", lambda: _representative(context, page_id, record), None),
         optional.get("records", "its duplicates", lambda: _duplicates(context, page_id), no_pages),
         optional.get("vectors", "its statements", lambda: _statements(context, page_id, record), no_hits),
+        optional.get("records", "who links to it", partial(_links, context, page_id), no_links),
     )
     return PageData(
         page_id=page_id,
@@ -145,6 +152,7 @@ async def look_up(context: GatewayContext, subject: str) -> PageData:
         representative=representative,
         duplicates=tuple(duplicates),
         statements=tuple(statements),
+        linked_from=tuple(group_by_domain(links)),
         missing=tuple(optional.missing),
     )
 
@@ -174,6 +182,10 @@ async def _representative(context: GatewayContext, page_id: UUID, record: PageRe
 async def _duplicates(context: GatewayContext, page_id: UUID) -> list[RelatedPage]:
     pages = await context.stores.fingerprints.duplicates(page_id, MAX_DUPLICATES)
     return [RelatedPage(page.page_id, page.url) for page in pages]
+
+
+async def _links(context: GatewayContext, page_id: UUID) -> list[PageLink]:
+    return await context.stores.host_links.page_links(page_id, MAX_LINKS)
 
 
 async def _related(context: GatewayContext, page_id: UUID) -> RelatedPage:

@@ -12,8 +12,11 @@ from streams.gateway.page.lookup import PageData, RelatedPage
 from streams.gateway.page.quality import describe_quality
 from streams.ledger.descriptions import describe_next_step, describe_status
 from streams.ledger.status import PageStatus, Status, status_of
+from streams.links import page_links as links
 from streams.stores.protocols import Transition
 
+MAX_LINKING_DOMAINS = 50
+"""Maximum linking domains shown of a page."""
 MAX_TRANSITIONS = 200
 """Maximum events shown of a page. The newest are shown: eight days of a page that is fetched every hour."""
 _MOODS: dict[Status, str] = {"indexed": "good", "removed": "bad", "refused": "bad", "not_indexed": "bad"}
@@ -48,6 +51,21 @@ class IndexedStatement(_Model):
     context: tuple[str, ...] = ()
 
 
+class LinkFrom(_Model):
+    """A link to the page from a page of another domain."""
+
+    url: str
+    anchor: str = Field("", description="The text of the link.")
+    nofollow: bool = Field(False, description="The linking page doesn't vouch for the link.")
+
+
+class LinkingDomain(_Model):
+    """A registrable domain that links to the page."""
+
+    domain: str
+    links: tuple[LinkFrom, ...] = Field(description="Some of its links, at most 3.")
+
+
 class PageRecord(_Model):
     """All that is known of a page."""
 
@@ -66,6 +84,10 @@ class PageRecord(_Model):
     older_transitions: int = Field(0, description="How many older events are not in `timeline`.")
     statements: tuple[IndexedStatement, ...] = Field((), description="At most 200.")
     parts: dict[str, dict[str, Any]] = Field(description="The last record of each stage.")
+    linked_from: tuple[LinkingDomain, ...] = Field(
+        (), description="Other registrable domains that link to it, at most 50."
+    )
+    linking_domains: int = Field(0, description="The number of these domains, as far as links are kept.")
     quality: tuple[tuple[str, str], ...] = Field((), exclude=True)
     partial: bool = False
     missing: tuple[str, ...] = Field((), description="The parts whose store did not answer.")
@@ -97,10 +119,20 @@ def to_page_record(data: PageData) -> PageRecord:
             for hit in data.statements
         ),
         parts={part: presentation.plain_values(values) for part, values in data.record.rows.items()},
+        linked_from=tuple(_linking_domain(one) for one in data.linked_from[:MAX_LINKING_DOMAINS]),
+        linking_domains=len(data.linked_from),
         quality=describe_quality(data.record.normalized.quality),
         partial=bool(data.missing),
         missing=data.missing,
     )
+
+
+def _linking_domain(found: links.LinkingDomain) -> LinkingDomain:
+    shown = (
+        LinkFrom(url=link.source_url, anchor=presentation.clean_line(link.anchor), nofollow=link.nofollow)
+        for link in found.links
+    )
+    return LinkingDomain(domain=found.domain, links=tuple(shown))
 
 
 def _sentence(words: str) -> str:

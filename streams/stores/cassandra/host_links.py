@@ -1,9 +1,10 @@
 """The graph of hosts in Cassandra: a row for each pair of hosts, and a row for what is known of a host."""
 
 from collections.abc import Collection, Mapping
+from uuid import UUID
 
 from streams.stores.cassandra.session import CassandraSession
-from streams.stores.protocols import HostRank
+from streams.stores.protocols import HostRank, PageLink
 
 _SOURCES = "SELECT source, source_url FROM host_links WHERE host = :host LIMIT :most"
 _ALL_SOURCES = "SELECT source FROM host_links WHERE host = :host"
@@ -15,6 +16,16 @@ _PUT_RANK = "INSERT INTO host_ranks (host, rank) VALUES (:host, :rank)"
 _RANK = "SELECT in_links, rank FROM host_ranks WHERE host = :host"
 _SCAN = (
     "SELECT DISTINCT host, token(host) FROM host_links WHERE token(host) > :after AND token(host) <= :upto LIMIT :most"
+)
+_PUT_PAGE_LINK = (
+    "INSERT INTO page_links (page_id, place, source_url, anchor, nofollow) "
+    "VALUES (:page_id, :place, :source_url, :anchor, :nofollow)"
+)
+_PAGE_LINKS = "SELECT place, source_url, anchor, nofollow FROM page_links WHERE page_id = :page_id LIMIT :most"
+_REMOVE_PAGE_LINK = "DELETE FROM page_links WHERE page_id = :page_id AND place = :place"
+_SCAN_PAGES = (
+    "SELECT DISTINCT page_id, token(page_id) FROM page_links "
+    "WHERE token(page_id) > :after AND token(page_id) <= :upto LIMIT :most"
 )
 
 
@@ -61,3 +72,27 @@ class CassandraHostLinks:
             (token, host, tuple(source for (source,) in sources))
             for (host, token), sources in zip(rows, answers, strict=True)
         ]
+
+    async def put_page_links(self, links: Collection[PageLink]) -> None:
+        rows = [
+            {
+                "page_id": link.page_id,
+                "place": link.place,
+                "source_url": link.source_url,
+                "anchor": link.anchor,
+                "nofollow": link.nofollow,
+            }
+            for link in links
+        ]
+        await self._session.execute_many(_PUT_PAGE_LINK, rows)
+
+    async def page_links(self, page_id: UUID, limit: int) -> list[PageLink]:
+        rows = await self._session.execute(_PAGE_LINKS, {"page_id": page_id, "most": limit})
+        return [PageLink(page_id, place, url, anchor or "", bool(nofollow)) for place, url, anchor, nofollow in rows]
+
+    async def scan_page_links(self, after: int, upto: int, limit: int) -> list[tuple[int, UUID]]:
+        rows = await self._session.execute(_SCAN_PAGES, {"after": after, "upto": upto, "most": limit})
+        return [(token, page_id) for page_id, token in rows]
+
+    async def remove_page_link(self, link: PageLink) -> None:
+        await self._session.execute(_REMOVE_PAGE_LINK, {"page_id": link.page_id, "place": link.place})

@@ -3,10 +3,11 @@
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from itertools import islice
+from uuid import UUID
 
 import xxhash
 
-from streams.stores.protocols import HostRank
+from streams.stores.protocols import HostRank, PageLink
 
 
 class MemoryHostLinks:
@@ -15,6 +16,7 @@ class MemoryHostLinks:
     def __init__(self) -> None:
         self._links: dict[str, dict[str, str]] = {}
         self._ranks: dict[str, HostRank] = {}
+        self._page_links: dict[UUID, dict[int, PageLink]] = {}
 
     async def sources(self, host: str, limit: int) -> dict[str, str]:
         return dict(islice(self._links.get(host, {}).items(), limit))
@@ -44,6 +46,21 @@ class MemoryHostLinks:
     async def scan(self, after: int, upto: int, limit: int) -> list[tuple[int, str, tuple[str, ...]]]:
         rows = ((_token(host), host, tuple(sources)) for host, sources in self._links.items())
         return sorted(row for row in rows if after < row[0] <= upto)[:limit]
+
+    async def put_page_links(self, links: Collection[PageLink]) -> None:
+        for link in links:
+            self._page_links.setdefault(link.page_id, {})[link.place] = link
+
+    async def page_links(self, page_id: UUID, limit: int) -> list[PageLink]:
+        rows = self._page_links.get(page_id, {})
+        return [rows[place] for place in sorted(rows)[:limit]]
+
+    async def scan_page_links(self, after: int, upto: int, limit: int) -> list[tuple[int, UUID]]:
+        rows = ((_token(str(page)), page) for page, links in self._page_links.items() if links)
+        return sorted(row for row in rows if after < row[0] <= upto)[:limit]
+
+    async def remove_page_link(self, link: PageLink) -> None:
+        self._page_links.get(link.page_id, {}).pop(link.place, None)
 
 
 def _token(host: str) -> int:

@@ -34,7 +34,7 @@ from streams.stores.protocols.frontier import (
     QueueEntry,
     total,
 )
-from streams.stores.protocols.host_links import HostLinks, HostRank
+from streams.stores.protocols.host_links import HostLinks, HostRank, PageLink
 from streams.stores.protocols.ledger import Ledger, Transition
 from streams.stores.protocols.pages import Pages, PartProgress, Reindexing
 from streams.stores.protocols.query_counts import KEPT_DAYS, CountedQuery, DayCounts, QueryCounts
@@ -73,6 +73,7 @@ __all__ = [
     "Known",
     "Ledger",
     "PageHits",
+    "PageLink",
     "Pages",
     "PartKind",
     "PartProgress",

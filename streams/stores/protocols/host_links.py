@@ -1,8 +1,9 @@
-"""The links between hosts."""
+"""The links between hosts, and the links to pages."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Protocol
+from uuid import UUID
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,6 +14,19 @@ class HostRank:
     """Number of hosts that link to the host, rounded down."""
     rank: float | None = None
     """The PageRank of the host: 1 without in-links. None: not computed yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class PageLink:
+    """A link to a page from a page of another registrable domain."""
+
+    page_id: UUID
+    """The linked page."""
+    place: int
+    """The place of the row among the links of the page."""
+    source_url: str
+    anchor: str = ""
+    nofollow: bool = False
 
 
 class HostLinks(Protocol):
@@ -39,3 +53,15 @@ class HostLinks(Protocol):
 
         Tokens are hashes of hosts, from -2^63 to 2^63 - 1.
         """
+
+    async def put_page_links(self, links: Collection[PageLink]) -> None:
+        """Store links to pages. A row with the same page and place is replaced."""
+
+    async def page_links(self, page_id: UUID, limit: int) -> list[PageLink]:
+        """Return the links to a page by place, at most `limit`."""
+
+    async def scan_page_links(self, after: int, upto: int, limit: int) -> list[tuple[int, UUID]]:
+        """Return the next pages with links, with a token above `after` and at most `upto`, by token."""
+
+    async def remove_page_link(self, link: PageLink) -> None:
+        """Delete the row of a link."""

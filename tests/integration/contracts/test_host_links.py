@@ -1,10 +1,12 @@
 """The contract of the graph of hosts, in memory and in Cassandra."""
 
+from uuid import uuid4
+
 import pytest
 
 from streams.stores.cassandra import CassandraHostLinks
 from streams.stores.memory import MemoryHostLinks
-from streams.stores.protocols import HostLinks, HostRank
+from streams.stores.protocols import HostLinks, HostRank, PageLink
 from tests.conftest import fresh_name
 from tests.integration.contracts.conftest import BOTH
 
@@ -76,3 +78,18 @@ async def test_a_scan_gives_each_linked_host_once_by_token(links: HostLinks) -> 
         after = rows[-1][0]
     assert hosts <= set(found)
     assert len(found) == len(set(found))
+
+
+async def test_links_to_a_page_have_one_row_for_each_place(links: HostLinks) -> None:
+    page = uuid4()
+    assert await links.page_links(page, 10) == []
+    first = PageLink(page, 7, "https://a.example/1", "an anchor", True)
+    for _ in range(2):  # a redelivery
+        await links.put_page_links([first, PageLink(page, 9, "https://b.example/")])
+    assert await links.page_links(page, 10) == [first, PageLink(page, 9, "https://b.example/")]
+    await links.put_page_links([PageLink(page, 9, "https://c.example/")])
+    assert [link.source_url for link in await links.page_links(page, 10)][1:] == ["https://c.example/"]
+    assert page in {found for _, found in await links.scan_page_links(*RING, 100_000)}
+    await links.remove_page_link(first)
+    assert len(await links.page_links(page, 10)) == 1
+    await links.put_page_links([])

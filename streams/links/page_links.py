@@ -1,0 +1,72 @@
+"""The links to a page from other registrable domains: which are stored, and how they are counted. Pure.
+
+A page keeps at most DOMAINS * PAGES_PER_DOMAIN links. The place of a link follows from the hash of its domain and of
+its page: so a worker writes without reading, and a redelivery writes the same row. Two domains with one place share it,
+and the last one stays.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import xxhash
+
+from schemas import LinkFound
+from streams.crawl.domains import registrable_domain
+from streams.crawl.urls import host_of
+from streams.stores.protocols import PageLink
+
+DOMAINS = 1_024
+"""Number of places for linking domains of one page."""
+PAGES_PER_DOMAIN = 3
+"""Number of links of one domain to one page that are kept."""
+MAX_ANCHOR_CHARS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class LinkingDomain:
+    """A registrable domain that links to a page, with some of its pages."""
+
+    domain: str
+    links: tuple[PageLink, ...]
+
+    @property
+    def nofollow(self) -> bool:
+        """True if the domain vouches for none of its links."""
+        return all(link.nofollow for link in self.links)
+
+
+def links_to_store(event: LinkFound) -> Iterator[PageLink]:
+    """Yield the links of an event that are stored: those from another registrable domain."""
+    source = host_of(event.source_url)
+    for link in event.each():
+        if registrable_domain(host_of(link.target_url)) != registrable_domain(source):
+            anchor = link.anchor[:MAX_ANCHOR_CHARS]
+            yield PageLink(link.target_page_id, place_of(event.source_url), event.source_url, anchor, link.nofollow)
+
+
+def place_of(source_url: str) -> int:
+    """Return the place of a link from this page: by its registrable domain, then by the page."""
+    domain = _hash(registrable_domain(host_of(source_url))) % DOMAINS
+    return domain * PAGES_PER_DOMAIN + _hash(source_url) % PAGES_PER_DOMAIN
+
+
+def group_by_domain(links: Iterable[PageLink]) -> list[LinkingDomain]:
+    """Return the linking domains, first those that vouch for a link, then those with more links."""
+    found: dict[str, list[PageLink]] = {}
+    for link in links:
+        found.setdefault(registrable_domain(host_of(link.source_url)), []).append(link)
+    domains = [LinkingDomain(domain, tuple(of_domain)) for domain, of_domain in found.items()]
+    return sorted(domains, key=lambda one: (one.nofollow, -len(one.links), one.domain))
+
+
+def common_anchors(domains: Sequence[LinkingDomain], most: int) -> list[tuple[str, int]]:
+    """Return the anchor texts with the number of domains that use them, the most frequent first."""
+    counts: dict[str, int] = {}
+    for domain in domains:
+        for anchor in {" ".join(link.anchor.split()).lower() for link in domain.links} - {""}:
+            counts[anchor] = counts.get(anchor, 0) + 1
+    return sorted(counts.items(), key=lambda one: (-one[1], one[0]))[:most]
+
+
+def _hash(text: str) -> int:
+    return xxhash.xxh3_64_intdigest(text.encode("utf-8", "replace"))

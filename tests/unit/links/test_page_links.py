@@ -1,0 +1,139 @@
+"""Links to pages: one owner counts once, a link has one row, and centrality is what its definition says."""
+
+from collections import deque
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from schemas import LinkFound
+from schemas.ids import page_id
+from schemas.links import MoreLink
+from streams.errors import UsageError
+from streams.links.centrality import harmonic_centrality, most_central
+from streams.links.page_links import (
+    DOMAINS,
+    PAGES_PER_DOMAIN,
+    common_anchors,
+    group_by_domain,
+    links_to_store,
+    place_of,
+)
+from streams.links.pagerank import GraphBuilder, HostGraph
+from streams.links.ranking import load_ranks, rank_hosts, read_ranks
+from streams.links.taking_back import take_back_page_links
+from streams.stores.memory import MemoryHostLinks
+from streams.stores.protocols import PageLink
+
+TARGET = "https://sea.example/tides"
+
+
+def found(source: str, *anchors: str, target: str = TARGET, nofollow: bool = False) -> LinkFound:
+    first, *more = anchors or ("tides",)
+    return LinkFound(
+        target_page_id=page_id(target),
+        target_url=target,
+        target_host="sea.example",
+        source_page_id=page_id(source),
+        source_url=source,
+        generation=1,
+        anchor=first,
+        nofollow=nofollow,
+        more=tuple(MoreLink(target_url=f"{target}/{n}", anchor=anchor) for n, anchor in enumerate(more)),
+    )
+
+
+def test_only_links_from_other_domains_are_stored() -> None:
+    assert list(links_to_store(found("https://docs.sea.example/"))) == []
+    (one, other) = links_to_store(found("https://moon.example/", "tides", "ebb"))
+    assert (one.page_id, one.anchor, other.page_id, other.anchor) == (
+        page_id(TARGET), "tides", page_id(f"{TARGET}/0"), "ebb",
+    )  # fmt: skip
+
+
+@given(st.integers(0, 10**6), st.integers(0, 10**6))
+def test_pages_of_a_domain_share_a_few_places(number: int, other: int) -> None:
+    places = {place_of(f"https://h{n}.farm.example/{n}") for n in (number, other)}
+    assert all(0 <= place < DOMAINS * PAGES_PER_DOMAIN for place in places)
+    assert len({place // PAGES_PER_DOMAIN for place in places}) == 1, "subdomains of one owner are one domain"
+
+
+def test_domains_that_vouch_for_a_link_come_first() -> None:
+    urls = ["https://a.github.io/", "https://b.github.io/", "https://b.github.io/2", "https://x.farm.example/"]
+    links = [PageLink(page_id(TARGET), n, url, "Tides " * (n % 2 + 1), n == 0) for n, url in enumerate(urls)]
+    domains = group_by_domain(links)
+    assert [one.domain for one in domains] == ["b.github.io", "farm.example", "a.github.io"]
+    assert common_anchors(domains, 1) == [("tides", 2)]
+
+
+async def test_links_of_an_erased_page_are_deleted() -> None:
+    store = MemoryHostLinks()
+    for source in ("https://moon.example/private", "https://sun.example/"):
+        await store.put_page_links(list(links_to_store(found(source, "a", "b"))))
+
+    async def report(_: str, share: float) -> None:
+        assert 0 <= share <= 1
+
+    assert await take_back_page_links(store, {"https://moon.example/private"}, report) == 2
+    assert [link.source_url for link in await store.page_links(page_id(TARGET), 9)] == ["https://sun.example/"]
+
+
+async def test_subdomains_of_one_owner_give_no_more_rank_than_one_host() -> None:
+    farm, honest = MemoryHostLinks(), MemoryHostLinks()
+    for number in range(500):
+        await farm.add("target.example", f"h{number}.farm.example", f"https://h{number}.farm.example/")
+    await honest.add("target.example", "farm.example", "https://farm.example/")
+    for store in (farm, honest):
+        await rank_hosts(store, anew=True, progress=lambda step, hosts: None)
+    ranks = [(await store.ranks(["target.example"]))["target.example"].rank for store in (farm, honest)]
+    assert ranks[0] == pytest.approx(ranks[1])
+
+
+async def test_ranks_of_another_program_are_loaded_for_the_hosts_of_a_domain() -> None:
+    store = MemoryHostLinks()
+    await store.add("www.sea.example", "moon.example", "https://moon.example/")
+    ranks = read_ranks(["sea.example\t7.5", "other.example\t2", ""])
+    assert await load_ranks(store, ranks, lambda step, hosts: None) == 1
+    assert (await store.ranks(["www.sea.example"]))["www.sea.example"].rank == 7.5
+
+
+@pytest.mark.parametrize("line", ["sea.example", "sea.example\tmany", "sea.example\t0.2", "sea.example\tnan"])
+def test_a_line_without_a_rank_is_named(line: str) -> None:
+    with pytest.raises(UsageError, match="line 1 is not"):
+        read_ranks([line])
+
+
+def graph_of(edges: list[tuple[int, int]]) -> HostGraph:
+    builder = GraphBuilder()
+    for source, target in edges:
+        builder.add(str(target), [str(source)])
+    return builder.graph()
+
+
+def distances(graph: HostGraph, start: str) -> dict[str, int]:
+    """Distances by breadth-first search over the edges."""
+    edges: dict[str, list[str]] = {}
+    for one, other in graph.edges():
+        edges.setdefault(one, []).append(other)
+    known, queue = {start: 0}, deque([start])
+    while queue:
+        node = queue.popleft()
+        for other in edges.get(node, ()):
+            if other not in known:
+                known[other] = known[node] + 1
+                queue.append(other)
+    return known
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=30))
+def test_harmonic_centrality_is_the_sum_of_nearness(edges: list[tuple[int, int]]) -> None:
+    graph = graph_of(edges)
+    expected = dict.fromkeys(graph.hosts, 0.0)
+    for start in graph.hosts:
+        for host, distance in distances(graph, start).items():
+            expected[host] += 1 / distance if distance else 0
+    computed = harmonic_centrality(graph, np.arange(len(graph.hosts)))
+    assert dict(zip(graph.hosts, computed.tolist(), strict=True)) == pytest.approx(expected)
+    assert len(most_central(graph, 1_000)) == min(len(graph.hosts), 10)
+    assert sorted(graph.edges()) == sorted({(str(a), str(b)) for a, b in edges if a != b})
