@@ -32,6 +32,7 @@ _RATE = re.compile(r"([0-9]{1,9})/([0-9]{1,9})([smhd]?)")
 _RATE_UNITS = {"": 1, "s": 1, "m": 60, "h": 3_600, "d": 86_400}
 _WINDOW = re.compile(r"([01][0-9]|2[0-4]):?([0-5][0-9])-([01][0-9]|2[0-4]):?([0-5][0-9])")
 _ANSWERS = {"yes": True, "y": True, "no": False, "n": False}
+_SAME_SIGNALS = {"train-ai": "ai-train"}
 MAX_SIGNALS = 32
 """Maximum number of signals in one line."""
 
@@ -59,7 +60,7 @@ class _Group:
             case "visit-time":
                 self.windows = [*self.windows, *_windows(value)][:MAX_WINDOWS]
             case "signal":
-                self.signals.update(_signals(value))
+                self.signals.update(parse_signals(value.decode("latin-1")))
 
 
 class Rules:
@@ -195,7 +196,15 @@ def _windows(value: bytes) -> Iterator[Window]:
         yield int(found[1]) * 60 + int(found[2]), int(found[3]) * 60 + int(found[4])
 
 
-def _signals(value: bytes) -> dict[str, bool]:
-    """Return the signals of `search=yes, ai-train=no`."""
-    pairs = [part.partition("=") for part in value.decode("latin-1").lower().split(",", MAX_SIGNALS)]
-    return {name.strip(): _ANSWERS[says.strip()] for name, _, says in pairs if says.strip() in _ANSWERS}
+def parse_signals(text: str) -> dict[str, bool]:
+    """Return the signals of `search=yes, ai-train=no`. Of two answers to one question `no` holds.
+
+    Content-Signal and Content-Usage (IETF, AI preferences) have other names for training: both become `ai-train`.
+    """
+    found: dict[str, bool] = {}
+    for part in text.lower().replace(";", ",").split(",", MAX_SIGNALS):
+        name, _, says = (each.strip() for each in part.partition("="))
+        if says in _ANSWERS:
+            name = _SAME_SIGNALS.get(name, name)[:40]
+            found[name] = found.get(name, True) and _ANSWERS[says]
+    return found

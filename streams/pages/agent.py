@@ -4,10 +4,12 @@ import time
 from collections.abc import Callable, Sequence
 
 from schemas import Event, PageFetched, PageNormalized, PageRemoved, PageSettled
+from schemas.envelope import utc_from_micros
 from streams.allowed_origins import NO_ORIGINS, AllowedOrigins
 from streams.errors import PageErased, Refused
 from streams.pages.announced_links import AnnouncedLinks
 from streams.pages.link_events import anchors, discoveries
+from streams.pages.parse.robots_directives import is_expired
 from streams.pages.sandbox.pool import ParsePool
 from streams.pages.sandbox.worker_messages import PageOutcome
 from streams.pages.sitemap_events import sitemap_events
@@ -16,6 +18,9 @@ from streams.settings import Settings
 from streams.stores.opener import Stores
 from streams.stores.page_record import Normalized
 from streams.stores.removals import blob_of_page
+
+_NOINDEX = "the page asks not to be indexed"
+_NOINDEX_EXPIRED = "the page asks not to be shown any more (unavailable_after)"
 
 
 class NormalizeAgent(Agent):
@@ -73,10 +78,11 @@ class NormalizeAgent(Agent):
     async def _accept(self, event: PageFetched, outcome: PageOutcome, at: int) -> list[Event]:
         """Store the document and the record. Return the events about the page itself and its anchors."""
         reference = await self._stores.blobs.put(outcome.document)
-        noindex = "noindex" in outcome.directives
+        expired = is_expired(outcome.directives, utc_from_micros(event.generation))
+        noindex = expired or "noindex" in outcome.directives
         await self._stores.pages.put(event.page_id, _normalized_part(event, outcome, reference), at)
         if noindex:  # the page ends here, so this stage settles its fetch. Dedup settles all other pages
-            return [_removed_event(event, "noindex", "the page asks not to be indexed"), _settled_event(event)]
+            return [_removed_event(event, "noindex", _NOINDEX_EXPIRED if expired else _NOINDEX), _settled_event(event)]
         return [_normalized_event(event, outcome, reference), *anchors(event, outcome)]
 
     async def _refuse(self, event: PageFetched, refusal: Refused, at: int) -> Sequence[Event]:

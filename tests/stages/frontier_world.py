@@ -126,6 +126,7 @@ class World:
         self.fetches: defaultdict[str, list[tuple[int, int, str]]] = defaultdict(list)
         """Begin, end and URL of each request that reached a server, by host."""
         self.answers: list[PageFetched] = []
+        self.scheduled: list[PageScheduled] = []
         self.kills = 0
         self.urgent: set[UUID] = set()
         """Ids of events that arrive in the frontier's urgent topic."""
@@ -181,6 +182,7 @@ class World:
     def _send(self, event: Event, id_: UUID) -> None:
         """Deliver an event to its consumers."""
         if isinstance(event, PageScheduled):
+            self.scheduled.append(event)
             self._fetch(event)
         elif isinstance(event, PageRemoved):
             self.removed[id_] = event

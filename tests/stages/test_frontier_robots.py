@@ -38,3 +38,9 @@ async def test_a_long_crawl_delay_is_kept() -> None:
     await web.run()
     times = [at for at, _, url in web.fetches["a.example"] if not url.endswith("robots.txt")]
     assert times[1] - times[0] >= 20_000 * SECOND
+
+
+async def test_the_signals_of_robots_go_with_each_page() -> None:
+    web = world(Site(robots="User-agent: *\nContent-Signal: ai-train=no, search=yes\nAllow: /", links={"/": []}))
+    await web.run()
+    assert {one.content_signal for one in web.scheduled if one.purpose == "page"} == {"ai-train=no, search=yes"}

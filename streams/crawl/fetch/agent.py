@@ -148,7 +148,7 @@ def _event(
         lease_id=scheduled.lease_id,
         attempt=scheduled.attempt,
         status=answer.status,
-        headers=answer.headers,
+        headers=_with_signals(answer.headers, scheduled.content_signal),
         body_ref=body_ref,
         body_bytes=len(answer.body or b""),
         exchange_ref=exchange_ref,
@@ -157,6 +157,14 @@ def _event(
         elapsed_ms=round(answer.elapsed_ms, 3),
         **CrawlScope.of(scheduled).fields(),
     )
+
+
+def _with_signals(headers: Mapping[str, str], of_robots: str) -> dict[str, str]:
+    """Return the headers with the signals of robots.txt beside the page's own. Where they differ, `no` holds."""
+    if not of_robots:
+        return dict(headers)
+    own = headers.get("content-signal")
+    return {**headers, "content-signal": f"{own}, {of_robots}" if own else of_robots}
 
 
 async def build(settings: Settings, stores: Stores) -> Agent:

@@ -1,5 +1,6 @@
 """The meaning of an HTTP response for the crawl: from its status and headers to an outcome. Pure."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -13,6 +14,8 @@ KEPT_HEADERS = frozenset(
     {
         "content-type",
         "content-language",
+        "content-signal",
+        "content-usage",
         "content-encoding",
         "date",
         "etag",
@@ -33,6 +36,8 @@ _SPACE_FOR_CONTROLS = dict.fromkeys([*range(0x20), *range(0x7F, 0xA0)], " ")
 _PAGE_TYPES = frozenset({"text/html", "application/xhtml+xml"})
 _SITEMAP_TYPES = _PAGE_TYPES | {"text/xml", "application/xml", "text/plain", "application/gzip", "application/x-gzip"}
 _NEVER_BETTER = frozenset({501, 505, 508, 510, 511})
+_ROBOT = re.compile(r"\s*(?!unavailable_after|max-)[\w*-]{1,60}:", re.IGNORECASE)
+"""The name of a robot at the beginning of X-Robots-Tag."""
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
 
@@ -85,7 +90,14 @@ def header_text(value: bytes) -> str:
 
 def select_headers(headers: Mapping[str, Sequence[str]]) -> dict[str, str]:
     """Select the headers that a later stage reads (lower-case names), each cut at MAX_HEADER_CHARS."""
-    return {name: ", ".join(headers[name])[:MAX_HEADER_CHARS] for name in sorted(KEPT_HEADERS & headers.keys())}
+    return {name: _join(name, headers[name])[:MAX_HEADER_CHARS] for name in sorted(KEPT_HEADERS & headers.keys())}
+
+
+def _join(name: str, values: Sequence[str]) -> str:
+    """Join the values of one header. An X-Robots-Tag without a robot's name, behind one with a name, is for all."""
+    if name == "x-robots-tag" and any(map(_ROBOT.match, values)):
+        return ", ".join(value if _ROBOT.match(value) else f"*: {value}" for value in values)
+    return ", ".join(values)
 
 
 def retry_after_seconds(value: str | None, now: datetime) -> float:

@@ -155,7 +155,7 @@ async def _schedule(frontier: FrontierState, live: LiveHost, url: FrontierUrl) -
         share = await frontier.hosts.share(live, url.crawl_id)
         share.count(1, stranger=bool(url.stranger))
     await frontier.hosts.persist(live)
-    await _emit_page(frontier, url, lease)
+    await _emit_page(frontier, live, url, lease)
 
 
 async def _schedule_robots(frontier: FrontierState, live: LiveHost, now: int) -> None:
@@ -169,9 +169,19 @@ async def _schedule_robots(frontier: FrontierState, live: LiveHost, now: int) ->
     await _emit_robots(frontier, host, lease)
 
 
-async def _emit_page(frontier: FrontierState, url: FrontierUrl, lease: Lease) -> None:
+async def _emit_page(frontier: FrontierState, live: LiveHost, url: FrontierUrl, lease: Lease) -> None:
     region = frontier.policy.region_of(url.host)
-    await frontier.emit(outputs.page_scheduled(url, lease, region), str(lease.lease_id))
+    scheduled = outputs.page_scheduled(url, lease, region, await _content_signal(frontier, live.host.robots))
+    await frontier.emit(scheduled, str(lease.lease_id))
+
+
+async def _content_signal(frontier: FrontierState, known: Robots) -> str:
+    """Return the signals of the host's robots.txt about uses of its content."""
+    try:
+        signals = (await frontier.robots.get(known.ref)).signals if known.ref else {}
+    except MissingBlob:
+        return ""
+    return ", ".join(f"{name}={'yes' if allowed else 'no'}" for name, allowed in sorted(signals.items()))
 
 
 async def _emit_robots(frontier: FrontierState, host: Host, lease: Lease) -> None:
@@ -189,7 +199,7 @@ async def _send_again(frontier: FrontierState, live: LiveHost) -> None:
             else:
                 url = await frontier.hosts.url(live, lease.page_id)
                 if url and decisions.awaits_answer(lease_id, url):
-                    await _emit_page(frontier, url, lease)
+                    await _emit_page(frontier, live, url, lease)
         live.unsent.discard(lease_id)
 
 

@@ -12,7 +12,7 @@ from streams.crawl.urls import host_of
 from streams.stores.protocols import FrontierUrl
 
 
-def page_scheduled(url: FrontierUrl, lease: Lease, region: str) -> PageScheduled:
+def page_scheduled(url: FrontierUrl, lease: Lease, region: str, content_signal: str = "") -> PageScheduled:
     """Return the event that gives a page to the fetchers of a region."""
     return PageScheduled(
         page_id=url.page_id,
@@ -23,6 +23,7 @@ def page_scheduled(url: FrontierUrl, lease: Lease, region: str) -> PageScheduled
         lease_until=utc_from_micros(lease.begin_by or lease.until),
         generation=lease.generation or None,
         attempt=lease.attempt,
+        content_signal=content_signal,
         region=region,
         etag=url.etag if url.ok_generation else None,
         last_modified=url.last_modified if url.ok_generation else None,

@@ -1,6 +1,15 @@
-"""Reads a page's directives for robots, from its robots meta elements and the X-Robots-Tag header."""
+"""Reads a page's directives for robots: from its robots meta elements, the X-Robots-Tag header, and opt-outs of AI.
 
+Opt-outs are the reservation of text and data mining (`TDM-Reservation`), and the signals of `Content-Signal` and
+`Content-Usage`. The fetcher puts the signals of robots.txt beside those of the page's headers.
+"""
+
+import re
 from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+
+from streams.crawl.robots import parse_signals
 
 BOT = "rifflebot"
 KNOWN = frozenset(
@@ -18,6 +27,8 @@ KNOWN = frozenset(
         "none",
     ]
 )
+_SIGNALS = ("search", "ai-input", "ai-train")
+_ISO_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[t ][0-9:.+z-]{1,20})?")
 _WITH_VALUE = frozenset({"max-snippet", "max-image-preview", "max-video-preview", "unavailable_after"})
 
 
@@ -35,9 +46,28 @@ def directives(metas: Iterable[tuple[str, str]], headers: Mapping[str, str]) -> 
     found |= _header(headers.get("x-robots-tag", ""))
     if headers.get("tdm-reservation", "").strip() == "1":
         found.add("noai")
+    signals = parse_signals(f"{headers.get('content-signal', '')}, {headers.get('content-usage', '')}")
+    found |= {f"{name}=no" for name in _SIGNALS if signals.get(name) is False}
+    if "search=no" in found:
+        found.add("noindex")
     if "none" in found:
         found |= {"noindex", "nofollow"}
     return tuple(sorted(found - {"none"}))
+
+
+def is_expired(found: Iterable[str], at: datetime) -> bool:
+    """Return whether the page asked not to be shown after a time that is past (`unavailable_after`)."""
+    moments = (_moment(each.partition(":")[2]) for each in found if each.startswith("unavailable_after:"))
+    return any(moment is not None and moment <= at for moment in moments)
+
+
+def _moment(text: str) -> datetime | None:
+    """Return the time of a date by ISO 8601, RFC 822 or RFC 850; None for other forms."""
+    try:
+        moment = datetime.fromisoformat(text.upper()) if _ISO_DATE.fullmatch(text) else parsedate_to_datetime(text)
+    except (ValueError, OverflowError):
+        return None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def _parse(content: str) -> set[str]:

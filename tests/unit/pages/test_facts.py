@@ -362,6 +362,7 @@ def test_opengraph_keeps_the_properties_of_its_types() -> None:
         ([], "googlebot: noindex, rifflebot: nosnippet", ("nosnippet",)),
         ([], "max-snippet:20, noai", ("max-snippet:20", "noai")),
         ([("tdm-reservation", "1")], "", ("noai",)),
+        ([], "otherbot: noindex, *: nofollow", ("nofollow",)),
         ([("robots", "index, all")], "", ()),
     ],
 )

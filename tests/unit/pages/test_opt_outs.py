@@ -1,0 +1,73 @@
+"""Publishers' wishes about uses of a page: signals, dates, and headers that are sent several times."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from streams.crawl.fetch.agent import _with_signals
+from streams.crawl.fetch.outcomes import select_headers
+from streams.crawl.robots import parse_signals
+from streams.pages.document.consent import Consent
+from streams.pages.parse.robots_directives import directives, is_expired
+
+NOW = datetime(2030, 6, 1, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("headers", "expected"),
+    [
+        ({"content-signal": "search=yes, ai-train=no"}, ("ai-train=no",)),
+        ({"content-signal": "ai-input=no"}, ("ai-input=no",)),
+        ({"content-usage": "train-ai=n"}, ("ai-train=no",)),
+        ({"content-signal": "search=no"}, ("noindex", "search=no")),
+        ({"content-signal": "ai-input=yes, ai-input=no"}, ("ai-input=no",)),
+        ({"content-signal": "ai-input=perhaps; cookies=no"}, ()),
+        ({"tdm-reservation": "1"}, ("noai",)),
+        ({"tdm-reservation": "0"}, ()),
+    ],
+)
+def test_opt_outs_become_directives(headers: dict[str, str], expected: tuple[str, ...]) -> None:
+    assert directives([], headers) == expected
+
+
+def test_what_a_model_may_not_read_is_consent() -> None:
+    assert not Consent.of_directives(directives([], {"content-signal": "ai-input=no"})).for_models
+    assert Consent.of_directives(directives([], {"content-signal": "search=yes, ai-train=no"})).for_models
+
+
+def test_no_holds_where_a_page_and_the_robots_txt_of_its_host_differ() -> None:
+    for page, host in (("ai-input=yes", "ai-input=no"), ("ai-input=no", "ai-input=yes")):
+        assert parse_signals(_with_signals({"content-signal": page}, host)["content-signal"]) == {"ai-input": False}
+    assert _with_signals({}, "") == {}
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        (["otherbot: noindex", "nofollow"], ("nofollow",)),
+        (["otherbot: noindex", "rifflebot: nosnippet"], ("nosnippet",)),
+        (["noarchive", "max-snippet:20"], ("max-snippet:20", "noarchive")),
+        (["otherbot: noindex, nofollow"], ()),
+    ],
+)
+def test_each_robots_header_stands_by_itself(values: list[str], expected: tuple[str, ...]) -> None:
+    assert directives([], select_headers({"x-robots-tag": values})) == expected
+
+
+@pytest.mark.parametrize(
+    ("date", "expired"),
+    [
+        ("2030-05-31", True),
+        ("2030-06-02", False),
+        ("2030-05-31T23:00:00+00:00", True),
+        ("Fri, 31 May 2030 15:00:00 GMT", True),
+        ("Saturday, 15-Jun-30 15:52:01 UTC", False),
+        ("25 Jun 2010 15:00:00 PST", True),
+        ("soon", False),
+        ("9999999999-01-01", False),
+    ],
+)
+def test_a_page_may_ask_to_be_shown_until_a_date(date: str, expired: bool) -> None:
+    found = directives([("robots", f"unavailable_after: {date}")], {})
+    assert is_expired(found, NOW) is (expired and "," not in date)
+    assert is_expired([f"unavailable_after:{date.lower()}"], NOW) is expired
