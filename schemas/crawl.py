@@ -101,7 +101,7 @@ class PageScheduled(Event):
     generation: int | None = None
     """Generation of the answer to this lease. None: the fetcher takes it from its own clock."""
     content_signal: str = ""
-    """What the host's robots.txt says about uses of the page's content: `ai-train=no, search=yes`."""
+    """Signals of the host's robots.txt about uses of the page's content: `ai-train=no, search=yes`."""
     region: str = ""
     """The region of the fetchers that make the request. Empty: fetchers without a region."""
 

@@ -1,7 +1,7 @@
 """Reads a page's directives for robots: from its robots meta elements, the X-Robots-Tag header, and opt-outs of AI.
 
 Opt-outs are the reservation of text and data mining (`TDM-Reservation`), and the signals of `Content-Signal` and
-`Content-Usage`. The fetcher puts the signals of robots.txt beside those of the page's headers.
+`Content-Usage`. The fetcher adds the signals of robots.txt to the page's own.
 """
 
 import re
