@@ -29,6 +29,7 @@ from streams.pages.content import features, surroundings
 from streams.pages.content.classifier import REACHES, ContentModel, Neighbours
 from streams.pages.content.lexicon import BITS, ELEMENT_GROUPS
 from streams.pages.content.main_content import JudgedPage, page_features, run_passes
+from streams.pages.content.prose_runs import is_article
 from streams.pages.content.segment_stats import SegmentStats, segment_stats
 from streams.pages.evaluation import Page, load_pages, shingles, word_f1, words_of
 from streams.pages.parse.head import Head
@@ -420,7 +421,7 @@ def scores(model: ContentModel, examples: list[Example]) -> list[Score]:
     found = []
     for one in examples:
         likely = model.probabilities(one.features, one.near)
-        kept = run_passes(likely, JudgedPage(one.walk, one.stats)).kept
+        kept = run_passes(likely, JudgedPage(one.walk, one.stats, is_article(one.head))).kept
         words = [word for index in kept for word in words_of(one.walk.segments[index].text)]
         true_words = words_of(one.page.main_content)
         by_shingles = word_f1(Counter(shingles(words)), Counter(shingles(true_words)))

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from streams.pages.content.boilerplate_elements import segments_outside_boilerplate
 from streams.pages.content.classifier import WEIGHTS_FILE, ContentModel
 from streams.pages.content.main_content import LIMITS, PASSES, JudgedPage, Kept, Pass, page_features, run_passes
+from streams.pages.content.prose_runs import is_article
 from streams.pages.content.segment_stats import segment_stats
 from streams.pages.evaluation import Page, load_pages, shingles, word_f1, words_of
 from streams.pages.parse.page import parse_page
@@ -48,8 +49,9 @@ def qualities(page: Page, model: ContentModel) -> Iterator[tuple[str, tuple[floa
     is_judged = stats.words.sum() >= LIMITS.min_words and len(scores) <= LIMITS.max_segments
     words = [words_of(segment.text) for segment in walk.segments]
     truth = words_of(page.main_content)
+    read = JudgedPage(walk, stats, is_article(parsed.head))
     for name, passes in variants().items():
-        kept = run_passes(scores, JudgedPage(walk, stats), passes=passes).kept if is_judged else []
+        kept = run_passes(scores, read, passes=passes).kept if is_judged else []
         found = [word for index in kept or segments_outside_boilerplate(walk, stats) for word in words[index]]
         hits, size = (Counter(found) & Counter(truth)).total(), max(len(found), 1)
         shingle_f1 = word_f1(Counter(shingles(found)), Counter(shingles(truth)))

@@ -301,6 +301,9 @@ class SearchSettings(_Group):
     meaning_weight: float | None = Field(None, ge=0, le=1)
     """Fixed weight of meaning in the score of a page; words have the rest to 1. Default: a trained weight, which
     follows from the query."""
+    model_languages: tuple[_Primary, ...] | None = None
+    """Languages that the embedding model knows (BCP 47 primary tags). A query that is surely in another language is
+    only searched by words. Empty: all languages. Default: English for the models that Riffle brings, else all."""
     answer_weight: float = Field(0.6, ge=0, le=10)
     """Addition to the score of a statement with the form of the answer to a short question (a year for "when"), in
     standard deviations of the scores. 0: not used."""

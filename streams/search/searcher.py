@@ -93,7 +93,7 @@ class Searcher:
         self.options = options
         self.clock = clock
         self._stores, self._on_failure, self._recall = stores, on_failure, recall
-        self._queries = QueryReader(stores, on_failure)
+        self._queries = QueryReader(stores, on_failure, options.model_languages)
         self._block_lists = BlockLists(options.block_lists)
         self._ranker = Ranker(_readers(stores, options, on_failure), passes)
         self._extras = ExtrasReader(stores, on_failure)

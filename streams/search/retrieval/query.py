@@ -11,6 +11,7 @@ from streams.search.query_language.query import parse_query
 from streams.search.request import SearchRequest
 from streams.search.retrieval.active_model import ActiveModel
 from streams.search.retrieval.query_embedder import QueryEmbedder
+from streams.search.retrieval.unknown_language import MODEL_LANGUAGES, unknown_language
 from streams.search.trace import Trace
 from streams.stores.opener import Stores
 from streams.stores.protocols import Filters, SparseVector
@@ -43,15 +44,20 @@ class IndexQuery:
 class QueryReader:
     """The reader of the queries of one process. It holds the cache of vectors."""
 
-    def __init__(self, stores: Stores, on_failure: OnFailure) -> None:
+    def __init__(self, stores: Stores, on_failure: OnFailure, model_languages: Sequence[str] | None = None) -> None:
         self._embedder = QueryEmbedder(stores, on_failure)
         self._active_model = ActiveModel(stores)
+        self._model_languages = model_languages
 
     async def read(self, request: SearchRequest, deadline: Deadline, trace: Trace) -> IndexQuery:
         """Return the query with its vectors. Raises SearchUnavailable if the query has no vector."""
         parsed = parse_query(request.text)
         sparse = self._make_sparse(request, parsed.text, trace)
         dense = await self._make_dense(parsed.text, deadline, trace)
+        if dense is not None and sparse is not None and self._is_unknown(request, parsed.text, trace):
+            dense = None
+        if dense is not None and sparse is not None and self._is_unknown(request, parsed.text, trace):
+            dense = None
         if dense is None and sparse is None:
             raise SearchUnavailable(_nothing_left(trace))
         filters = _index_filters(request, parsed.conditions)
@@ -74,6 +80,19 @@ class QueryReader:
             trace.fail("dense", reason)
             return None
         return vector
+
+    def _is_unknown(self, request: SearchRequest, text: str, trace: Trace) -> bool:
+        """Return True, and note the reason, if the embedding model doesn't know the language of the query."""
+        known = self._model_languages
+        if known is None:
+            known = MODEL_LANGUAGES.get(trace.model.name, ()) if trace.model else ()
+        if not (language := unknown_language(text, request.languages, known)):
+            return False
+        trace.states["dense"] = "empty"
+        trace.reasons["dense"] = (
+            f"The embedding model doesn't know this language ({language}); only words were searched."
+        )
+        return True
 
 
 def _index_filters(request: SearchRequest, conditions: Conditions) -> Filters:

@@ -19,10 +19,13 @@ from streams.pages.content.main_content import (
     choose_above_cutoff,
     drop_copies,
     drop_doubtful_ends,
+    keep_dropped_prose,
     keep_more_if_little,
 )
+from streams.pages.content.prose_runs import is_article
 from streams.pages.content.segment_stats import segment_stats
 from streams.pages.normalize import explain, normalize
+from streams.pages.parse.head import Head
 from streams.pages.parse.page import parse_page
 from streams.pages.parse.removal import Removal
 
@@ -139,6 +142,49 @@ def test_the_cutoff_has_bounds(rows: list[tuple[float, int]]) -> None:
 def test_doubtful_code_is_kept_and_doubtful_text_is_not() -> None:
     page = judged(np.array([10, 10, 10], np.float32), "<p>a<pre>b</pre><pre>c</pre>")
     assert add_code(np.array([0.3, 0.3, 0.1], np.float32), page, np.array([], np.int64)).tolist() == [1]
+
+
+PROSE = "word " * 45
+RUN = "".join(f"<p>{number} {PROSE}" for number in range(6))
+LINKED = "".join(f'<p>{number} {PROSE}<a href="/{number}">more</a>' for number in range(6))
+DROPPED_RUNS = [
+    ("a run that dwarfs what is kept is kept as well", f"<div><h2>Videos</h2></div><div>{RUN}</div>", "0 1 2 3 4 5 6"),
+    ("of two runs the first one", f"<h2>Videos</h2><div>{RUN}</div><div>{RUN}</div>", "0 1 2 3 4 5 6"),
+    ("a short run before a long one is none", f"<h2>A</h2><div>{'<p>' + PROSE}</div><div>{RUN}</div>", "0 2 3 4 5 6 7"),
+    ("paragraphs with links may be teasers", f"<h2>Videos</h2><div>{LINKED}</div>", "0"),
+    ("paragraphs of several parents are no run", "<h2>A</h2>" + f"<div><p>{PROSE}</div>" * 6, "0"),
+]
+
+
+@pytest.mark.parametrize(("why", "html", "expected"), DROPPED_RUNS, ids=[case[0] for case in DROPPED_RUNS])
+def test_a_run_of_prose_is_not_dropped_as_a_whole(why: str, html: str, expected: str) -> None:
+    walk = parse_page(html, {}, url=URL).walk
+    page = JudgedPage(walk, segment_stats(walk, ""))
+    scores = np.full(len(walk.segments), 0.02, np.float32)
+    kept = keep_dropped_prose(scores, page, np.array([0], np.int64))
+    assert kept.tolist() == [int(number) for number in expected.split()], why
+    assert keep_dropped_prose(scores, replace(page, is_article=False), np.array([0], np.int64)).tolist() == [0]
+
+
+def test_a_run_beside_a_longer_article_stays_dropped() -> None:
+    walk = parse_page(f"<div>{RUN}{RUN}</div><section>{RUN}</section>", {}, url=URL).walk
+    page, kept = JudgedPage(walk, segment_stats(walk, "")), np.arange(12)
+    assert keep_dropped_prose(np.zeros(18, np.float32), page, kept).tolist() == kept.tolist()
+
+
+@pytest.mark.parametrize(
+    ("kinds", "expected"),
+    [
+        ((), True),
+        (("website", "NewsArticle"), True),
+        (("article",), True),
+        (("BlogPosting", "Person"), True),
+        (("website",), False),
+        (("Product", "Brand"), False),
+    ],
+)
+def test_a_page_that_declares_another_kind_is_no_article(kinds: tuple[str, ...], expected: bool) -> None:
+    assert is_article(Head(kinds=kinds)) is expected
 
 
 COPIES = [

@@ -20,6 +20,7 @@ OTHERS: dict[str, Any] = {
     "block_lists": (Path("hosts.txt"),),
     "meaning_weight": 0.4,
     "min_confidence": 0.4,
+    "model_languages": ("de",),
 }
 """Other values for the settings whose defaults are no numbers."""
 
