@@ -413,6 +413,41 @@ class AdminSettings(_Group):
     """Names by which clients ask for the pages (`Host`), without port, beside `localhost` and `host`."""
 
 
+class AnswersSettings(_Group):
+    """Answers by a language model. They are off by default: without `url`, no model is asked.
+
+    Statements of the results and the question are sent to the server at `url`. Tell the people who search
+    (docs/concepts/privacy.md).
+    """
+
+    url: str = Field("", pattern=r"^(https?://[^\s?#<>\"']+)?$")
+    """Address of a server with the API of OpenAI, up to its version: `http://127.0.0.1:8000/v1`. Empty: no model."""
+    model: str = "default"
+    """Name of the model, as the server knows it."""
+    key: SecretStr = SecretStr("")
+    """API key of the server. Empty: none."""
+    ca_file: Path | None = None
+    """PEM file with the authority that signed the server's certificate. Default: the authorities of the system."""
+    deadline_seconds: float = Field(15.0, gt=0, allow_inf_nan=False)
+    """Maximum duration of an answer by a model. The results never wait for it."""
+    max_tokens: int = Field(300, ge=16, le=4_096)
+    """Maximum tokens that the model writes about one page. An answer reads at most three pages."""
+    max_at_once: int = Field(4, ge=1)
+    """Maximum number of pages that the model is asked about at the same time, for each gateway process."""
+    per_person: int = Field(30, ge=0)
+    """Answers by a model that a person gets in an hour. 0: any number. A person is a hash of the address, with a key
+    that is drawn anew each hour and stored nowhere."""
+    per_hour: int = Field(1_000, ge=0)
+    """Answers by a model in an hour, for each gateway process. 0: any number."""
+    cost_per_day: float = Field(0.0, ge=0, allow_inf_nan=False)
+    """Cost in a day, for each gateway process, behind which no model is asked until the next day (UTC), in the currency
+    of the prices. 0: no limit."""
+    prompt_price: float = Field(0.0, ge=0, allow_inf_nan=False)
+    """Price of a million tokens that the model reads."""
+    answer_price: float = Field(0.0, ge=0, allow_inf_nan=False)
+    """Price of a million tokens that the model writes."""
+
+
 class QueriesSettings(_Group):
     """The collection of everybody's queries. It is off by default."""
 
@@ -500,6 +535,7 @@ class Settings(BaseSettings):
     queries: QueriesSettings = QueriesSettings()
     access: AccessSettings = AccessSettings()
     admin: AdminSettings = AdminSettings()
+    answers: AnswersSettings = AnswersSettings()
 
     @classmethod
     def settings_customise_sources(

@@ -6,6 +6,9 @@ FILE is a JSON list, or has a JSON object a line, with these fields:
     answer     a text that answers it, or a list of such texts
     url        the page that has the answer, or a list of pages (optional)
 
+The gateway's own answer (`beside.answer`) is measured as well: how often there is one, how often it has one of the
+texts, and how far its confidence is from that.
+
 An answer counts if one of its texts is in a statement of the first results or in a statement's context, whatever its
 case and spaces. Empty texts are left out: they are in every text. A page counts if one of its addresses is among the
 first results.
@@ -18,6 +21,7 @@ from reprlib import repr as shown
 from typing import Any
 
 from streams.errors import UsageError
+from streams.evaluation.calibration import Judgement, expected_calibration_error, reliability
 from streams.jsonl import read_objects
 from streams.search.query_language.matching import fold
 
@@ -68,11 +72,14 @@ def evaluate_answers(questions: Sequence[Question], ask: Ask) -> dict[str, Any]:
     """Return the shares of answers and of pages among the first results, and the questions without an answer."""
     found: dict[str, list[bool]] = {f"{kind}@{depth}": [] for kind in ("answer", "page") for depth in DEPTHS}
     missed: list[str] = []
+    judged: list[Judgement] = []
     for question in questions:
         try:
-            results = ask(question.text)["results"]
+            given = ask(question.text)
         except UsageError as error:  # it is too long, or no text
             raise UsageError(f"the question {shown(question.text)}: {error}") from error
+        results = given["results"]
+        judged += _judge_answer(question, given)
         for depth in DEPTHS:
             found[f"answer@{depth}"].append(_is_answered(question, results[:depth]))
             if question.urls:
@@ -80,7 +87,24 @@ def evaluate_answers(questions: Sequence[Question], ask: Ask) -> dict[str, Any]:
         if not found[f"answer@{DEPTHS[-1]}"][-1]:
             missed.append(question.text)
     shares = {name: round(sum(values) / len(values), 4) if values else None for name, values in found.items()}
-    return {"questions": len(questions), **shares, "missed": missed}
+    return {
+        "questions": len(questions),
+        **shares,
+        "answered": round(len(judged) / len(questions), 4),
+        "right": round(sum(right for _, right in judged) / len(judged), 4) if judged else None,
+        "calibration_error": expected_calibration_error(judged),
+        "reliability": reliability(judged),
+        "missed": missed,
+    }
+
+
+def _judge_answer(question: Question, given: Mapping[str, Any]) -> list[Judgement]:
+    """Return the confidence of the gateway's own answer, and whether it is right; nothing without an answer."""
+    answer = (given.get("beside") or {}).get("answer")
+    if not answer or not answer.get("answers"):
+        return []
+    shown = [{"statements": answer["answers"][:1]}]
+    return [(float(answer["confidence"]), _is_answered(question, shown))]
 
 
 def _is_answered(question: Question, results: Sequence[Mapping[str, Any]]) -> bool:

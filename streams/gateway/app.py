@@ -10,6 +10,10 @@ from dataclasses import dataclass
 from fastapi import APIRouter, FastAPI
 
 from streams.gateway.access.guard import Guard
+from streams.gateway.answers.api import answer_api_routes
+from streams.gateway.answers.html import ask_html_routes
+from streams.gateway.answers.section import AnswerSection
+from streams.gateway.answers.service import ModelAnswers, open_answers
 from streams.gateway.clicks.links import OutgoingLinks, click_keys
 from streams.gateway.clicks.routes import click_routes
 from streams.gateway.content.api import content_api_routes
@@ -43,7 +47,7 @@ from streams.gateway.search.service import SearchService
 from streams.gateway.search.site_pages import site_routes
 from streams.gateway.suggest.routes import suggest_routes
 from streams.gateway.suggest.service import SuggestService
-from streams.search.sources import Source
+from streams.search.sources import AnySource
 from streams.settings import Settings
 from streams.stores.opener import Stores
 
@@ -58,6 +62,7 @@ class Gateway:
     guard: Guard
     web: WebPages
     suggest: SuggestService
+    answers: ModelAnswers | None = None
 
     async def close(self) -> None:
         """Wait for the events that are being sent, and end the process that explains pages."""
@@ -67,6 +72,8 @@ class Gateway:
         await self.explainer.close()
         await self.guard.limiter.close()
         await self.web.close()
+        if self.answers is not None:
+            await self.answers.close()
 
 
 def create_app(
@@ -76,7 +83,7 @@ def create_app(
     publish: Publish | None,
     clock: Clock,
     explainer: Explainer | None = None,
-    sources: Callable[[GatewayContext], Sequence[Source]] = sources_of,
+    sources: Callable[[GatewayContext], Sequence[AnySource]] = sources_of,
 ) -> FastAPI:
     """Return the gateway over these stores. The fields of `stores` may be filled, or exchanged, while it runs.
 
@@ -89,7 +96,8 @@ def create_app(
     clicks = BackgroundEvents(publish if keys else None, context.metrics)
     guard, content, web = Guard(context), PageContent(context), WebPages(context)
     search, suggest = SearchService(context, publish, sources(context)), SuggestService(context)
-    gateway = Gateway(search, explainer or Explainer(), clicks, guard, web, suggest)
+    answers = open_answers(context)
+    gateway = Gateway(search, explainer or Explainer(), clicks, guard, web, suggest, answers)
     secrets = [secret.get_secret_value() for secret in settings.gateway.keys]
     cookies = Cookies(secrets, is_secure=settings.gateway.public_url.startswith("https:"))
     has_suggestions = settings.gateway.suggestions
@@ -113,8 +121,17 @@ def create_app(
         page_api_routes(context, guard),
         *([suggest_routes(gateway.suggest)] if has_suggestions else []),
         liveness_routes(),
-        search_html_routes(gateway.search, views, OutgoingLinks(keys, clock), cookies, guard),
         site_routes(gateway.search, guard, views, settings.gateway.public_url),
+        search_html_routes(
+            gateway.search,
+            views,
+            OutgoingLinks(keys, clock),
+            cookies,
+            guard,
+            AnswerSection(answers, views, settings.access.trusted_proxies) if answers else None,
+        ),
+        answer_api_routes(search, answers, guard, settings.access.trusted_proxies),
+        ask_html_routes(search, answers, views, guard, settings.access.trusted_proxies),
         preferences_routes(cookies, views, can_show_adult=not settings.gateway.hide_adult),
         *([click_routes(context, keys, clicks.send)] if keys else []),
         page_html_routes(context, views, guard),

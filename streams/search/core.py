@@ -10,7 +10,7 @@ from streams.search.deadline import Deadline
 from streams.search.errors import SearchUnavailable
 from streams.search.request import FIRST_PAGE, Parameters, SearchRequest, parse
 from streams.search.searcher import Found, Searcher
-from streams.search.sources import Answering, SideBySide, Source
+from streams.search.sources import Answering, AnySource, SideBySide
 from streams.vectors.bm25 import query_vector
 
 MAX_AT_ONCE = 32
@@ -23,7 +23,7 @@ class SearchCore:
     def __init__(
         self,
         searcher: Searcher,
-        sources: Sequence[Source] = (),
+        sources: Sequence[AnySource] = (),
         *,
         max_at_once: int = MAX_AT_ONCE,
     ) -> None:

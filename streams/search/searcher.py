@@ -159,6 +159,7 @@ class Searcher:
         """Return the lists of this depth, with the weight of meaning in the trace."""
         retrieval = Retrieval(self._stores, query.filters, depth.statements)
         found = await read_lists(retrieval, query, deadline, trace, self._on_failure)
+        trace.similarities = {hit.id: hit.score for hit in found.dense}
         trace.weight = weight_of(query.text, query.sparse, found, self.options.meaning_weight)
         return found
 

@@ -32,6 +32,23 @@ class Source(Protocol):
         """
 
 
+class SourceOfResults(Protocol):
+    """A source that reads the results, such as an answer that is one of their statements.
+
+    It is asked once the results are there, and never keeps them waiting. Without results it has no answer.
+    """
+
+    @property
+    def name(self) -> str:
+        """As in `Source`."""
+
+    async def find_among(self, found: Found, deadline: Deadline) -> Any | None:
+        """Return the source's answer by these results. Otherwise as `Source.find`."""
+
+
+AnySource = Source | SourceOfResults
+
+
 @dataclass(frozen=True, slots=True)
 class Beside:
     """The answers of the sources beside the results to one query."""
@@ -57,7 +74,7 @@ class Answering:
 class SideBySide:
     """The requests for the results and to all sources, which are made at the same time."""
 
-    def __init__(self, results: FindResults, sources: Sequence[Source]) -> None:
+    def __init__(self, results: FindResults, sources: Sequence[AnySource]) -> None:
         names = [source.name for source in sources]
         if len(set(names)) < len(names):
             raise ValueError(f"two sources have the same name: {names}")
@@ -66,21 +83,23 @@ class SideBySide:
 
     def start(self, request: SearchRequest, deadline: Deadline) -> Answering:
         """Ask for the results, and ask all sources. A caller that stops waiting cancels both tasks."""
-        return Answering(
-            request,
-            asyncio.create_task(self._results(request, deadline)),
-            asyncio.create_task(self._ask_sources(request, deadline)),
-        )
+        results = asyncio.create_task(self._results(request, deadline))
+        return Answering(request, results, asyncio.create_task(self._ask_sources(request, results, deadline)))
 
-    async def _ask_sources(self, request: SearchRequest, deadline: Deadline) -> Beside:
+    async def _ask_sources(self, request: SearchRequest, results: asyncio.Task[Found], deadline: Deadline) -> Beside:
         missing: dict[str, str] = {}
 
-        async def ask(source: Source, part: OptionalPart) -> Any | None:
-            return await part.read(
-                lambda: source.find(request, deadline),
-                deadline.for_source(),
-                lambda why: missing.update({source.name: _sentence(source.name, why)}),
-            )
+        async def ask(source: AnySource, part: OptionalPart) -> Any | None:
+            if hasattr(source, "find_among"):
+                await asyncio.wait({results})
+                if results.cancelled() or results.exception() is not None:
+                    return None  # the results say why
+                found = results.result()
+                return await part.read(lambda: source.find_among(found, deadline), deadline.for_source(), note(source))
+            return await part.read(lambda: source.find(request, deadline), deadline.for_source(), note(source))
+
+        def note(source: AnySource) -> Callable[[Reason], None]:
+            return lambda why: missing.update({source.name: _sentence(source.name, why)})
 
         answers = await asyncio.gather(*(ask(source, part) for source, part in self._sources))
         named = ((source.name, answer) for (source, _), answer in zip(self._sources, answers, strict=True))

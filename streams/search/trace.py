@@ -1,10 +1,11 @@
 """A record of what happened during one search: for `explain`, the reasons of a partial answer, and the metrics."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Literal, get_args
+from uuid import UUID
 
 from streams.models.protocols import ModelInfo
 from streams.search.ranking.weights import Weight
@@ -35,6 +36,8 @@ class Trace:
     model: ModelInfo | None = None
     weight: Weight | None = None
     """The weight of meaning, once both lists are there."""
+    similarities: Mapping[UUID, float] = field(default_factory=dict)
+    """The cosines of the query and the statements in the dense list, by the statement's id."""
 
     @property
     def failed(self) -> tuple[Part, ...]:

@@ -19,8 +19,8 @@ from streams.gateway.labs.explainer import Explainer
 from streams.gateway.search.beside import sources_of
 from streams.gateway.search.query_events import Publish
 from streams.models.protocols import ModelInfo
-from streams.search.sources import Source
-from streams.settings import AccessSettings, CrawlSettings, GatewaySettings, QueriesSettings, Settings
+from streams.search.sources import AnySource
+from streams.settings import AccessSettings, AnswersSettings, CrawlSettings, GatewaySettings, QueriesSettings, Settings
 from streams.stores.opener import Stores, memory_stores
 from streams.stores.protocols import Point, SparseVector
 from streams.stores.statement_payload import StatementPayload
@@ -115,9 +115,10 @@ def gateway(
     profile: Literal["local", "production"] = "local",
     admin_port: int | None = None,
     limits: dict[str, Any] | None = None,
-    sources: Sequence[Source] | None = None,
+    sources: Sequence[AnySource] | None = None,
     queries: QueriesSettings | None = None,
     access: AccessSettings | None = None,
+    answers: AnswersSettings | None = None,
 ) -> FastAPI:
     """The real app over these stores. Query events are appended to `sent`. A test of labs closes its explainer."""
 
@@ -130,6 +131,7 @@ def gateway(
         crawl=CrawlSettings(contact_url="https://riffle.test/contact"),
         queries=queries or QueriesSettings(),
         access=access or AccessSettings(),
+        answers=answers or AnswersSettings(),
         gateway=GatewaySettings(
             deadline_seconds=deadline_seconds,
             languages=languages,

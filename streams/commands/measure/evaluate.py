@@ -89,6 +89,7 @@ def eval_answers(
     """Measure how many questions are answered only by the shown snippets, in the first result and in the first five.
 
     FILE has JSON objects with `question`, `answer` (a text or several) and `url` (the page or pages, optional).
+    `answered`, `right` and `calibration_error` are about the gateway's own answer and its confidence.
 
     Examples:
 
@@ -115,7 +116,8 @@ def eval_answers(
         print_json(found)
         return
     for url, figures in found.items():
-        print_figures(url, {name: figure for name, figure in figures.items() if name != "missed"}, as_json)
+        shares = {name: figure for name, figure in figures.items() if name not in ("missed", "reliability")}
+        print_figures(url, shares, as_json)
         for question in figures["missed"]:
             out.print(f"  not answered: {question}", highlight=False)
 

@@ -19,6 +19,7 @@ def privacy_routes(settings: Settings, views: Views) -> APIRouter:
         values = {
             "published": own.publish_queries,
             "collected": settings.queries.collect and bool(own.keys),
+            "asks_model": bool(settings.answers.url),
             "min_people": settings.queries.min_people,
         }
         return HTMLResponse(views.render("privacy.html", request, **values))

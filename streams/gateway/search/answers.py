@@ -12,6 +12,7 @@ from streams.gateway.access.sight import Sight
 from streams.gateway.http import presentation
 from streams.gateway.http.highlighting import highlights, query_words
 from streams.gateway.search.signals import SignalFacts, describe_signals
+from streams.pages.document.consent import Consent
 from streams.queries.quick.definition import FoundStatement
 from streams.queries.quick.model import QuickCheck
 from streams.queries.spelling.decision import Spelling
@@ -123,6 +124,9 @@ class Result(_Model):
     )
     site_pages: tuple[SitePage, ...] = Field((), description="Pages of its site, if the query is the site's name.")
     signals: tuple[Signal, ...] = Field((), description="Why it was found, the largest share of its score first.")
+    kept_from_models: tuple[str, ...] = Field(
+        (), description="The publisher's directives (`noai`, ...) for which no language model gets the page's text."
+    )
     why: str = Field(description="Path of the page's history: when and why it was indexed.")
     score: float = Field(description="Comparable within one answer, not between answers.")
     nearest: Literal[True] | None = Field(
@@ -313,6 +317,7 @@ def to_result(page: PageHits, words: tuple[str, ...], found: Found, *, is_first:
             Signal(name=each.name, share=each.share, amount=each.amount, says=each.says)
             for each in describe_signals(parts, facts)
         ),
+        kept_from_models=kept_from_models(found.facts.get(page.page_id)),
         why=f"/api/v1/pages/{page.page_id}",
         score=page.score,
         nearest=notes.nearest_only or None,
@@ -332,6 +337,12 @@ def to_facts(record: Normalized | None) -> Facts | None:
         return Facts.model_validate(values) if values else None
     except ValidationError:  # the record of another release
         return None
+
+
+def kept_from_models(record: Normalized | None) -> tuple[str, ...]:
+    """Return the directives for which no model gets the page's text; empty if it may, or if the record is not known."""
+    consent = Consent.of_directives(record.directives) if record else Consent()
+    return () if consent.for_models else consent.reasons
 
 
 def marked_words(statements: Sequence[Statement]) -> tuple[str, ...]:

@@ -1,9 +1,12 @@
 """The sources beside the results, in the order in which a page shows them."""
 
+from streams.answers.statement_source import StatementAnswers
 from streams.gateway.context import GatewayContext
-from streams.search.sources import Source
+from streams.search.sources import AnySource
 
 
-def sources_of(_context: GatewayContext) -> tuple[Source, ...]:
+def sources_of(context: GatewayContext) -> tuple[AnySource, ...]:
     """Return the sources of one gateway process. The context has the stores and the settings that they need."""
-    return ()
+    return (
+        StatementAnswers(context.stores),
+    )  # fmt: skip

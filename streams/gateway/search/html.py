@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Annotated, Any, Protocol
 from uuid import UUID
 
 import structlog
@@ -21,6 +21,7 @@ from streams.gateway.search.service import RunningSearch, SearchService
 from streams.search.errors import SearchUnavailable
 from streams.search.query_language.choices import Choices, apply_choices
 from streams.search.request import ALL_LANGUAGES, Parameters, SearchRequest
+from streams.search.searcher import Found
 
 log = structlog.get_logger(__name__)
 
@@ -37,12 +38,27 @@ parts may be about a failure. NGINX, which would wait for the whole page, passes
 """
 
 
+class LateSection(Protocol):
+    """A part of the page that is written behind the results, and that nothing waits for."""
+
+    def wants(self, request: SearchRequest) -> bool:
+        """Return True for a search whose page has this part."""
+
+    def stream(self, request: Request, question: str, found: Found) -> AsyncIterator[str]:
+        """Yield the part. Raises nothing."""
+
+
 ResultValues = Callable[[SearchAnswer, SearchRequest], dict[str, Any]]
 """Return the values of the templates of the results."""
 
 
 def search_html_routes(
-    service: SearchService, views: Views, links: OutgoingLinks, cookies: Cookies, guard: Guard
+    service: SearchService,
+    views: Views,
+    links: OutgoingLinks,
+    cookies: Cookies,
+    guard: Guard,
+    late: LateSection | None = None,
 ) -> APIRouter:
     router = APIRouter(include_in_schema=False)
 
@@ -96,14 +112,15 @@ def search_html_routes(
         given = (await guard.sight_of_people()).limit(given)
         running = service.start(q, given, exact=exact, person=service.asked.identify(request))
         await asyncio.wait({running.results, running.beside}, timeout=FIRST_PAINT_SECONDS)
-        if running.results.done() and (running.beside.done() or running.results.exception()):
+        has_late = late is not None and late.wants(running.request)
+        if not has_late and running.results.done() and (running.beside.done() or running.results.exception()):
             answer = await running.answer()
             return HTMLResponse(
                 views.render("search.html", request, **shown(answer, running.request)),
                 headers={"Cache-Control": CACHE},
             )
         return StreamingResponse(
-            _head_first(views, request, running, cursor, shown),
+            _head_first(views, request, running, cursor, shown, late if has_late else None),
             media_type="text/html",
             headers=STREAMED,
         )
@@ -112,9 +129,14 @@ def search_html_routes(
 
 
 async def _head_first(
-    views: Views, request: Request, running: RunningSearch, cursor: str, shown: ResultValues
+    views: Views,
+    request: Request,
+    running: RunningSearch,
+    cursor: str,
+    shown: ResultValues,
+    late: LateSection | None,
 ) -> AsyncIterator[str]:
-    """Yield the page's head at once, then the results, then the answers beside them.
+    """Yield the page's head at once, then the results, then the answers beside them, then what comes late.
 
     The status is already sent when a failure is found: it is shown in words.
     """
@@ -128,7 +150,13 @@ async def _head_first(
             return
         values = shown(answer, running.request)
         yield views.render("search_results.html", request, **values)
-        yield views.render("search_end.html", request, **values | {"answer": await running.answer()})
+        found = await running.found
+        values |= {"answer": await running.answer()}
+        yield views.render("search_beside.html", request, **values)
+        if late is not None:
+            async for part in late.stream(request, answer.query, found):
+                yield part
+        yield views.render("search_end.html", request, **values)
     finally:
         running.cancel()  # the person may have left
 

@@ -26,7 +26,7 @@ from streams.search.options import SearchOptions
 from streams.search.recall_probe import RecallProbe
 from streams.search.request import FIRST_PAGE, Parameters, SearchRequest
 from streams.search.searcher import Found, Searcher
-from streams.search.sources import Beside, Source
+from streams.search.sources import AnySource, Beside
 
 MODEL_LOAD_SECONDS = 5.0
 """Maximum time to wait until the model for queries is loaded, before the first search (seconds)."""
@@ -44,6 +44,8 @@ class RunningSearch:
     request: SearchRequest
     results: asyncio.Task[SearchAnswer]
     beside: asyncio.Task[Beside]
+    found: asyncio.Future[Found]
+    """The results as data, once `results` is done: the corrected query's, if they are shown."""
 
     async def answer(self) -> SearchAnswer:
         """Wait for the whole answer. Raises SearchUnavailable if there are no results in time."""
@@ -65,7 +67,7 @@ class SearchService:
         self,
         context: GatewayContext,
         publish: Publish | None,
-        sources: Sequence[Source] = (),
+        sources: Sequence[AnySource] = (),
         *,
         max_at_once: int = MAX_AT_ONCE,
     ) -> None:
@@ -104,9 +106,20 @@ class SearchService:
         running = self._core.start(text, given)
         correcting = None if exact else self.spelling.start(running.request)
         correct = partial(self._correct, given, correcting) if correcting else None
-        results = asyncio.create_task(self._answer(running.results, self._check(running.request), correct, person))
+        shown: asyncio.Future[Found] = asyncio.get_running_loop().create_future()
+        quick = self._check(running.request)
+        results = asyncio.create_task(self._answer(running.results, quick, correct, person, shown))
         running.beside.add_done_callback(self._count_missing)
-        return RunningSearch(running.request, results, running.beside)
+        return RunningSearch(running.request, results, running.beside, shown)
+
+    async def find(self, text: str, given: Parameters = FIRST_PAGE) -> Found:
+        """Return the results of a query as data, without what comes beside them. Raises SearchUnavailable."""
+        running = self._core.start(text, given)
+        try:
+            return await running.results
+        finally:
+            running.results.cancel()
+            running.beside.cancel()
 
     def _check(self, request: SearchRequest) -> QuickCheck | None:
         """Return the answer that follows from the query by itself. It takes a few milliseconds at most."""
@@ -125,12 +138,19 @@ class SearchService:
         return await apply_correction(found, correcting, lambda text: self._core.start(text, given), seconds)
 
     async def _answer(
-        self, results: asyncio.Task[Found], quick: QuickCheck | None, correct: Correct | None, person: str
+        self,
+        results: asyncio.Task[Found],
+        quick: QuickCheck | None,
+        correct: Correct | None,
+        person: str,
+        shown: asyncio.Future[Found],
     ) -> SearchAnswer:
         found, spelling = await results, None
         self.asked.send(found, person)
         if correct is not None and quick is None:
             found, spelling = await correct(found)
+        if not shown.done():
+            shown.set_result(found)
         for part in found.failed:
             self._metrics.partial_answers.labels(part).inc()
         for name, count in found.notes.passes.get("filters", {}).items():

@@ -38,6 +38,10 @@ def test_answers_are_looked_for_in_the_shown_snippets(tmp_path: Path, lines: boo
         "answer@5": 0.6667,
         "page@1": 0.5,
         "page@5": 1.0,
+        "answered": 0.0,
+        "right": None,
+        "calibration_error": None,
+        "reliability": [],
         "missed": ["how far"],
     }
 
@@ -72,6 +76,24 @@ def test_an_empty_answer_is_left_out_since_it_is_in_every_text(tmp_path: Path) -
     (question,) = read_questions(file)
     assert (question.answers, question.urls) == (("29,032 feet",), ())
     assert evaluate_answers([question], lambda _: {"results": ANSWERS["how tall"]})["answer@5"] == 0
+
+
+def test_the_answer_of_the_gateway_is_judged_with_its_confidence() -> None:
+    given = {
+        "how tall": ("It is 29,032 feet high.", 0.9),  # right
+        "how far": ("It is far.", 0.7),  # wrong
+    }
+
+    def ask(question: str) -> dict[str, Any]:
+        if question not in given:
+            return {"results": []}
+        text, confidence = given[question]
+        return {"results": [], "beside": {"answer": {"confidence": confidence, "answers": [{"text": text}]}}}
+
+    questions = [Question(text, ("29,032 feet",)) for text in ("how tall", "how far", "how old")]
+    found = evaluate_answers(questions, ask)
+    assert (found["answered"], found["right"]) == (0.6667, 0.5)
+    assert found["calibration_error"] == pytest.approx((0.1 + 0.7) / 2)
 
 
 def test_a_question_that_the_gateway_refuses_is_named() -> None:

@@ -29,6 +29,9 @@ def test_the_document_is_valid(document: dict[str, Any]) -> None:
 def test_every_route_of_the_api_is_in_it(document: dict[str, Any]) -> None:
     assert set(document["paths"]) == {
         "/api/v1/search",
+        "/api/v1/answer",
+        "/api/v1/summary",
+        "/api/v1/related",
         "/api/v1/search/batch",
         "/api/v1/suggest",
         "/api/v1/feed",

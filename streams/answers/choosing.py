@@ -1,0 +1,63 @@
+"""The choice whether the statements found answer a question, and with which statements. Pure."""
+
+from collections.abc import Sequence
+
+from streams.answers.confidence import Judged, Parameters, confidence_of, judge_statements
+from streams.answers.disagreement import side_by_side
+from streams.answers.evidence import Evidence
+from streams.answers.found_answer import FoundAnswer, QuotedAnswer
+from streams.plain_text import clean_line, clean_text
+from streams.search.ranking.answer_form import form_of
+from streams.search.ranking.weights import is_question
+from streams.statements.reading_alone import reads_alone
+
+MIN_CONFIDENCE = 0.6
+"""Minimum confidence of an answer that is shown (docs/decisions/0054)."""
+MAX_CHARS = 420
+"""Maximum characters of an answer: a longer one is for reading, not an answer."""
+
+
+def asks(question: str) -> bool:
+    """Return True for a query that asks something: other queries look for pages."""
+    return is_question(question) or bool(form_of(question))
+
+
+def choose_answer(question: str, evidence: Sequence[Evidence], parameters: Parameters) -> FoundAnswer | None:
+    """Return the answer to a question, or None if no statement answers it with enough confidence."""
+    if not asks(question):
+        return None
+    judged = judge_statements(question, [each for each in evidence if _can_answer(each)], parameters)
+    confidence = confidence_of(question, judged, parameters)
+    if confidence < MIN_CONFIDENCE:
+        return None
+    chosen, also = side_by_side(question, judged)
+    return FoundAnswer(
+        confidence=round(confidence, 3),
+        disagree=len(chosen) > 1,
+        answers=tuple(_quote(each) for each in chosen),
+        also=also,
+    )
+
+
+def _can_answer(evidence: Evidence) -> bool:
+    """Return True for a short statement that makes sense by itself, and that its publisher lets others quote."""
+    is_short = len(evidence.text) <= MAX_CHARS and evidence.kind != "heading"
+    limit = evidence.consent.max_snippet
+    is_allowed = limit is None or len(evidence.text) <= limit
+    return is_short and is_allowed and reads_alone(evidence.text, evidence.kind, evidence.context)
+
+
+def _quote(judged: Judged) -> QuotedAnswer:
+    found = judged.evidence
+    return QuotedAnswer(
+        statement_id=found.id,
+        text=clean_text(found.text) if found.kind == "code" else clean_line(found.text),
+        context=tuple(clean_line(part) for part in found.context),
+        kind=found.kind,
+        url=found.url,
+        title=clean_line(found.title) or found.host,
+        host=found.host,
+        language=found.language,
+        published=found.published or None,
+        read_on=found.fetched or None,
+    )

@@ -1,0 +1,166 @@
+"""The confidence that a statement answers a question: a probability, by logistic functions of a few features. Pure.
+
+    similarity  cosine of the vectors of the question and of the statement with its context
+    covered     share of the question's terms that the statement or its context has
+    covered_own share of the question's terms that the statement's own text has
+    added       1 if the statement has a word of its own beside the question's words
+    has_form    1 if the question asks for a form (a time, a number, a person, ...) and the statement has it
+    lacks_form  1 if the question asks for a form and the statement does not have it
+    lead        distance of the page's score above the best other page's (standard deviations)
+    rank        logarithm of the page's place
+    words       logarithm of the statement's number of words
+    asks        1 if the statement is a question itself
+
+The first function orders the statements of a search (`ranking`). The second one makes a probability of the best value
+and of some features of the whole search (`calibration`): the best of many is less probable than its own value says.
+The parameters in `confidence.json` are made by `python -m benchmarks.answer_confidence`; docs/reference/answers.md has
+the reliability on sets that had no part in the training.
+"""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from uuid import UUID
+
+from streams.answers.evidence import Evidence
+from streams.pages.text.tokens import words
+from streams.search.ranking.answer_form import form_of, has_form
+from streams.vectors.bm25 import document_vector, query_vector
+
+FEATURES = (
+    "similarity",
+    "covered",
+    "covered_own",
+    "added",
+    "has_form",
+    "lacks_form",
+    "lead",
+    "rank",
+    "words",
+    "asks",
+)
+CALIBRATION = (
+    "value",
+    "lead_of_value",
+    "terms",
+    "similarity",
+    "lacks_form",
+    "has_form",
+    "covered_own",
+    "covered",
+    "words",
+)
+"""The features of the second function: the value of the best statement, its lead above the best statement of another
+page, the logarithm of the number of the question's terms, and features of the best statement."""
+PARAMETERS = Path(__file__).with_name("confidence.json")
+_MIN_TERMS = 1
+_MAX_LEAD = 5.0
+"""Maximum lead that counts (standard deviations): a page without others leads by any number."""
+
+Features = Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Logistic:
+    """A trained logistic function: an intercept, and for each feature its coefficient, mean and deviation."""
+
+    intercept: float
+    coefficients: Features
+    means: Features
+    deviations: Features
+
+    def value(self, features: Features) -> float:
+        """Return the logit of these features."""
+        return self.intercept + math.fsum(
+            coefficient * (features[name] - self.means[name]) / self.deviations[name]
+            for name, coefficient in self.coefficients.items()
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    """Both functions."""
+
+    ranking: Logistic
+    calibration: Logistic
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A statement with its value as an answer."""
+
+    evidence: Evidence
+    value: float
+    """The logit by the first function: comparable within one search."""
+    features: Features
+
+
+def judge_statements(question: str, evidence: Sequence[Evidence], parameters: Parameters) -> list[Judged]:
+    """Return the statements with their values, the best first."""
+    rows = features_of(question, evidence)
+    judged = [Judged(each, parameters.ranking.value(row), row) for each, row in zip(evidence, rows, strict=True)]
+    return sorted(judged, key=lambda each: (-each.value, each.evidence.rank, each.evidence.ordinal))
+
+
+def confidence_of(question: str, judged: Sequence[Judged], parameters: Parameters) -> float:
+    """Return the probability that the first of these statements answers the question; 0 without statements."""
+    if not judged:
+        return 0.0
+    valued = [(each.value, str(each.evidence.page_id), each.features) for each in judged]
+    logit = parameters.calibration.value(calibration_features(question, valued))
+    return 1 / (1 + math.exp(-max(min(logit, 30.0), -30.0)))
+
+
+def calibration_features(question: str, judged: Sequence[tuple[float, str, Features]]) -> dict[str, float]:
+    """Return the features of the whole search, from the value, page and features of each statement, the best first."""
+    value, page, best = judged[0]
+    others = [other for other, of_page, _ in judged if of_page != page]
+    return {
+        "value": value,
+        "lead_of_value": min(value - max(others), _MAX_LEAD) if others else _MAX_LEAD,
+        "terms": math.log1p(len(query_vector(question).indices)),
+        **{name: best[name] for name in CALIBRATION[3:]},
+    }
+
+
+def features_of(question: str, evidence: Sequence[Evidence]) -> list[dict[str, float]]:
+    """Return the features of each statement."""
+    terms, form, asked = frozenset(query_vector(question).indices), form_of(question), frozenset(words(question))
+    pages = {each.page_id: each.score for each in evidence}
+    return [_features(each, terms, form, asked, _lead(each, pages)) for each in evidence]
+
+
+def _lead(evidence: Evidence, pages: Mapping[UUID, float]) -> float:
+    others = [score for page, score in pages.items() if page != evidence.page_id]
+    return max(min(evidence.score - max(others), _MAX_LEAD), -_MAX_LEAD) if others else _MAX_LEAD
+
+
+def _features(
+    evidence: Evidence, terms: frozenset[int], form: str, asked: frozenset[str], lead: float
+) -> dict[str, float]:
+    own = document_vector(evidence.text, language=evidence.language).indices
+    around = document_vector("", evidence.context, evidence.language).indices
+    own_words = words(evidence.text)
+    fits = bool(form) and has_form(evidence.text, form, asked)
+    return {
+        "similarity": evidence.similarity,
+        "covered": len(terms.intersection(own) | terms.intersection(around)) / max(len(terms), _MIN_TERMS),
+        "covered_own": len(terms.intersection(own)) / max(len(terms), _MIN_TERMS),
+        "added": float(not asked.issuperset(own_words)),
+        "has_form": float(fits),
+        "lacks_form": float(bool(form) and not fits),
+        "lead": lead,
+        "rank": math.log1p(evidence.rank),
+        "words": math.log1p(len(own_words)),
+        "asks": float(evidence.text.rstrip().endswith("?")),
+    }
+
+
+@cache
+def parameters() -> Parameters:
+    """Return the parameters in use."""
+    stored = json.loads(PARAMETERS.read_text(encoding="utf-8"))
+    return Parameters(Logistic(**stored["ranking"]), Logistic(**stored["calibration"]))

@@ -1,0 +1,101 @@
+"""The evidence of an answer: the statements of the first results, each with its page and its place. Pure."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from uuid import UUID
+
+from streams.pages.document.consent import UNKNOWN, Consent
+from streams.search.searcher import Found
+from streams.statements.reading_alone import reads_alone
+from streams.stores.page_record import Normalized
+from streams.stores.protocols import Hit, PageHits
+
+MAX_PAGES = 10
+"""Maximum results whose statements are evidence."""
+MAX_CHARS = 1_000
+"""Maximum characters of a statement that is evidence: a longer one is no short answer, and costs a model too much."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """A statement of a result."""
+
+    id: UUID
+    page_id: UUID
+    text: str
+    context: tuple[str, ...]
+    kind: str
+    url: str
+    title: str
+    host: str
+    language: str = ""
+    published: str = ""
+    """The date that the page states (ISO 8601); empty if it states none."""
+    fetched: str = ""
+    """The day on which Riffle read the page (ISO 8601)."""
+    ordinal: int = 0
+    rank: int = 0
+    """The place of its page among the results, from 0."""
+    score: float = 0.0
+    """The score of its page: standard deviations, comparable within one search."""
+    similarity: float = 0.0
+    """The cosine of its vector and the question's; 0 if it is not in the list by meaning."""
+    consent: Consent = UNKNOWN
+
+
+def evidence_of(found: Found, pages: int = MAX_PAGES) -> list[Evidence]:
+    """Return the statements of the first results, in their order."""
+    return [each for rank, page in enumerate(found.pages[:pages]) for each in _of_page(found, page, rank)]
+
+
+def _of_page(found: Found, page: PageHits, rank: int) -> Iterator[Evidence]:
+    record = found.facts.get(page.page_id)
+    for hit in page.hits:
+        if hit.payload.text.strip() and len(hit.payload.text) <= MAX_CHARS:
+            yield _evidence(hit, page, rank, consent_of(record), found.trace.similarities.get(hit.id, 0.0))
+
+
+def _evidence(hit: Hit, page: PageHits, rank: int, consent: Consent, similarity: float) -> Evidence:
+    payload = hit.payload
+    return Evidence(
+        id=hit.id,
+        page_id=page.page_id,
+        text=payload.text,
+        context=payload.context,
+        kind=payload.kind,
+        url=payload.url,
+        title=payload.title,
+        host=payload.host,
+        language=payload.language,
+        published=payload.published,
+        fetched=_day(payload.generation),
+        ordinal=payload.ordinal,
+        rank=rank,
+        score=page.score,
+        similarity=similarity,
+        consent=consent,
+    )
+
+
+def evidence_of_page(hits: Iterable[Hit], record: Normalized | None) -> list[Evidence]:
+    """Return the statements of one page, in the order of the page."""
+    found = [
+        _evidence(hit, PageHits(hit.payload.page_id, (hit,), 0.0), 0, consent_of(record), 0.0)
+        for hit in sorted(hits, key=lambda hit: hit.payload.ordinal)
+        if hit.payload.text.strip() and len(hit.payload.text) <= MAX_CHARS
+    ]
+    return [each for each in found if reads_alone(each.text, each.kind, each.context)] or found
+
+
+def consent_of(record: Normalized | None) -> Consent:
+    """Return the consent by a page's record; UNKNOWN without one."""
+    return UNKNOWN if record is None else Consent.of_directives(record.directives)
+
+
+def _day(generation: int) -> str:
+    """Return the day of a fetch; empty for a number that is no time."""
+    try:
+        return datetime.fromtimestamp(generation / 1e6, UTC).date().isoformat() if generation > 1e12 else ""
+    except (OverflowError, ValueError, OSError):
+        return ""

@@ -1,0 +1,78 @@
+"""The sentences of a model's text, with the numbers of the statements that they name. Pure.
+
+A model's text is a stranger's text: markup, links and addresses are taken out, and nothing of it is ever an address.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from streams.answers.prompts import visible
+from streams.plain_text import clean_line
+
+MAX_LINE_CHARS = 2_000
+"""Maximum characters of a line that are read. Other characters of the line are left out."""
+MAX_NAMED = 4
+"""Maximum statements that a sentence may name."""
+
+_CITED = re.compile(r"\[\s{0,2}(\d{1,2}(?:\s{0,2},\s{0,2}\d{1,2}){0,5})\s{0,2}\]")
+_LINK = re.compile(r"!?\[([^\[\]]{0,300})\]\(([^()]{0,600})\)")
+_TAG = re.compile(r"<[^<>]{0,300}>")
+_ADDRESS = re.compile(r"(?:(?:https?|ftp|file|ws|wss)://|www\.|mailto:|data:|javascript:)\S{0,600}+", re.IGNORECASE)
+_MARKER = re.compile(r"^\s{0,8}(?:[-*•>#]{1,6}|\d{1,2}[.)])\s+")
+_EMPHASIS = re.compile(r"[*_`~#|\\]{1,3}")
+_BREAK = re.compile(r"(?<=[.!?]) (?=[A-Z\"“])")
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSentence:
+    """A sentence as the model wrote it, without markup."""
+
+    text: str
+    named: tuple[int, ...] = ()
+    """The numbers of the statements that it names, from 1."""
+
+
+class SentenceReader:
+    """Collects the pieces of a stream, and yields its sentences as soon as their line has ended."""
+
+    def __init__(self) -> None:
+        self._rest = ""
+
+    def read(self, piece: str) -> Iterator[ModelSentence]:
+        """Yield the sentences of the lines that end in this piece."""
+        *lines, rest = (self._rest + piece).split("\n")
+        self._rest = rest[:MAX_LINE_CHARS]
+        for line in lines:
+            yield from sentences_of(line)
+
+    def end(self) -> Iterator[ModelSentence]:
+        """Yield the sentences of the last line. Its last sentence may be cut."""
+        rest, self._rest = self._rest, ""
+        yield from sentences_of(rest)
+
+
+def sentences_of(line: str) -> Iterator[ModelSentence]:
+    """Yield the sentences of a line, each with the statements that are named behind it."""
+    line = _LINK.sub(r"\1 ", visible(line[:MAX_LINE_CHARS]))
+    place = 0
+    for cited in _CITED.finditer(line):
+        numbers = tuple(int(number) for number in cited[1].split(","))[:MAX_NAMED]
+        between = line[place : cited.start()]
+        yield from _with_last_named(between, numbers)
+        place = cited.end()
+    yield from _with_last_named(line[place:], ())
+
+
+def _with_last_named(text: str, named: tuple[int, ...]) -> Iterator[ModelSentence]:
+    parts = [plain for part in _BREAK.split(clean_line(text)) if (plain := plain_sentence(part))]
+    for number, part in enumerate(parts, start=1):
+        yield ModelSentence(part, named if number == len(parts) else ())
+
+
+def plain_sentence(text: str) -> str:
+    """Return the text without markup and addresses; empty if nothing is left that says something."""
+    text = _ADDRESS.sub(" ", _TAG.sub(" ", text))
+    text = _EMPHASIS.sub("", _MARKER.sub("", text))
+    text = clean_line(text).strip("\"“”' ,;:-–—")
+    return text if any(char.isalpha() for char in text) else ""

@@ -1,0 +1,52 @@
+"""The source `answer` beside the results: the statement among them that answers the question, without a model."""
+
+import asyncio
+from uuid import UUID
+
+from streams.answers.choosing import choose_answer
+from streams.answers.confidence import parameters
+from streams.answers.evidence import evidence_of
+from streams.answers.found_answer import FoundAnswer, QuotedAnswer
+from streams.answers.surroundings import surroundings_of
+from streams.errors import RiffleError
+from streams.pages.document.codec import decode_document
+from streams.search.deadline import Deadline
+from streams.search.searcher import Found
+from streams.stores.opener import Stores
+
+SURROUNDED = ("row", "item")
+"""Kinds of statements that are shown with the table or list around them."""
+
+
+class StatementAnswers:
+    """The source of one gateway process. See `SourceOfResults`."""
+
+    name = "answer"
+
+    def __init__(self, stores: Stores) -> None:
+        self._stores = stores
+        self._parameters = parameters()
+
+    async def find_among(self, found: Found, deadline: Deadline) -> FoundAnswer | None:
+        """Return the answer to the query of these results, or None. A later page of results has none."""
+        if found.request.page > 1 or found.request.cursor is not None or not found.text:
+            return None
+        answer = await asyncio.to_thread(choose_answer, found.text, evidence_of(found), self._parameters)
+        if answer is None or not any(each.kind in SURROUNDED for each in answer.answers):
+            return answer
+        pages = {hit.id: page.page_id for page in found.pages for hit in page.hits}
+        quoted = [await self._surround(each, found, pages.get(each.statement_id)) for each in answer.answers]
+        return answer.model_copy(update={"answers": tuple(quoted)})
+
+    async def _surround(self, answer: QuotedAnswer, found: Found, page: UUID | None) -> QuotedAnswer:
+        """Return the answer with the table or list around it, if the page's document can be read."""
+        record = found.facts.get(page) if page else None
+        if answer.kind not in SURROUNDED or record is None or not record.document_ref:
+            return answer
+        try:
+            content = await self._stores.blobs.get(record.document_ref)
+            document = await asyncio.to_thread(decode_document, content)
+            around = await asyncio.to_thread(surroundings_of, document, answer.text, answer.kind)
+        except RiffleError:
+            return answer
+        return answer.model_copy(update={"surroundings": around})

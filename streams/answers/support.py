@@ -1,0 +1,233 @@
+"""The support check: whether a statement says what a sentence of a model says. Pure, and strict on purpose.
+
+A sentence is supported if it is a shortened form of one statement that it names: all of its words, names and quantities
+are in the statement (a leading subject may be in its context), in the same order, and nothing was left out between
+them, or around them, that changes what is stated. So numbers, units, names, negations, comparisons, conditions and the
+order of who does what are compared exactly, and whatever is not understood counts as not supported: a true sentence in
+other words is lost, a false one is not shown. docs/reference/answers.md has the shares of both.
+
+Two parts may change places: "the X is Y" for "Y is the X", and a phrase of place or time may lead or trail.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from streams.answers.alignment import align
+from streams.answers.tokens import Token, keys_of, tokens_of
+from streams.answers.word_lists import AGENTS, CONDITIONS, PHRASES, SUPERLATIVES
+
+MAX_SENTENCE_CHARS = 600
+"""Maximum characters of a sentence that is checked: a longer one is not supported."""
+MIN_TOKENS = 2
+"""Minimum tokens of a sentence that says something."""
+MAX_PHRASE = 6
+"""Maximum tokens of a phrase of place or time that may be moved."""
+_FREE_TO_ADD = frozenset({"now", "past"})
+"""Tenses of `is` and `was`, which a shortened form may add: "X, a river" becomes "X is a river"."""
+_FREE_CONTENT = frozenset({"call", "name", "known", "locat", "accord"})
+
+
+@dataclass(frozen=True, slots=True)
+class Support:
+    """The outcome of a check."""
+
+    is_supported: bool
+    reason: str = ""
+    """Why the sentence is not supported, for the log and for tests."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A statement that a sentence may stand on: its text, and the texts around it."""
+
+    text: str
+    context: tuple[str, ...] = ()
+
+
+def check_support(sentence: str, source: Source, question: str = "") -> Support:
+    """Return whether the statement says what the sentence says. `question` may give a leading subject its words."""
+    if len(sentence) > MAX_SENTENCE_CHARS:
+        return Support(False, "too long")
+    claim = _without_end(tokens_of(sentence))
+    if sum(token.role != "boundary" for token in claim) < MIN_TOKENS:
+        return Support(False, "says nothing")
+    around = keys_of([*source.context, question])
+    stated = _without_end(tokens_of(source.text))
+    outcomes = [_check(variant, stated, around) for variant in _variants(claim, sentence)]
+    return next((outcome for outcome in outcomes if outcome.is_supported), outcomes[0])
+
+
+def find_support(sentence: str, sources: Iterable[Source], question: str = "") -> int | None:
+    """Return the place of the first statement that supports the sentence, or None."""
+    return next(
+        (place for place, each in enumerate(sources) if check_support(sentence, each, question).is_supported), None
+    )
+
+
+def _variants(claim: list[Token], sentence: str) -> Iterator[list[Token]]:
+    """Yield the sentence, "Y is X" for "The X is Y", and the sentence with a moved phrase of place or time."""
+    yield claim
+    tenses = [place for place, token in enumerate(claim) if token.role == "tense"]
+    begins = sentence.lstrip().lower()
+    if len(tenses) == 1 and begins.startswith("the ") and 0 < tenses[0] < len(claim) - 1:
+        at = tenses[0]
+        if all(token.role not in ("negation", "boundary") for token in claim):
+            yield [*claim[at + 1 :], claim[at], *claim[:at]]
+    yield from _moved(claim)
+
+
+def _moved(claim: list[Token]) -> Iterator[list[Token]]:
+    """Yield the sentence with a leading phrase of place or time at its end, and with a trailing one in front."""
+    first = next((place for place, token in enumerate(claim) if token.role == "boundary"), 0)
+    if claim[0].role == "relation" and claim[0].key in PHRASES and 1 < first <= MAX_PHRASE:
+        yield [*claim[first + 1 :], *claim[:first]]
+    starts = [place for place, token in enumerate(claim) if token.role == "relation" and token.key in PHRASES]
+    if starts and starts[-1] > 1 and len(claim) - starts[-1] <= MAX_PHRASE:
+        yield [*claim[starts[-1] :], *claim[: starts[-1]]]
+
+
+def _without_end(tokens: list[Token]) -> list[Token]:
+    while tokens and tokens[-1].role == "boundary":
+        tokens = tokens[:-1]
+    return tokens
+
+
+def _check(claim: Sequence[Token], stated: Sequence[Token], around: frozenset[str]) -> Support:
+    words = [token for token in claim if token.role != "boundary"]
+    places = align(words, stated)
+    led = _leading_from_context(words, places, around)
+    missing = [
+        token
+        for number, (token, place) in enumerate(zip(words, places, strict=True))
+        if place is None and number >= led and not _may_be_added(token)
+    ]
+    if missing:
+        return Support(False, f"{missing[0].role}: {missing[0].text}")
+    matched = [place for place in places if place is not None]
+    if len(matched) < MIN_TOKENS or len(matched) < len(words) / 2:
+        return Support(False, "too little in the statement")
+    return _check_left_out(words, places, matched, stated, led)
+
+
+def _leading_from_context(words: Sequence[Token], places: Sequence[int | None], around: frozenset[str]) -> int:
+    """Return the number of first words that the context has: the subject of the statement, instead of a pronoun."""
+    led = 0
+    while led < len(words) and places[led] is None:
+        token = words[led]
+        if token.role not in ("name", "content", "relation") or token.key not in around:
+            break
+        led += 1
+    return led
+
+
+def _may_be_added(token: Token) -> bool:
+    return (token.role == "tense" and token.key in _FREE_TO_ADD) or (
+        token.role == "content" and token.key in _FREE_CONTENT
+    )
+
+
+def _check_left_out(
+    words: Sequence[Token], places: Sequence[int | None], matched: Sequence[int], stated: Sequence[Token], led: int
+) -> Support:
+    """Return whether what the statement says beyond the sentence changes nothing."""
+    before, behind = stated[: matched[0]], stated[matched[-1] + 1 :]
+    taken, asides = frozenset(matched), _places_in_asides(matched, stated)
+    for place, token in enumerate(stated):
+        is_limiting = token.role == "negation" or (token.role == "limit" and place not in asides)
+        if is_limiting and place not in taken and _is_near(place, stated, matched):
+            return Support(False, f"left out: {token.text}")
+    if reason := _leading_fault(before, is_led=led > 0):
+        return Support(False, reason)
+    for first, second in pairwise(matched):
+        if reason := _gap_fault(stated[first + 1 : second]):
+            return Support(False, reason)
+    if _tense_fault(words, places, stated, matched):
+        return Support(False, "another tense")
+    if reason := _trailing_fault(behind, words):
+        return Support(False, reason)
+    return Support(True)
+
+
+def _places_in_asides(matched: Sequence[int], stated: Sequence[Token]) -> set[int]:
+    """Return the places between two commas, or brackets, from which nothing was taken over, except conditions."""
+    found: set[int] = set()
+    for first, second in pairwise(matched):
+        gap = range(first + 1, second)
+        if len(gap) > 1 and stated[gap[0]].role == stated[gap[-1]].role == "boundary":
+            found.update(place for place in gap if stated[place].key not in CONDITIONS)
+    return found
+
+
+def _is_near(place: int, stated: Sequence[Token], matched: Sequence[int]) -> bool:
+    """Return True if a limiting word is about what was taken over, as far as its place shows.
+
+    `and` and `but` end what a word behind the sentence is about, and what a weak word before it is about. A comma ends
+    only what a weak word behind the sentence is about. Negations and conditions before the sentence always hold.
+    """
+    token = stated[place]
+    is_strong = token.role == "negation" or token.key in CONDITIONS
+    if matched[0] < place < matched[-1]:
+        return True
+    between = stated[place : matched[0]] if place < matched[0] else stated[matched[-1] : place]
+    marks = {each.key for each in between if each.role == "boundary"}
+    if place < matched[0]:
+        return is_strong or "and" not in marks
+    return not marks or (token.key in CONDITIONS and "and" not in marks)
+
+
+def _leading_fault(before: Sequence[Token], *, is_led: bool) -> str:
+    """Return why the left out beginning changes the sentence: it must end with a comma or say nothing."""
+    if not before:
+        return ""
+    if is_led:
+        rest = [token for token in before if token.role in ("name", "content", "quantity", "relation")]
+        return f"another subject: {rest[0].text}" if rest else ""
+    if before[-1].role == "boundary":
+        return ""
+    rest = [token for token in before if token.role not in ("boundary", "tense")]
+    return f"begins inside: {rest[-1].text}" if rest else ""
+
+
+def _gap_fault(gap: Sequence[Token]) -> str:
+    """Return why the words left out between two words change the sentence."""
+    inner = [token for token in gap if token.role != "boundary"]
+    if not inner:
+        return ""
+    is_aside = gap[0].role == "boundary" and gap[-1].role == "boundary"
+    for token in inner:
+        is_limit = token.role == "limit" and (not is_aside or token.key in CONDITIONS)
+        if is_limit or token.role == "negation":
+            return f"left out: {token.text}"
+        if not is_aside and token.role == "relation" and token.key in AGENTS:
+            return f"left out: {token.text}"
+        if not is_aside and token.role in ("name", "quantity"):
+            return f"left out: {token.text}"
+        if not is_aside and token.role == "tense":
+            return f"left out: {token.text}"
+    return ""
+
+
+def _tense_fault(
+    words: Sequence[Token], places: Sequence[int | None], stated: Sequence[Token], matched: Sequence[int]
+) -> bool:
+    """Return True if the sentence adds `is` where the statement has `was`, or the other way round."""
+    added = {token.key for token, place in zip(words, places, strict=True) if token.role == "tense" and place is None}
+    tenses = {token.key for token in stated if token.role == "tense"}
+    return bool(added) and bool(tenses) and not added <= tenses
+
+
+def _trailing_fault(behind: Sequence[Token], words: Sequence[Token]) -> str:
+    """Return why the left out end changes the sentence."""
+    if not behind:
+        return ""
+    clause = []
+    for token in behind:
+        if token.role == "boundary":
+            break
+        clause.append(token)
+    if any(token.text.lower() in SUPERLATIVES or token.key == "most" for token in words) and clause:
+        return f"left out: {clause[0].text}"
+    if clause and clause[0].role in ("content", "name", "quantity"):
+        return f"ends inside: {clause[0].text}"
+    return ""

@@ -1,0 +1,114 @@
+"""The table or the list that a statement stands in, as it stands in the page. Pure: the document is an argument."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+from streams.answers.found_answer import Surroundings
+from streams.pages.document.model import Document
+from streams.plain_text import clean_line
+
+MAX_ROWS = 10
+MAX_COLUMNS = 8
+MAX_CELL_CHARS = 160
+MAX_BLOCKS = 20_000
+"""Maximum blocks of a document that are read."""
+_CELLS = frozenset({"td", "th"})
+_LISTS = frozenset({"ul", "ol", "dl"})
+_ITEMS = frozenset({"li", "dt", "dd"})
+
+Row = tuple[str, ...]
+
+
+def surroundings_of(document: Document, text: str, kind: str) -> Surroundings | None:
+    """Return the table around a row, or the list around an item; None where the document has none with this text."""
+    if kind == "row":
+        return _table_around(document, text)
+    return _list_around(document, text) if kind == "item" else None
+
+
+def _table_around(document: Document, text: str) -> Surroundings | None:
+    """Return the table with the row most of whose cells are in the text of the statement."""
+    tables = _tables(document)
+    stated = " ".join(text.split())
+    found = [
+        (sum(len(cell) for cell in row), number, table)
+        for table, rows in tables.items()
+        for number, (row, is_header) in enumerate(rows)
+        if not is_header and sum(bool(cell) for cell in row) > 1 and all(cell in stated for cell in row if cell)
+    ]
+    if not found:
+        return None
+    _, number, table = max(found)
+    rows = tables[table]
+    has_header = len(rows) > 1 and rows[0][1] and number > 0
+    body = [row for row, _ in rows[has_header:]]
+    return _around(rows[0][0] if has_header else (), body, number - has_header)
+
+
+def _tables(document: Document) -> dict[int, list[tuple[Row, bool]]]:
+    """Return the rows of each table: their cells, and whether all of them are headings."""
+    texts: defaultdict[int, list[str]] = defaultdict(list)
+    for block in document.blocks[:MAX_BLOCKS]:
+        cell = next((index for index in document.ancestors(block) if document.containers[index].tag in _CELLS), -1)
+        if cell >= 0:
+            texts[cell].append(" ".join(block.text.split()))
+    rows: defaultdict[int, list[int]] = defaultdict(list)
+    tables: defaultdict[int, list[int]] = defaultdict(list)
+    for index, container in enumerate(document.containers):
+        if container.tag in _CELLS:
+            rows[container.parent].append(index)
+        elif container.tag == "tr" and (table := _table_of(document, index)) >= 0:
+            tables[table].append(index)
+    return {
+        table: [
+            (
+                tuple(" ".join(texts[cell]) for cell in rows[row]),
+                bool(rows[row]) and all(document.containers[cell].tag == "th" for cell in rows[row]),
+            )
+            for row in of_table
+        ]
+        for table, of_table in tables.items()
+    }
+
+
+def _table_of(document: Document, row: int) -> int:
+    index = document.containers[row].parent
+    while index >= 0 and document.containers[index].tag != "table":
+        index = document.containers[index].parent
+    return index
+
+
+def _list_around(document: Document, text: str) -> Surroundings | None:
+    stated = " ".join(text.split())
+    items: defaultdict[int, dict[int, list[str]]] = defaultdict(dict)
+    place: tuple[int, int] | None = None
+    for block in document.blocks[:MAX_BLOCKS]:
+        item = next((index for index in document.ancestors(block) if document.containers[index].tag in _ITEMS), -1)
+        if item < 0 or document.containers[document.containers[item].parent].tag not in _LISTS:
+            continue
+        of_list = document.containers[item].parent
+        line = " ".join(block.text.split())
+        items[of_list].setdefault(item, []).append(line)
+        if place is None and stated and stated in line:
+            place = of_list, item
+    if place is None:
+        return None
+    rows = [(" ".join(parts),) for parts in items[place[0]].values()]
+    return _around((), rows, list(items[place[0]]).index(place[1])) if len(rows) > 1 else None
+
+
+def _around(header: Row, rows: Sequence[Row], place: int) -> Surroundings:
+    """Return the rows around this place."""
+    start = max(0, min(place - MAX_ROWS // 2, len(rows) - MAX_ROWS))
+    shown = rows[start : start + MAX_ROWS]
+    return Surroundings(
+        header=_cells(header),
+        rows=tuple(_cells(row) for row in shown),
+        place=place - start,
+        before=start,
+        after=len(rows) - start - len(shown),
+    )
+
+
+def _cells(row: Row) -> Row:
+    return tuple(clean_line(cell)[:MAX_CELL_CHARS] for cell in row[:MAX_COLUMNS])

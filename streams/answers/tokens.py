@@ -1,0 +1,118 @@
+"""The tokens of a sentence that its support is checked by: words by their role, quantities, names, boundaries. Pure.
+
+name       a word with a capital letter that is not only the first word of its sentence
+quantity   a number with its unit, compared exactly
+negation   not, no, never, without, ...
+limit      words that limit what is said: if, only, except, may, nearly, allegedly, ...
+relation   prepositions and conjunctions that say who does what to whom, when, and how much: by, from, than, or, ...
+tense      is, was, will, ...
+content    all other words, by their stems
+boundary   a comma, a colon, a bracket, a dash; `and` and `but`, which join clauses and parts of lists
+plain      articles and other words that change nothing: they are left out
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from streams.answers.quantities import month_of, quantities_of
+from streams.answers.word_lists import JOINTS, LIMITS, NEGATIONS, PLAIN, RELATIONS, TENSES
+from streams.vectors.stemming import stems
+
+Role = Literal["name", "quantity", "negation", "limit", "relation", "tense", "content", "boundary"]
+
+MAX_TOKENS = 240
+"""Maximum tokens of a text that are read."""
+MAX_CHARS = 1_500
+
+_PIECE = re.compile(
+    r"(?P<word>[^\W\d_][\w]{0,60}+(?:[.'’\-][^\W_]{1,40}+){0,6})|(?P<boundary>[,;:()\[\]—–]|(?<=\s)-(?=\s))|(?P<end>[.!?](?=\s|$))"
+    r"|(?P<other>[\w][\w.+#\-/]{0,60}+)"
+)
+_CLITICS = {"can't": ("can", "not"), "won't": ("will", "not"), "cannot": ("can", "not")}
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A token with its role."""
+
+    role: Role
+    key: str
+    """Equal for tokens that say the same: a stem, a folded name, a number with its unit."""
+    text: str
+
+
+def tokens_of(text: str) -> list[Token]:
+    """Return the tokens of a sentence, in order, without the plain words."""
+    text = text[:MAX_CHARS].replace("’", "'")
+    quantities = {each.start: each for each in quantities_of(text)}
+    found: list[Token] = []
+    place, is_first = 0, True
+    while place < len(text) and len(found) < MAX_TOKENS:
+        if quantity := quantities.get(place):
+            value = f"{quantity.value:f} {quantity.unit}".strip()
+            found.append(Token("quantity", value, text[place : quantity.end]))
+            place, is_first = quantity.end, False
+            continue
+        match = _PIECE.match(text, place)
+        if match is None or (end := _before_quantity(match, quantities)) == place:
+            place += 1
+            continue
+        piece = text[place:end]
+        if match["boundary"] or match["end"]:
+            found.append(Token("boundary", ",", piece))
+        else:
+            found += _of_word(piece, is_first=is_first)
+        is_first = bool(match["end"])
+        place = end
+    return found
+
+
+def _before_quantity(match: re.Match[str], quantities: Mapping[int, object]) -> int:
+    """Return the end of the piece, or the place of a quantity inside of it."""
+    return next((at for at in range(match.start() + 1, match.end()) if at in quantities), match.end())
+
+
+def _of_word(word: str, *, is_first: bool) -> list[Token]:
+    lower = word.lower()
+    if lower in _CLITICS:
+        return [token for part in _CLITICS[lower] for token in _of_word(part, is_first=False)]
+    if lower.endswith("n't"):
+        return [*_of_word(lower[:-3], is_first=False), Token("negation", "not", word)]
+    lower = lower.removesuffix("'s").removesuffix("'")
+    if lower in JOINTS:
+        return [Token("boundary", "and", word)]
+    if month_of(lower) and word[0].isupper() and not is_first:
+        return [Token("name", lower, word)]
+    role = _role_of(lower)
+    if role == "plain":
+        return []
+    if role == "tense":
+        return [Token("tense", TENSES[lower], word)]
+    if role != "content":
+        return [Token(role, "not" if lower in ("no", "none") else lower, word)]  # type: ignore[arg-type]  # "plain" is gone
+    is_name = any(letter.isupper() for letter in (word[1:] if is_first else word))
+    return [Token("name" if is_name else "content", stem_of(lower), word)]
+
+
+def _role_of(lower: str) -> str:
+    if lower in NEGATIONS:
+        return "negation"
+    if lower in LIMITS:
+        return "limit"
+    if lower in RELATIONS:
+        return "relation"
+    if lower in TENSES:
+        return "tense"
+    return "plain" if lower in PLAIN else "content"
+
+
+def stem_of(word: str) -> str:
+    """Return the stem of a lower-case word."""
+    return stems([word])[0][0]
+
+
+def keys_of(texts: Sequence[str]) -> frozenset[str]:
+    """Return the keys of all tokens of these texts."""
+    return frozenset(token.key for text in texts for token in tokens_of(text) if token.role != "boundary")

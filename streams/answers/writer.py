@@ -1,0 +1,250 @@
+"""Answers by a language model: each page of the results is asked by itself, and each sentence is checked.
+
+A page that gives the model instructions has only its own statements in its request, so it changes nothing that is said
+with other pages. What the model writes is shown only as far as a statement of that page says it.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import groupby
+
+import structlog
+
+from streams.answers import prompts
+from streams.answers.budgets import Budgets, Refusal
+from streams.answers.checked_sentences import CheckedSentence, check_sentence, is_about, repeats
+from streams.answers.evidence import Evidence
+from streams.answers.model_text import ModelSentence, SentenceReader
+from streams.answers.related import related_questions
+from streams.answers.text_cache import TextCache, key_of
+from streams.errors import DeadlineExceeded, TransientError
+from streams.models.chat_protocol import ChatModel, ChatOptions, Message, Usage
+
+MAX_PAGES = 3
+"""Maximum results that are asked for an answer."""
+MAX_SENTENCES = 6
+MAX_SENTENCES_OF_PAGE = 3
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class WriterOptions:
+    """The options of the answers by a model."""
+
+    model: str
+    max_tokens: int = 300
+    deadline_seconds: float = 15.0
+    max_at_once: int = 4
+    prompt_price: float = 0.0
+    """Cost of a million tokens of messages."""
+    answer_price: float = 0.0
+    """Cost of a million tokens of answers."""
+
+
+@dataclass(slots=True)
+class Outcome:
+    """The outcome of an answer, once all of its sentences are there."""
+
+    status: str = "answered"
+    """`answered`, `unknown` (nothing is supported), `unavailable`, `late`, `limited`, or `nothing` (no statement may be
+    given to a model)."""
+    refusal: Refusal = ""
+    asked: int = 0
+    """Pages that were asked."""
+    dropped: int = 0
+    """Sentences of the model that no statement supports."""
+    withheld: int = 0
+    """Pages whose publishers allow no input of models."""
+    cached: int = 0
+
+
+class Writer:
+    """The answers by a model of one process."""
+
+    def __init__(
+        self, chat: ChatModel, options: WriterOptions, budgets: Budgets, clock: Callable[[], datetime]
+    ) -> None:
+        self._chat, self._options, self._budgets, self._clock = chat, options, budgets, clock
+        self._cache = TextCache()
+        self._slots = asyncio.Semaphore(options.max_at_once)
+
+    async def answer(
+        self, question: str, evidence: Sequence[Evidence], person: str, outcome: Outcome
+    ) -> AsyncIterator[CheckedSentence]:
+        """Yield the sentences that answer a question, page by page, and fill the outcome. Raises nothing."""
+        pages = pages_for_model(evidence, outcome)[:MAX_PAGES]
+        async for sentence in self._write(prompts.ANSWER, question, pages, person, outcome):
+            if is_about(sentence, question):
+                yield sentence
+
+    async def summarize(
+        self, question: str, evidence: Sequence[Evidence], person: str, outcome: Outcome
+    ) -> AsyncIterator[CheckedSentence]:
+        """Yield the sentences that say what one page is about. See `answer`."""
+        pages = pages_for_model(evidence, outcome)[:1]
+        async for sentence in self._write(prompts.SUMMARY, question, pages, person, outcome):
+            yield sentence
+
+    async def related(
+        self,
+        question: str,
+        evidence: Sequence[Evidence],
+        person: str,
+        outcome: Outcome,
+        *,
+        is_counted: bool = True,
+    ) -> list[str]:
+        """Return questions that the first page may answer next. See `answer`."""
+        pages = pages_for_model(evidence, outcome)[:1]
+        if not pages or (is_counted and not self._may_ask(pages, person, outcome)):
+            return []
+        messages = prompts.messages_for(prompts.RELATED, question, pages[0])
+        reader = SentenceReader()
+        written: list[ModelSentence] = []
+        try:
+            async for piece in self._text(messages, outcome):
+                written += reader.read(piece)
+        except TransientError as error:
+            _note(error, outcome)
+        written += reader.end()
+        return related_questions((each.text for each in written), pages[0], question)
+
+    async def _write(
+        self,
+        instructions: str,
+        question: str,
+        pages: Sequence[Sequence[Evidence]],
+        person: str,
+        outcome: Outcome,
+    ) -> AsyncIterator[CheckedSentence]:
+        """Yield the supported sentences of all pages, in the order of the pages. All pages are asked at once."""
+        if not self._may_ask(pages, person, outcome):
+            return
+        outcome.asked = len(pages)
+        queues: list[asyncio.Queue[CheckedSentence | None]] = [asyncio.Queue() for _ in pages]
+        tasks = [
+            asyncio.create_task(self._read_page(instructions, question, page, queue, outcome))
+            for page, queue in zip(pages, queues, strict=True)
+        ]
+        shown: list[CheckedSentence] = []
+        try:
+            for queue in queues:
+                while (sentence := await queue.get()) is not None:
+                    if len(shown) < MAX_SENTENCES and not repeats(sentence, shown):
+                        shown.append(sentence)
+                        yield sentence
+        finally:
+            for task in tasks:
+                task.cancel()
+            with suppress(asyncio.CancelledError):
+                await asyncio.gather(*tasks, return_exceptions=True)
+        if shown:
+            outcome.status = "answered"
+        elif outcome.status == "answered":
+            outcome.status = "unknown"
+
+    async def _read_page(
+        self,
+        instructions: str,
+        question: str,
+        page: Sequence[Evidence],
+        queue: "asyncio.Queue[CheckedSentence | None]",
+        outcome: Outcome,
+    ) -> None:
+        """Ask about one page, and put its supported sentences into the queue, and at last None."""
+        reader, found = SentenceReader(), 0
+        messages = prompts.messages_for(instructions, question, page)
+
+        def check(sentences: list[CheckedSentence | None]) -> None:
+            nonlocal found
+            for sentence in sentences:
+                if sentence is None:
+                    outcome.dropped += 1
+                elif found < MAX_SENTENCES_OF_PAGE:
+                    found += 1
+                    queue.put_nowait(sentence)
+
+        try:
+            async for piece in self._text(messages, outcome):
+                check([check_sentence(each, page, question) for each in reader.read(piece)])
+        except TransientError as error:
+            _note(error, outcome)
+        except Exception as error:  # a fault of this program: the other pages are not harmed
+            log.exception("a page was not read by the model")
+            _note(error, outcome)
+        else:
+            check([check_sentence(each, page, question) for each in reader.end()])
+        finally:
+            queue.put_nowait(None)
+
+    def _may_ask(self, pages: Sequence[Sequence[Evidence]], person: str, outcome: Outcome) -> bool:
+        if not pages:
+            outcome.status = "nothing"
+            return False
+        outcome.refusal = self._budgets.take(person, self._clock())
+        if outcome.refusal:
+            outcome.status = "limited"
+        return not outcome.refusal
+
+    async def _text(self, messages: Sequence[Message], outcome: Outcome) -> AsyncIterator[str]:
+        """Yield the pieces of the model's text, from the cache if the same was asked before."""
+        key = key_of(self._options.model, messages)
+        if (known := self._cache.get(key)) is not None:
+            outcome.cached += 1
+            yield known
+            return
+        usage, pieces = Usage(), []
+        options = ChatOptions(self._options.max_tokens, self._options.deadline_seconds)
+        await self._take_slot()
+        try:
+            async for piece in self._chat.stream(messages, options, usage):
+                pieces.append(piece)
+                yield piece
+        finally:
+            self._slots.release()
+            prompt, answer = usage.prompt * self._options.prompt_price, usage.answer * self._options.answer_price
+            self._budgets.pay((prompt + answer) / 1e6, self._clock())
+        self._cache.put(key, "".join(pieces))
+
+    async def _take_slot(self) -> None:
+        """Wait until fewer than the maximum of pages are being asked. Raises DeadlineExceeded."""
+        try:
+            async with asyncio.timeout(self._options.deadline_seconds):
+                await self._slots.acquire()
+        except TimeoutError as error:
+            raise DeadlineExceeded("too many answers are being written") from error
+
+
+def pages_for_model(evidence: Sequence[Evidence], outcome: Outcome) -> list[list[Evidence]]:
+    """Return the statements that a model may get, by page. Those that publishers keep from models are left out."""
+    pages = []
+    for _, of_page in groupby(evidence, key=lambda each: each.page_id):
+        statements = list(of_page)
+        allowed = _allowed(statements)
+        if allowed:
+            pages.append(allowed[: prompts.MAX_STATEMENTS])
+        else:
+            outcome.withheld += 1
+    return pages
+
+
+def _allowed(statements: Sequence[Evidence]) -> list[Evidence]:
+    """Return the statements of a page that its publisher allows as input, up to the page's `max-snippet` together."""
+    consent = statements[0].consent
+    if not consent.for_models:
+        return []
+    found, characters = [], 0
+    for each in statements:
+        characters += len(each.text)
+        if consent.allows_quoting(characters):
+            found.append(each)
+    return found
+
+
+def _note(error: BaseException, outcome: Outcome) -> None:
+    outcome.status = "late" if isinstance(error, DeadlineExceeded) else "unavailable"
+    log.info("the language model did not answer", error=str(error))

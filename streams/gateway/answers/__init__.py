@@ -1,0 +1,1 @@
+"""Answers by a language model on the pages and in the API: streamed behind the results, never before them."""

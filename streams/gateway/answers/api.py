@@ -1,0 +1,176 @@
+"""`/api/v1/answer`, `/api/v1/summary` and `/api/v1/related`: answers by a model, as server-sent events.
+
+event: sentence   a sentence, with the statement that says it
+event: end        the outcome
+"""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import aclosing
+from typing import Annotated, Any
+from uuid import UUID
+
+import orjson
+from fastapi import APIRouter, Depends, Query, Request
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.responses import StreamingResponse
+
+from streams.answers.checked_sentences import CheckedSentence
+from streams.answers.evidence import Evidence, evidence_of
+from streams.answers.follow_up import clean_turns
+from streams.gateway.access.clients import address_of
+from streams.gateway.access.costs import ANSWER
+from streams.gateway.access.guard import Charge, Guard
+from streams.gateway.answers.section import reason_of
+from streams.gateway.answers.service import ModelAnswers, RunningAnswer, Search
+from streams.gateway.http import examples
+from streams.gateway.http.parameters import refuse_unknown
+from streams.gateway.http.presentation import fragment_href
+from streams.gateway.http.problems import Problem, ProblemError
+from streams.search.request import FIRST_PAGE
+
+HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+_EXAMPLE = """event: sentence
+data: {"text": "The log holds changes.", "statement": {"url": "https://sqlite.org/wal.html", "title": "WAL"}}
+
+event: end
+data: {"status": "answered", "reason": "", "asked_pages": 1, "dropped_sentences": 0}
+"""
+NO_MODEL = Problem(
+    404,
+    "no-model",
+    "No language model is configured",
+    "The operator may set RIFFLE_ANSWERS__URL. `beside.answer` of a search needs no model.",
+)
+NOT_INDEXED = Problem(404, "not-indexed", "This page is not in the index", "Its id may be another one.")
+_PROBLEMS: dict[int | str, dict[str, Any]] = {
+    **examples.ACCESS_PROBLEMS,
+    400: examples.problem_response("The question or a parameter is not valid", examples.PROBLEM_EMPTY),
+    404: examples.problem_response("No model, or no such page", NO_MODEL.to_json("/api/v1/answer")),
+    503: examples.problem_response("The index does not answer", examples.PROBLEM_UNAVAILABLE),
+}
+_STREAM: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "Events `sentence` and, at last, `end`",
+        "content": {"text/event-stream": {"schema": {"type": "string"}, "example": _EXAMPLE}},
+    },
+    **_PROBLEMS,
+}
+_RELATED = {"query": "what is a log", "related": ["What does the log hold?"]}
+
+
+class Cited(BaseModel):
+    """The statement that a sentence stands on."""
+
+    model_config = ConfigDict(frozen=True)
+
+    statement_id: UUID
+    page_id: UUID
+    text: str = Field(description="The statement, word for word.")
+    url: str
+    link: str = Field(description="The address of the page at this statement (text fragment).")
+    title: str
+    host: str
+    published: str | None = None
+
+
+class Related(BaseModel):
+    """Questions that a reader may ask next, with words of the statements only."""
+
+    model_config = ConfigDict(frozen=True)
+
+    query: str
+    related: tuple[str, ...]
+
+
+def answer_api_routes(search: Search, answers: ModelAnswers | None, guard: Guard, proxies: Sequence[str]) -> APIRouter:
+    """Return the routes. `proxies`: the addresses whose `X-Forwarded-For` is believed."""
+    router = APIRouter(prefix="/api/v1", tags=["answers"], dependencies=[Depends(refuse_unknown)])
+
+    @router.get("/answer", summary="Answer by a language model", responses=_STREAM, response_class=StreamingResponse)
+    async def answer(
+        request: Request,
+        charge: Annotated[Charge, Depends(guard.needs("answer"))],
+        q: Annotated[str, Query(description="The (first) question.", min_length=1)],
+        then: Annotated[list[str] | None, Query(description="The further questions of the conversation.")] = None,
+    ) -> StreamingResponse:
+        turns = clean_turns([q, *(then or ())])
+        if not turns:
+            raise ProblemError(Problem(400, "query-empty", "There is nothing to answer", "No question was given."))
+        running = await _on(answers).converse(turns, search, charge.sight, address_of(request, proxies))
+        charge.spend(ANSWER)
+        return _streamed(running)
+
+    @router.get("/summary", summary="Summary of one page", responses=_STREAM, response_class=StreamingResponse)
+    async def summary(
+        request: Request,
+        charge: Annotated[Charge, Depends(guard.needs("answer"))],
+        page: Annotated[UUID, Query(description="`page_id` of a result.")],
+        q: Annotated[str, Query(description="What the reader looks for.")] = "",
+    ) -> StreamingResponse:
+        running = await _on(answers).summarize(page, q, charge.sight, address_of(request, proxies))
+        if running is None:
+            raise ProblemError(NOT_INDEXED)
+        charge.spend(ANSWER)
+        return _streamed(running)
+
+    @router.get(
+        "/related",
+        summary="Related questions",
+        responses={200: examples.json_response("The questions", _RELATED), **_PROBLEMS},
+    )
+    async def related(
+        request: Request,
+        charge: Annotated[Charge, Depends(guard.needs("answer"))],
+        q: Annotated[str, Query(description="The question.", min_length=1)],
+    ) -> Related:
+        on = _on(answers)
+        found = await search.find(q, charge.sight.limit(FIRST_PAGE))
+        charge.spend(ANSWER)
+        questions = await on.related(q, evidence_of(found), address_of(request, proxies))
+        return Related(query=q, related=tuple(questions))
+
+    return router
+
+
+def _on(answers: ModelAnswers | None) -> ModelAnswers:
+    if answers is None:
+        raise ProblemError(NO_MODEL)
+    return answers
+
+
+def _streamed(running: RunningAnswer) -> StreamingResponse:
+    return StreamingResponse(_events(running), media_type="text/event-stream", headers=HEADERS)
+
+
+async def _events(running: RunningAnswer) -> AsyncIterator[bytes]:
+    async with aclosing(running.sentences) as sentences:  # type: ignore[type-var]  # generators can be closed
+        async for sentence in sentences:
+            yield _event("sentence", {"text": sentence.text, "statement": cited(sentence).model_dump(mode="json")})
+    outcome = running.outcome
+    end = {
+        "status": outcome.status,
+        "reason": reason_of(running),
+        "asked_pages": outcome.asked,
+        "dropped_sentences": outcome.dropped,
+        "withheld_pages": outcome.withheld,
+        "cached": outcome.cached > 0,
+    }
+    yield _event("end", end)
+
+
+def cited(sentence: CheckedSentence) -> Cited:
+    found: Evidence = sentence.evidence
+    return Cited(
+        statement_id=found.id,
+        page_id=found.page_id,
+        text=found.text,
+        url=found.url,
+        link=fragment_href(found.url, found.text),
+        title=found.title,
+        host=found.host,
+        published=found.published or None,
+    )
+
+
+def _event(name: str, value: dict[str, Any]) -> bytes:
+    return b"event: " + name.encode() + b"\ndata: " + orjson.dumps(value) + b"\n\n"

@@ -1,0 +1,114 @@
+"""The answers by a model of one gateway process: the questions of people, with the statements of the results."""
+
+import secrets
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+from uuid import UUID
+
+from streams.answers.budgets import Budgets, Limits
+from streams.answers.checked_sentences import CheckedSentence
+from streams.answers.choosing import asks
+from streams.answers.evidence import Evidence, evidence_of, evidence_of_page
+from streams.answers.follow_up import question_of_turns, search_of_turns
+from streams.answers.writer import Outcome, Writer, WriterOptions
+from streams.gateway.access.sight import Sight
+from streams.gateway.context import GatewayContext
+from streams.models.chat import OpenAIChat
+from streams.models.chat_protocol import ChatModel
+from streams.search.request import FIRST_PAGE, Parameters, SearchRequest
+from streams.search.searcher import Found
+from streams.settings import AnswersSettings
+from streams.tls import TlsFiles, client_context
+
+KEY_BYTES = 32
+SUMMARIZED_STATEMENTS = 40
+"""Number of first statements of a page that a summary chooses from."""
+
+
+class Search(Protocol):
+    """The search of the gateway, as answers use it."""
+
+    async def find(self, text: str, given: Parameters = FIRST_PAGE) -> Found:
+        """Return the results of a query. Raises InvalidQuery and SearchUnavailable."""
+
+
+@dataclass(slots=True)
+class RunningAnswer:
+    """An answer that is being written."""
+
+    question: str
+    sentences: AsyncIterator[CheckedSentence]
+    outcome: Outcome
+    evidence: Sequence[Evidence] = field(default=())
+
+
+class ModelAnswers:
+    """The writer, behind the searches of the gateway. There is none without a model in the settings."""
+
+    def __init__(self, context: GatewayContext, chat: ChatModel) -> None:
+        own = context.settings.answers
+        limits = Limits(own.per_person, own.per_hour, own.cost_per_day)
+        budgets = Budgets(limits, lambda: secrets.token_bytes(KEY_BYTES))
+        self._chat = chat
+        self._stores = context.stores
+        self._writer = Writer(chat, _options(own), budgets, context.clock)
+        self.model = own.model
+
+    def wants(self, request: SearchRequest) -> bool:
+        """Return True for the first page of a direct question: its answer is written behind the results."""
+        return request.page == 1 and request.cursor is None and request.sort == "relevance" and asks(request.text)
+
+    def answer(self, question: str, found: Found, person: str) -> RunningAnswer:
+        """Begin the answer to a question by these results."""
+        outcome, evidence = Outcome(), evidence_of(found)
+        return RunningAnswer(question, self._writer.answer(question, evidence, person, outcome), outcome, evidence)
+
+    async def converse(self, turns: Sequence[str], search: Search, sight: Sight, person: str) -> RunningAnswer:
+        """Begin the answer to the last question of a conversation, by the pages that the client may see.
+
+        Raises InvalidQuery and SearchUnavailable.
+        """
+        found = await search.find(search_of_turns(turns), sight.limit(FIRST_PAGE))
+        running = self.answer(question_of_turns(turns), found, person)
+        running.question = turns[-1]
+        return running
+
+    async def summarize(self, page: UUID, question: str, sight: Sight, person: str) -> RunningAnswer | None:
+        """Begin the summary of one page; None if it is not in the index, or not for this client. Raises RiffleError."""
+        hits = await self._stores.vectors.first_statements([page], SUMMARIZED_STATEMENTS)
+        if not hits or not sight.shows(hits[0].payload.url):
+            return None
+        record = (await self._stores.pages.get_normalized([page])).get(page)
+        outcome, evidence = Outcome(), evidence_of_page(hits, record)
+        asked = question or evidence[0].title if evidence else question
+        return RunningAnswer(asked, self._writer.summarize(asked, evidence, person, outcome), outcome, evidence)
+
+    async def related(
+        self, question: str, evidence: Sequence[Evidence], person: str, *, is_counted: bool = True
+    ) -> list[str]:
+        """Return questions that a reader may ask next. Behind an answer, they are not counted again."""
+        return await self._writer.related(question, evidence, person, Outcome(), is_counted=is_counted)
+
+    async def close(self) -> None:
+        await self._chat.close()
+
+
+def open_answers(context: GatewayContext) -> ModelAnswers | None:
+    """Return the answers by the model of the settings; None where no model is configured."""
+    own = context.settings.answers
+    if not own.url:
+        return None
+    verify = client_context(TlsFiles(ca=own.ca_file)) if own.ca_file else True
+    return ModelAnswers(context, OpenAIChat(own.url, own.model, own.key.get_secret_value(), verify=verify))
+
+
+def _options(own: AnswersSettings) -> WriterOptions:
+    return WriterOptions(
+        model=f"{own.url} {own.model}",
+        max_tokens=own.max_tokens,
+        deadline_seconds=own.deadline_seconds,
+        max_at_once=own.max_at_once,
+        prompt_price=own.prompt_price,
+        answer_price=own.answer_price,
+    )

@@ -1,0 +1,151 @@
+"""The client of a language model behind any server with the API of OpenAI (`POST URL/chat/completions`), streamed.
+
+The server is the operator's, but what it answers is a stranger's: an answer has a deadline, a limit of bytes and of
+characters, no redirects are followed, and whatever is not the protocol ends the answer with ModelUnavailable. The model
+gets no tools, and calls in its answer are not read.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+import orjson
+
+from streams.errors import DeadlineExceeded
+from streams.models.chat_protocol import ChatOptions, Message, ModelUnavailable, Usage
+
+MAX_BYTES = 512 * 1024
+"""Maximum bytes of an answer, with its envelope."""
+MAX_CHARS = 16_000
+"""Maximum characters of an answer's text."""
+CONNECT_SECONDS = 3.0
+CHARS_PER_TOKEN = 4
+"""Characters of a token, where the server does not count them."""
+
+
+@dataclass(slots=True)
+class _Reading:
+    """The state of one answer that is read."""
+
+    usage: Usage
+    bytes: int = 0
+    chars: int = 0
+    line: bytearray = field(default_factory=bytearray)
+    is_done: bool = False
+
+
+class OpenAIChat:
+    """The client of one server. `transport` is for tests."""
+
+    def __init__(self, url: str, model: str, key: str = "", *, verify: Any = True) -> None:
+        self._url, self._model = url.rstrip("/") + "/chat/completions", model
+        self._client = httpx.AsyncClient(
+            headers={"Authorization": f"Bearer {key}"} if key else {},
+            follow_redirects=False,
+            trust_env=False,
+            verify=verify,
+        )
+
+    async def stream(self, messages: Sequence[Message], options: ChatOptions, usage: Usage) -> AsyncIterator[str]:
+        """See `ChatModel.stream`."""
+        usage.prompt = sum(len(each.content) for each in messages) // CHARS_PER_TOKEN
+        reading = _Reading(usage)
+        try:
+            async with asyncio.timeout(options.deadline_seconds), self._asked(messages, options) as response:
+                async for piece in _pieces(response, reading):
+                    yield piece
+        except TimeoutError as error:
+            raise DeadlineExceeded(f"the language model took longer than {options.deadline_seconds:g} s") from error
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise ModelUnavailable(f"{self._url}: {type(error).__name__}: {error}") from error
+
+    @asynccontextmanager
+    async def _asked(self, messages: Sequence[Message], options: ChatOptions) -> AsyncIterator[httpx.Response]:
+        body = {
+            "model": self._model,
+            "messages": [{"role": each.role, "content": each.content} for each in messages],
+            "max_tokens": options.max_tokens,
+            "temperature": 0,
+            "stream": True,
+            "stream_options": {"include_usage": True},
+        }
+        limits = httpx.Timeout(options.deadline_seconds, connect=CONNECT_SECONDS)
+        async with self._client.stream("POST", self._url, json=body, timeout=limits) as response:
+            if response.status_code != 200:
+                raise ModelUnavailable(f"{self._url} answered with status {response.status_code}")
+            yield response
+
+    async def close(self) -> None:
+        await self._client.aclose()
+
+
+async def _pieces(response: httpx.Response, reading: _Reading) -> AsyncIterator[str]:
+    """Yield the pieces of an answer. Some servers answer with one JSON object, although a stream was asked for."""
+    is_stream = response.headers.get("content-type", "").startswith("text/event-stream")
+    async for content in response.aiter_bytes():
+        reading.bytes += len(content)
+        if reading.bytes > MAX_BYTES:
+            raise ModelUnavailable(f"the language model's answer has more than {MAX_BYTES:,} bytes")
+        reading.line += content
+        if not is_stream:
+            continue
+        *lines, rest = bytes(reading.line).split(b"\n")
+        reading.line = bytearray(rest)
+        for line in lines:
+            if piece := _of_line(line, reading):
+                yield piece
+            if reading.is_done:
+                return
+    if not is_stream:
+        if piece := _of_object(bytes(reading.line), reading):
+            yield piece
+        return
+    if piece := _of_line(bytes(reading.line), reading):
+        yield piece
+    if not reading.is_done and not reading.chars:
+        raise ModelUnavailable("the language model's answer ended without a text")
+
+
+def _of_line(line: bytes, reading: _Reading) -> str:
+    """Return the text of a line of the event stream; empty for comments and other fields."""
+    name, _, value = line.strip().partition(b":")
+    if name != b"data" or not value.strip():
+        return ""
+    if value.strip() == b"[DONE]":
+        reading.is_done = True
+        return ""
+    return _of_object(value, reading)
+
+
+def _of_object(content: bytes, reading: _Reading) -> str:
+    """Return the text of a (part of an) answer, cut at the maximum. Raises ModelUnavailable for anything else."""
+    try:
+        answer = orjson.loads(content)
+    except orjson.JSONDecodeError as error:
+        raise ModelUnavailable("the language model's answer is not JSON") from error
+    if not isinstance(answer, Mapping) or "error" in answer:
+        raise ModelUnavailable("the language model's server reported an error")
+    _count(answer.get("usage"), reading.usage)
+    choices = answer.get("choices")
+    first = choices[0] if isinstance(choices, list) and choices else {}
+    part = first.get("delta") or first.get("message") or {} if isinstance(first, Mapping) else {}
+    text = part.get("content") if isinstance(part, Mapping) else ""
+    text = text if isinstance(text, str) else ""
+    text = text[: MAX_CHARS - reading.chars]
+    reading.chars += len(text)
+    reading.is_done = reading.is_done or reading.chars >= MAX_CHARS
+    reading.usage.answer = max(reading.usage.answer, reading.chars // CHARS_PER_TOKEN)
+    return text
+
+
+def _count(given: object, usage: Usage) -> None:
+    """Take over the server's counts, if they are numbers."""
+    if isinstance(given, Mapping):
+        prompt, answer = given.get("prompt_tokens"), given.get("completion_tokens")
+        if isinstance(prompt, int) and 0 <= prompt < 10**9:
+            usage.prompt = prompt
+        if isinstance(answer, int) and 0 <= answer < 10**9:
+            usage.answer = answer

@@ -1,0 +1,49 @@
+"""The language model as the rest of Riffle sees it: messages in, pieces of a text out."""
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from streams.errors import StoreUnavailable
+
+
+class ModelUnavailable(StoreUnavailable):
+    """The language model's server did not answer, or its answer is not one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A message to the model."""
+
+    role: str
+    """`system` or `user`."""
+    content: str
+
+
+@dataclass(slots=True)
+class Usage:
+    """The tokens of an answer: counted by the server, or estimated from the characters."""
+
+    prompt: int = 0
+    answer: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ChatOptions:
+    """The limits of one answer."""
+
+    max_tokens: int
+    deadline_seconds: float
+
+
+class ChatModel(Protocol):
+    """A language model that answers messages with a text, in pieces."""
+
+    def stream(self, messages: Sequence[Message], options: ChatOptions, usage: Usage) -> AsyncIterator[str]:
+        """Yield the pieces of the answer's text, and fill `usage` by its end.
+
+        Raises ModelUnavailable, and DeadlineExceeded at the deadline. Pieces before a failure have been yielded.
+        """
+
+    async def close(self) -> None:
+        """Close the connections."""

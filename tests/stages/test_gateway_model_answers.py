@@ -1,0 +1,195 @@
+"""Answers by a model, through the whole gateway and a server that speaks its protocol: on the pages and in the API."""
+
+import json
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
+
+import httpx
+import pytest
+from fastapi import FastAPI
+
+from schemas.ids import page_id
+from streams.settings import AnswersSettings
+from streams.stores.opener import Stores
+from streams.stores.page_record import Normalized
+from tests.model_server import ModelServer, Way, model_server
+from tests.stages.gateway_fakes import client, gateway, searchable, statement
+
+HTML = {"accept": "text/html"}
+QUESTION = "How high is the Quill tower?"
+TOWER = "https://quill.test/tower"
+GUIDE = "https://guide.test/quill"
+CLOSED = "https://closed.test/quill"
+STATEMENTS = [
+    statement(TOWER, "The Quill tower is 120 metres high.", title="The Quill tower"),
+    statement(TOWER, "It was finished in 1931.", title="The Quill tower"),
+    statement(GUIDE, "Visitors climb the Quill tower by 640 steps.", title="A guide to Quill"),
+    statement(CLOSED, "The Quill tower is high above the river.", title="Closed"),
+]
+
+
+async def stores(directives: Mapping[str, tuple[str, ...]] | None = None) -> Stores:
+    made = await searchable(STATEMENTS)
+    for url in (TOWER, GUIDE, CLOSED):
+        given = (directives or {}).get(url, ())
+        row = {"url": url, "generation": 1, "directives": given}
+        await made.pages.put(page_id(url), Normalized.of_row(row), 1)
+    return made
+
+
+async def app(server: ModelServer | None, made: Stores | None = None, **limits: Any) -> FastAPI:
+    own = AnswersSettings(url=server.url, **limits) if server else AnswersSettings()
+    return gateway(made or await stores(), answers=own)
+
+
+async def events(made: FastAPI, path: str = "/api/v1/answer", **parameters: Any) -> list[tuple[str, dict[str, Any]]]:
+    async with client(made) as web:
+        response = await web.get(path, params={"q": QUESTION, **parameters})
+    assert response.status_code == 200, response.text
+    assert response.headers["content-type"].startswith("text/event-stream")
+    blocks = [block.split("\n") for block in response.text.strip().split("\n\n")]
+    return [(name.removeprefix("event: "), json.loads(data.removeprefix("data: "))) for name, data in blocks]
+
+
+async def page(made: FastAPI, path: str = "/search", **parameters: Any) -> httpx.Response:
+    async with client(made) as web:
+        return await web.get(path, params={"q": QUESTION, **parameters}, headers=HTML)
+
+
+@pytest.fixture
+async def quoting() -> AsyncIterator[ModelServer]:
+    async with model_server("quote") as server:
+        yield server
+
+
+async def test_each_sentence_has_the_statement_that_says_it(quoting: ModelServer) -> None:
+    *sentences, (last, end) = await events(await app(quoting))
+    assert sentences[0][1]["text"] == "The Quill tower is 120 metres high."
+    assert sentences[0][1]["statement"]["url"] == TOWER
+    assert sentences[0][1]["statement"]["link"].startswith(f"{TOWER}#:~:text=The%20Quill")
+    assert (last, end["status"], end["reason"]) == ("end", "answered", "")
+
+
+async def test_the_page_has_its_results_first_and_then_the_answer(quoting: ModelServer) -> None:
+    shown = (await page(await app(quoting))).text
+    assert shown.index('<ol class="results"') < shown.index('id="model-answer"') < shown.index("</main>")
+    assert '<a class="cite" href="https://quill.test/tower#:~:text=' in shown
+    assert shown.count("</html>") == shown.count("</main>") == 1
+    assert 'name="then"' in shown
+
+
+async def test_without_a_model_nothing_is_written_or_asked() -> None:
+    made = await app(None)
+    shown = await page(made)
+    assert 'id="model-answer"' not in shown.text
+    asked = await page(made, "/ask")
+    assert (asked.status_code, "No language model is configured" in asked.text) == (404, True)
+    async with client(made) as web:
+        assert (await web.get("/api/v1/answer", params={"q": QUESTION})).json()["title"].startswith("No language model")
+
+
+async def test_people_can_read_that_questions_go_to_a_model(quoting: ModelServer) -> None:
+    assert "sent, without your address, to a language model" in (await page(await app(quoting), "/privacy")).text
+    assert "your address, to a language model" not in (await page(await app(None), "/privacy")).text
+
+
+async def test_a_query_that_asks_nothing_asks_no_model(quoting: ModelServer) -> None:
+    shown = (await page(await app(quoting), q="quill tower")).text
+    assert 'id="model-answer"' not in shown
+    assert quoting.requests == []
+
+
+FAILURES: list[tuple[Way, str]] = [
+    ("contradict", "unknown"),
+    ("empty", "unknown"),
+    ("nonsense", "unavailable"),
+    ("error", "unavailable"),
+    ("redirect", "unavailable"),
+    ("silent", "late"),
+]
+
+
+@pytest.mark.parametrize(("way", "status"), FAILURES)
+async def test_a_failing_or_lying_model_gives_no_answer_and_harms_no_result(way: Way, status: str) -> None:
+    async with model_server(way) as server:
+        made = await app(server, deadline_seconds=0.5)
+        found = await events(made)
+        shown = (await page(made)).text
+    assert [name for name, _ in found] == ["end"]
+    assert found[0][1]["status"] == status
+    assert found[0][1]["reason"]
+    assert '<ol class="results"' in shown
+    assert "No answer." in shown
+
+
+@pytest.mark.parametrize("way", ["cut", "huge", "whole"])
+async def test_what_came_before_a_cut_is_shown(way: Way) -> None:
+    async with model_server(way, piece_chars=400) as server:
+        found = await events(await app(server, deadline_seconds=5.0))
+    assert found[0][1]["text"] == "The Quill tower is 120 metres high."
+    assert found[-1][0] == "end"
+
+
+async def test_pages_whose_publishers_forbid_it_never_reach_the_model(quoting: ModelServer) -> None:
+    refusals = {TOWER: ("noai",), CLOSED: ("ai-input=no",), GUIDE: ("max-snippet:20",)}
+    found = await events(await app(quoting, await stores(refusals)))
+    assert found == [("end", found[0][1])]
+    assert (found[0][1]["status"], found[0][1]["withheld_pages"]) == ("nothing", 3)
+    assert quoting.requests == []
+
+
+async def test_a_page_without_a_record_never_reaches_the_model(quoting: ModelServer) -> None:
+    found = await events(await app(quoting, await searchable(STATEMENTS)))
+    assert found[0][1]["status"] == "nothing"
+    assert quoting.requests == []
+
+
+async def test_the_reason_stands_with_the_result(quoting: ModelServer) -> None:
+    made = await app(quoting, await stores({CLOSED: ("noai", "nofollow")}))
+    async with client(made) as web:
+        answer = (await web.get("/api/v1/search", params={"q": QUESTION})).json()
+    kept = {each["url"]: each.get("kept_from_models", []) for each in answer["results"]}
+    assert kept == {TOWER: [], GUIDE: [], CLOSED: ["noai"]}
+    assert "its publisher does not allow it: <code>noai</code>" in (await page(made)).text
+
+
+async def test_a_conversation_searches_with_the_first_question(quoting: ModelServer) -> None:
+    shown = (await page(await app(quoting), "/ask", then=["When was it finished?"])).text
+    assert "It was finished in 1931." in shown
+    assert "When was it finished?" in shown
+    assert f"/ask?q={QUESTION.replace(' ', '+').replace('?', '%3F')}" in shown
+    assert "System" not in shown
+
+
+async def test_a_summary_has_the_statements_of_one_page(quoting: ModelServer) -> None:
+    *sentences, end = await events(await app(quoting), "/api/v1/summary", page=str(page_id(TOWER)))
+    assert {each["statement"]["url"] for _, each in sentences} == {TOWER}
+    assert end[1]["status"] == "answered"
+    async with client(await app(quoting)) as web:
+        missing = await web.get("/api/v1/summary", params={"page": str(page_id("https://no.test/"))})
+    assert missing.status_code == 404
+
+
+async def test_related_questions_have_only_words_of_the_statements(quoting: ModelServer) -> None:
+    async with client(await app(quoting)) as web:
+        found = (await web.get("/api/v1/related", params={"q": QUESTION})).json()
+    # "How does a bear fly to the moon?" has words of its own.
+    assert found["related"][0] == "Why is The Quill tower?"
+    assert not any("bear" in each for each in found["related"])
+
+
+async def test_the_same_question_is_asked_once(quoting: ModelServer) -> None:
+    made = await app(quoting)
+    first, again = await events(made), await events(made)
+    assert first[:-1] == again[:-1]
+    assert (first[-1][1]["cached"], again[-1][1]["cached"]) == (False, True)
+    assert len(quoting.requests) == 3  # one for each page
+
+
+async def test_a_person_gets_no_more_than_the_budget(quoting: ModelServer) -> None:
+    made = await app(quoting, per_person=1)
+    assert (await events(made))[-1][1]["status"] == "answered"
+    limited = (await events(made))[-1][1]
+    assert limited["status"] == "limited"
+    assert "one person" in limited["reason"]
+    assert '<ol class="results"' in (await page(made)).text

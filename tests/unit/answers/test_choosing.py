@@ -1,0 +1,87 @@
+"""The answer without a model: which statement, how sure, and several where pages disagree."""
+
+import pytest
+
+from streams.answers.choosing import MIN_CONFIDENCE, choose_answer
+from streams.answers.confidence import judge_statements, parameters
+from streams.answers.found_answer import FoundAnswer
+from streams.answers.surroundings import surroundings_of
+from streams.pages.document.consent import Consent
+from streams.pages.normalize import normalize
+from tests.unit.answers.world import evidence
+
+QUESTION = "how high is the Quill tower"
+HIGH = "The Quill tower in Harbour Street is 120 metres high."
+
+
+def choose(question: str, *found: object, **_: object) -> FoundAnswer | None:
+    return choose_answer(question, list(found), parameters())  # type: ignore[arg-type]  # evidence
+
+
+SURE = {"similarity": 0.85, "score": 4.0}
+OTHERS = [
+    evidence("https://b.test/", "The harbour has many ships and a market.", rank=1, similarity=0.2, score=0.5),
+    evidence("https://c.test/", "Ferries leave from the pier each hour.", rank=2, similarity=0.1, score=0.3),
+]
+
+
+def test_a_statement_that_answers_is_the_answer_with_its_source_and_date() -> None:
+    answer = choose(QUESTION, evidence("https://a.test/", HIGH, published="2024-05-03", **SURE), *OTHERS)  # type: ignore[arg-type]  # numbers
+    assert answer is not None
+    assert (answer.answers[0].text, answer.answers[0].url, answer.answers[0].published) == (
+        HIGH,
+        "https://a.test/",
+        "2024-05-03",
+    )
+    assert answer.confidence >= MIN_CONFIDENCE
+    assert not answer.disagree
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        OTHERS,  # nothing answers
+        [],
+        [evidence("https://a.test/", HIGH, consent=Consent.of_directives(["nosnippet"]), **SURE), *OTHERS],  # type: ignore[arg-type]  # numbers
+        [evidence("https://a.test/", HIGH, consent=Consent.of_directives(["max-snippet:20"]), **SURE), *OTHERS],  # type: ignore[arg-type]  # numbers
+    ],
+    ids=["unsure", "nothing", "nosnippet", "max-snippet"],
+)
+def test_no_answer(found: list[object]) -> None:
+    assert choose(QUESTION, *found) is None
+
+
+def test_a_query_that_asks_nothing_has_no_answer() -> None:
+    assert choose("quill tower", evidence("https://a.test/", HIGH, **SURE)) is None  # type: ignore[arg-type]  # numbers
+
+
+def test_pages_that_disagree_stand_side_by_side() -> None:
+    same = evidence("https://b.test/", "The Quill tower is 120 m high.", rank=1, similarity=0.84, score=3.9)
+    other = evidence("https://c.test/", "The Quill tower is 118 metres high.", rank=1, similarity=0.84, score=3.9)
+    first = evidence("https://a.test/", HIGH, similarity=0.85, score=4.0)
+    answer = choose(QUESTION, first, same, other)
+    assert answer is not None
+    assert answer.disagree
+    assert {each.url for each in answer.answers} == {"https://a.test/", "https://c.test/"} or answer.also == 1
+    assert len(answer.answers) == 2
+
+
+def test_the_values_order_statements_of_one_search() -> None:
+    found = [*OTHERS, evidence("https://a.test/", HIGH, **SURE)]  # type: ignore[arg-type]  # numbers
+    assert judge_statements(QUESTION, found, parameters())[0].evidence.text == HIGH
+
+
+TABLE = """<h1>Towers</h1><table><thead><tr><th>Tower</th><th>Height</th></tr></thead>
+<tbody><tr><td>Quill</td><td>120 m</td></tr><tr><td>Bell</td><td>80 m</td></tr></tbody></table>
+<ul><li>Take the stairs.</li><li>Take the lift.</li></ul>"""
+
+
+def test_a_table_and_a_list_stand_as_in_the_page() -> None:
+    document = normalize(TABLE, url="https://a.test/").document
+    table = surroundings_of(document, "Tower: Bell | Height: 80 m", "row")
+    assert table is not None
+    assert (table.header, table.rows, table.place) == (("Tower", "Height"), (("Quill", "120 m"), ("Bell", "80 m")), 1)
+    items = surroundings_of(document, "Take the lift.", "item")
+    assert items is not None
+    assert (items.rows, items.place) == ((("Take the stairs.",), ("Take the lift.",)), 1)
+    assert surroundings_of(document, "No such row | 5", "row") is None

@@ -1,0 +1,29 @@
+"""Quantities: equal ones are equal in every spelling."""
+
+from decimal import Decimal
+
+import pytest
+
+from streams.answers.quantities import quantities_of
+
+CASES = [
+    # text, number and unit of each quantity
+    ("It cost $1.5 million in 1990.", [("1500000", "usd"), ("1990", "")]),
+    ("1,200 km", [("1200", "km")]),
+    ("1.2 thousand kilometres", [("1200", "km")]),
+    ("twelve hundred men", [("1200", "")]),
+    ("twenty-five people came third", [("25", "people"), ("3", "#")]),
+    ("the 2nd of 12 dozen", [("2", "#"), ("144", "")]),
+    ("5% and 5 percent", [("5", "%"), ("5", "%")]),
+    ("-5 degrees", [("-5", "deg")]),
+    ("10-20 km", [("10", ""), ("20", "km")]),
+    ("in the 1990s", [("1990", "decade")]),
+    ("no one number", [("1", "")]),
+    ("", []),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), CASES)
+def test_quantities(text: str, expected: list[tuple[str, str]]) -> None:
+    found = [each.key for each in quantities_of(text)]
+    assert found == [(Decimal(value), unit) for value, unit in expected]

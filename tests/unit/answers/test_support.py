@@ -1,0 +1,94 @@
+"""The support check: a sentence passes only if one statement says it."""
+
+import json
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streams.answers.support import Source, check_support, find_support
+
+DATA = Path(__file__).parents[2] / "data" / "support"
+MIN_CAUGHT = 0.95
+MIN_KEPT_SHORT = 0.95
+
+
+def rows(name: str) -> list[dict[str, str]]:
+    return [json.loads(line) for line in (DATA / name).read_text(encoding="utf-8").splitlines()]
+
+
+SAME, CHANGED = True, False
+CASES = [
+    # statement, sentence, is it supported
+    ("Paris is the capital of France.", "The capital of France is Paris.", SAME),
+    ("In 2010, Oracle bought Sun.", "Oracle bought Sun in 2010.", SAME),
+    ("In 2010, Oracle bought Sun.", "Sun bought Oracle in 2010.", CHANGED),
+    ("The Moon, Earth's only natural satellite, orbits at 384,400 km.", "The Moon orbits at 384400 kilometres.", SAME),
+    ("The Moon orbits at 384,400 km.", "The Moon orbits at 384,400 miles.", CHANGED),
+    ("It costs twelve hundred dollars.", "It costs $1,200.", SAME),
+    ("The bank is open every day except Sunday.", "The bank is open every day.", CHANGED),
+    ("According to NASA, the Moon orbits the Earth.", "The Moon orbits the Earth.", SAME),
+    ("It is a myth that the wall is visible from space.", "The wall is visible from space.", CHANGED),
+    ("The father of Charles Darwin was a doctor.", "Charles Darwin was a doctor.", CHANGED),
+    ("The song was written by Ann Lee.", "The song was written by Ann Lee.", SAME),
+    ("The song was written by Ann Lee for Bob Ray.", "The song was written for Bob Ray.", CHANGED),  # loses `by`
+    ("A beat B and C beat D.", "A beat D.", CHANGED),
+    ("A beat B and C beat D.", "C beat D.", SAME),
+    ("It is not true that cats bark and dogs meow.", "Dogs meow.", CHANGED),
+    ("Not all metals are magnetic.", "All metals are magnetic.", CHANGED),
+    ("The library is closed.", "The library was closed.", CHANGED),
+    ("He must not, under any condition, open the door.", "He must open the door.", CHANGED),
+    ("Anything.", "", CHANGED),
+]
+
+
+@pytest.mark.parametrize(("statement", "sentence", "expected"), CASES)
+def test_cases(statement: str, sentence: str, expected: bool) -> None:
+    assert check_support(sentence, Source(statement)).is_supported == expected
+
+
+def test_the_subject_of_a_pronoun_may_come_from_the_context() -> None:
+    source = Source("It was released in 1996.", ("PostgreSQL", "History"))
+    assert check_support("PostgreSQL was released in 1996.", source).is_supported
+    assert not check_support("SQLite was released in 1996.", source).is_supported
+    other = Source("Oracle was released in 1979.", ("PostgreSQL", "History"))
+    assert not check_support("PostgreSQL was released in 1979.", other).is_supported
+
+
+def test_two_statements_together_support_nothing() -> None:
+    sources = [Source("Ann Lee was born in York."), Source("Bob Ray died in Leeds.")]
+    assert find_support("Ann Lee was born in York.", sources) == 0
+    assert find_support("Ann Lee died in Leeds.", sources) is None
+
+
+def test_contradictions_are_caught() -> None:
+    caught = defaultdict(list)
+    for row in rows("contradictions.jsonl"):
+        caught[row["kind"]].append(not check_support(row["sentence"], Source(row["statement"])).is_supported)
+    shares = {kind: sum(found) / len(found) for kind, found in caught.items()}
+    every = [each for found in caught.values() for each in found]
+    assert len(every) == 200
+    assert sum(every) / len(every) >= MIN_CAUGHT, shares
+    assert shares["by hand"] >= MIN_CAUGHT
+
+
+def test_true_sentences_are_kept() -> None:
+    known = rows("true.jsonl")
+    verbatim = [check_support(row["statement"], Source(row["statement"])).is_supported for row in known]
+    short = [check_support(row["short"], Source(row["statement"])).is_supported for row in known]
+    assert all(verbatim)
+    assert sum(short) / len(short) >= MIN_KEPT_SHORT
+
+
+@given(st.text(max_size=700), st.text(max_size=1_600))
+def test_any_text_is_checked(sentence: str, statement: str) -> None:
+    check_support(sentence, Source(statement))
+
+
+@pytest.mark.parametrize("piece", ["a ", "A ", "1,", "not ", "- ", "x'", "1.5 km ", "(", "a-"])
+def test_long_repetitions_end_quickly(piece: str) -> None:
+    text = piece * 5_000
+    assert not check_support(text, Source(text)).is_supported
+    check_support(text[:600], Source(text))
