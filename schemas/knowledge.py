@@ -12,7 +12,20 @@ class EntityChanged(Event):
     key_field: ClassVar[str] = "entity_id"
 
     entity_id: str
-    """Wikidata's id, such as Q42."""
+    """Wikidata's id (`Q42`), an article (`enwiki:Douglas Adams`), or the id of an own entity."""
     label: str = ""
     description: str = ""
     record_ref: str | None = None
+    """The blob with what the source says about the entity, as JSON. None: the source has removed the entity, or the
+    event is an alias."""
+    source: str = "wikidata"
+    """The source: `wikidata`, `wikipedia`, `own`, `index`, or `redirect:` with the title of a redirect."""
+    alias: str = ""
+    """A further name of the entity."""
+
+    def key(self) -> str:
+        """Return a key of its own for each redirect: the topic is compacted, and keeps the last event of each key."""
+        return f"{self.entity_id} {self.source}" if self.source.startswith("redirect:") else self.entity_id
+
+    def subject(self) -> str:
+        return self.entity_id

@@ -29,8 +29,8 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     "Pages": {
         "crawl": ("streams.commands.pages.crawl:crawl", "Crawl from seeds and make the pages searchable."),
         "import": (
-            "streams.commands.pages.importing:import_app",
-            "Bring in pages fetched elsewhere: WARC files, HTML folders.",
+            "streams.commands.pages.entities:import_app",
+            "Bring in pages fetched elsewhere (WARC, HTML), and entities for panels (Wikidata, Wikipedia, own).",
         ),
         "export": ("streams.commands.pages.exporting:export_app", "Write pages for other programs: WARC files."),
         "search": ("streams.commands.pages.search:search", "Ask a question."),

@@ -495,6 +495,15 @@ class AccessSettings(_Group):
         return networks
 
 
+class KnowledgeSettings(_Group):
+    language: str = Field("en", pattern=r"^[a-z][a-z0-9-]{1,19}$")
+    """Language of the names and texts that imports of Wikidata and Wikipedia take, as Wikimedia's projects spell it."""
+    panels: bool = True
+    """Show panels of entities beside results. Without imported entities, none is ever looked for."""
+    confidence: float = Field(0.5, ge=0, le=1)
+    """Minimum probability that a panel is about what was asked."""
+
+
 class Settings(BaseSettings):
     """All settings. Only `Settings.load()` reads the environment."""
 
@@ -536,6 +545,7 @@ class Settings(BaseSettings):
     access: AccessSettings = AccessSettings()
     admin: AdminSettings = AdminSettings()
     answers: AnswersSettings = AnswersSettings()
+    knowledge: KnowledgeSettings = KnowledgeSettings()
 
     @classmethod
     def settings_customise_sources(

@@ -238,6 +238,17 @@ STAGES: tuple[Stage, ...] = (
         concurrency=32,
         beside_journey=True,
     ),
+    Stage(
+        name="knowledge",
+        says="merges what sources say about an entity, for its panel",
+        inputs=(EntityChanged,),
+        outputs=(),
+        agent="streams.knowledge.agent:build",
+        stores=("records", "vectors", "models"),
+        concurrency=32,
+        order="subject",  # the key of a redirect is not the entity
+        beside_journey=True,
+    ),
 )
 
 
@@ -305,7 +316,7 @@ OUTSIDE_PRODUCERS: dict[type[Event], str] = {
     QueryAsked: "gateway",
     QueryMade: "gateway",
     ResultClicked: "gateway",
-    EntityChanged: "no producer yet",
+    EntityChanged: "`riffle import`",
     OperationAudited: "operators",
 }
 """Events with producers that are not stages, for the diagram and the docs."""

@@ -12,7 +12,7 @@ from streams.backup.manifest import Manifest, Progress
 from streams.errors import UsageError
 from streams.settings import QdrantSettings
 from streams.stores.qdrant.rest import QdrantRest, description_of
-from streams.stores.vector_collection import ALIAS
+from streams.stores.vector_collection import ALIAS, ENTITIES_ALIAS
 
 REQUEST_SECONDS = 60.0
 BATCH_POINTS = 256
@@ -71,4 +71,4 @@ def restore_collections(settings: QdrantSettings, folder: Path, manifest: Manife
 
 
 def _own_collections(qdrant: QdrantRest) -> list[str]:
-    return [name for name in qdrant.collections() if name.startswith(f"{ALIAS}-")]
+    return [name for name in qdrant.collections() if name.startswith((f"{ALIAS}-", f"{ENTITIES_ALIAS}-"))]

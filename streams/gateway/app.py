@@ -22,6 +22,7 @@ from streams.gateway.content.reading import PageContent
 from streams.gateway.content.similar import similar_routes
 from streams.gateway.content.web_page import WebPages
 from streams.gateway.context import Clock, GatewayContext
+from streams.gateway.entities import entity_routes
 from streams.gateway.health import liveness_routes, operations_routes
 from streams.gateway.http import compression, host_check, openapi, responses
 from streams.gateway.http.help import help_routes
@@ -47,6 +48,7 @@ from streams.gateway.search.service import SearchService
 from streams.gateway.search.site_pages import site_routes
 from streams.gateway.suggest.routes import suggest_routes
 from streams.gateway.suggest.service import SuggestService
+from streams.knowledge.lookup.source import PanelSource
 from streams.search.sources import AnySource
 from streams.settings import Settings
 from streams.stores.opener import Stores
@@ -120,6 +122,7 @@ def create_app(
         extract_routes(context, content, web, guard),
         page_api_routes(context, guard),
         *([suggest_routes(gateway.suggest)] if has_suggestions else []),
+        entity_routes(context, PanelSource(stores, settings.knowledge), views, guard),
         liveness_routes(),
         site_routes(gateway.search, guard, views, settings.gateway.public_url),
         search_html_routes(

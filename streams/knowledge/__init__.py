@@ -1,1 +1,1 @@
-"""Entities from Wikidata and Wikipedia for panels. Not built yet: the event entities.changed is defined."""
+"""Entities from Wikidata, Wikipedia and own files: imported, stored, and found for panels."""

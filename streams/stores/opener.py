@@ -13,6 +13,7 @@ from streams.stores.protocols import (
     ApiSpending,
     BlobCollection,
     Blobs,
+    Entities,
     Fingerprints,
     FrontierStore,
     HostLinks,
@@ -23,6 +24,7 @@ from streams.stores.protocols import (
     Suggestions,
     VectorIndex,
 )
+from streams.stores.vector_collection import ENTITIES_ALIAS
 
 _ROLE = "role"
 
@@ -55,10 +57,13 @@ class Stores:
     host_links: HostLinks = _field_of("records")
     query_counts: QueryCounts = _field_of("records")
     suggestions: Suggestions = _field_of("records")
+    entities: Entities = _field_of("records")
     reindexing: Reindexing = _field_of("records")
     api_keys: ApiKeys = _field_of("records")
     api_spending: ApiSpending = _field_of("records")
     vectors: VectorIndex = _field_of("vectors")
+    entity_vectors: VectorIndex = _field_of("vectors")
+    """The index of entities: a point for each panel, in collections of its own."""
     embedder: Embedder = _field_of("models")
     chains: ChainModel = _field_of("models")
     reranker: Reranker = _field_of("models")
@@ -97,9 +102,10 @@ def memory_stores() -> Stores:
     from streams.stores import memory
 
     blobs, pages, fingerprints = memory.MemoryBlobs(), memory.MemoryPages(), memory.MemoryFingerprints()
+    entities = memory.MemoryEntities()
     return Stores(
         blobs=blobs,
-        blob_collection=memory.MemoryBlobCollection(blobs, pages, fingerprints),
+        blob_collection=memory.MemoryBlobCollection(blobs, pages, fingerprints, entities),
         pages=pages,
         ledger=memory.MemoryLedger(),
         fingerprints=fingerprints,
@@ -107,10 +113,12 @@ def memory_stores() -> Stores:
         host_links=memory.MemoryHostLinks(),
         query_counts=memory.MemoryQueryCounts(),
         suggestions=memory.MemorySuggestions(),
+        entities=entities,
         reindexing=memory.MemoryReindexing(),
         api_keys=memory.MemoryApiKeys(),
         api_spending=memory.MemoryApiSpending(),
         vectors=memory.MemoryIndex(),
+        entity_vectors=memory.MemoryIndex(alias=ENTITIES_ALIAS),
         embedder=models.MemoryEmbedder(),
         chains=models.MemoryChains(),
         reranker=models.MemoryReranker(),

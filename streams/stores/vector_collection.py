@@ -9,6 +9,7 @@ from streams.models.protocols import ModelInfo
 from streams.stores.protocols import Filters, Hit
 
 ALIAS = "statements"
+ENTITIES_ALIAS = "entities"
 ANY = Filters()
 
 

@@ -43,7 +43,9 @@ from streams.stores.opener import Stores, open_stores
 from streams.stores.protocols import Blobs
 from streams.stores.removals import is_held_back
 
-import_app = command_group("Bring in pages that were fetched elsewhere: WARC files, HTML folders.")
+import_app = command_group(
+    "Bring in pages that were fetched elsewhere (WARC files, HTML folders), and entities for panels."
+)
 
 Wait = Annotated[bool, typer.Option(help="Wait, and show progress, until all pages are searchable.")]
 TrustDates = Annotated[

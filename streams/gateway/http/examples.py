@@ -9,6 +9,7 @@ from streams.gateway.http.problems import (
     internal,
     records_unavailable,
     search_unavailable,
+    unknown_entity,
     unknown_page,
 )
 
@@ -81,6 +82,34 @@ PROBLEM_EMPTY = Problem(
     "q",
 ).to_json("/api/v1/search")
 PROBLEM_UNAVAILABLE = search_unavailable("The index does not answer.").to_json("/api/v1/search")
+PANEL: dict[str, Any] = {
+    "id": "Q101038",
+    "label": "Albedo",
+    "description": "ratio of how much light is reflected back from a body",
+    "summary": "Albedo is the fraction of sunlight that is diffusely reflected by a body.",
+    "summary_url": "https://en.wikipedia.org/wiki/Albedo",
+    "summary_licence": "CC BY-SA 4.0",
+    "facts": [
+        {
+            "label": "Named after",
+            "property": "P138",
+            "values": [{"text": "whiteness"}],
+            "source": "https://www.wikidata.org/wiki/Q101038#P138",
+        }
+    ],
+    "related": [{"id": "Q525", "label": "Sun", "description": "star at the centre of the Solar System"}],
+    "sources": [
+        {
+            "name": "Wikidata",
+            "url": "https://www.wikidata.org/wiki/Q101038",
+            "licence": "CC0 1.0",
+            "licence_url": "https://creativecommons.org/publicdomain/zero/1.0/",
+        }
+    ],
+    "confidence": 0.98,
+}
+ENTITY: dict[str, Any] = {"query": "albedo", "panel": PANEL}
+PROBLEM_UNKNOWN_ENTITY = unknown_entity("Q0").to_json("/api/v1/entities/Q0")
 PROBLEM_UNKNOWN_PAGE = unknown_page("https://example.org/").to_json("/api/v1/pages/https://example.org/")
 
 PROBLEM_SCHEMA: dict[str, Any] = {

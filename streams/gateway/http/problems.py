@@ -92,6 +92,16 @@ def unknown_page(subject: str) -> Problem:
     )
 
 
+def unknown_entity(entity_id: str) -> Problem:
+    return Problem(
+        404,
+        "unknown-entity",
+        "There is no such entity",
+        f"No imported entity with a panel has the id {entity_id}.",
+        "Search for its name. The operator of this Riffle can import entities with `riffle import`.",
+    )
+
+
 def foreign_host(host: str) -> Problem:
     return Problem(
         403,

@@ -19,6 +19,7 @@ from starlette.responses import Response
 
 from streams.gateway.http import presentation
 from streams.gateway.http.highlighting import segments
+from streams.knowledge.lookup.panel import host_of
 
 _HERE = Path(__file__).parents[1]
 STYLES = ("riffle.css", "labs.css", "admin.css")
@@ -84,6 +85,7 @@ def _templates() -> Environment:
         "fold": presentation.fold_text,
         "plain": presentation.one_line,
         "crumbs": presentation.breadcrumbs,
+        "host_name": host_of,
     }
     templates.globals |= {
         "address": address,

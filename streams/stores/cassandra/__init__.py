@@ -8,6 +8,7 @@ Every write of a record carries the time of the event that it comes from.
 from streams.stores.cassandra.api_access import CassandraApiKeys, CassandraApiSpending
 from streams.stores.cassandra.blobs import CassandraBlobs
 from streams.stores.cassandra.collection import CassandraBlobCollection
+from streams.stores.cassandra.entities import CassandraEntities
 from streams.stores.cassandra.fingerprints import CassandraFingerprints
 from streams.stores.cassandra.frontier import CassandraFrontier
 from streams.stores.cassandra.host_links import CassandraHostLinks
@@ -24,6 +25,7 @@ __all__ = [
     "CassandraApiSpending",
     "CassandraBlobCollection",
     "CassandraBlobs",
+    "CassandraEntities",
     "CassandraFingerprints",
     "CassandraFrontier",
     "CassandraHostLinks",

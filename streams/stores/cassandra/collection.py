@@ -20,6 +20,7 @@ BUCKETS_AT_ONCE = 64
 # `>=`: a limit may cut a page's rows in two. The page is read again then.
 _PAGES = "SELECT token(page_id), page_id, value FROM pages WHERE token(page_id) >= :start LIMIT :count"
 _FINGERPRINTS = "SELECT token(page_id), page_id, value FROM fingerprints WHERE token(page_id) >= :start LIMIT :count"
+_ENTITIES = "SELECT token(entity_id), entity_id, value FROM entity_parts WHERE token(entity_id) >= :start LIMIT :count"
 _HOSTS = "SELECT state FROM frontier_hosts WHERE bucket = :bucket"
 _STORED = (
     "SELECT token(ref), ref, WRITETIME(chunks) FROM blobs WHERE token(ref) >= :start PER PARTITION LIMIT 1 LIMIT :count"
@@ -31,7 +32,7 @@ _CANDIDATES = "SELECT token(ref), ref FROM blob_candidates WHERE token(ref) >= :
 _SINCE = "SELECT ref, since FROM blob_candidates WHERE ref = :ref"
 _NOTE = "INSERT INTO blob_candidates (ref, since) VALUES (:ref, :since)"
 _DROP = "DELETE FROM blob_candidates WHERE ref = :ref"
-_TABLES = {"pages": _PAGES, "fingerprints": _FINGERPRINTS}
+_TABLES = {"pages": _PAGES, "fingerprints": _FINGERPRINTS, "entities": _ENTITIES}
 
 
 class CassandraBlobCollection:

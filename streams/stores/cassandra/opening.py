@@ -7,6 +7,7 @@ from streams.settings import Settings
 from streams.stores.cassandra.api_access import CassandraApiKeys, CassandraApiSpending
 from streams.stores.cassandra.blobs import CassandraBlobs
 from streams.stores.cassandra.collection import CassandraBlobCollection
+from streams.stores.cassandra.entities import CassandraEntities
 from streams.stores.cassandra.fingerprints import CassandraFingerprints
 from streams.stores.cassandra.frontier import CassandraFrontier
 from streams.stores.cassandra.host_links import CassandraHostLinks
@@ -32,6 +33,7 @@ class Records:
     host_links: CassandraHostLinks
     query_counts: CassandraQueryCounts
     suggestions: CassandraSuggestions
+    entities: CassandraEntities
     reindexing: CassandraReindexing
     api_keys: CassandraApiKeys
     api_spending: CassandraApiSpending
@@ -58,6 +60,7 @@ async def open_records(settings: Settings) -> Records:
         host_links=CassandraHostLinks(session),
         query_counts=CassandraQueryCounts(session),
         suggestions=CassandraSuggestions(session),
+        entities=CassandraEntities(session),
         reindexing=CassandraReindexing(session),
         api_keys=CassandraApiKeys(session),
         api_spending=CassandraApiSpending(session),

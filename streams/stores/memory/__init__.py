@@ -6,6 +6,7 @@ fake allows, the server allows too. Nothing here survives the process.
 
 from streams.stores.memory.api_access import MemoryApiKeys, MemoryApiSpending
 from streams.stores.memory.collection import MemoryBlobCollection
+from streams.stores.memory.entities import MemoryEntities
 from streams.stores.memory.fingerprints import MemoryFingerprints
 from streams.stores.memory.frontier import MemoryFrontier
 from streams.stores.memory.host_links import MemoryHostLinks
@@ -20,6 +21,7 @@ __all__ = [
     "MemoryApiSpending",
     "MemoryBlobCollection",
     "MemoryBlobs",
+    "MemoryEntities",
     "MemoryFingerprints",
     "MemoryFrontier",
     "MemoryHostLinks",

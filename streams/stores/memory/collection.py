@@ -5,6 +5,7 @@ from hashlib import blake2b
 from typing import TypeVar
 from uuid import UUID
 
+from streams.stores.memory.entities import MemoryEntities
 from streams.stores.memory.fingerprints import MemoryFingerprints
 from streams.stores.memory.records import MemoryBlobs, MemoryPages
 from streams.stores.protocols import StoredBlob
@@ -16,13 +17,20 @@ Key = TypeVar("Key")
 class MemoryBlobCollection:
     """The stores of one process, read in the order of hashes, as Cassandra reads in the order of tokens."""
 
-    sources: Sequence[str] = ("pages", "fingerprints")
+    sources: Sequence[str] = ("pages", "fingerprints", "entities")
 
-    def __init__(self, blobs: MemoryBlobs, pages: MemoryPages, fingerprints: MemoryFingerprints) -> None:
+    def __init__(
+        self,
+        blobs: MemoryBlobs,
+        pages: MemoryPages,
+        fingerprints: MemoryFingerprints,
+        entities: MemoryEntities | None = None,
+    ) -> None:
         self._blobs = blobs
         self._rows: dict[str, Callable[[], Iterable[tuple[UUID, bytes]]]] = {
             "pages": pages.iter_rows,
             "fingerprints": fingerprints.iter_rows,
+            "entities": (entities or MemoryEntities()).iter_rows,
         }
         self._candidates: dict[str, int] = {}
 

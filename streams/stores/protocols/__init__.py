@@ -9,6 +9,7 @@ runtime tries again. Every write is idempotent: two equal calls leave the same s
 
 from streams.stores.protocols.api_access import SPENDING_DAYS, ApiKey, ApiKeys, ApiSpending, Site, Spending
 from streams.stores.protocols.blobs import BlobCollection, Blobs, StoredBlob
+from streams.stores.protocols.entities import Entities, NamedEntity, PartPlace, StoredEntity, StoredPart
 from streams.stores.protocols.fingerprints import (
     MAX_FOUND,
     MIN_NEAR_WORDS,
@@ -59,6 +60,7 @@ __all__ = [
     "CrawlCounts",
     "CrawlState",
     "DayCounts",
+    "Entities",
     "Filters",
     "Fingerprint",
     "Fingerprints",
@@ -72,10 +74,12 @@ __all__ = [
     "HostShare",
     "Known",
     "Ledger",
+    "NamedEntity",
     "PageHits",
     "PageLink",
     "Pages",
     "PartKind",
+    "PartPlace",
     "PartProgress",
     "PartitionOwner",
     "Point",
@@ -88,6 +92,8 @@ __all__ = [
     "SparseVector",
     "Spending",
     "StoredBlob",
+    "StoredEntity",
+    "StoredPart",
     "StoredSuggestion",
     "Suggestions",
     "Transition",

@@ -40,6 +40,8 @@ def test_every_route_of_the_api_is_in_it(document: dict[str, Any]) -> None:
         "/api/v1/pages/{page_id}/document",
         "/api/v1/pages/{page_id}/statements",
         "/api/v1/pages/{page_id}/vectors",
+        "/api/v1/entities",
+        "/api/v1/entities/{entity}",
         "/api/v1/pages/{page}",
         "/healthz",
         "/readyz",

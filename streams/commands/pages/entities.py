@@ -1,0 +1,174 @@
+"""`riffle import wikidata`, `wikipedia` and `entities`: entities for panels."""
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Annotated
+from uuid import uuid4
+
+import typer
+from rich.progress import BarColumn, DownloadColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeRemainingColumn
+
+from schemas import EntityChanged
+from streams.commands.console import EXIT_NO, command, err, load_settings, need_kafka, out, print_json
+from streams.commands.pages.importing import import_app
+from streams.errors import UsageError
+from streams.knowledge.dumps.importer import DumpImport, Importing, source_of
+from streams.knowledge.dumps.progress import Saved
+from streams.knowledge.dumps.reading import Dump
+from streams.knowledge.dumps.tasks import TASKS
+from streams.knowledge.own import json_schema
+from streams.runtime.lags.backpressure import LagWatch, PausingSource
+from streams.runtime.lags.stage_lags import LagReader
+from streams.runtime.producer import EventProducer
+from streams.sandbox.limits import Limits
+from streams.sandbox.pool import SandboxPool
+from streams.settings import Settings
+from streams.stores.opener import open_stores
+from streams.topology import stage
+
+PROCESSES = 2
+"""Number of processes that parse items."""
+LIMITS = Limits(cpu_seconds=20.0, memory_bytes=400 * 1024 * 1024)
+"""Limits of a process. A batch of 64 ordinary items takes about 0.1 s."""
+LAG_SHARE = 2
+"""The import waits at this part of the lag at which the crawler waits: it must not make the crawler wait."""
+Show = Callable[[Saved, Dump], None]
+_COLUMNS = (
+    SpinnerColumn(),
+    TextColumn("{task.description}"),
+    BarColumn(),
+    DownloadColumn(),
+    TextColumn("{task.fields[items]:,} items"),
+    TimeRemainingColumn(elapsed_when_finished=True),
+)
+File = Annotated[Path, typer.Argument(exists=True, dir_okay=False, metavar="DUMP")]
+Language = Annotated[
+    str, typer.Option(help="Language of names and texts, as Wikimedia's projects spell it. Default: the setting.")
+]
+Missing = Annotated[
+    bool | None,
+    typer.Option(
+        "--remove-missing/--keep-missing",
+        help="Remove the entities that the dump no longer has. Default: yes, unless they are more than a tenth.",
+    ),
+]
+
+
+@import_app.command("wikidata")
+@command
+async def wikidata(file: File, language: Language = "", missing: Missing = None) -> int:
+    """Import the items of a JSON dump of Wikidata: .json, .json.gz or .json.bz2.
+
+    An interrupted import goes on where it was when the same command runs again. A later dump updates what has changed.
+
+    Example:  riffle import wikidata latest-all.json.bz2
+    """
+    return await _import(file, "wikidata", language, missing)
+
+
+@import_app.command("wikipedia")
+@command
+async def wikipedia(file: File, language: Language = "", missing: Missing = None) -> int:
+    """Import the articles of an XML dump of a Wikipedia: .xml, .xml.gz or .xml.bz2.
+
+    An interrupted import goes on where it was when the same command runs again. A later dump updates what has changed.
+
+    Example:  riffle import wikipedia enwiki-latest-pages-articles-multistream.xml.bz2
+    """
+    return await _import(file, "wikipedia", language, missing)
+
+
+@import_app.command("entities")
+@command
+async def entities(
+    file: Annotated[Path | None, typer.Argument(exists=True, dir_okay=False, metavar="FILE")] = None,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Remove the own entities that the file does not have.")
+    ] = False,
+    schema: Annotated[bool, typer.Option("--schema", help="Print the JSON Schema of a line, and do nothing.")] = False,
+) -> int:
+    """Import own entities: JSON Lines, an entity on each line.
+
+    Examples:
+
+        riffle import entities products.jsonl
+        riffle import entities --schema
+    """
+    if schema:
+        print_json(json_schema())
+        return 0
+    if file is None:
+        raise UsageError("FILE is missing. `riffle import entities --schema` prints what its lines may have")
+    return await _import(file, "own", "", replace)
+
+
+async def _import(file: Path, name: str, language: str, missing: bool | None) -> int:
+    settings = load_settings()
+    need_kafka(settings)
+    spoken = language or settings.knowledge.language
+    with Progress(*_COLUMNS, console=err, refresh_per_second=2) as bars:
+        task = bars.add_task("Read", total=None, items=0)
+
+        def show(saved: Saved, dump: Dump) -> None:
+            described = "Read" if not saved.is_read else "Look for missing entities"
+            bars.update(
+                task, total=dump.size_bytes, completed=dump.read_bytes, items=saved.items, description=described
+            )
+
+        saved = await _run(file, name, spoken, missing, settings, show, bars, task)
+    _report(name, saved)
+    return 0 if saved.sent + saved.unchanged + saved.removed else EXIT_NO
+
+
+async def _run(
+    file: Path,
+    name: str,
+    language: str,
+    missing: bool | None,
+    settings: Settings,
+    show: Show,
+    bars: Progress,
+    task: TaskID,
+) -> Saved:
+    """Import with the stores, the producer and the parsing processes of the settings."""
+    lag = settings.crawl.max_stage_lag_events // LAG_SHARE
+    async with (
+        open_stores(settings, ["records"]) as stores,
+        EventProducer(settings, "import") as producer,
+        SandboxPool(TASKS, processes=PROCESSES, limits=LIMITS, name="entities") as sandbox,
+    ):
+        with closing(LagReader(settings, [stage("knowledge")])) as lags:
+            source = PausingSource(LagWatch(lags.read, lag), lambda why: bars.update(task, description=f"Read{why}"))
+
+            async def send(events: Sequence[EntityChanged], cause: str) -> None:
+                await producer.send_all(events, cause)
+
+            importing = Importing(
+                stores,
+                sandbox,
+                send,
+                time.monotonic,
+                settings.home / "imports",
+                language=language,
+                remove_missing=missing is not False,
+                is_confirmed=missing is True,
+                progress=show,
+                wait_for_room=source.wait,
+            )
+            job = DumpImport(file, source_of(name, language), importing, uuid4().hex)
+            if job.is_continued:
+                err.print(f"Going on behind {job.saved.items:,} items.", highlight=False)
+            return await job.run()
+
+
+def _report(name: str, saved: Saved) -> None:
+    out.print(
+        f"{saved.items:,} items read: {saved.sent:,} entities and names are new or changed, {saved.unchanged:,} are as "
+        f"before, {saved.removed:,} are removed.",
+        highlight=False,
+    )
+    for reason, count in sorted(saved.skipped.items(), key=lambda pair: -pair[1])[:20]:
+        out.print(f"  {count:,} skipped: {reason}", highlight=False)
+    out.print("The stage `knowledge` makes their panels: `riffle topics` shows how many are left.", highlight=False)

@@ -1,0 +1,202 @@
+"""Reads a dump of any size in bounded memory: plain, gzip or bzip2, cut into lines or `<page>` elements.
+
+A dump may be a row of compressed members, as the multistream dumps of Wikipedia are. The place of an item names the
+member that it ends in, so that reading goes on from there. The bytes of that member before the place are unpacked
+again, but not parsed.
+"""
+
+import bz2
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, Literal, Protocol
+
+from streams.errors import UsageError
+
+BLOCK_BYTES = 1 << 20
+MAX_ITEM_BYTES = 32 << 20
+"""Maximum size of an item. The largest items of Wikidata have 5 MB, a page of MediaWiki at most 2 MiB of text."""
+_PAGE, _PAGE_END = b"<page>", b"</page>"
+Cut = Literal["lines", "pages"]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A place in a dump: where its member begins in the file, and the bytes of the member, unpacked, before it."""
+
+    member: int = 0
+    skip: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A line or page, and the place behind it. `content` is empty if the item was too large to read."""
+
+    content: bytes
+    place: Place
+
+
+class _Unpacker(Protocol):
+    @property
+    def eof(self) -> bool: ...
+    @property
+    def unused_data(self) -> bytes: ...
+    def unpack(self, data: bytes) -> Iterator[bytes]:
+        """Yield what these bytes unpack to, at most BLOCK_BYTES at a time."""
+
+
+class _Bzip2:
+    def __init__(self) -> None:
+        self._inner = bz2.BZ2Decompressor()
+
+    @property
+    def eof(self) -> bool:
+        return self._inner.eof
+
+    @property
+    def unused_data(self) -> bytes:
+        return self._inner.unused_data
+
+    def unpack(self, data: bytes) -> Iterator[bytes]:
+        yield self._inner.decompress(data, BLOCK_BYTES)
+        while not self._inner.eof and not self._inner.needs_input:
+            yield self._inner.decompress(b"", BLOCK_BYTES)
+
+
+class _Gzip:
+    def __init__(self) -> None:
+        self._inner = zlib.decompressobj(wbits=31)
+
+    @property
+    def eof(self) -> bool:
+        return self._inner.eof
+
+    @property
+    def unused_data(self) -> bytes:
+        return self._inner.unused_data
+
+    def unpack(self, data: bytes) -> Iterator[bytes]:
+        yield self._inner.decompress(data, BLOCK_BYTES)
+        while not self._inner.eof and (rest := self._inner.unconsumed_tail):
+            yield self._inner.decompress(rest, BLOCK_BYTES)
+
+
+class Dump:
+    """A dump that is read from a place on. `read_bytes` is the place in the file, for the progress."""
+
+    def __init__(self, path: Path, cut: Cut, start: Place = Place(), *, in_array: bool = False) -> None:
+        self.path, self._cut, self._start = path, cut, start
+        self.size_bytes = path.stat().st_size
+        self.read_bytes = 0
+        self.is_whole = False
+        """True once the end was read that a finished dump has: `]` or `</mediawiki>`."""
+        self._has_brackets: bool | None = None if start == Place() else in_array
+        self.too_large = 0
+        """Number of items that were left out for their size."""
+
+    @property
+    def in_array(self) -> bool:
+        """True if the lines are an array, which ends with a bracket. A reading that goes on must know it."""
+        return bool(self._has_brackets)
+
+    def items(self) -> Iterator[Item]:
+        """Yield the items in order. Raises UsageError for a file that can't be read or is damaged."""
+        try:
+            with self.path.open("rb") as file:
+                yield from self._lines(file) if self._cut == "lines" else self._pages(file)
+        except (OSError, EOFError, zlib.error, ValueError) as error:
+            raise UsageError(f"{self.path} can't be read at byte {self.read_bytes:,} ({error})") from error
+
+    def _blocks(self, file: BinaryIO) -> Iterator[tuple[bytes, Place]]:
+        """Yield unpacked blocks from the start on, each with the place at which it begins."""
+        magic = file.read(3)
+        make = _Bzip2 if magic == b"BZh" else _Gzip if magic[:2] == b"\x1f\x8b" else None
+        file.seek(self._start.member)
+        if make is None:
+            yield from self._plain_blocks(file)
+            return
+        member, rest, skip = self._start.member, b"", self._start.skip
+        while True:
+            unpacker: _Unpacker = make()
+            place, is_fed = 0, False
+            while not unpacker.eof:
+                data = rest or file.read(BLOCK_BYTES)
+                rest = b""
+                self.read_bytes = file.tell()
+                if not data:
+                    if not is_fed:
+                        return
+                    raise EOFError("the file ends in the middle of a compressed part")
+                is_fed = True
+                for block in unpacker.unpack(data):
+                    if place + len(block) > skip:
+                        begin = max(0, skip - place)
+                        yield block[begin:], Place(member, place + begin)
+                    place += len(block)
+            skip = 0
+            rest = unpacker.unused_data.lstrip(b"\0")
+            member = file.tell() - len(rest)
+            if not rest and not (rest := file.read(BLOCK_BYTES)):
+                return
+
+    def _plain_blocks(self, file: BinaryIO) -> Iterator[tuple[bytes, Place]]:
+        place = self._start.member + self._start.skip
+        file.seek(place)
+        while block := file.read(BLOCK_BYTES):
+            yield block, Place(0, place)
+            place += len(block)
+            self.read_bytes = place
+
+    def _lines(self, file: BinaryIO) -> Iterator[Item]:
+        rest, is_skipping = bytearray(), False
+        place = self._start
+        for block, begin in self._blocks(file):
+            at = 0
+            while (end := block.find(b"\n", at)) >= 0:
+                line = bytes(rest + block[at:end])
+                rest.clear()
+                at, place = end + 1, Place(begin.member, begin.skip + end + 1)
+                if is_skipping:
+                    is_skipping = False
+                    self.too_large += 1
+                elif line := self._item_of(line):
+                    yield Item(line, place)
+            rest += block[at:]
+            place = Place(begin.member, begin.skip + len(block))
+            if len(rest) > MAX_ITEM_BYTES:
+                is_skipping = True
+                rest.clear()
+        if line := self._item_of(bytes(rest)):
+            yield Item(line, place)
+
+    def _item_of(self, line: bytes) -> bytes:
+        """Return the line without the brackets and commas of an array around it. A file without brackets has no end
+        mark: its end is the end."""
+        line = line.strip(b" \t\r")
+        if self._has_brackets is None and line:
+            self._has_brackets = line.startswith(b"[")
+        self.is_whole = not self._has_brackets or line.endswith(b"]") or (self.is_whole and not line)
+        return line.rstrip(b",") if line not in (b"[", b"]") else b""
+
+    def _pages(self, file: BinaryIO) -> Iterator[Item]:
+        """`<page>` in a text is written `&lt;page&gt;`: so the marks are found as they are."""
+        rest, tail = bytearray(), b""
+        for block, begin in self._blocks(file):
+            rest += block
+            done = 0
+            while (first := rest.find(_PAGE, done)) >= 0 and (end := rest.find(_PAGE_END, first)) >= 0:
+                done = end + len(_PAGE_END)
+                yield Item(bytes(rest[first:done]), _back(begin, len(block), len(rest) - done))
+            # What is left begins at an unfinished page, or may end with the beginning of its mark.
+            del rest[: first if first >= 0 else max(done, len(rest) - len(_PAGE))]
+            if len(rest) > MAX_ITEM_BYTES:
+                self.too_large += 1
+                rest.clear()
+            tail = (tail + block)[-200:]
+        self.is_whole = b"</mediawiki>" in tail
+
+
+def _back(begin: Place, length: int, behind: int) -> Place:
+    """Return the place that is `behind` bytes before the end of a block. An item never ends before its last block."""
+    return Place(begin.member, begin.skip + length - behind)

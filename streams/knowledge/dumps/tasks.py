@@ -1,0 +1,172 @@
+"""Tasks over items of dumps. They run in killable processes (`streams.sandbox`), bytes in and bytes out.
+
+A task gets some items at once, and returns a row for each one that is of interest:
+
+    entity_id, source, label, description, part, alias
+
+`part` is the part as JSON, or empty for an alias.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgpack
+import orjson
+
+from streams.errors import Refused
+from streams.knowledge.entity import Part
+from streams.knowledge.own import read_own
+from streams.knowledge.wikidata.items import item_id, to_part
+from streams.knowledge.wikipedia.articles import Article, to_article
+from streams.knowledge.wikipedia.xml_page import NotAPage, read_page
+
+ITEMS = "streams.knowledge.dumps.tasks:read_items"
+PAGES = "streams.knowledge.dumps.tasks:read_pages"
+OWN = "streams.knowledge.dumps.tasks:read_own_lines"
+TASKS = (ITEMS, PAGES, OWN)
+MAX_ITEMS_OF_LINE = 20_000
+"""Maximum items of an array on one line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The outcome of one item."""
+
+    entity_id: str
+    source: str
+    label: str = ""
+    description: str = ""
+    part: bytes = b""
+    alias: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The rows of some items, and the number of items without one by reason."""
+
+    rows: tuple[Row, ...]
+    skipped: Mapping[str, int]
+
+
+def pack_items(language: str, items: Sequence[bytes]) -> bytes:
+    """Return the payload of a task."""
+    packed: bytes = msgpack.packb([language, list(items)])
+    return packed
+
+
+def read_answer(answer: bytes) -> Rows:
+    """Return the answer of a task."""
+    rows, skipped = msgpack.unpackb(answer, raw=False)
+    return Rows(tuple(Row(*row) for row in rows), skipped)
+
+
+_RICH_PAGE = (
+    "<page><title>A</title><ns>0</ns><id>1</id><revision><text>{{lang|fr|'''é'''}} &lt;ref name=x /&gt; [[b|c]] "
+    "&amp;nbsp;{{{1}}} [http://a.example d] &lt;!-- e --&gt; &lt;i&gt;f&lt;/i&gt;\n* g\n; h : i\n"
+    "{| class=j\n|-\n! k\n| l\n|}\n"
+    "Words of a sentence that is long enough.\n== m ==\n</text></revision></page>"
+)
+"""A page with each kind of node."""
+
+
+def warm_up() -> None:
+    """Load what parsing needs before the limits are set: the table of properties, and the parser's modules, some of
+    which it imports late."""
+    from mwparserfromhell.parser import contexts, tokenizer  # noqa: F401  # they are imported late
+
+    read_pages(pack_items("en", [_RICH_PAGE.encode()]))
+    to_part({"type": "item", "labels": {"en": {"value": "x"}}, "descriptions": {"en": {"value": "x"}}}, "en")
+
+
+def read_items(payload: bytes) -> bytes:
+    """Return the rows of items of Wikidata: lines of JSON."""
+    language, lines = msgpack.unpackb(payload, raw=False)
+    rows: list[Row] = []
+    skipped: dict[str, int] = {}
+    for line in lines:
+        for item in _items_of(line):
+            row = _row_of_item(item, language)
+            if isinstance(row, Row):
+                rows.append(row)
+            else:
+                skipped[row] = skipped.get(row, 0) + 1
+    return _pack(rows, skipped)
+
+
+def read_pages(payload: bytes) -> bytes:
+    """Return the rows of pages of a Wikipedia: `<page>` elements."""
+    language, pages = msgpack.unpackb(payload, raw=False)
+    rows: list[Row] = []
+    skipped: dict[str, int] = {}
+    for content in pages:
+        try:
+            article = to_article(read_page(content), f"{language}wiki", language)
+            reason = "no article"
+        except NotAPage:
+            article, reason = None, "no readable page"
+        if article:
+            rows.append(_row_of_article(article))
+        else:
+            skipped[reason] = skipped.get(reason, 0) + 1
+    return _pack(rows, skipped)
+
+
+def read_own_lines(payload: bytes) -> bytes:
+    """Return the rows of own entities: lines of JSON."""
+    _, lines = msgpack.unpackb(payload, raw=False)
+    rows: list[Row] = []
+    skipped: dict[str, int] = {}
+    for line in lines:
+        try:
+            entity_id, part = read_own(orjson.loads(line))
+            rows.append(_row(entity_id, "own", part) if part else Row(entity_id, "own"))
+        except ValueError as error:  # also JSON's own
+            reason = str(error)[:200]
+            skipped[reason] = skipped.get(reason, 0) + 1
+    return _pack(rows, skipped)
+
+
+def _items_of(line: bytes) -> Iterator[Any]:
+    """Yield the items of a line: one, an array of them, or the answer of Wikidata's own API (`entities`)."""
+    try:
+        value = orjson.loads(line)
+    except orjson.JSONDecodeError:
+        try:
+            value = orjson.loads(line.lstrip(b"[").rstrip(b"],"))
+        except orjson.JSONDecodeError:
+            value = None
+    if isinstance(value, dict) and isinstance(value.get("entities"), dict):
+        value = list(value["entities"].values())
+    yield from value[:MAX_ITEMS_OF_LINE] if isinstance(value, list) else [value]
+
+
+def _row_of_item(item: Any, language: str) -> Row | str:
+    """Return the row of an item, or why it has none."""
+    if not isinstance(item, Mapping):
+        return "no readable item"
+    identity = item_id(item)
+    if not identity:
+        return "no item"
+    part = to_part(item, language)
+    return _row(identity, "wikidata", part) if part else "no panel"
+
+
+def _row_of_article(article: Article) -> Row:
+    if article.part is None:
+        return Row(article.alias_of, f"redirect:{article.alias}", alias=article.alias)
+    return _row(article.entity_id, "wikipedia", article.part)
+
+
+def _row(entity_id: str, source: str, part: Part) -> Row:
+    content = orjson.dumps(part.model_dump(exclude_defaults=True))
+    return Row(entity_id, source, part.label, part.description, content)
+
+
+def _pack(rows: Iterable[Row], skipped: Mapping[str, int]) -> bytes:
+    values = [[row.entity_id, row.source, row.label, row.description, row.part, row.alias] for row in rows]
+    try:
+        packed: bytes = msgpack.packb([values, dict(skipped)])
+    except UnicodeEncodeError as error:  # half of a surrogate pair
+        raise Refused("text", "a text is no Unicode") from error
+    return packed

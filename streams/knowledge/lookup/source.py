@@ -1,0 +1,128 @@
+"""The source `panel` of a search: the panel of the entity that a query asks for, or a choice, beside the results.
+
+Without imported entities it costs nothing: a search only looks at a note, which is read again in the background.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable
+
+import structlog
+
+from streams.errors import RiffleError
+from streams.knowledge.lookup.finding import Finder, others
+from streams.knowledge.lookup.panel import Mention, Panel
+from streams.search.deadline import Deadline
+from streams.search.query_language.query import parse_query
+from streams.search.request import SearchRequest
+from streams.settings import KnowledgeSettings
+from streams.stores.opener import Stores
+from streams.stores.protocols import Filters
+from streams.vectors.bm25 import query_vector
+
+LOOK_SECONDS = 60.0
+"""Time between two looks whether there are entities (seconds)."""
+MENTIONS = 3
+CANDIDATES = 12
+"""Number of statements among which mentions are chosen."""
+MAX_MENTION_CHARS = 400
+
+log = structlog.get_logger(__name__)
+
+
+class HasEntities:
+    """A note whether entities were imported. It is read in the background, and says no until it was read."""
+
+    def __init__(self, stores: Stores, clock: Callable[[], float] = time.monotonic) -> None:
+        self._stores, self._clock = stores, clock
+        self._has_some = False
+        self._looks_again = 0.0
+        self._looking: asyncio.Task[None] | None = None
+
+    def __call__(self) -> bool:
+        """Return the note. It never waits."""
+        if (
+            not self._has_some
+            and self._clock() >= self._looks_again
+            and not (self._looking and not self._looking.done())
+        ):
+            self._looking = asyncio.create_task(self.look())
+        return self._has_some
+
+    async def look(self) -> None:
+        """Read it now. A store that doesn't answer leaves the note as it is."""
+        self._looks_again = self._clock() + LOOK_SECONDS
+        try:
+            self._has_some = not await self._stores.entities.is_empty()
+        except Exception as error:  # also of a store that is not open yet
+            log.info("whether there are entities is unknown", error=str(error))
+
+
+class PanelSource:
+    """See `streams.search.sources.Source`."""
+
+    name = "panel"
+
+    def __init__(self, stores: Stores, settings: KnowledgeSettings, has_entities: HasEntities | None = None) -> None:
+        self._stores, self._settings = stores, settings
+        self._finder = Finder(stores)
+        self.has_entities = has_entities or HasEntities(stores)
+
+    async def find(self, request: SearchRequest, deadline: Deadline) -> Panel | None:
+        """Return the panel of the first page of a query without operators, or None."""
+        if not self._settings.panels or not self.has_entities() or request.page > 1 or request.host or request.include:
+            return None
+        parsed = parse_query(request.text)
+        return (
+            None if parsed.conditions.keys() - {"phrase"} else await self.look_up(parsed.text, hidden=request.exclude)
+        )
+
+    async def look_up(
+        self, text: str, *, minimum: float | None = None, only: tuple[str, ...] = (), hidden: tuple[str, ...] = ()
+    ) -> Panel | None:
+        """Return what is shown for a text: a panel that is probable enough, a choice, or None.
+
+        Mentions are statements of pages of the domains in `only` (empty: all), and not of `hidden` ones.
+        """
+        lookup = await self._finder.look_up(text)
+        if lookup.title:
+            return await self._finder.choice(lookup)
+        least = self._settings.confidence if minimum is None else minimum
+        if not lookup.candidates or lookup.candidates[0].probability < least:
+            return None
+        best = lookup.candidates[0]
+        panel, mentions = await asyncio.gather(
+            self._finder.panel(best.entity, best.probability), self.mentions(best.entity.label, only, hidden)
+        )
+        return panel.model_copy(update={"others": tuple(others(lookup, best.entity)), "mentions": tuple(mentions)})
+
+    async def panel_of(
+        self, entity_id: str, *, only: tuple[str, ...] = (), hidden: tuple[str, ...] = ()
+    ) -> Panel | None:
+        """Return the panel of an entity by its id, or None. Mentions are limited as in `look_up`."""
+        record = (await self._finder.records([entity_id])).get(entity_id)
+        if record is None or record.kind != "entity":
+            return None
+        panel, mentions = await asyncio.gather(
+            self._finder.panel(record, 1.0), self.mentions(record.label, only, hidden)
+        )
+        return panel.model_copy(update={"mentions": tuple(mentions)})
+
+    async def mentions(self, label: str, only: tuple[str, ...], hidden: tuple[str, ...]) -> list[Mention]:
+        """Return statements of the index that have a name, of different pages. A failure leaves the panel without."""
+        try:
+            found = await self._stores.vectors.candidates(
+                dense=None,
+                sparse=query_vector(label),
+                filters=Filters(phrases=(label,), sites=only, exclude_sites=hidden),
+                limit=CANDIDATES,
+            )
+        except RiffleError as error:
+            log.info("a panel is without mentions", error=str(error))
+            return []
+        by_page = {
+            hit.payload.page_id: Mention(text=hit.payload.text, title=hit.payload.title, url=hit.payload.url)
+            for hit in reversed(found.sparse)
+            if label.casefold() in hit.payload.text.casefold() and len(hit.payload.text) <= MAX_MENTION_CHARS
+        }
+        return list(reversed(by_page.values()))[:MENTIONS]

@@ -1,0 +1,1 @@
+"""Items of Wikidata become parts of entities."""

@@ -1,0 +1,228 @@
+"""An item of Wikidata's JSON dump becomes a part of an entity. Pure: bytes in, values out.
+
+Of the statements of a property the preferred ones are taken, else the normal ones, never the deprecated ones. A
+statement about a time (population) is taken with the latest time. `since` is written only where no end is stated and
+the subject itself has not ended.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+from urllib.parse import quote
+
+from pydantic import ValidationError
+
+from streams.knowledge.entity import (
+    MAX_ADDRESS_CHARS,
+    MAX_FACTS,
+    MAX_LINKS,
+    MAX_NAME_CHARS,
+    MAX_NAMES,
+    MAX_VALUES,
+    Fact,
+    Image,
+    Part,
+    Value,
+)
+from streams.knowledge.wikidata.properties import IMAGE_PROPERTIES, WEBSITE, group_of
+from streams.knowledge.wikidata.values import Json, entity_id, time_value, to_value, year_of
+
+WIKIDATA = "https://www.wikidata.org/wiki/"
+COMMONS = "https://commons.wikimedia.org/wiki/"
+IMAGE_PIXELS = 480
+LICENCE = "CC0 1.0"
+NO_PANEL = frozenset({
+    "Q4167410", "Q22808320", "Q15407973",  # disambiguation pages
+    "Q13406463", "Q12139612", "Q21025364",  # lists
+    "Q4167836", "Q11266439", "Q11753321", "Q17362920",  # pages of wikis
+    "Q14204246", "Q17633526", "Q15184295", "Q4663903",
+    "Q13442814",  # scholarly articles: four of ten items
+})  # fmt: skip
+"""Classes whose items are skipped: nobody looks for their panel, and no fact names them."""
+_NAMES_OF_PEOPLE = frozenset({"Q101352", "Q202444", "Q11879590", "Q12308941", "Q3409032"})
+"""Family and given names: they are only labels."""
+_ENDS = ("P570", "P576", "P582", "P2669", "P3999")
+"""Properties that end their subject: death, dissolution, end."""
+_START, _END, _AT = "P580", "P582", "P585"
+_MAX_STATEMENTS = 400
+"""Maximum statements of a property that are looked at."""
+
+
+def to_part(item: Json, language: str) -> Part | None:
+    """Return the part of an item, or None for a property, a lexeme, an item without a name or one of no interest.
+
+    Raises nothing: a malformed statement is left out, and a malformed item is None.
+    """
+    if item.get("type") != "item" or not (label := _in_language(item.get("labels"), language)):
+        return None
+    claims = item.get("claims")
+    claims = claims if isinstance(claims, Mapping) else {}
+    classes = [value.entity_id for _, value in _best(claims, "P31", language) if value.entity_id]
+    if not NO_PANEL.isdisjoint(classes):
+        return None
+    sitelinks = item.get("sitelinks")
+    sites = [name for name in sitelinks if name.endswith("wiki")] if isinstance(sitelinks, Mapping) else []
+    description = _in_language(item.get("descriptions"), language)
+    if not _NAMES_OF_PEOPLE.isdisjoint(classes) or not (description or sites):
+        return Part(kind="label", label=label, description=description)
+    try:
+        return _whole_part(item, claims, classes, sites, label, description, language)
+    except ValidationError:
+        return Part(kind="label", label=label)
+
+
+def _whole_part(
+    item: Json, claims: Json, classes: Sequence[str], sites: Sequence[str], label: str, description: str, language: str
+) -> Part:
+    identity = str(item.get("id"))
+    group = group_of(classes, claims)
+    facts = list(_facts(claims, group.facts, identity, language))[:MAX_FACTS]
+    website = next((value.url for _, value in _best(claims, WEBSITE, language) if value.url), "")
+    return Part(
+        label=label,
+        description=description,
+        type_ids=tuple(classes[:3]),
+        group=group.name,
+        image=_image(claims, language),
+        facts=tuple(facts),
+        aliases=tuple(_aliases(item, claims, language)),
+        links=tuple(dict.fromkeys(value.entity_id for fact in facts for value in fact.values if value.entity_id))[
+            :MAX_LINKS
+        ],
+        article=_article(item, language),
+        url=f"{WIKIDATA}{identity}",
+        website=website,
+        sitelinks=len(sites),
+        licence=LICENCE,
+    )
+
+
+def _in_language(texts: Any, language: str) -> str:
+    """Return the text in this language, or else the one that Wikidata has for all languages (`mul`)."""
+    if not isinstance(texts, Mapping):
+        return ""
+    for one in (language, "mul"):
+        found = texts.get(one)
+        value = found.get("value") if isinstance(found, Mapping) else None
+        if isinstance(value, str) and value.strip():
+            return " ".join(value.split())[:MAX_NAME_CHARS]
+    return ""
+
+
+def _aliases(item: Json, claims: Json, language: str) -> list[str]:
+    """Return further names: aliases, and the native, official and short names."""
+    aliases = item.get("aliases")
+    rows = [*_listed(aliases, language), *_listed(aliases, "mul")] if isinstance(aliases, Mapping) else []
+    found = [row.get("value") for row in rows if isinstance(row, Mapping)]
+    found += [value.text for one in ("P1448", "P1813", "P1477") for _, value in _best(claims, one, language)]
+    names = [" ".join(name.split())[:MAX_NAME_CHARS] for name in found if isinstance(name, str)]
+    return list(dict.fromkeys(filter(None, names)))[:MAX_NAMES]
+
+
+def _listed(texts: Json, language: str) -> Sequence[Any]:
+    found = texts.get(language)
+    return found[:MAX_NAMES] if isinstance(found, list) else ()
+
+
+def _article(item: Json, language: str) -> str:
+    sitelinks = item.get("sitelinks")
+    link = sitelinks.get(f"{language}wiki") if isinstance(sitelinks, Mapping) else None
+    title = link.get("title") if isinstance(link, Mapping) else None
+    return f"{language}wiki:{title}" if isinstance(title, str) and title and len(title) <= MAX_NAME_CHARS else ""
+
+
+def _image(claims: Json, language: str) -> Image | None:
+    for one in IMAGE_PROPERTIES:
+        for _, value in _best(claims, one, language):
+            if value.text and not value.url:
+                name = quote(value.text.replace(" ", "_"), safe="()',!")
+                return Image(
+                    url=f"{COMMONS}Special:FilePath/{name}?width={IMAGE_PIXELS}", page_url=f"{COMMONS}File:{name}"
+                )
+    return None
+
+
+def _facts(claims: Json, wanted: Sequence[tuple[str, str]], identity: str, language: str) -> Iterator[Fact]:
+    has_ended = any(claims.get(one) for one in _ENDS)
+    for one, label in wanted:
+        values = [
+            value.model_copy(update={"note": _note(statement, has_ended), "source_url": _source(statement)})
+            for statement, value in _best(claims, one, language)
+        ]
+        unique = list({(value.text, value.entity_id, value.note): value for value in values}.values())
+        if unique:
+            yield Fact(
+                property=one, label=label, values=tuple(unique[:MAX_VALUES]), source_url=f"{WIKIDATA}{identity}#{one}"
+            )
+
+
+def _best(claims: Json, one: str, language: str) -> list[tuple[Json, Value]]:
+    """Return the statements of a property that count, with their values, in the order of a panel.
+
+    Statements with a point in time are about one changing value: only the latest is returned.
+    """
+    statements = claims.get(one)
+    if not isinstance(statements, list):
+        return []
+    known = [each for each in statements[:_MAX_STATEMENTS] if isinstance(each, Mapping)]
+    preferred = [each for each in known if each.get("rank") == "preferred"]
+    found = []
+    for each in preferred or [each for each in known if each.get("rank", "normal") == "normal"]:
+        snak = each.get("mainsnak")
+        value = to_value(snak.get("datavalue"), language) if isinstance(snak, Mapping) else None
+        if value:
+            found.append((each, value))
+    dated = [(when, pair) for pair in found if (when := _time(pair[0], _AT))]
+    if dated:
+        return [max(dated, key=lambda each: _sortable(each[0]))[1]]
+    return found
+
+
+def _time(statement: Json, qualifier: str) -> Value | None:
+    qualifiers = statement.get("qualifiers")
+    snaks = qualifiers.get(qualifier) if isinstance(qualifiers, Mapping) else None
+    if not isinstance(snaks, list) or not snaks or not isinstance(snaks[0], Mapping):
+        return None
+    datavalue = snaks[0].get("datavalue")
+    value = datavalue.get("value") if isinstance(datavalue, Mapping) else None
+    return time_value(value) if isinstance(value, Mapping) else None
+
+
+def _sortable(value: Value) -> tuple[int, str]:
+    """Return a key that orders dates. A date without a year at least is the earliest."""
+    if not value.time:
+        return -(10**12), ""
+    year, _, rest = value.time.removeprefix("-").partition("-")
+    return (-int(year) if value.time.startswith("-") else int(year)), rest
+
+
+def _note(statement: Json, has_ended: bool) -> str:
+    """Return when a value holds, in words. An end that is stated as unknown is no "since"."""
+    start, end, at = (_time(statement, one) for one in (_START, _END, _AT))
+    qualifiers = statement.get("qualifiers")
+    states_end = isinstance(qualifiers, Mapping) and bool(qualifiers.get(_END))
+    if start and end:
+        first, last = year_of(start), year_of(end)
+        return first if first == last else f"{first}–{last}"
+    if end:
+        return f"until {year_of(end)}"
+    if start:
+        return f"from {year_of(start)}" if states_end or has_ended else f"since {year_of(start)}"
+    return year_of(at) if at else ""
+
+
+def _source(statement: Json) -> str:
+    """Return the address of the first source that has one."""
+    references = statement.get("references")
+    for reference in references[:20] if isinstance(references, list) else ():
+        snaks = reference.get("snaks") if isinstance(reference, Mapping) else None
+        for snak in (snaks.get("P854") or ())[:3] if isinstance(snaks, Mapping) else ():
+            datavalue = snak.get("datavalue") if isinstance(snak, Mapping) else None
+            value = to_value(datavalue, "")
+            if value and value.url and len(value.url) <= MAX_ADDRESS_CHARS:
+                return value.url
+    return ""
+
+
+def item_id(item: Json) -> str:
+    """Return the id of an item, or an empty text."""
+    return entity_id(item) if item.get("type") == "item" else ""

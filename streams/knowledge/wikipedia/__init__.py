@@ -1,0 +1,1 @@
+"""Articles of Wikipedia become parts of entities."""

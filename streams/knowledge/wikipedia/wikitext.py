@@ -1,0 +1,238 @@
+"""The beginning of an article as plain text, with its links; and the lists of a disambiguation page. Pure.
+
+mwparserfromhell parses the wikitext. Only the part before the first heading is parsed, and at most MAX_LEAD_CHARS of
+it: an article is summed up there, and parsing takes time in proportion. Of templates only those stay that show their
+own argument (units, foreign words): all others would need the whole wiki to be shown.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import mwparserfromhell
+from mwparserfromhell.nodes import ExternalLink, HTMLEntity, Node, Tag, Template, Wikilink
+from mwparserfromhell.nodes import Text as Words
+
+MAX_LEAD_CHARS = 60_000
+MAX_LIST_CHARS = 120_000
+"""Maximum length of a disambiguation page that is parsed (characters)."""
+MAX_NODES = 20_000
+MAX_OPENINGS = 2_000
+"""Maximum openings of links, templates and tags that are parsed. Unclosed ones take the parser 0.5 s; an ordinary
+beginning has some hundred."""
+_OPENING = re.compile(r"\{\{|\[\[|<")
+MAX_LEVELS = 12
+"""Maximum nesting of nodes that is followed."""
+_HEADING = re.compile(r"^==", re.MULTILINE)
+_SHOWN_FIRST = frozenset({"nowrap", "nobold", "small", "big", "em", "strong", "abbr", "math", "mvar"})
+"""Templates that show their first argument."""
+_SHOWN_SECOND = frozenset({"lang", "langx", "transliteration", "transl"})
+"""Templates that show their second argument. The first one is a language."""
+_IS_LANGUAGE = re.compile(r"lang-[a-z-]{2,12}")
+_HIDDEN_TAGS = frozenset(
+    {"ref", "table", "gallery", "timeline", "imagemap", "math", "score", "references", "style", "div"}
+)
+_MEDIA = frozenset({"file", "image", "media", "category"})
+_EMPTY_BRACKETS = re.compile(r"\((?: ?[;,:–—-]){0,8} ?\)")
+_BRACKET_START = re.compile(r"\((?: ?[;,:]){1,8} ?")
+_BRACKET_END = re.compile(r"(?: ?[;,:]){1,8} ?\)")
+_SPACE_BEFORE = re.compile(r" ([,.;:!?)])")
+"""Patterns with bounded repeats: a long row of commas takes linear time."""
+_SENTENCE_END = re.compile(r"(?<=[.!?])[\"”’)]? (?=[\"“‘(]?[A-ZÀ-ÞА-Я0-9])")
+_ABBREVIATION = re.compile(
+    r"(?:\b[A-Z]|\b(?:[Ss]t|[Dd]r|[Mm]rs?|[Jj]r|[Nn]o|[Vv]ol|[Cc]a?|[Bb]|[Dd]|[Ff]l|[Ll]it|e\.g|i\.e|approx))\.$"
+)
+"""The end of a text that is no end of a sentence."""
+
+
+@dataclass(slots=True)
+class Lead:
+    """The beginning of an article."""
+
+    text: str = ""
+    bold: list[str] = field(default_factory=list)
+    """Names in bold type: those that the article is about."""
+    links: list[str] = field(default_factory=list)
+    """Titles of linked pages, in their order."""
+    description: str = ""
+    """The text of the template `short description`."""
+    templates: set[str] = field(default_factory=set)
+    """Names of the templates, in lower case."""
+
+
+def read_lead(wikitext: str) -> Lead:
+    """Return the beginning of an article."""
+    heading = _HEADING.search(wikitext, 0, MAX_LEAD_CHARS)
+    source = cut_openings(wikitext[: heading.start() if heading else MAX_LEAD_CHARS])
+    lead, walker = Lead(), _Walker()
+    # Apostrophes are tags: bold names are wanted.
+    parsed = mwparserfromhell.parse(source)
+    parts = list(walker.words(parsed.nodes, lead, 0))
+    lead.text = clean("".join(parts))
+    return lead
+
+
+def cut_openings(wikitext: str) -> str:
+    """Return the text before the first opening beyond MAX_OPENINGS: the parser's time grows with their square."""
+    for number, opening in enumerate(_OPENING.finditer(wikitext), start=1):
+        if number > MAX_OPENINGS:
+            return wikitext[: opening.start()]
+    return wikitext
+
+
+def clean(text: str) -> str:
+    """Return a text without what removed templates leave behind: empty brackets, spaces before commas."""
+    lines = []
+    for words in text.splitlines():
+        line = _EMPTY_BRACKETS.sub("", " ".join(words.split()))
+        line = _BRACKET_END.sub(")", _BRACKET_START.sub("(", line))
+        lines.append(_SPACE_BEFORE.sub(r"\1", " ".join(line.split())).replace("( ", "("))
+    return "\n".join(line for line in lines if line)
+
+
+def summarize(text: str, max_chars: int) -> str:
+    """Return the first paragraph of prose, cut behind a sentence; with the next one if it is very short."""
+    prose = [line for line in text.splitlines() if not line.startswith(("*", "#", ":", ";", "|", "{", "}"))]
+    taken = ""
+    for line in prose:
+        if len(line) < 40 and not taken:
+            continue
+        taken = f"{taken} {line}".strip()
+        if len(taken) >= 200:
+            break
+    return cut_sentences(taken, max_chars)
+
+
+def cut_sentences(text: str, max_chars: int) -> str:
+    """Return whole sentences of at most `max_chars` characters; if the first is longer, its beginning with `…`."""
+    if len(text) <= max_chars:
+        return text
+    ends = [
+        found.start() + (1 if text[found.start() : found.start() + 1] in '"”’)' else 0)
+        for found in _SENTENCE_END.finditer(text, 0, max_chars)
+        if not _ABBREVIATION.search(text, max(0, found.start() - 12), found.start())
+    ]
+    if ends and ends[-1] >= max_chars // 4:
+        return text[: ends[-1]].rstrip()
+    return f"{text[: max_chars - 1].rsplit(' ', 1)[0].rstrip(',;: ')}…"
+
+
+class _Walker:
+    """A walk over the nodes of an article, in bounded steps."""
+
+    def __init__(self) -> None:
+        self.steps = 0
+
+    def words(self, nodes: list[Node], lead: Lead, level: int) -> Iterator[str]:
+        """Yield the texts that a reader sees."""
+        for node in nodes:
+            self.steps += 1
+            if self.steps > MAX_NODES or level > MAX_LEVELS:
+                return
+            if isinstance(node, Words):
+                yield str(node)
+            elif isinstance(node, HTMLEntity):
+                yield _entity(node)
+            elif isinstance(node, Wikilink):
+                yield from self._link(node, lead, level)
+            elif isinstance(node, Template):
+                yield from self._template(node, lead, level)
+            elif isinstance(node, Tag):
+                yield from self._tag(node, lead, level)
+            elif isinstance(node, ExternalLink) and node.title is not None:
+                yield from self.words(node.title.nodes, lead, level + 1)
+
+    def _link(self, node: Wikilink, lead: Lead, level: int) -> Iterator[str]:
+        title = str(node.title).strip()
+        namespace, mark, rest = title.lstrip(": ").partition(":")
+        if mark and namespace.strip().lower() in _MEDIA:
+            return
+        if (
+            not (mark and _is_namespace(namespace, rest))
+            and title
+            and not title.startswith("#")
+            and len(lead.links) < 200
+        ):
+            lead.links.append(title_of(title))
+        shown = node.text
+        if shown is not None:
+            yield from self.words(shown.nodes, lead, level + 1)
+        else:
+            yield title.lstrip(":").split("#")[0] or title
+
+    def _template(self, node: Template, lead: Lead, level: int) -> Iterator[str]:
+        name = str(node.name).strip().lower().replace("_", " ")
+        lead.templates.add(name[:80])
+        if name in ("short description", "shortdescription"):
+            lead.description = clean(_first(node))[:250]
+            return
+        arguments = [one.value for one in node.params if not one.showkey]
+        if name in ("convert", "cvt") and len(arguments) >= 2:
+            unit = str(arguments[1]).strip()
+            yield f"{str(arguments[0]).strip()} {unit}"
+        elif (name in _SHOWN_FIRST or _IS_LANGUAGE.fullmatch(name)) and arguments:
+            yield from self.words(arguments[0].nodes, lead, level + 1)
+        elif name in _SHOWN_SECOND and len(arguments) >= 2:
+            yield from self.words(arguments[1].nodes, lead, level + 1)
+
+    def _tag(self, node: Tag, lead: Lead, level: int) -> Iterator[str]:
+        name = str(node.tag).strip().lower()
+        if name == "br":
+            yield " "
+        if name in _HIDDEN_TAGS or node.contents is None:
+            return
+        if node.wiki_markup in ("*", "#", ":", ";"):
+            yield node.wiki_markup
+            return
+        parts = list(self.words(node.contents.nodes, lead, level + 1))
+        if name == "b" and len(lead.bold) < 20 and (bold := clean("".join(parts))):
+            lead.bold.append(bold)
+        yield from parts
+
+
+def _is_namespace(name: str, rest: str) -> bool:
+    """Return whether a title begins with a namespace or another wiki's prefix: `Category:`, `de:`. A colon with a space
+    behind it belongs to the title: `Avatar: The Last Airbender`."""
+    return name.isascii() and name.replace("-", "").isalpha() and not rest.startswith(" ")
+
+
+def _first(node: Template) -> str:
+    return next((str(one.value) for one in node.params if not one.showkey), "")
+
+
+def _entity(node: HTMLEntity) -> str:
+    try:
+        found: Any = node.normalize()
+    except (ValueError, OverflowError):
+        return ""
+    return found if isinstance(found, str) else ""
+
+
+def title_of(link: str) -> str:
+    """Return the title of the page that a link names, as the wiki spells it: without section, first letter upper."""
+    title = " ".join(link.split("#", 1)[0].replace("_", " ").lstrip(":").split())
+    return title[:1].upper() + title[1:]
+
+
+@dataclass(frozen=True, slots=True)
+class ListedMeaning:
+    """An item of the list of a disambiguation page."""
+
+    title: str
+    """Title of the linked article."""
+    words: str
+    """The rest of the item."""
+
+
+def read_meanings(wikitext: str) -> list[ListedMeaning]:
+    """Return the meanings that a disambiguation page lists, in their order: the first link of each item."""
+    found: list[ListedMeaning] = []
+    for line in wikitext[:MAX_LIST_CHARS].splitlines():
+        if not line.startswith("*") or len(line) > 2_000 or len(found) >= 60:
+            continue
+        lead = Lead()
+        words = clean("".join(_Walker().words(mwparserfromhell.parse(line.lstrip("*: ")).nodes, lead, 0)))
+        if lead.links:
+            found.append(ListedMeaning(lead.links[0], words[:250]))
+    return found

@@ -1,0 +1,216 @@
+"""Items of Wikidata: values in words, ranks, times, and which items have a panel."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from streams.knowledge.entity import Fact, Part
+from streams.knowledge.wikidata.items import to_part
+from streams.knowledge.wikidata.values import to_value
+
+JULIAN = "http://www.wikidata.org/entity/Q1985786"
+
+
+def time(text: str, precision: int, calendar: str = "") -> dict[str, Any]:
+    return {"type": "time", "value": {"time": text, "precision": precision, "calendarmodel": calendar}}
+
+
+@pytest.mark.parametrize(
+    ("datavalue", "words", "iso"),
+    [
+        (time("+1952-03-11T00:00:00Z", 11), "11 March 1952", "1952-03-11"),
+        (time("+1952-03-00T00:00:00Z", 10), "March 1952", "1952-03"),
+        (time("+1952-00-00T00:00:00Z", 9), "1952", "1952"),
+        (time("+1952-03-11T00:00:00Z", 9), "1952", "1952"),  # the rest is not known, whatever is written
+        (time("+1952-00-00T00:00:00Z", 8), "1950s", ""),
+        (time("+1952-00-00T00:00:00Z", 7), "20th century", ""),
+        (time("+1900-00-00T00:00:00Z", 7), "19th century", ""),
+        (time("+1112-00-00T00:00:00Z", 7), "12th century", ""),
+        (time("+0272-02-27T00:00:00Z", 11, JULIAN), "27 February 272 (Julian)", "0272-02-27"),
+        (time("-0044-03-15T00:00:00Z", 11), "15 March 44 BC", "-0044-03-15"),
+        (time("-0300-00-00T00:00:00Z", 7), "3rd century BC", ""),
+        (time("-13798000000-00-00T00:00:00Z", 3), "about 13,798,000,000 years ago", ""),
+        (time("+1952-13-40T00:00:00Z", 11), "1952", "1952"),
+    ],
+)
+def test_a_date_is_as_exact_as_it_is_known(datavalue: Any, words: str, iso: str) -> None:
+    value = to_value(datavalue, "en")
+    assert value
+    assert (value.text, value.time) == (words, iso)
+
+
+@pytest.mark.parametrize(
+    ("datavalue", "words", "unit"),
+    [
+        (
+            {"type": "quantity", "value": {"amount": "+8848.860", "unit": "http://www.wikidata.org/entity/Q11573"}},
+            "8,848.86",
+            "Q11573",
+        ),
+        ({"type": "quantity", "value": {"amount": "-40", "unit": "1"}}, "−40", ""),
+        (
+            {"type": "globecoordinate", "value": {"latitude": 27.98806, "longitude": -86.925, "globe": "http://x/Q2"}},
+            "27°59′N, 86°56′W",
+            "",
+        ),
+        ({"type": "monolingualtext", "value": {"text": "Hallo", "language": "en"}}, "Hallo", ""),
+        ({"type": "string", "value": " two\n words "}, "two words", ""),
+        ({"type": "string", "value": "https://www.example.org/a/"}, "example.org/a", ""),
+    ],
+)
+def test_other_values(datavalue: Any, words: str, unit: str) -> None:
+    value = to_value(datavalue, "en")
+    assert value
+    assert (value.text, value.unit_id) == (words, unit)
+
+
+@pytest.mark.parametrize(
+    "datavalue",
+    [
+        None,
+        {"type": "monolingualtext", "value": {"text": "Bonjour", "language": "fr"}},
+        {"type": "globecoordinate", "value": {"latitude": 1, "longitude": 2, "globe": "http://x/Q405"}},  # on the Moon
+        {"type": "wikibase-entityid", "value": {"id": "javascript:alert(1)"}},
+        {"type": "quantity", "value": {"amount": "1e999"}},
+        time("yesterday", 11),
+    ],
+)
+def test_what_has_no_words_is_no_value(datavalue: Any) -> None:
+    assert to_value(datavalue, "en") is None
+
+
+def statement(value: Any, rank: str = "normal", **qualifiers: Any) -> dict[str, Any]:
+    return {
+        "mainsnak": {"datavalue": value},
+        "rank": rank,
+        "qualifiers": {
+            one: [{"datavalue": each} if each else {"snaktype": "somevalue"}] for one, each in qualifiers.items()
+        },
+    }
+
+
+def entity(number: int) -> dict[str, Any]:
+    return {"type": "wikibase-entityid", "value": {"id": f"Q{number}"}}
+
+
+def item(**claims: list[Any]) -> dict[str, Any]:
+    text = {"en": {"language": "en", "value": "Ada"}}
+    return {
+        "id": "Q7",
+        "type": "item",
+        "labels": text,
+        "descriptions": text,
+        "claims": {"P31": [statement(entity(5))], **claims},
+    }
+
+
+def fact(part: Part | None, label: str) -> Fact:
+    assert part
+    return next(fact for fact in part.facts if fact.label == label)
+
+
+def notes(part: Part | None, label: str) -> list[tuple[str, str]]:
+    return [(value.entity_id or value.text, value.note) for value in fact(part, label).values]
+
+
+YEAR = {year: time(f"+{year}-00-00T00:00:00Z", 9) for year in (1990, 2000, 2010)}
+
+
+@pytest.mark.parametrize(
+    ("statements", "shown"),
+    [
+        ([statement(entity(1)), statement(entity(2), "preferred"), statement(entity(3), "deprecated")], [("Q2", "")]),
+        ([statement(entity(1)), statement(entity(3), "deprecated")], [("Q1", "")]),
+        ([statement(entity(3), "deprecated")], []),
+        ([statement(entity(1), P580=YEAR[1990], P582=YEAR[2000])], [("Q1", "1990–2000")]),
+        ([statement(entity(1), P580=YEAR[1990], P582=YEAR[1990])], [("Q1", "1990")]),
+        ([statement(entity(1), P580=YEAR[1990])], [("Q1", "since 1990")]),
+        ([statement(entity(1), P580=YEAR[1990], P582=None)], [("Q1", "from 1990")]),  # it ended, nobody knows when
+        ([statement(entity(1), P582=YEAR[2000])], [("Q1", "until 2000")]),
+        ([statement(entity(1), P585=YEAR[1990]), statement(entity(2), P585=YEAR[2010])], [("Q2", "2010")]),
+        ([statement(entity(1)), statement(entity(1))], [("Q1", "")]),
+        (["nonsense", {}, {"mainsnak": 3}, statement(entity(1), P580={"value": []})], [("Q1", "")]),
+    ],
+)
+def test_ranks_and_times(statements: list[Any], shown: list[tuple[str, str]]) -> None:
+    part = to_part(item(P39=statements), "en")
+    assert part
+    assert [pair for one in part.facts for pair in notes(part, one.label)] == shown
+
+
+def test_nothing_lasts_until_today_for_whom_it_has_ended() -> None:
+    claims = {"P39": [statement(entity(1), P580=YEAR[1990])], "P570": [statement(YEAR[2000])]}
+    assert notes(to_part(item(**claims), "en"), "Position") == [("Q1", "from 1990")]
+
+
+def test_the_order_and_the_source_of_facts_are_those_of_the_group() -> None:
+    cited = {
+        **statement(entity(1)),
+        "references": [
+            {"snaks": {}},
+            {"snaks": {"P854": [{"datavalue": {"type": "string", "value": "https://a.example/b"}}]}},
+        ],
+    }
+    part = to_part(item(P106=[cited], P569=[statement(YEAR[1990])]), "en")
+    assert part
+    assert [one.label for one in part.facts] == ["Born", "Occupation"]
+    assert part.facts[1].source_url == "https://www.wikidata.org/wiki/Q7#P106"
+    assert part.facts[1].values[0].source_url == "https://a.example/b"
+
+
+@pytest.mark.parametrize(
+    ("changes", "kind"),
+    [
+        ({}, "entity"),
+        ({"type": "property"}, None),
+        ({"labels": {"fr": {"value": "Ada"}}}, None),
+        ({"labels": {"mul": {"value": "Ada"}}}, "entity"),
+        ({"labels": []}, None),
+        ({"descriptions": {}, "sitelinks": {}}, "label"),
+        ({"descriptions": {}, "sitelinks": {"enwiki": {"title": "Ada"}}}, "entity"),
+        ({"claims": {"P31": [statement(entity(4167410))]}}, None),  # a disambiguation page
+        ({"claims": {"P31": [statement(entity(13406463))]}}, None),  # a list
+        ({"claims": {"P31": [statement(entity(101352))]}}, "label"),  # a family name
+        ({"claims": []}, "entity"),
+    ],
+)
+def test_which_items_have_a_panel(changes: dict[str, Any], kind: str | None) -> None:
+    part = to_part({**item(), **changes}, "en")
+    assert (part.kind if part else None) == kind
+
+
+ANY_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                [
+                    "value",
+                    "id",
+                    "P31",
+                    "P569",
+                    "mainsnak",
+                    "datavalue",
+                    "type",
+                    "en",
+                    "rank",
+                    "qualifiers",
+                    "time",
+                    "precision",
+                ]
+            ),
+            inner,
+            max_size=4,
+        )
+    ),
+    max_leaves=20,
+)
+
+
+@settings(max_examples=60)
+@given(ANY_JSON, ANY_JSON, ANY_JSON)
+def test_no_item_fails(claims: Any, labels: Any, sitelinks: Any) -> None:
+    to_part({**item(), "claims": claims, "aliases": labels, "sitelinks": sitelinks, "descriptions": labels}, "en")

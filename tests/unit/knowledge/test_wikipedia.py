@@ -1,0 +1,158 @@
+"""Pages of a Wikipedia: the beginning as plain text, names, links; redirects, choices, lists; hostile pages."""
+
+from time import process_time
+
+import pytest
+
+from streams.knowledge.wikipedia.articles import to_article
+from streams.knowledge.wikipedia.wikitext import clean, cut_sentences, read_lead, read_meanings
+from streams.knowledge.wikipedia.xml_page import NotAPage, XmlPage, read_page
+
+
+@pytest.mark.parametrize(
+    ("wikitext", "text"),
+    [
+        ("'''Rust''' is a [[Programming language|language]].", "Rust is a language."),
+        ("A [[state (polity)|]] and [[b]].<ref>See {{cite|x}}.</ref>", "A and b."),
+        ("[[File:A.jpg|thumb|A [[b]] picture]]Text.", "Text."),
+        ("{{Infobox|name=x|{{y}}}}\nText.", "Text."),
+        ("Achilles ({{IPA|x}}; {{langx|grc|Ἀχ}}, {{lang|la|Ac}}) was.", "Achilles (Ἀχ, Ac) was."),
+        ("It is {{convert|5|km|mi}} long, {{nowrap|a b}}.", "It is 5 km long, a b."),
+        ("A ({{IPA|x}}) b.", "A b."),
+        ("A<!-- hidden --> b&nbsp;c &amp; d.", "A b c & d."),
+        ("{| class=x\n| cell\n|}\nText.", "Text."),
+        ("Text.\n\n== History ==\nMore.", "Text."),
+        ("<script>alert(1)</script>Text.", "alert(1)Text."),
+        ("a &lt;b&gt; c", "a <b> c"),  # plain text: a page escapes it
+    ],
+)
+def test_the_beginning_of_an_article_is_plain_text(wikitext: str, text: str) -> None:
+    assert read_lead(wikitext).text == text
+
+
+def test_names_links_and_the_short_description() -> None:
+    lead = read_lead(
+        "{{Short description|A town}}\n'''Foo''' or '''Föö''' is near [[bar#Top|Bar]] and [[:Category:X]] [[de:Y]]."
+    )
+    assert (lead.bold, lead.links, lead.description) == (["Foo", "Föö"], ["Bar"], "A town")
+
+
+@pytest.mark.parametrize(
+    ("text", "cut"),
+    [
+        ("One. Two.", "One. Two."),
+        ("The first sentence. The second sentence is long and longer.", "The first sentence."),
+        (
+            "He met J. R. Tolkien in the town of Oxford. Then he left the town again.",
+            "He met J. R. Tolkien in the town of Oxford.",
+        ),
+        (
+            "One sentence without an end that goes on and on and on and on and on",
+            "One sentence without an end that goes on and on…",
+        ),
+    ],
+)
+def test_a_summary_ends_behind_a_sentence(text: str, cut: str) -> None:
+    assert cut_sentences(text, 50) == cut
+
+
+def page(title: str, text: str = "", redirect: str = "", namespace: int = 0) -> XmlPage:
+    return XmlPage(title=title, namespace=namespace, page_id=1, redirect=redirect, text=text)
+
+
+LONG = "'''{0}''' is a thing that has a whole sentence of its own, with a [[neighbour]]."
+
+
+@pytest.mark.parametrize(
+    ("given", "becomes"),
+    [
+        (page("Rust", LONG.format("Rust")), ("entity", "Rust", "")),
+        (page("Rust (video game)", LONG.format("Rust")), ("entity", "Rust", "video game")),
+        (page("Rust (disambiguation)", "* [[Rust]]\n* [[Rust (video game)]], a game"), ("choice", "Rust", "")),
+        (
+            page("Mercury", "'''Mercury''' may be:\n* [[Mercury (planet)]], a planet\n{{disambiguation}}"),
+            ("choice", "Mercury", ""),
+        ),
+        (page("Nothing", "{{disambig}}"), None),
+        (page("List of towns", LONG.format("List")), None),
+        (page("Talk:Rust", LONG.format("Rust"), namespace=1), None),
+        (page("Empty", "{{Infobox}}"), None),
+        (
+            page("Rustlang", redirect="Rust (programming language)"),
+            ("enwiki:Rust (programming language)", "Rustlang", ""),
+        ),
+        (page("Shortcut", redirect="Wikipedia:Help"), None),
+    ],
+    ids=lambda value: value.title if isinstance(value, XmlPage) else "",
+)
+def test_what_a_page_becomes(given: XmlPage, becomes: tuple[str, str, str] | None) -> None:
+    article = to_article(given, "enwiki", "en")
+    if article and article.alias_of:
+        assert (article.alias_of, article.alias, "") == becomes
+    else:
+        part = article.part if article else None
+        assert (part and (part.kind, part.label, part.description)) == becomes
+
+
+def test_a_choice_lists_the_base_topic_first() -> None:
+    article = to_article(page("Rust (disambiguation)", "* [[Rust (video game)]], a game\n* no link\n"), "enwiki", "en")
+    assert article
+    assert article.part
+    assert [(one.title, one.description) for one in article.part.options] == [
+        ("Rust", ""),
+        ("Rust (video game)", "Rust (video game), a game"),
+    ]
+
+
+def test_the_meanings_of_a_page_are_the_first_links_of_its_items() -> None:
+    found = read_meanings("'''A'''\n* [[B]], not [[C]]\n** {{x|y}} [[d|D]] e\n*\n")
+    assert [(one.title, one.words) for one in found] == [("B", "B, not C"), ("D", "D e")]
+
+
+PAGE = (
+    "<page><title>A &amp; B</title><ns>0</ns><id>3</id>{}<revision><id>9</id><text>old</text></revision>"
+    "<revision><text>x &lt;b&gt;</text></revision></page>"
+)
+
+
+def test_a_page_of_an_export() -> None:
+    found = read_page(PAGE.format('<redirect title="C#D" />').encode())
+    assert (found.title, found.namespace, found.page_id, found.redirect, found.text) == ("A & B", 0, 3, "C", "x <b>")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"<!DOCTYPE x [<!ENTITY a 'b'>]>" + PAGE.format("").encode(),
+        PAGE.format("&a;").encode(),
+        PAGE.format("").encode()[:-20],
+        PAGE.format("<a>" * 40 + "</a>" * 40).encode(),
+        b"",
+    ],
+    ids=["document type", "entity", "cut off", "nested", "empty"],
+)
+def test_what_is_no_page_is_refused(content: bytes) -> None:
+    with pytest.raises(NotAPage):
+        read_page(content)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{{" * 30_000,
+        "[[" * 30_000,
+        "'''" * 20_000,
+        "(" * 60_000,
+        ", " * 30_000 + ")",
+        "<b>" * 20_000,
+        "{|\n|" * 9_000,
+        "[[a|" * 15_000,
+        "* [[a]]\n" * 15_000,
+    ],
+)
+def test_a_hostile_text_takes_linear_time(text: str) -> None:
+    start = process_time()
+    to_article(page("A", text), "enwiki", "en")
+    to_article(page("A (disambiguation)", text), "enwiki", "en")
+    clean(text)
+    assert process_time() - start < 20, "the limit of a process is 20 s"
