@@ -151,13 +151,23 @@ class InProcessReranker:
         self._encoder.close()
 
 
-def open_chains(settings: Settings) -> tuple[str, InProcessChains]:
-    """Return the chain model of the local repository, and its name with its version. Raises UsageError."""
+def open_chains(settings: Settings, need_threshold: float | None = None) -> tuple[str, InProcessChains]:
+    """Return the chain model of the local repository, and its name with its version. Raises UsageError.
+
+    `need_threshold` is for measurements, in place of the repository's own.
+    """
     folder = settings.models_path / LOCAL_REPOSITORY / CHAIN_MODEL
     parameters = parameters_of(read_config(folder))
     check_files(parameters, folder / VERSION)
+    if need_threshold is not None:
+        parameters = {**parameters, "need_threshold": str(need_threshold)}
     chains = InProcessChains(lambda: chain_model(parameters, folder / VERSION))
     return f"{parameters['model_name']} {parameters['model_version']}", chains
+
+
+def need_threshold(settings: Settings) -> float:
+    """Return the least probability of a need that makes a chain, as the local repository has it."""
+    return float(parameters_of(read_config(settings.models_path / LOCAL_REPOSITORY / CHAIN_MODEL))["need_threshold"])
 
 
 def open_in_process(settings: Settings) -> Models:

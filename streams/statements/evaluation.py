@@ -147,8 +147,8 @@ def _by_rule(document: Document, hops: int, needs: Any) -> Chains:
     return chains
 
 
-def read_documents(path: Path) -> list[Document]:
-    """Return the labelled documents of a file. Raises UsageError with the first invalid line."""
+def read_documents(path: Path) -> dict[str, Document]:
+    """Return the labelled documents of a file by their names. Raises UsageError with the first invalid line."""
     rows: dict[str, list[tuple[int, dict[str, Any]]]] = defaultdict(list)
     for number, row in read_rows(path):
         try:
@@ -156,7 +156,7 @@ def read_documents(path: Path) -> list[Document]:
             rows[row["doc"]].append((number, row))
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise UsageError(f"{path}, line {number}: not a labelled sentence ({error!r}); see --help") from error
-    return [_document(path, sorted(lines, key=lambda line: int(line[1]["i"]))) for lines in rows.values()]
+    return {name: _document(path, sorted(lines, key=lambda line: int(line[1]["i"]))) for name, lines in rows.items()}
 
 
 def _check(row: Mapping[str, Any]) -> None:

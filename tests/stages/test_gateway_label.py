@@ -113,7 +113,7 @@ async def test_labels_are_exported_in_the_format_of_the_evaluation(web: httpx.As
     assert [row["leaf"] for row in rows] == [True, False, False, None, None]
     ((dep,),) = [row["deps"] for row in rows[2:3]]
     assert (dep["to"], dep["nominal_to"]) == (rows[1]["sent_id"], rows[0]["sent_id"]), "the chain's end names it"
-    (document,) = read_documents(file)
+    (document,) = read_documents(file).values()
     assert [(each.needs, set(each.nominal), each.nearest) for each in document] == [
         (False, set(), -1),
         (True, {0}, 0),

@@ -352,27 +352,34 @@ async def eval_chains(
 
     `contained`: of the sentences that need context, the share whose chain has the sentence that names what they refer
     to. `added`: of the others, the share with a chain. A line of FILE is one sentence: doc, i, sent_id, text,
-    needs_context, and deps, a list of {via, form, to, nominal_to}. `/labs/label` exports this format.
+    needs_context, and deps, a list of {via, form, to, nominal_to}. `/labs/label` exports this format. The last row has
+    for each genre (the second part of a document's name) the threshold that the other genres choose.
 
     Example:  riffle eval chains dev.jsonl --json
     """
-    from streams.models.inprocess import open_chains
-    from streams.statements.evaluation import chains_of, compare_baselines, measure_quality, read_documents
+    from streams.models.inprocess import need_threshold, open_chains
+    from streams.statements.evaluation import compare_baselines, read_documents
+    from streams.statements.threshold_choice import LOWEST, leave_genres_out, measure_at
 
     documents = read_documents(file)
-    name, chains = open_chains(load_settings())
-    made = []
-    for document in documents:
-        texts = [sentence.text for sentence in document]
-        made.append((document, chains_of(await chains.links(texts), texts)))
-    ours = measure_quality(made)
-    others = compare_baselines(documents)
+    settings = load_settings()
+    name, chains = open_chains(settings, LOWEST)
+    answered = {
+        each: (document, await chains.links([sentence.text for sentence in document]))
+        for each, document in documents.items()
+    }
+    ours = measure_at(list(answered.values()), need_threshold(settings))
+    others = compare_baselines(list(documents.values()))
+    choice = leave_genres_out(answered)
     if as_json:
         ways = {way: figures.to_dict() for way, figures in others.items()}
-        print_json({**ours.to_dict(), "model": name, "compared": ways})
+        left_out = {**choice.quality.to_dict(), "thresholds": dict(choice.thresholds)}
+        print_json({**ours.to_dict(), "model": name, "genres_left_out": left_out, "compared": ways})
         return
     columns = ("chains", "contained", "added", "nearest F1", "antecedents each")
-    rows = table(*columns, title=f"{sum(map(len, documents)):,} sentences of {len(documents)} documents")
-    for way, figures in {**others, name: ours}.items():
+    rows = table(*columns, title=f"{sum(map(len, documents.values())):,} sentences of {len(documents)} documents")
+    lowest, highest = min(choice.thresholds.values()), max(choice.thresholds.values())
+    chosen = f"{name}, threshold chosen without the genre ({lowest:g} to {highest:g})"
+    for way, figures in {**others, name: ours, chosen: choice.quality}.items():
         rows.add_row(way, *(f"{value:.3f}" for value in figures.to_dict().values()))
     out.print(rows)

@@ -186,7 +186,7 @@ def test_the_shipped_model_reaches_its_quality(encoder: ChainEncoder) -> None:
     if not LABELLED.is_file():
         pytest.skip("the labelled sentences of ../shared/data/chains are not here")
     made = []
-    for document in read_documents(LABELLED):
+    for document in read_documents(LABELLED).values():
         texts = [sentence.text for sentence in document]
         made.append((document, chains_of(encoder.links(texts), texts)))
     found = measure_quality(made)

@@ -84,7 +84,7 @@ def test_documents_are_read_in_the_order_of_their_sentences(tmp_path: Path) -> N
         row(0, "Another page.", doc="e"),
         row(1, "It stopped.", coref("pron3", "d-0", None), coref("def", "d-0", "d-0"), needs=True),
     )
-    first, second = read_documents(file)
+    first, second = read_documents(file).values()
     assert first == [
         LabelledSentence("A train came.", False),
         LabelledSentence("It stopped.", True, frozenset(), 0),

@@ -44,7 +44,7 @@ def main() -> None:
     network.load_state_dict(averaged(arguments.run, range(state["epoch"], state["epoch"] - arguments.average, -1)))
     files = export(network.eval(), arguments.output)
     tokenizer = arguments.weights / "tokenizer.json"
-    documents = read_documents(arguments.dev)
+    documents = list(read_documents(arguments.dev).values())
     encoders = {name: _encoder(file, tokenizer, arguments.runtime) for name, file in files.items()}
     answers = [encoders["int8"].answers([sentence.text for sentence in document]) for document in documents]
     points = curve(encoders["int8"], answers, documents)
