@@ -33,6 +33,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
             "Bring in pages fetched elsewhere (WARC, HTML), and entities for panels (Wikidata, Wikipedia, own).",
         ),
         "export": ("streams.commands.pages.exporting:export_app", "Write pages for other programs: WARC files."),
+        "watch": ("streams.commands.pages.watch:watch", "Follow a folder: its pages are searchable as it changes."),
         "search": ("streams.commands.pages.search:search", "Ask a question."),
         "page": ("streams.commands.pages.page:page", "Show the history of a page, or its document."),
         "remove": (

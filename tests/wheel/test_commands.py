@@ -50,6 +50,7 @@ USES: dict[str, tuple[int, str]] = {
     "import wat pages.warc": (3, NO_KAFKA),
     "import commoncrawl --host a.test pages.warc": (3, NO_KAFKA),
     "export warc out.warc.gz": (3, NO_CASSANDRA),
+    "watch web --as https://a.test/": (3, NO_KAFKA),
     "search what": (3, NO_GATEWAY),
     "page https://a.test/": (3, NO_CASSANDRA),
     "remove https://a.test/": (3, NO_KAFKA),

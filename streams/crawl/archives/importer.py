@@ -10,7 +10,7 @@ import zlib
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from io import TextIOWrapper
 from itertools import islice
 from os import fstat
@@ -167,6 +167,37 @@ async def import_html(
             f"each host, such as {folder}/docs.example.org/guide.html{_first_reason(report)}"
         )
     return report
+
+
+async def import_files(
+    folder: Path,
+    files: Sequence[str],
+    limits: Limits,
+    blobs: Blobs,
+    emit: Emit,
+    *,
+    crawl_id: str = "",
+    is_held_back: HeldBack = _never,
+) -> ImportReport:
+    """Import these files of a followed folder, as of `limits.latest`. Raises the errors of `blobs` and `emit`."""
+    report = ImportReport(total=len(files))
+    read = (_read_file(folder, folder / file, limits) for file in files)
+    records = (replace(one, generation=limits.latest) if isinstance(one, ArchivedPage) else one for one in read)
+    sender = _Sender(blobs, emit, crawl_id, 0, limits.latest, is_held_back)
+    await _send_all(records, lambda: report.seen, report, sender, _no_progress, _always)
+    return report
+
+
+def stamp_files(folder: Path) -> dict[str, tuple[int, int]]:
+    """Return time of change and size of each file below the folder that can be read. Raises UsageError."""
+    stamps = {}
+    for file in _html_files(folder):
+        try:
+            found = file.stat()
+        except FileNotFoundError:
+            continue
+        stamps[file.relative_to(folder).as_posix()] = (found.st_mtime_ns, found.st_size)
+    return stamps
 
 
 def _first_reason(report: ImportReport) -> str:

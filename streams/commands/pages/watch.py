@@ -1,0 +1,138 @@
+"""`riffle watch`: keep the pages of a folder searchable while its files change."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Sequence
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+from typing import Annotated
+from uuid import uuid4
+
+import typer
+from watchfiles import awatch
+
+from schemas import PageRemoved
+from schemas.ids import page_id
+from streams.allowed_origins import EVERY_ORIGIN
+from streams.commands.console import command, err, load_settings, need_kafka, out
+from streams.commands.pages.importing import Exclude, HeldBack, Include, print_report
+from streams.crawl.archives.folders import Changes, Stamps, compare, read_stamps, url_of, write_stamps
+from streams.crawl.archives.importer import MAX_BODY_BYTES, import_files, stamp_files
+from streams.crawl.archives.readers import Limits, Placing
+from streams.crawl.url_patterns import make_patterns
+from streams.crawl.urls import with_scheme
+from streams.errors import UsageError
+from streams.runtime.producer import EventProducer
+from streams.settings import Settings
+from streams.stores.opener import Stores, open_stores
+
+DEBOUNCE_MS = 1_000
+"""Pause after a change until the folder is looked at (ms), so that a build is seen as a whole."""
+
+
+@command
+async def watch(
+    folder: Annotated[
+        Path, typer.Argument(exists=True, file_okay=False, metavar="DIR", help="HTML, Markdown, text and PDF files.")
+    ],
+    address: Annotated[
+        str, typer.Option("--as", metavar="URL", help="The address of the folder, at which people read its pages.")
+    ],
+    include: Include = None,
+    exclude: Exclude = None,
+    once: Annotated[bool, typer.Option("--once", help="Bring the index up to date once, and end.")] = False,
+) -> None:
+    """Make the pages of a folder searchable, and follow it: changed files are indexed again, deleted ones removed.
+
+    The state of the folder is kept in the home folder. So changes while nobody watched are seen at the next start.
+
+    Examples:
+
+        riffle watch docs/build/html --as https://docs.example/
+        riffle watch notes/ --as http://localhost:8000/ --exclude '/drafts/*'
+        riffle watch site/ --as https://docs.example/ --once
+    """
+    try:
+        patterns = make_patterns(include or (), exclude or ())
+        place = Placing(with_scheme(address, EVERY_ORIGIN))
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    settings = load_settings()
+    need_kafka(settings)
+    async with open_stores(settings, ["records"]) as stores, EventProducer(settings, "watch") as producer:
+        followed = Followed(settings, stores, producer, folder, place, patterns)
+        async for _ in _looks(folder, once):
+            await followed.look()
+
+
+async def _looks(folder: Path, once: bool) -> AsyncIterator[None]:
+    """Yield now, and then after each change."""
+    yield
+    if once:
+        return
+    err.print(f"Following {folder}. Ctrl-C ends it.", highlight=False)
+    async for _ in awatch(folder, debounce=DEBOUNCE_MS, recursive=True):
+        yield
+
+
+class Followed:
+    """A folder that is followed."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        stores: Stores,
+        producer: EventProducer,
+        folder: Path,
+        place: Placing,
+        patterns: tuple[str, ...],
+    ) -> None:
+        self._stores, self._producer, self._folder = stores, producer, folder
+        self._limits = partial(Limits, MAX_BODY_BYTES, patterns=patterns, place=place)
+        name = sha256(f"{folder.resolve()} {place.address}".encode()).hexdigest()[:16]
+        self._file = settings.home / "watched" / f"{name}.json"
+        self._stamps: Stamps = read_stamps(self._file.read_text()) if self._file.is_file() else {}
+
+    async def look(self) -> Changes:
+        """Import what changed and remove what is gone, then remember the state of the folder."""
+        now = await asyncio.to_thread(stamp_files, self._folder)
+        changes = compare(self._stamps, now)
+        limits = self._limits(time.time_ns() // 1_000)
+        if changes.changed:
+            held_back = HeldBack(self._stores, time.monotonic)
+            blobs, crawl_id = self._stores.blobs, uuid4().hex[:12]
+            report = await import_files(
+                self._folder,
+                changes.changed,
+                limits,
+                blobs,
+                self._producer,
+                crawl_id=crawl_id,
+                is_held_back=held_back,
+            )
+            print_report(report)
+        if removals := removals_of(changes.gone, limits):
+            await self._producer.send_ahead(removals)
+            out.print(f"{len(removals)} pages of deleted files are removed.", highlight=False)
+        if changes:
+            await asyncio.to_thread(self._save, now)
+        self._stamps = now
+        return changes
+
+    def _save(self, stamps: Stamps) -> None:
+        self._file.parent.mkdir(parents=True, exist_ok=True)
+        unfinished = self._file.with_suffix(".part")
+        unfinished.write_text(write_stamps(stamps))
+        unfinished.replace(self._file)
+
+
+def removals_of(paths: Sequence[str], limits: Limits) -> list[PageRemoved]:
+    """Return the removals of the pages of deleted files."""
+    urls = [url for path in paths if (url := url_of(path, limits))]
+    return [
+        PageRemoved(
+            page_id=page_id(url), url=url, generation=limits.latest, reason="gone", detail="its file was deleted"
+        )
+        for url in urls
+    ]
