@@ -33,6 +33,18 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace 
 {{- end }}
 {{- end -}}
 
+{{/* Labels of pods: without versions, or each version of the chart would restart every pod. */}}
+{{- define "riffle.podLabels" -}}
+{{ include "riffle.selectorLabels" . }}
+app.kubernetes.io/part-of: riffle
+{{- with .root.Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- with .root.Values.podLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
 {{/* Metadata of a component's object. `suffix`: a further part of its name. */}}
 {{- define "riffle.metadata" -}}
 name: {{ include "riffle.name" . }}{{ with .suffix }}-{{ . }}{{ end }}
@@ -43,20 +55,22 @@ labels:
 
 {{/* An image by digest or tag. `image`: the values, `default`: the tag if none is set. */}}
 {{- define "riffle.imageName" -}}
+{{- $registry := (.root.Values.global | default dict).imageRegistry -}}
+{{- $repository := empty $registry | ternary .image.repository (printf "%s/%s" (trimSuffix "/" (toString $registry)) .image.repository) -}}
 {{- if .image.digest -}}
-{{- printf "%s@%s" .image.repository .image.digest -}}
+{{- printf "%s@%s" $repository .image.digest -}}
 {{- else -}}
-{{- printf "%s:%s" .image.repository (.image.tag | default .default) -}}
+{{- printf "%s:%s" $repository (.image.tag | default .default) -}}
 {{- end -}}
 {{- end -}}
 
 {{- define "riffle.image" -}}
-{{- include "riffle.imageName" (dict "image" .Values.image "default" .Chart.AppVersion) -}}
+{{- include "riffle.imageName" (dict "root" . "image" .Values.image "default" .Chart.AppVersion) -}}
 {{- end -}}
 
 {{- define "riffle.tritonImage" -}}
 {{- $default := printf "%s-%s" .Chart.AppVersion .Values.triton.flavour -}}
-{{- include "riffle.imageName" (dict "image" .Values.triton.image "default" $default) -}}
+{{- include "riffle.imageName" (dict "root" . "image" .Values.triton.image "default" $default) -}}
 {{- end -}}
 
 {{/* The stages of the topology, as JSON: {"stages": [...]}. */}}

@@ -140,6 +140,9 @@
 {{/* Mounts and volumes: a folder for temporary files, and the certificates of each store. */}}
 {{- define "riffle.volumeMounts" -}}
 - {name: tmp, mountPath: /tmp}
+{{- with .root.Values.extraVolumeMounts }}
+{{ toYaml . }}
+{{- end }}
 {{- range $store := include "riffle.tlsStores" . | fromJsonArray }}
 - {name: tls-{{ $store }}, mountPath: /etc/riffle/tls/{{ $store }}, readOnly: true}
 {{- end }}
@@ -148,6 +151,9 @@
 {{- define "riffle.volumes" -}}
 - name: tmp
   emptyDir: {sizeLimit: 1Gi}
+{{- with .root.Values.extraVolumes }}
+{{ toYaml . }}
+{{- end }}
 {{- range $store := include "riffle.tlsStores" . | fromJsonArray }}
 {{- $tls := (index $.root.Values $store).tls }}
 - name: tls-{{ $store }}
@@ -165,19 +171,23 @@
 {{- end }}
 {{- end -}}
 
-{{- define "riffle.podSecurity" -}}
-runAsNonRoot: true
-runAsUser: {{ .user }}
-runAsGroup: {{ .user }}
-fsGroup: {{ .user }}
-fsGroupChangePolicy: OnRootMismatch
-seccompProfile: {type: RuntimeDefault}
+{{/* The security context of every container. It gets the chart's context. */}}
+{{- define "riffle.containerSecurity" -}}
+{{- toYaml .Values.containerSecurityContext -}}
 {{- end -}}
 
-{{- define "riffle.containerSecurity" -}}
-allowPrivilegeEscalation: false
-readOnlyRootFilesystem: true
-capabilities: {drop: [ALL]}
+{{/* Containers beside Riffle's own, in each pod. It gets the chart's context. */}}
+{{- define "riffle.extraContainers" -}}
+{{- with .Values.extraContainers }}
+{{- toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{/* Annotations of each pod: a change of `rollout` restarts all pods. */}}
+{{- define "riffle.rollout" -}}
+{{- with .Values.rollout }}
+riffle/rollout: {{ . | quote }}
+{{- end }}
 {{- end -}}
 
 {{/* What the values of a component say of its place: nodes, spread, priority, and the registry's credentials. */}}
@@ -220,6 +230,10 @@ apiVersion: v1
 kind: ServiceAccount
 metadata:
   {{- include "riffle.metadata" . | nindent 2 }}
+  {{- with .root.Values.serviceAccount.annotations }}
+  annotations:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
 automountServiceAccountToken: false
 {{- end -}}
 

@@ -78,9 +78,12 @@ spec:
   template:
     metadata:
       labels:
-        {{- include "riffle.labels" . | nindent 8 }}
+        {{- include "riffle.podLabels" . | nindent 8 }}
       annotations:
         kubectl.kubernetes.io/default-container: triton
+        {{- with include "riffle.rollout" $root }}
+        {{- . | nindent 8 }}
+        {{- end }}
         {{- with $triton.podAnnotations }}
         {{- toYaml . | nindent 8 }}
         {{- end }}
@@ -90,7 +93,7 @@ spec:
       enableServiceLinks: false
       terminationGracePeriodSeconds: {{ add (int $triton.graceSeconds) 15 }}
       securityContext:
-        {{- include "riffle.podSecurity" (dict "user" 10001) | nindent 8 }}
+        {{- toYaml $root.Values.podSecurityContext | nindent 8 }}
       {{- include "riffle.placement" . | nindent 6 }}
       initContainers:
         {{- include "riffle.repositoryInit" . | nindent 8 }}
@@ -154,19 +157,14 @@ spec:
             - {name: metrics, containerPort: 8002}
           startupProbe:
             httpGet: {path: /v2/health/ready, port: http}
-            periodSeconds: 5
-            timeoutSeconds: 5
-            failureThreshold: 240
+            {{- toYaml $triton.probes.startup | nindent 12 }}
           livenessProbe:
             # A busy node makes answers late, and a restart makes it busier: silence counts after five minutes.
             httpGet: {path: /v2/health/live, port: http}
-            periodSeconds: 30
-            timeoutSeconds: 20
-            failureThreshold: 10
+            {{- toYaml $triton.probes.liveness | nindent 12 }}
           readinessProbe:
             httpGet: {path: /v2/health/ready, port: http}
-            periodSeconds: 5
-            timeoutSeconds: 5
+            {{- toYaml $triton.probes.readiness | nindent 12 }}
           {{- $resources := deepCopy .values.resources }}
           {{- if not .cpu }}
           {{- $gpus := dict "limits" (dict $triton.gpuResource (int $triton.gpus)) }}
@@ -183,6 +181,9 @@ spec:
             - {name: tls-server, mountPath: /etc/riffle/tls/triton, readOnly: true}
             {{- end }}
             - {name: tmp, mountPath: /tmp}
+        {{- with include "riffle.extraContainers" $root }}
+        {{- . | nindent 8 }}
+        {{- end }}
       volumes:
         {{- include "riffle.sourceVolume" $root | nindent 8 }}
         - name: models
