@@ -7,7 +7,7 @@ COMPILE := $(BIN)/uv pip compile -q pyproject.toml --universal --python-version 
 	--generate-hashes --no-emit-index-url --no-header --no-annotate
 ARGS ?=
 
-.PHONY: help setup demo test faults check chart apply-check cluster-check sbom format lock schemas bench clean
+.PHONY: help setup demo test faults check chart images apply-check cluster-check sbom format lock schemas bench clean
 
 # The tools that check the Helm chart, at fixed versions. Go itself is not installed here.
 GO := $(shell command -v go || ls /usr/local/go/bin/go 2>/dev/null)
@@ -76,6 +76,10 @@ chart: setup .tools/.ready ## Set up helm and the checks of the chart in .tools/
 	@$(BIN)/python -m tests.chart.kubernetes_schemas .tools/wheels $(GO) .tools/schemas
 	@touch $@
 
+# Dates in the images are those of the commit, so that two builds of one commit have equal layers. `buildah` needs it as an option.
+images: setup ## Build both images, their SBOM and the chart, and push them (REGISTRY=registry.example.org/search, TAG=..., FLAVOUR=cpu).
+	@$(BIN)/python -m docs.release "$(REGISTRY)" --tag "$(TAG)" --flavour "$(or $(FLAVOUR),cpu)" $(ARGS)
+
 apply-check: setup .tools/api-server/.ready ## Apply the chart and the overlays to a real API server (needs Go; builds it in 10 to 30 minutes).
 	@$(BIN)/pytest tests/chart/test_apply.py $(ARGS)
 
@@ -87,8 +91,10 @@ apply-check: setup .tools/api-server/.ready ## Apply the chart and the overlays 
 	@$(BIN)/python -m tests.chart.api_server $(GO)
 	@touch $@
 
-cluster-check: setup .tools/cluster/.ready ## Install Riffle on a cluster of one node, made here (needs root, Go, containerd, buildah; ARGS=--help).
-	@$(BIN)/python -m tests.chart.one_node.trial $(ARGS)
+# Arguments and tools are looked at first: the build takes a quarter of an hour.
+cluster-check: setup ## Install Riffle on a cluster of one node, made here (needs root, Go, containerd, buildah; ARGS=--help).
+	@$(BIN)/python -m tests.chart.one_node.trial --look-only $(ARGS)
+	@case " $(ARGS) " in *" --help "*|*" -h "*) ;; *) $(MAKE) .tools/cluster/.ready && $(BIN)/python -m tests.chart.one_node.trial $(ARGS);; esac
 
 .tools/cluster/.ready: tests/chart/api_server/go.mod tests/chart/api_server/tools.go .tools/.ready
 	@echo "Building Kubernetes into .tools/cluster ..."

@@ -98,3 +98,19 @@ def test_an_unknown_number_of_a_probe_is_refused() -> None:
     done = template("--values", CHART / "ci" / "minimal-values.yaml", "--set", "gateway.probes.startup.port=1")
     assert done.returncode != 0
     assert "port" in done.stderr
+
+
+def test_networks_of_an_intranet_are_reached_only_where_they_are_named() -> None:
+    changes = {"crawl": {"allowedOrigins": ["http://wiki.corp.example"], "allowedNetworks": ["10.20.0.0/16"]}}
+
+    def egress_of_fetchers(objects: list[Object]) -> str:
+        (policy,) = (each for each in of_kind(objects, "NetworkPolicy") if each["metadata"]["name"] == "riffle-fetch")
+        return str(policy["spec"]["egress"])
+
+    assert "{'cidr': '10.20.0.0/16'}" in egress_of_fetchers(render("minimal", changes))
+    assert "'port': 80}" in egress_of_fetchers(render("minimal", changes))
+    assert "{'cidr': '10.20.0.0/16'}" not in egress_of_fetchers(render())
+    for name, pod in pods(render("minimal", changes)):
+        if name == "riffle-fetch":
+            values = {each["name"]: each.get("value") for each in containers(pod)[0]["env"]}
+            assert values["RIFFLE_CRAWL__ALLOWED_ORIGINS"] == '["http://wiki.corp.example"]'

@@ -36,6 +36,21 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
+def test_no_heading_stands_twice_in_a_page() -> None:
+    """Two headings of one name below the same heading are left over from a merge, and readers find only the first."""
+    twice = {name(page): found for page in PAGES if page.name != "CHANGELOG.md" and (found := doubled(page))}
+    assert twice == {}
+
+
+def doubled(page: Path) -> list[str]:
+    above: list[str] = []
+    seen: Counter[tuple[str, ...]] = Counter()
+    for marks, text in re.findall(r"^(#+) (.*)$", FENCE.sub("", page.read_text()), re.M):
+        above = [*above[: len(marks) - 1], text]
+        seen[tuple(above)] += 1
+    return [" / ".join(place) for place, count in seen.items() if count > 1]
+
+
 def undefined_links(text: str) -> set[str]:
     """Names of links (`[text][name]`) that have no target (`[name]: target`)."""
     used = re.findall(r"\]\[([\w-]+)\]", re.sub(r"`[^`\n]*`", "", text))

@@ -103,7 +103,14 @@ egress:
             {{- end }}
             {{- end }}
       {{- end }}
-    ports: [{protocol: TCP, port: 443}]
+    ports: [{protocol: TCP, port: 443}{{ if $v.crawl.allowedOrigins }}, {protocol: TCP, port: 80}{{ end }}]
+  {{- with $v.crawl.allowedNetworks }}
+  # Networks that the operator named. The application's guard lets only the allowed origins reach them.
+  - to:
+      {{- range . }}
+      - ipBlock: {cidr: {{ . | quote }}}
+      {{- end }}
+  {{- end }}
   {{- end }}
 {{- end }}
 {{- end -}}

@@ -11,6 +11,14 @@
 - name: RIFFLE_CRAWL__USER_AGENT
   value: {{ . | quote }}
 {{- end }}
+{{- with $v.crawl.allowedOrigins }}
+- name: RIFFLE_CRAWL__ALLOWED_ORIGINS
+  value: {{ toJson . | quote }}
+{{- end }}
+{{- with $v.crawl.allowedNetworks }}
+- name: RIFFLE_CRAWL__ALLOWED_NETWORKS
+  value: {{ toJson . | quote }}
+{{- end }}
 {{- with $v.crawl.regions }}
 {{- $suffixes := dict }}
 {{- range $region, $values := . }}

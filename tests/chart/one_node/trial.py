@@ -7,6 +7,7 @@ import argparse
 import os
 import shlex
 import shutil
+import subprocess
 import sys
 import tempfile
 import time
@@ -19,6 +20,7 @@ from streams.local.certificates import open_authority
 from tests.chart.one_node import images, servers
 from tests.chart.one_node.node import NODE, PROGRAMS, SITE_HOST, Node, running
 from tests.chart.rendering import CHART, TOOLS
+from tests.integration.qdrant_process import real_qdrant
 
 NEEDED = ("containerd", "runc", "buildah", "iptables", "conntrack", "nsenter", "ip")
 VALUES = f"""\
@@ -56,6 +58,7 @@ triton:
   resources:
     requests: {{cpu: 100m, memory: 768Mi}}
 """
+MIN_FREE_BYTES = 15_000_000_000
 SPACE = ("--namespace", "search")
 QUESTION = "what happens to someone who enters such a name in error"
 ANSWER = "a reader who types one by mistake meets nobody"
@@ -66,27 +69,52 @@ ASK_EVERY_SECONDS = 0.1
 def main() -> int:
     """Run the trial. Returns the exit status."""
     parser = argparse.ArgumentParser(prog="make cluster-check", description=__doc__.splitlines()[0])
-    parser.add_argument("--qdrant", type=Path, required=True, help="the program `qdrant`, 1.10 or newer")
+    parser.add_argument(
+        "--qdrant", type=Path, help="the program `qdrant`, 1.10 or newer. Default: the one that is found"
+    )
+    parser.add_argument(
+        "--stand-ins", type=Path, metavar="PYTHON", help="make stand-ins of base images, with this Python 3.12"
+    )
+    parser.add_argument("--look-only", action="store_true", help="look at the arguments and tools, and build nothing")
     parser.add_argument("--build-options", default="", help="options of `buildah build`, such as --volume ...")
     parser.add_argument("--keep", action="store_true", help="keep the folder with all logs")
     arguments = parser.parse_args()
-    if missing := [name for name in NEEDED if not shutil.which(name)]:
-        sys.exit(f"not found: {', '.join(missing)}. On Debian: see docs/operate/install.md")
-    if os.geteuid():
-        sys.exit("the trial makes a network namespace and containers: run it as root")
+    qdrant = look(arguments.qdrant, arguments.stand_ins)
+    if arguments.look_only:
+        return 0
+    if arguments.stand_ins:
+        with step("Stand-ins of the base images"):
+            subprocess.run([sys.executable, "-m", "tests.chart.one_node.stand_ins", arguments.stand_ins], check=True)
     folder = Path(tempfile.mkdtemp(prefix="riffle-cluster-"))
     authority = open_authority(folder / "authority", datetime.now(UTC)).file
     with step("Images"):
         images.build(authority, PROGRAMS / "pause", shlex.split(arguments.build_options))
     try:
         with running(folder) as node:
-            run(node, arguments.qdrant.resolve())
+            run(node, qdrant)
     except (RuntimeError, AssertionError) as error:
         print(f"FAILED: {error}\nThe logs are in {folder}")
         return 1
     if not arguments.keep:
         shutil.rmtree(folder, ignore_errors=True)
     return 0
+
+
+def look(qdrant: Path | None, stand_ins: Path | None) -> Path:
+    """Check what the trial needs, before anything is built. Return the program `qdrant`. Ends with a message."""
+    needed = (*NEEDED, *(["debootstrap"] if stand_ins else []))
+    if missing := [name for name in needed if not shutil.which(name)]:
+        sys.exit(f"not found: {', '.join(missing)}. On Debian: see docs/operate/install.md")
+    if os.geteuid():
+        sys.exit("the trial makes a network namespace and containers: run it as root")
+    if stand_ins and not (stand_ins / "bin" / "python3.12").is_file():
+        sys.exit(f"--stand-ins {stand_ins}: there is no bin/python3.12")
+    found = qdrant or real_qdrant()
+    if found is None or not os.access(found, os.X_OK):
+        sys.exit(f'no program `qdrant`{f" at {qdrant}" if qdrant else ""}: name it with ARGS="--qdrant PROGRAM"')
+    if shutil.disk_usage(tempfile.gettempdir()).free < MIN_FREE_BYTES:
+        sys.exit(f"{MIN_FREE_BYTES / 1e9:.0f} GB of disk must be free in {tempfile.gettempdir()}")
+    return Path(found).resolve()
 
 
 def run(node: Node, qdrant: Path) -> None:

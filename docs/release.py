@@ -1,0 +1,114 @@
+"""`make images`: build both images, the SBOM and the chart, and push them to a registry.
+
+The images have the dates of the commit (`SOURCE_DATE_EPOCH`), so that two builds of a commit have equal layers as far
+as the builder and the base images allow. `dist/images.json` has the digests of what was pushed.
+"""
+
+import argparse
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+DIST = ROOT / "dist"
+BUILDERS = ("docker", "podman", "buildah")
+Command = Sequence[str]
+
+
+def main() -> int:
+    """Run the release. Returns the exit status."""
+    parser = argparse.ArgumentParser(prog="make images", description=__doc__.splitlines()[0])
+    parser.add_argument(
+        "registry", help="REGISTRY: registry and folder of the images, such as registry.example.org/search"
+    )
+    parser.add_argument("--tag", default="", help="TAG. Default: the version of the chart's application")
+    parser.add_argument("--flavour", default="cpu", choices=("cpu", "gpu"), help="FLAVOUR of Triton's image")
+    parser.add_argument("--builder", default="", choices=("", *BUILDERS), help="default: the first one that is found")
+    parser.add_argument("--no-push", action="store_true", help="build, and push nothing")
+    parser.add_argument("--dry-run", action="store_true", help="print the commands, and run none")
+    given = parser.parse_args()
+    if not given.registry:
+        parser.error("name the registry: make images REGISTRY=registry.example.org")
+    builder = given.builder or next(filter(shutil.which, BUILDERS), "")
+    if not builder and not given.dry_run:
+        parser.error(f"no builder of images was found: install one of {', '.join(BUILDERS)}")
+    tag = given.tag or app_version()
+    registry = given.registry.rstrip("/")
+    made = release(builder or BUILDERS[0], registry, tag, given.flavour, commit_time(), not given.no_push)
+    commands = list(made)
+    if given.dry_run:
+        print("\n".join(shlex.join(command) for command in commands))
+        return 0
+    DIST.mkdir(exist_ok=True)
+    for command in commands:
+        print("$", shlex.join(command), flush=True)
+        subprocess.run(command, cwd=ROOT, check=True)
+    if not given.no_push:
+        (DIST / "images.json").write_text(json.dumps(digests(builder, given.registry, tag, given.flavour), indent=2))
+    return 0
+
+
+def release(builder: str, registry: str, tag: str, flavour: str, seconds: str, push: bool) -> Iterator[Command]:
+    """Yield the commands of a release, in their order."""
+    app, triton = names(registry, tag, flavour)
+    yield build(builder, app, ["."], seconds)
+    yield build(builder, triton, ["-f", "triton_models/Dockerfile", "--target", flavour, "."], seconds)
+    yield ["make", "sbom"]
+    chart = ["--destination", "dist", "--app-version", tag]
+    yield [".tools/helm" if (ROOT / ".tools" / "helm").exists() else "helm", "package", "helm/riffle", *chart]
+    if push:
+        yield [builder, "push", app]
+        yield [builder, "push", triton]
+        yield ["sh", "-c", f'helm push dist/riffle-*.tgz "oci://{registry}/charts"']
+
+
+def names(registry: str, tag: str, flavour: str) -> tuple[str, str]:
+    """Return the names of both images."""
+    return f"{registry}/riffle:{tag}", f"{registry}/riffle-triton:{tag}-{flavour}"
+
+
+def build(builder: str, image: str, rest: Command, seconds: str) -> Command:
+    """Return the command that builds an image with the dates of the commit."""
+    match builder:
+        case "docker":
+            dated = ["buildx", "build", "--load", "--build-arg", f"SOURCE_DATE_EPOCH={seconds}"]
+        case _:
+            dated = ["build", "--timestamp", seconds]
+    return [builder, *dated, "-t", image, *rest]
+
+
+def app_version() -> str:
+    """Return the version of the chart's application."""
+    lines = (ROOT / "helm" / "riffle" / "Chart.yaml").read_text().splitlines()
+    return next(line.partition(":")[2].strip().strip('"') for line in lines if line.startswith("appVersion:"))
+
+
+def commit_time() -> str:
+    """Return the time of the commit (seconds since 1970 UTC), or the one that the environment gives."""
+    given = os.environ.get("SOURCE_DATE_EPOCH")
+    log = ["git", "log", "-1", "--format=%ct"]
+    return given or subprocess.run(log, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def digests(builder: str, registry: str, tag: str, flavour: str) -> dict[str, str]:
+    """Return the digest of each pushed image, as the builder knows it."""
+    found = {}
+    for image in names(registry.rstrip("/"), tag, flavour):
+        look = [
+            builder,
+            "inspect",
+            "--format",
+            "{{.FromImageDigest}}" if builder == "buildah" else "{{index .RepoDigests 0}}",
+        ]
+        done = subprocess.run([*look, image], capture_output=True, text=True, check=True)
+        found[image] = done.stdout.strip().rpartition("@")[2]
+    return found
+
+
+if __name__ == "__main__":
+    sys.exit(main())

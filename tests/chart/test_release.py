@@ -1,0 +1,45 @@
+"""`make images`: its commands for each builder, and what it needs. No image is built here."""
+
+import subprocess
+import sys
+
+import pytest
+
+from docs.release import BUILDERS, ROOT, release
+
+
+@pytest.mark.parametrize("builder", BUILDERS)
+def test_both_images_the_sbom_and_the_chart_are_built_and_pushed(builder: str) -> None:
+    commands = [" ".join(each) for each in release(builder, "r.example/s", "1.2", "cpu", "1700000000", push=True)]
+    assert sum("1700000000" in each for each in commands) == 2, "the dates of the commit"
+    for part in ("r.example/s/riffle:1.2", "r.example/s/riffle-triton:1.2-cpu", "make sbom", "package helm/riffle"):
+        assert any(part in each for each in commands), part
+    assert [each.split()[:2] for each in commands if each.startswith(f"{builder} push")] == [[builder, "push"]] * 2
+    assert 'oci://r.example/s/charts"' in commands[-1]
+
+
+def test_nothing_is_pushed_without_leave() -> None:
+    commands = [" ".join(each) for each in release("docker", "r.example", "1", "gpu", "0", push=False)]
+    assert not any("push" in each for each in commands)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        (("r.example", "--dry-run"), 0, "riffle-triton:"),
+        (("", "--dry-run"), 2, "REGISTRY="),
+        (("r.example", "--flavour", "tpu"), 2, "invalid choice"),
+    ],
+)
+def test_arguments_are_looked_at_first(arguments: tuple[str, ...], status: int, message: str) -> None:
+    command = [sys.executable, "-m", "docs.release", *arguments]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == status, done.stderr
+    assert message in done.stdout + done.stderr
+
+
+def test_a_trial_on_a_cluster_ends_before_it_builds_if_something_is_missing() -> None:
+    command = [sys.executable, "-m", "tests.chart.one_node.trial", "--look-only", "--qdrant", "/nowhere/qdrant"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode != 0
+    assert "not found" in done.stderr or "no program `qdrant`" in done.stderr or "run it as root" in done.stderr

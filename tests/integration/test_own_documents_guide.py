@@ -1,0 +1,78 @@
+"""The commands of the guide for one's own documents, run word by word on the bundled pages of git-doc."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from docs.generate import ROOT
+from streams.local.demo import unpack
+from streams.local.ports import free_ports
+
+pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(900)]
+
+GUIDE = ROOT / "docs" / "guide" / "own-documents.md"
+PROGRAM = f"{sys.executable} -c 'from streams.cli import main; main()'"
+
+
+@pytest.fixture
+def shell(tmp_path: Path) -> Iterator["Shell"]:
+
+    unpacked = unpack(tmp_path / "web")
+    shutil.move(unpacked / "git-scm.test" / "html", tmp_path / "site")
+    shell = Shell(tmp_path)
+    yield shell
+    shell.run(".venv/bin/riffle down --clean")
+
+
+class Shell:
+    """Runs lines of the guide in a folder, with the checkout's `riffle` and a free port for 8000."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        (self._port,) = free_ports(1)
+        self._environment = {**os.environ, "RIFFLE_HOME": str(folder / "home"), "PYTHONPATH": str(ROOT)}
+        self.background: list[subprocess.Popen[bytes]] = []
+
+    def run(self, line: str, status: int = 0) -> str:
+        line = line.replace(".venv/bin/riffle", PROGRAM).replace("8000", str(self._port))
+        if line.endswith("&"):
+            arguments = [sys.executable, *line.removesuffix("&").split()[1:]]
+            self.background.append(subprocess.Popen(arguments, cwd=self.folder, stderr=subprocess.DEVNULL))
+            return ""
+        done = subprocess.run(
+            line, shell=True, cwd=self.folder, env=self._environment, capture_output=True, text=True, timeout=400
+        )
+        assert done.returncode == status, f"{line}\n{done.stdout}\n{done.stderr}"
+        return done.stdout
+
+
+def lines() -> list[str]:
+    blocks = re.findall(r"```console\n(.*?)```", GUIDE.read_text(), re.DOTALL)
+    return [line.removeprefix("$ ") for block in blocks for line in block.splitlines()]
+
+
+def test_the_guide_word_by_word(shell: Shell) -> None:
+    up, imported, asked, watched, served, crawled, page = lines()
+    shell.run(up)
+    assert re.search(r"(\d+) of them are searchable", shell.run(imported))
+    assert "https://docs.example/" in shell.run(asked)
+    shell.run(watched)
+    new = shell.folder / "site" / "zebra.md"
+    new.write_text("# Zebras\n\nA zebra repository has black and white stripes, and commits them in pairs.\n")
+    assert "1 pages imported" in shell.run(watched)
+    new.unlink()
+    assert "1 pages of deleted files are removed" in shell.run(watched)
+    shell.run(served)
+    try:
+        assert re.search(r"[1-9]\d* pages are searchable", shell.run(crawled))
+        assert "ndexed" in shell.run(page)
+    finally:
+        for process in shell.background:
+            process.terminate()
+            process.wait()
