@@ -104,6 +104,23 @@ async def bench_limits(
     await run(load_settings(), seconds, gateways, per_minute, as_json=as_json)
 
 
+@bench_app.command("freshness")
+@command
+def bench_freshness(
+    pages: Annotated[int, typer.Option(min=100)] = 10_000,
+    days: Annotated[int, typer.Option(min=1)] = 30,
+    as_json: AsJson = False,
+) -> int:
+    """Simulate how fresh an index stays by the rule for further visits, beside other policies with as many requests.
+
+    Example:  python -m benchmarks freshness --pages 1000
+    """
+    from benchmarks.freshness import run
+
+    print_figures("Freshness", run(pages, days), as_json)
+    return 0
+
+
 @bench_app.command("page")
 @command
 def bench_page(

@@ -78,6 +78,10 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
             "streams.commands.operate.suggest:suggest_app",
             "Suggestions while people type: build them, show them.",
         ),
+        "frontier": (
+            "streams.commands.operate.frontier:frontier_app",
+            "Hosts that are crawled: show, block, slow down.",
+        ),
         "links": ("streams.commands.operate.links:links_app", "Authority of hosts: compute it, show it."),
         "blobs": ("streams.commands.operate.blobs:blobs_app", "Delete the blobs that nothing refers to."),
     },

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from streams.errors import PoisonError, Refused
 from streams.stores.packing import pack, unpack
-from streams.stores.protocols import Fingerprint, FrontierUrl, Sight, Transition
+from streams.stores.protocols import Fingerprint, FrontierUrl, HostOrder, Sight, Transition
 
 REF_BYTES = 32
 MAX_BLOB_BYTES = 256 * 1024 * 1024
@@ -53,6 +53,17 @@ def pack_transition(transition: Transition) -> bytes:
 
 def unpack_transition(page_id: UUID, event_id: UUID, packed: bytes) -> Transition:
     return _read(Transition, {**unpack(packed), "page_id": page_id, "event_id": event_id})
+
+
+def pack_host_order(order: HostOrder) -> bytes:
+    """Return the row of an order, without its host."""
+    return pack({name: value for name, value in dataclasses.asdict(order).items() if name != "host"})
+
+
+def unpack_host_order(host: str, packed: bytes) -> HostOrder:
+    """Return the order of a row. A newer release may have written other facts."""
+    names = {one.name for one in dataclasses.fields(HostOrder)}
+    return HostOrder(host, **{name: value for name, value in unpack(packed).items() if name in names - {"host"}})
 
 
 _URL_KEY = ("page_id", "at")

@@ -87,6 +87,8 @@ class FetchAgent(Agent):
         body_ref = None if answer.body is None else await self._stores.blobs.put(answer.body)
         exchange_ref = await self._keep_exchange(answer)
         fetched = _event(scheduled, answer, body_ref, scheduled.generation or self._now(), exchange_ref)
+        if fetched.outcome == "not_modified":
+            fetched = _with_former_body(fetched, known.fetched)
         await self._stores.pages.put(scheduled.page_id, Fetched.of_event(fetched), at)
         return [fetched]
 
@@ -157,6 +159,12 @@ def _event(
         elapsed_ms=round(answer.elapsed_ms, 3),
         **CrawlScope.of(scheduled).fields(),
     )
+
+
+def _with_former_body(fetched: PageFetched, former: Fetched) -> PageFetched:
+    """Return a 304 with the body that it confirms: the page's record goes on referring to it."""
+    headers = {**former.headers, **fetched.headers}
+    return fetched.model_copy(update={"body_ref": former.body_ref, "headers": headers})
 
 
 def _with_signals(headers: Mapping[str, str], of_robots: str) -> dict[str, str]:

@@ -26,6 +26,7 @@ from streams.crawl.frontier.intake.robots_answer import take_robots_answer
 from streams.crawl.frontier.intake.settled import take_settled
 from streams.crawl.frontier.policy import Policy
 from streams.crawl.frontier.robots_cache import RobotsCache
+from streams.crawl.frontier.scheduling.host_orders import HostOrders
 from streams.crawl.frontier.seen_cache import SeenCache
 from streams.crawl.frontier.state import Counts, FrontierState, Sender
 from streams.crawl.frontier.url_aliases import UrlAliases
@@ -139,6 +140,7 @@ def _new_state(
         robots=RobotsCache(stores.blobs, robots.product_token(settings.user_agent)),
         aliases=UrlAliases(stores.fingerprints, held, now),
         held=held,
+        orders=HostOrders(store, now),
         emit=emit,
         counts=Counts(),
         now=now,

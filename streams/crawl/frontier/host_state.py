@@ -11,7 +11,7 @@ from uuid import UUID
 from streams.crawl.frontier.policy import JITTER, SECOND, Policy
 from streams.crawl.frontier.scheduling.ordering import Turns
 from streams.crawl.robots import Window, seconds_until_open
-from streams.stores.protocols import FrontierHost, QueueEntry
+from streams.stores.protocols import FrontierHost, HostOrder, QueueEntry
 
 MAX_SHARES_IN_ROW = 64
 """Maximum number of crawls with a share in a host's row. The share of any other crawl has a row of its own."""
@@ -103,6 +103,8 @@ class Host:
     """True if shares of other crawls have rows of their own."""
     robots: Robots = field(default_factory=Robots)
     turns: Turns = field(default_factory=Turns)
+    order: HostOrder = field(default_factory=lambda: HostOrder(""))
+    """The operator's order, as it was read last. It is not part of the row."""
 
     def use_share(self, crawl_id: str) -> CrawlShare | None:
         """Return the crawl's share if it is in the host's row, and note that it was used."""
@@ -136,12 +138,13 @@ class Host:
 
     def concurrency(self, policy: Policy) -> int:
         """Return the maximum number of leases at once: one while robots.txt is read, or if it asks for a delay."""
-        alone = self.robots.delay_seconds or any(lease.robots for lease in self.leases.values())
+        is_slow = bool(self.robots.delay_seconds or self.order.delay_seconds)
+        alone = is_slow or any(lease.robots for lease in self.leases.values())
         return 1 if alone else policy.host_concurrency
 
     def delay(self, policy: Policy, random: float) -> int:
         """Return the time between two fetches (microseconds). A delay in robots.txt replaces the default."""
-        seconds = self.robots.delay_seconds or policy.delay_seconds
+        seconds = max(self.robots.delay_seconds or policy.delay_seconds, self.order.delay_seconds)
         return round(seconds * (1 + JITTER * random) * SECOND)
 
     def robots_due(self, policy: Policy, now: int) -> bool:

@@ -8,6 +8,7 @@ from streams.crawl.frontier import decisions, outputs
 from streams.crawl.frontier.host_state import Host, Lease, Robots
 from streams.crawl.frontier.hosts import LiveHost
 from streams.crawl.frontier.refused_urls import url_refused
+from streams.crawl.frontier.scheduling.host_orders import BLOCKED_MICROS
 from streams.crawl.frontier.scheduling.ordering import strangers_budget
 from streams.crawl.frontier.scheduling.recrawl import begin_visit, waits_for_visit
 from streams.crawl.frontier.state import FrontierState
@@ -24,12 +25,21 @@ async def visit(frontier: FrontierState, name: str, partition: int, in_flight: i
     async with hosts.lock(name, partition) as live:
         await _send_again(frontier, live)
         await _expire_leases(frontier, live)
+        await _follow_order(frontier, live)
         for _ in range(STEPS_PER_VISIT):
             if not _may_request(frontier, live, in_flight) or not await _handle_first_entry(frontier, live):
                 break
         if live.persisted_due is not None and live.next_due(1) is None:
             await hosts.persist(live)  # nothing waits any more
         await hosts.trim(live)
+
+
+async def _follow_order(frontier: FrontierState, live: LiveHost) -> None:
+    """Follow the operator's order for the host. A blocked host keeps its queue, and is asked for nothing."""
+    order = await frontier.orders.of(live.name)
+    live.host.order = order
+    if order.blocked:
+        live.host.next_at = max(live.host.next_at, frontier.now() + BLOCKED_MICROS)
 
 
 def _may_request(frontier: FrontierState, live: LiveHost, in_flight: int) -> bool:
@@ -96,6 +106,8 @@ async def _has_robots_rules(frontier: FrontierState, live: LiveHost) -> bool:
 async def _end_reason(frontier: FrontierState, live: LiveHost, url: FrontierUrl) -> tuple[str, str] | None:
     """Return outcome and reason of a URL that may not be fetched, or None. Further visits cost no budget."""
     known = live.host.robots
+    if url.at < live.host.order.purged_at and not url.attempt:
+        return "over_budget", "an operator dropped the host's queue"
     if not url.attempt and _costs_budget(url) and (reason := await _spent_budget(frontier, live, url)):
         return "over_budget", f"{reason} were fetched in this crawl, and no more are wanted"
     if known.ref and not (await frontier.robots.get(known.ref)).allowed(url.url):
@@ -109,7 +121,7 @@ def _costs_budget(url: FrontierUrl) -> bool:
 
 async def _spent_budget(frontier: FrontierState, live: LiveHost, url: FrontierUrl) -> str:
     """Return what the crawl has spent of the host's budget, if the URL has no part in the rest; or ""."""
-    limit = url.max_pages or frontier.policy.max_pages_per_host
+    limit = live.host.order.max_pages or url.max_pages or frontier.policy.max_pages_per_host
     share = await frontier.hosts.find_share(live, url.crawl_id)
     if share and share.scheduled >= limit:
         return f"{limit} pages of this host"

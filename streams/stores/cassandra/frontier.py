@@ -14,18 +14,21 @@ from streams.stores.protocols import (
     FrontierHost,
     FrontierUrl,
     HeldUrl,
+    HostOrder,
     HostShare,
     PartitionOwner,
     QueueEntry,
     total,
 )
-from streams.stores.row_codec import pack_frontier_url, unpack_frontier_url
+from streams.stores.row_codec import pack_frontier_url, pack_host_order, unpack_frontier_url, unpack_host_order
 
 MAX_KEYS = 100
 """Maximum number of URLs in one statement that reads states."""
 
 _OWNER = "SELECT owner FROM frontier_owners WHERE partition = :partition"
 _PUT_OWNER = "INSERT INTO frontier_owners (partition, owner) VALUES (:partition, :owner) USING TIMESTAMP :at"
+_ORDERS = "SELECT host, value FROM frontier_orders WHERE part = 0"
+_PUT_ORDER = "INSERT INTO frontier_orders (part, host, value) VALUES (0, :host, :value) USING TIMESTAMP :at"
 _ACTIVE = "SELECT host, due FROM frontier_hosts WHERE bucket = :bucket"
 _HOST = "SELECT due, state, at FROM frontier_hosts WHERE bucket = :bucket AND host = :host"
 _PUT_HOST = (
@@ -94,6 +97,14 @@ class CassandraFrontier:
         # One value, so that two owners that are written with one epoch are never mixed.
         values = {"partition": owner.partition, "owner": pack({"owner": [owner.worker, owner.epoch]})}
         await self._session.execute(_PUT_OWNER, values, at=owner.epoch)
+
+    async def orders(self) -> list[HostOrder]:
+        rows = await self._session.execute(_ORDERS, {})
+        return [unpack_host_order(host, value) for host, value in rows]
+
+    async def put_order(self, order: HostOrder) -> None:
+        row = {"host": order.host, "value": pack_host_order(order)}
+        await self._session.execute(_PUT_ORDER, row, at=order.at)
 
     async def host(self, bucket: int, host: str) -> FrontierHost | None:
         rows = await self._session.execute(_HOST, {"bucket": bucket, "host": host})

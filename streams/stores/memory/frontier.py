@@ -13,6 +13,7 @@ from streams.stores.protocols import (
     FrontierHost,
     FrontierUrl,
     HeldUrl,
+    HostOrder,
     HostShare,
     PartitionOwner,
     QueueEntry,
@@ -35,6 +36,7 @@ class MemoryFrontier:
         self._urls: dict[UUID, tuple[int, bytes]] = {}
         self._states: defaultdict[tuple[str, int], dict[UUID, tuple[int, CrawlState]]] = defaultdict(dict)
         self._counts: defaultdict[tuple[str, int], dict[str, CrawlCounts]] = defaultdict(dict)
+        self._orders: dict[str, HostOrder] = {}
         self._held: defaultdict[str, dict[tuple[UUID, int], tuple[int, HeldUrl | None]]] = defaultdict(dict)
 
     async def active_hosts(self, buckets: Sequence[int]) -> list[tuple[str, int]]:
@@ -49,6 +51,14 @@ class MemoryFrontier:
         former = self._owners.get(owner.partition)
         if former is None or (owner.epoch, owner.worker) >= (former.epoch, former.worker):
             self._owners[owner.partition] = owner
+
+    async def orders(self) -> list[HostOrder]:
+        return [self._orders[host] for host in sorted(self._orders)]
+
+    async def put_order(self, order: HostOrder) -> None:
+        former = self._orders.get(order.host)
+        if former is None or order.at >= former.at:
+            self._orders[order.host] = order
 
     async def host(self, bucket: int, host: str) -> FrontierHost | None:
         row = self._hosts.get((bucket, host))

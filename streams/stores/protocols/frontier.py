@@ -140,6 +140,24 @@ class HeldUrl:
 
 
 @dataclass(frozen=True, slots=True)
+class HostOrder:
+    """The order of an operator for a host."""
+
+    host: str
+    blocked: bool = False
+    """Nothing is requested from the host. Its queue is kept."""
+    delay_seconds: float = 0.0
+    """Minimum delay between two fetches (seconds)."""
+    max_pages: int = 0
+    """Maximum pages in a crawl, in place of the crawl's own number. 0: the crawl's number holds."""
+    purged_at: int = 0
+    """URLs that were queued before this time are dropped, microseconds since 1970 UTC."""
+    note: str = ""
+    at: int = 0
+    """The write time."""
+
+
+@dataclass(frozen=True, slots=True)
 class PartitionOwner:
     """The frontier worker that owns a partition."""
 
@@ -163,6 +181,12 @@ class FrontierStore(Protocol):
 
     async def put_owner(self, owner: PartitionOwner) -> None:
         """Write the owner, unless an owner with a higher epoch is stored."""
+
+    async def orders(self) -> list[HostOrder]:
+        """Return the orders of operators, by host. They are few."""
+
+    async def put_order(self, order: HostOrder) -> None:
+        """Write an order in place of the host's former one."""
 
     async def host(self, bucket: int, host: str) -> FrontierHost | None: ...
 

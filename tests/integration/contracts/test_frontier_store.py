@@ -17,6 +17,7 @@ from streams.stores.protocols import (
     FrontierStore,
     FrontierUrl,
     HeldUrl,
+    HostOrder,
     PartitionOwner,
     QueueEntry,
 )
@@ -209,3 +210,12 @@ async def test_a_released_url_stays_away_until_it_is_held_anew(frontier: Frontie
     await frontier.hold(later)
     await frontier.release(held)
     assert await frontier.held(host, None, 9) == [later]
+
+
+async def test_the_latest_order_for_a_host_stands(frontier: FrontierStore) -> None:
+    name = host_name()
+    for order in (HostOrder(name, blocked=True, note="a note", at=2), HostOrder(name, delay_seconds=5.5, at=1)):
+        await frontier.put_order(order)
+    assert [order for order in await frontier.orders() if order.host == name] == [
+        HostOrder(name, blocked=True, note="a note", at=2)
+    ]

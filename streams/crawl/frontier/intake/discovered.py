@@ -137,6 +137,8 @@ async def take_discovered(frontier: FrontierState, event: PageDiscovered, delive
         if intake.writes:
             await frontier.urls.write(list(intake.writes.values()), live)
             if intake.is_urgent:
+                if live.host.is_deferred:  # a person asks, so its robots.txt is tried now
+                    live.host.next_at = min(live.host.next_at, frontier.now())
                 frontier.hosts.due.hurry(live.name, intake.queued())
     for page_id in intake.seen:
         frontier.seen.add(event.crawl_id, page_id)

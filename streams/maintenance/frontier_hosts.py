@@ -1,0 +1,105 @@
+"""The hosts of the frontier as operators see them: read from its store, and changed by orders."""
+
+import asyncio
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from streams.crawl.frontier.host_state import Host
+from streams.stores.host_buckets import BUCKETS, bucket_of
+from streams.stores.protocols import FrontierStore, HostOrder
+
+READS_AT_ONCE = 32
+BUCKETS_PER_READ = 64
+COUNTED_URLS = 10_000
+"""Maximum number of waiting URLs that are counted."""
+PAGE = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class HostView:
+    """One host: its row, its order, and how many URLs wait."""
+
+    host: str
+    state: str
+    """`ready`, `waiting`, `deferred`, `blocked` or `idle`."""
+    waiting: int
+    """Number of URLs that wait, further visits included. COUNTED_URLS means that many or more."""
+    leases: int
+    next_at: int
+    """Time of the next request at the earliest, microseconds since 1970 UTC."""
+    delay_seconds: float
+    robots: str
+    failures: int
+    detail: str
+    scheduled: int
+    """Pages that all crawls have scheduled."""
+    order: HostOrder
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the fields for a program."""
+        return asdict(self)
+
+
+async def due_hosts(store: FrontierStore) -> list[tuple[str, int]]:
+    """Return all hosts that wait for something, by the time at which they are due."""
+    limit = asyncio.Semaphore(READS_AT_ONCE)
+
+    async def read(start: int) -> list[tuple[str, int]]:
+        async with limit:
+            return await store.active_hosts(range(start, min(start + BUCKETS_PER_READ, BUCKETS)))
+
+    found = await asyncio.gather(*map(read, range(0, BUCKETS, BUCKETS_PER_READ)))
+    return sorted((entry for part in found for entry in part), key=lambda entry: (entry[1], entry[0]))
+
+
+async def view_host(store: FrontierStore, name: str, now: int) -> HostView | None:
+    """Return the view of one host, or None if the frontier doesn't know it and has no order for it."""
+    row = await store.host(bucket_of(name), name)
+    order = await order_of(store, name)
+    if row is None and order is None:
+        return None
+    host = Host.from_row(row) if row else Host(bucket_of(name), name)
+    waiting = await _count(store, host)
+    return HostView(
+        host=name,
+        state=_state(host, order, waiting, now),
+        waiting=waiting,
+        leases=len(host.leases),
+        next_at=host.next_at,
+        delay_seconds=max(host.robots.delay_seconds, order.delay_seconds if order else 0.0),
+        robots=host.robots.status,
+        failures=host.failures,
+        detail=host.robots.detail,
+        scheduled=sum(share.scheduled for share in host.crawls.values()),
+        order=order or HostOrder(name),
+    )
+
+
+async def order_of(store: FrontierStore, name: str) -> HostOrder | None:
+    """Return the order for a host, if there is one."""
+    return next((order for order in await store.orders() if order.host == name), None)
+
+
+async def change_order(store: FrontierStore, name: str, now: int, **changes: Any) -> HostOrder:
+    """Change the order for a host, and return it. The frontier follows it within some seconds."""
+    former = await order_of(store, name) or HostOrder(name)
+    order = replace(former, at=max(now, former.at + 1), **changes)
+    await store.put_order(order)
+    return order
+
+
+async def _count(store: FrontierStore, host: Host) -> int:
+    count, after = 0, host.cursor
+    while count < COUNTED_URLS and (entries := await store.queued(host.name, after, PAGE)):
+        count, after = count + len(entries), entries[-1]
+    return min(count, COUNTED_URLS)
+
+
+def _state(host: Host, order: HostOrder | None, waiting: int, now: int) -> str:
+    if order and order.blocked:
+        return "blocked"
+    if host.is_deferred:
+        return "deferred"
+    if not waiting and not host.leases:
+        return "idle"
+    return "waiting" if host.next_at > now else "ready"
