@@ -1,6 +1,5 @@
 """The hosts of the frontier as operators see them: read from its store, and changed by orders."""
 
-import asyncio
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -8,8 +7,6 @@ from streams.crawl.frontier.host_state import Host
 from streams.stores.host_buckets import BUCKETS, bucket_of
 from streams.stores.protocols import FrontierStore, HostOrder
 
-READS_AT_ONCE = 32
-BUCKETS_PER_READ = 64
 COUNTED_URLS = 10_000
 """Maximum number of waiting URLs that are counted."""
 PAGE = 1_000
@@ -42,14 +39,8 @@ class HostView:
 
 async def due_hosts(store: FrontierStore) -> list[tuple[str, int]]:
     """Return all hosts that wait for something, by the time at which they are due."""
-    limit = asyncio.Semaphore(READS_AT_ONCE)
-
-    async def read(start: int) -> list[tuple[str, int]]:
-        async with limit:
-            return await store.active_hosts(range(start, min(start + BUCKETS_PER_READ, BUCKETS)))
-
-    found = await asyncio.gather(*map(read, range(0, BUCKETS, BUCKETS_PER_READ)))
-    return sorted((entry for part in found for entry in part), key=lambda entry: (entry[1], entry[0]))
+    found = await store.active_hosts(range(BUCKETS))
+    return sorted(found, key=lambda entry: (entry[1], entry[0]))
 
 
 async def view_host(store: FrontierStore, name: str, now: int) -> HostView | None:
