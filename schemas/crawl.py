@@ -139,6 +139,8 @@ class PageFetched(Event):
     error: str | None = None
     elapsed_ms: float = 0.0
     source: Annotated[Literal["crawl", "warc", "html"], ReadAs("html")] = "crawl"
+    rendered: bool = False
+    """The body is the HTML of a page after its scripts ran in a browser."""
     lease_expired: bool = False
     """No request was made, because the lease had expired. The outcome is `timeout`, and it counts as no attempt."""
     removed_on_request: bool = False

@@ -248,6 +248,23 @@ class CrawlSettings(_Group):
     """PEM file with the authority that signed the certificates of `local_hosts`. Refused in production."""
 
 
+class RenderSettings(_Group):
+    enabled: bool = False
+    """Render pages in headless Chromium if scripts make their text. Costs about a second of CPU time a page."""
+    chromium: str = ""
+    """Path of Chromium. Empty: `chromium`, `chromium-browser` or `google-chrome`."""
+    timeout_seconds: float = Field(15.0, gt=0)
+    """Maximum duration of rendering a page, with the start of the browser."""
+    cpu_seconds: float = Field(10.0, gt=0)
+    """Maximum CPU time of all processes of a page's browser."""
+    memory_mb: int = Field(1_500, ge=200)
+    """Maximum memory of all processes of a page's browser (MiB)."""
+    max_requests: int = Field(60, ge=0)
+    """Maximum requests of a page's scripts."""
+    max_bytes: int = Field(8 * 1024 * 1024, ge=0)
+    """Maximum bytes of all answers to a page's scripts."""
+
+
 class RuntimeSettings(_Group):
     retries_in_place: int = Field(3, ge=0)
     """Maximum number of retries in place after a transient error, before the event goes to the retry topic."""
@@ -539,6 +556,7 @@ class Settings(BaseSettings):
     qdrant: QdrantSettings = QdrantSettings()
     triton: TritonSettings = TritonSettings()
     crawl: CrawlSettings = CrawlSettings()
+    render: RenderSettings = RenderSettings()
     runtime: RuntimeSettings = RuntimeSettings()
     gateway: GatewaySettings = GatewaySettings()
     queries: QueriesSettings = QueriesSettings()

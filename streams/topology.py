@@ -161,6 +161,16 @@ STAGES: tuple[Stage, ...] = (
         order="subject",  # the key is the host: an import of one large site is parsed side by side
     ),
     Stage(
+        name="render",
+        says="runs the scripts of pages without text in a browser; off by default",
+        inputs=(PageNormalized,),
+        outputs=(PageFetched,),
+        agent="streams.render.agent:build",
+        stores=("records",),
+        concurrency=2,
+        beside_journey=True,
+    ),
+    Stage(
         name="dedup",
         says="finds exact and near duplicates and elects their representative",
         inputs=(PageNormalized, PageRemoved),

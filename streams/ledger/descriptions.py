@@ -196,6 +196,8 @@ def _describe_fetch_outcome(event: PageFetched) -> str:
             sources = {"warc": "Read from a WARC archive", "html": "Read from a folder"}
             status = f" with status {event.status}" if event.status else ""
             size, time = count(event.body_bytes, "byte"), f"{event.elapsed_ms:.0f} ms"
+            if event.rendered:
+                return f"Rendered in a browser, since its scripts make its text: {size} in {time}"
             return f"{sources.get(event.source, 'Fetched')}{status}: {size} in {time}"
         case "not_modified":
             return "Not modified since the last fetch"

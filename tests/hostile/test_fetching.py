@@ -29,7 +29,7 @@ async def fetch(
     *,
     limits: Limits | None = None,
     monotonic: Callable[[], float] = time.monotonic,
-    **arguments: str,
+    **arguments: Any,
 ) -> Answer:
     session = open_session(settings)
     try:
@@ -37,7 +37,7 @@ async def fetch(
         return await get(
             session,
             url,
-            purpose=purpose,  # type: ignore[arg-type] # a value of the tests' tables
+            purpose=purpose,
             limits=limits or limits_of(settings),
             monotonic=monotonic,
             **arguments,

@@ -141,15 +141,19 @@ async def get(
     monotonic: Callable[[], float],
     etag: str | None = None,
     last_modified: str | None = None,
+    any_type: bool = False,
 ) -> Answer:
-    """Make one request. Each failure of the server is an Answer; an exception is a fault of this program."""
+    """Make one request. Each failure of the server is an Answer; an exception is a fault of this program.
+
+    `any_type`: the body is read whatever its media type is.
+    """
     began = monotonic()
     answer = Answer(Verdict("network_error", retryable=True))
     conditions = {"If-None-Match": etag, "If-Modified-Since": last_modified}
     headers = {name: value for name, value in conditions.items() if value}
     try:
         async with session.get(URL(url, encoded=True), headers=headers, allow_redirects=False) as response:
-            await _read(response, answer, url, purpose, bool(headers), limits, monotonic)
+            await _read(response, answer, url, purpose, bool(headers), limits, monotonic, any_type)
     except _Stop as stop:
         answer.verdict, answer.body = stop.verdict, None
     except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
@@ -167,6 +171,7 @@ async def _read(
     conditional: bool,
     limits: Limits,
     monotonic: Callable[[], float],
+    any_type: bool,
 ) -> None:
     answer.status = response.status
     size = sum(len(name) + len(value) + 4 for name, value in response.raw_headers)
@@ -177,6 +182,8 @@ async def _read(
         headers.setdefault(name.decode("latin-1").lower(), []).append(header_text(value))
     answer.headers = select_headers(headers)
     answer.verdict = classify_response(url, response.status, headers, purpose, conditional)
+    if any_type and answer.verdict.outcome == "unsupported_type":
+        answer.verdict = Verdict("ok")
     if answer.verdict.outcome == "ok":
         _check_framing(headers)
         encoding = ", ".join(headers.get("content-encoding", ()))
