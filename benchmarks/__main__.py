@@ -55,6 +55,26 @@ async def bench_queries(
     return await run(load_settings(), questions, count, while_indexing, as_json=as_json)
 
 
+@bench_app.command("suggest")
+@command
+async def bench_suggest(
+    words: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="A file with a word a line.")],
+    queries: Annotated[int, typer.Option(min=1_000, help="Number of distinct queries.")] = 1_000_000,
+    look_ups: Annotated[int, typer.Option(min=100, help="Number of prefixes that are looked up.")] = 20_000,
+    rate: Annotated[float, typer.Option(min=1, help="Requests a second over HTTP.")] = 3_000,
+    seconds: Annotated[float, typer.Option(min=1, help="Duration of the requests over HTTP.")] = 15,
+    as_json: AsJson = False,
+) -> int:
+    """Measure suggestions in memory, beside a trie of another library, and over HTTP.
+
+    Example:  python -m benchmarks suggest count_1w.txt --rate 1000
+    """
+    from benchmarks.suggest import run
+
+    print_figures("suggestions", await run(words, queries, look_ups, rate, seconds), as_json)
+    return 0
+
+
 @bench_app.command("robots")
 @command
 def bench_robots(

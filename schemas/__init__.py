@@ -17,7 +17,7 @@ from schemas.pages import (
     PageNormalized,
     PageRemoved,
 )
-from schemas.queries import QueryAsked, QueryMade, ResultClicked
+from schemas.queries import QueryAsked, QueryMade, ResultClicked, ResultRated
 
 EVENTS: tuple[type[Event], ...] = (
     PageDiscovered,
@@ -35,6 +35,7 @@ EVENTS: tuple[type[Event], ...] = (
     QueryAsked,
     QueryMade,
     ResultClicked,
+    ResultRated,
     EntityChanged,
     OperationAudited,
 )
@@ -63,4 +64,5 @@ __all__ = [
     "QueryAsked",
     "QueryMade",
     "ResultClicked",
+    "ResultRated",
 ]

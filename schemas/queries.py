@@ -51,3 +51,15 @@ class ResultClicked(Event):
     query_hash: str
     page_id: UUID
     position: int
+
+
+class ResultRated(Event):
+    """A person said whether a result helped."""
+
+    topic: ClassVar[str] = "results.rated"
+    key_field: ClassVar[str] = "query_hash"
+
+    query_hash: str
+    page_id: UUID
+    position: int
+    helpful: bool

@@ -28,6 +28,7 @@ from schemas import (
     QueryAsked,
     QueryMade,
     ResultClicked,
+    ResultRated,
 )
 from streams.servers import Store
 
@@ -276,7 +277,7 @@ def in_regions(stages: tuple[Stage, ...], regions: Iterable[str]) -> tuple[Stage
 
 
 _COMPACTED = (OriginChanged, EntityChanged)
-_PERSONAL = (QueryAsked, QueryMade, ResultClicked)
+_PERSONAL = (QueryAsked, QueryMade, ResultClicked, ResultRated)
 PERSONAL_HOURS = 22
 """Retention of the events of searches (hours). A file is up to an hour old when Kafka closes it, and Kafka needs some
 minutes to remove the file. So no record is older than a day."""
@@ -326,6 +327,7 @@ OUTSIDE_PRODUCERS: dict[type[Event], str] = {
     QueryAsked: "gateway",
     QueryMade: "gateway",
     ResultClicked: "gateway",
+    ResultRated: "gateway",
     EntityChanged: "`riffle import`",
     OperationAudited: "operators",
 }

@@ -6,6 +6,7 @@ With an admin port there are two: one for people and programs, one for operators
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from fastapi import APIRouter, FastAPI
 
@@ -41,12 +42,14 @@ from streams.gateway.preferences.routes import preferences_routes
 from streams.gateway.search.api import search_api_routes
 from streams.gateway.search.batch import batch_routes
 from streams.gateway.search.beside import sources_of
+from streams.gateway.search.feedback import feedback_routes
 from streams.gateway.search.feeds import feed_routes
 from streams.gateway.search.html import search_html_routes
 from streams.gateway.search.query_events import BackgroundEvents, Publish
 from streams.gateway.search.service import SearchService
 from streams.gateway.search.site_pages import site_routes
-from streams.gateway.suggest.routes import suggest_routes
+from streams.gateway.suggest.direct import DirectSuggestions
+from streams.gateway.suggest.routes import answer_suggestions, suggest_routes
 from streams.gateway.suggest.service import SuggestService
 from streams.knowledge.lookup.source import PanelSource
 from streams.search.sources import AnySource
@@ -137,23 +140,32 @@ def create_app(
         ask_html_routes(search, answers, views, guard, settings.access.trusted_proxies),
         preferences_routes(cookies, views, can_show_adult=not settings.gateway.hide_adult),
         *([click_routes(context, keys, clicks.send)] if keys else []),
+        *([feedback_routes(context, keys, cookies, clicks.send)] if keys else []),
         page_html_routes(context, views, guard),
         *about,
     )
     operations = operations_routes(context, gateway.search.rehearse, lambda: asyncio.get_running_loop().time())
     admin = (operations, labs_routes(context, gateway.explainer, views))
+    direct = gateway.suggest if has_suggestions else None
     if settings.gateway.admin_port is None:
-        app = _app((*public, *admin), context, views, has_labs=True)
+        app = _app((*public, *admin), context, views, has_labs=True, suggest=direct)
         app.state.admin = None
     else:
-        app = _app(public, context, views)
+        app = _app(public, context, views, suggest=direct)
         routers = (liveness_routes(), *admin, page_html_routes(context, views, guard), *about)
         app.state.admin = _app(routers, context, views, has_labs=True)
     app.state.gateway = gateway
     return app
 
 
-def _app(routers: Iterable[APIRouter], context: GatewayContext, views: Views, *, has_labs: bool = False) -> FastAPI:
+def _app(
+    routers: Iterable[APIRouter],
+    context: GatewayContext,
+    views: Views,
+    *,
+    has_labs: bool = False,
+    suggest: SuggestService | None = None,
+) -> FastAPI:
     """Return an app with these routers. `has_labs`: its pages may link to the labs pages."""
     app = FastAPI(
         title="Riffle",
@@ -167,6 +179,8 @@ def _app(routers: Iterable[APIRouter], context: GatewayContext, views: Views, *,
         app.include_router(router)
     openapi.install(app, context.settings.gateway.public_url)
     responses.install(app, views)
+    if suggest is not None:
+        app.add_middleware(DirectSuggestions, answer=partial(answer_suggestions, suggest))
     host_check.install(app, context.settings.gateway_hosts, views)
     if context.settings.gateway.keys:
         app.add_middleware(PersonalPages)

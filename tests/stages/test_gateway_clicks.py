@@ -8,7 +8,7 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from schemas import Event, ResultClicked
+from schemas import Event, ResultClicked, ResultRated
 from schemas.ids import page_id
 from streams.gateway.search.query_events import Publish
 from tests.stages.gateway_fakes import client, gateway, searchable, statement
@@ -130,3 +130,53 @@ async def test_the_api_has_plain_addresses() -> None:
     async with client(await app()) as web:
         answer = (await web.get("/api/v1/search", params={"q": "log"})).json()
     assert {result["url"] for result in answer["results"]} == {ROW["url"]}
+
+
+def feedback_form(page: str) -> dict[str, str]:
+    """The hidden fields of the first form that asks whether a result helped."""
+    form = re.search(r'<form class="actions" action="/feedback".*?</form>', page, re.DOTALL)
+    assert form
+    return {
+        name: unescape(value)
+        for name, value in re.findall(r'name="(\w+)" value="([^"]*)"', form[0])
+        if name != "helped"
+    }
+
+
+@pytest.mark.parametrize(("answer", "helpful"), [("yes", True), ("no", False)])
+async def test_feedback_sends_one_event_and_leads_back_with_a_message_shown_once(answer: str, helpful: bool) -> None:
+    sent: list[Event] = []
+    made = await app(sent)
+    async with client(made) as web:
+        page = (await web.get("/search", params={"q": "write-ahead log"}, headers=HTML)).text
+        posted = await web.post("/feedback", data={**feedback_form(page), "helped": answer})
+        assert (posted.status_code, posted.headers["location"]) == (303, "/search?q=write-ahead+log")
+        assert "HttpOnly" in posted.headers["set-cookie"]
+        shown = [(await web.get("/search?q=write-ahead+log", headers=HTML)).text for _ in range(2)]
+    assert ["Thank you" in each for each in shown] == [True, False]
+    await made.state.gateway.clicks.drain()
+    (event,) = sent
+    assert isinstance(event, ResultRated)
+    assert (event.page_id, event.position, event.helpful) == (page_id(ROW["url"]), 1, helpful)
+
+
+async def test_feedback_of_another_site_without_a_payload_or_an_answer_sends_nothing() -> None:
+    sent: list[Event] = []
+    made = await app(sent)
+    async with client(made) as web:
+        page = (await web.get("/search", params={"q": "write-ahead log"}, headers=HTML)).text
+        whole = {**feedback_form(page), "helped": "yes"}
+        foreign = await web.post("/feedback", data=whole, headers={"sec-fetch-site": "cross-site"})
+        assert foreign.status_code == 403
+        for changed in ({"c": ""}, {"c": whole["c"][:-2] + "AA"}, {"helped": "perhaps"}):
+            assert (await web.post("/feedback", data=whole | changed)).status_code == 400, changed
+        elsewhere = await web.post("/feedback", data=whole | {"back": "https://evil.example/"})
+        assert elsewhere.headers["location"] == "/"
+    await made.state.gateway.clicks.drain()
+    assert len(sent) == 1
+
+
+async def test_without_clicks_nobody_is_asked_for_feedback() -> None:
+    async with client(await app(publish_clicks=False)) as web:
+        assert "/feedback" not in (await web.get("/search", params={"q": "log"}, headers=HTML)).text
+        assert (await web.post("/feedback", data={"helped": "yes"})).status_code == 404

@@ -235,6 +235,24 @@ async def test_suggestions_can_be_turned_off() -> None:
         assert b"suggestions" not in (await web.get("/opensearch.xml")).content
 
 
+async def test_a_plain_request_and_one_with_a_limit_have_the_same_answer_and_wrong_ones_are_problems() -> None:
+    """A plain one is answered before the routes are looked through."""
+    stores = memory_stores()
+    await offer(stores.suggestions, StoredSuggestion("tide tables", "en", 1.0), QUARTER, 1)
+    async with client(gateway(stores)) as web:
+        plain, limited = [
+            await web.get("/api/v1/suggest", params={"q": "ti", "language": "EN", **more})
+            for more in ({}, {"limit": 10})
+        ]
+        assert (plain.json(), plain.headers["cache-control"]) == (limited.json(), limited.headers["cache-control"])
+        assert "content-security-policy" in plain.headers
+        for wrong in ({"q": "a" * 1_001}, {"language": "x" * 21}, {"limit": 11}, {"prefix": "a"}):
+            answer = await web.get("/api/v1/suggest", params=wrong)
+            assert (answer.status_code, answer.headers["content-type"]) == (400, "application/problem+json"), wrong
+        metrics = (await web.get("/metrics")).text
+    assert 'riffle_gateway_requests_total{method="GET",route="/api/v1/suggest",status="200"} 2.0' in metrics
+
+
 @pytest.mark.parametrize("typed", ["", " ", "a" * 1_000, "\ud800", "'\"<script>", "ａｂ", "\u202e"])
 async def test_anything_may_be_typed(typed: str) -> None:
     async with client(gateway(memory_stores())) as web:

@@ -48,10 +48,7 @@ def click_routes(context: GatewayContext, keys: Sequence[Key], publish: Callable
 
     @router.api_route("/act", methods=["GET", "HEAD"])
     async def act(request: Request, c: str = "") -> Response:
-        try:
-            click = open_click(c, keys, context.clock())
-        except InvalidLink as error:
-            raise ProblemError(_PROBLEMS[error.fault]) from None
+        click = read_click(c, keys, context)
         if not safe_href(click.url):
             raise ProblemError(_PROBLEMS["tampered"])
         if request.method == "GET" and not _is_prefetch(request):
@@ -59,6 +56,14 @@ def click_routes(context: GatewayContext, keys: Sequence[Key], publish: Callable
         return Response(status_code=303, headers={"Location": quote(click.url, safe=_PRINTABLE), **HEADERS})
 
     return router
+
+
+def read_click(payload: str, keys: Sequence[Key], context: GatewayContext) -> Click:
+    """Return the click of a payload. Raises ProblemError."""
+    try:
+        return open_click(payload, keys, context.clock())
+    except InvalidLink as error:
+        raise ProblemError(_PROBLEMS[error.fault]) from None
 
 
 def _is_prefetch(request: Request) -> bool:

@@ -76,7 +76,7 @@ def preferences_routes(cookies: Cookies, views: Views, *, can_show_adult: bool) 
             message = f"{read_site(form['site'])} is now {_SAYS[rule]}."
         except (InvalidPreferences, ValueError) as error:
             return show(request, cookies.read(request), status=400, error=str(error))
-        return saved(request, own, message, _back(form))
+        return saved(request, own, message, page_of_form(form))
 
     @router.api_route(f"{HERE}/export", methods=["GET", "HEAD"])
     async def export(request: Request) -> Response:
@@ -125,11 +125,11 @@ def _read_fields(form: dict[str, str]) -> Preferences:
     )
 
 
-def _back(form: dict[str, str]) -> str:
+def page_of_form(form: dict[str, str], otherwise: str = HERE) -> str:
     """Return the page of results that the form was sent from; never an address of another site."""
     back = form.get("back", "")
     is_own = back.startswith("/search?") and back.isprintable() and back.isascii() and "\\" not in back
-    return back if is_own else HERE
+    return back if is_own else otherwise
 
 
 def _off() -> Problem:

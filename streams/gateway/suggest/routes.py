@@ -6,11 +6,13 @@ What was typed is in memory until it is answered, and nothing of it is kept or p
 from typing import Annotated
 
 import orjson
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Depends, Query
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
 from streams.gateway.http import examples
+from streams.gateway.http.parameters import refuse_unknown
+from streams.gateway.suggest.direct import MAX_CHARS, MAX_LANGUAGE_CHARS, PATH
 from streams.gateway.suggest.service import SuggestService
 from streams.queries.suggestions.index import MAX_SHOWN
 
@@ -37,11 +39,20 @@ class Suggested(BaseModel):
     suggestions: tuple[SuggestedQuery, ...] = Field(description="The best first.")
 
 
+async def answer_suggestions(
+    service: SuggestService, typed: str, language: str = "", limit: int = MAX_SHOWN
+) -> Response:
+    """Return the answer of `/api/v1/suggest`."""
+    found = await service.suggest(typed, language.lower(), limit)
+    rows = [{"text": each.text, "language": each.language} for each in found]
+    return _json({"query": typed, "suggestions": rows}, "application/json")
+
+
 def suggest_routes(service: SuggestService) -> APIRouter:
-    router = APIRouter()
+    router = APIRouter(dependencies=[Depends(refuse_unknown)])
 
     @router.get(
-        "/api/v1/suggest",
+        PATH,
         tags=["search"],
         summary="Suggest queries",
         description=(
@@ -52,19 +63,22 @@ def suggest_routes(service: SuggestService) -> APIRouter:
         response_model=Suggested,
     )
     async def suggest(
-        q: Annotated[str, Query(max_length=1_000, description="What was typed so far.", examples=["write-a"])] = "",
+        q: Annotated[str, Query(max_length=MAX_CHARS, description="What was typed so far.", examples=["write-a"])] = "",
         language: Annotated[
-            str, Query(max_length=20, description="Suggestions in this language come first (BCP 47).", examples=["en"])
+            str,
+            Query(
+                max_length=MAX_LANGUAGE_CHARS,
+                description="Suggestions in this language come first (BCP 47).",
+                examples=["en"],
+            ),
         ] = "",
         limit: Annotated[int, Query(ge=1, le=MAX_SHOWN)] = MAX_SHOWN,
     ) -> Response:
-        found = await service.suggest(q, language.lower(), limit)
-        rows = [{"text": each.text, "language": each.language} for each in found]
-        return _json({"query": q, "suggestions": rows}, "application/json")
+        return await answer_suggestions(service, q, language, limit)
 
     @router.get("/suggest", include_in_schema=False)
-    async def opensearch(q: Annotated[str, Query(max_length=1_000)] = "", language: str = "") -> Response:
-        found = await service.suggest(q, language.lower()[:20])
+    async def opensearch(q: Annotated[str, Query(max_length=MAX_CHARS)] = "", language: str = "") -> Response:
+        found = await service.suggest(q, language.lower()[:MAX_LANGUAGE_CHARS])
         return _json([q, [each.text for each in found]], OPENSEARCH_TYPE)
 
     return router

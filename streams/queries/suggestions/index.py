@@ -75,6 +75,11 @@ class LanguageIndex:
         first = bisect_left(range(end), prefix, start, end, key=self.key)
         return first, bisect_left(range(end), prefix + _AFTER, first, end, key=self.key)
 
+    def has(self, prefix: bytes, start: int, end: int) -> bool:
+        """Return True if a key between two places begins with these bytes."""
+        first = bisect_left(range(end), prefix, start, end, key=self.key)
+        return first < end and self.key(first).startswith(prefix)
+
     def key(self, place: int) -> bytes:
         """Return the key at a place."""
         starts = self._sorted.starts

@@ -19,27 +19,31 @@ def corrected_prefixes(index: LanguageIndex, prefix: str) -> list[str]:
     if len(prefix) < MIN_CHARS:
         return []
     found: dict[str, None] = {}
-    for tries, candidate in enumerate(_candidates(index, prefix)):
-        if tries >= MAX_TRIES:
-            break
-        first, end = index.range_of(candidate.encode())
-        if first < end:
-            found[candidate] = None
+    tries = 0
+    for place in range(_matched(index, prefix), 0, -1):
+        # All candidates of this place have one beginning, so they are looked for only among its keys.
+        first, end = index.range_of(prefix[:place].encode())
+        for candidate in _candidates(index, prefix, place):
+            if tries >= MAX_TRIES:
+                return list(found)
+            tries += 1
+            if index.has(candidate.encode(), first, end):
+                found[candidate] = None
     return list(found)
 
 
-def _candidates(index: LanguageIndex, prefix: str) -> Iterator[str]:
-    for place in range(_matched(index, prefix), 0, -1):
-        head, tail = prefix[:place], prefix[place:]
-        if len(tail) > 1:
-            yield head + tail[1] + tail[0] + tail[2:]
-        if tail:
-            yield head + tail[1:]
-        for char in _following(index, head):
-            if tail and char != tail[0]:
-                yield head + char + tail[1:]
-            if tail:
-                yield head + char + tail
+def _candidates(index: LanguageIndex, prefix: str, place: int) -> Iterator[str]:
+    """Yield the prefixes with one edit at a place."""
+    head, tail = prefix[:place], prefix[place:]
+    if not tail:
+        return
+    if len(tail) > 1:
+        yield head + tail[1] + tail[0] + tail[2:]
+    yield head + tail[1:]
+    for char in _following(index, head):
+        if char != tail[0]:
+            yield head + char + tail[1:]
+        yield head + char + tail
 
 
 def _matched(index: LanguageIndex, prefix: str) -> int:
