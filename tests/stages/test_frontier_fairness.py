@@ -2,6 +2,8 @@
 
 import pytest
 
+from streams.crawl.frontier.host_state import Host
+from streams.crawl.frontier.policy import Policy
 from streams.crawl.frontier.scheduling.ordering import MAX_WAITING, Turns, finder_of
 from streams.settings import CrawlSettings
 from tests.stages.frontier_world import SECOND, Site, World, discovered
@@ -78,3 +80,17 @@ def test_the_waiting_urls_of_a_domain_are_bounded_and_harm_no_other_domain() -> 
     for n in range(1_000):
         turns.next(f"{n}.example", 0, SECOND)
     assert len(turns.last) <= 64
+
+
+def test_the_budget_of_a_host_follows_its_pages() -> None:
+    policy = Policy.of(CrawlSettings(max_pages_per_host=1_000))
+    good, bad, new = (Host(0, "a.example") for _ in range(3))
+    for _ in range(200):
+        good.count_settled(is_unique=True, quality=0.95)
+        bad.count_settled(is_unique=False, quality=None)
+    assert new.page_limit(None, policy) == 1_000
+    assert good.page_limit(None, policy) > 1_800
+    assert bad.page_limit(None, policy) < 200
+    assert bad.page_limit(70, policy) == 70, "the number of a crawl holds as it is"
+    read = Host.from_row(bad.to_row(None, 1))
+    assert read.record == bad.record

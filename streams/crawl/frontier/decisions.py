@@ -41,11 +41,16 @@ def is_seed(event: PageDiscovered) -> bool:
 
 
 def reason_to_skip(
-    event: PageDiscovered, share: CrawlShare, known: FrontierUrl | None, policy: Policy, now: int
+    event: PageDiscovered,
+    share: CrawlShare,
+    known: FrontierUrl | None,
+    policy: Policy,
+    now: int,
+    limit: int | None = None,
 ) -> str | None:
     """Return why a discovered URL is not queued, or None if it may be. The usual reason is `seen`.
 
-    `share` is the crawl's share of the URL's host.
+    `share` is the crawl's share of the URL's host, `limit` its budget there (None: by crawl and setting).
     """
     if known and not (event.force or _may_return(known, event, now) or _is_promoted(known, event)):
         return "seen"
@@ -63,7 +68,7 @@ def reason_to_skip(
         return "the crawl's patterns leave it out"
     if event.same_host and not (is_seed(event) or share.seeded):
         return "another host than the seeds'"
-    if is_page and share.scheduled >= (event.max_pages or policy.max_pages_per_host):
+    if is_page and share.scheduled >= (limit or event.max_pages or policy.max_pages_per_host):
         return "the host's budget in this crawl is spent"
     return None
 

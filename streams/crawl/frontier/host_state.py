@@ -10,6 +10,7 @@ from uuid import UUID
 
 from streams.crawl.frontier.policy import JITTER, SECOND, Policy
 from streams.crawl.frontier.scheduling.ordering import Turns
+from streams.crawl.host_quality import MIDDLE, HostRecord, budget_factor, host_quality
 from streams.crawl.robots import Window, seconds_until_open
 from streams.stores.protocols import FrontierHost, HostOrder, QueueEntry
 
@@ -103,6 +104,8 @@ class Host:
     """True if shares of other crawls have rows of their own."""
     robots: Robots = field(default_factory=Robots)
     turns: Turns = field(default_factory=Turns)
+    record: HostRecord = field(default_factory=HostRecord)
+    """What became of the host's pages. A few of them may be missing after a crash."""
     order: HostOrder = field(default_factory=lambda: HostOrder(""))
     """The operator's order, as it was read last. It is not part of the row."""
 
@@ -124,6 +127,18 @@ class Host:
     def position(self, when: int) -> int:
         """Return a place in the queue for `when`. It is never before the cursor, even if the clock was set back."""
         return max(when, self.cursor.position + 1) if self.cursor else when
+
+    def page_limit(self, max_pages: int | None, policy: Policy) -> int:
+        """Return how many pages of this host a crawl may fetch: by an order, by the crawl, or by setting and quality."""
+        by_quality = round(policy.max_pages_per_host * budget_factor(host_quality(self.record)))
+        return self.order.max_pages or max_pages or max(by_quality, 1)
+
+    def count_settled(self, *, is_unique: bool, quality: float | None) -> None:
+        """Count a page that is settled for the first time."""
+        former, gained = self.record, (MIDDLE if quality is None else quality) if is_unique else 0.0
+        self.record = HostRecord(
+            former.settled + 1, former.unique + is_unique, former.quality_sum + gained, former.rank
+        )
 
     def gap(self, policy: Policy) -> int:
         """Return the delay without jitter (microseconds)."""
@@ -181,6 +196,7 @@ class Host:
             "has_other_shares": self.has_other_shares,
             "robots": asdict(self.robots),
             "turns": self.turns.last,
+            "record": asdict(self.record),
         }
         return FrontierHost(self.bucket, self.name, due, state, self.next_version(now))
 
@@ -201,6 +217,7 @@ class Host:
             has_other_shares=state["has_other_shares"],
             robots=Robots(**known_fields(Robots, state["robots"])),
             turns=Turns(state.get("turns")),
+            record=HostRecord(**known_fields(HostRecord, state.get("record") or {})),
         )
 
 

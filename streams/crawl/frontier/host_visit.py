@@ -121,7 +121,7 @@ def _costs_budget(url: FrontierUrl) -> bool:
 
 async def _spent_budget(frontier: FrontierState, live: LiveHost, url: FrontierUrl) -> str:
     """Return what the crawl has spent of the host's budget, if the URL has no part in the rest; or ""."""
-    limit = live.host.order.max_pages or url.max_pages or frontier.policy.max_pages_per_host
+    limit = live.host.page_limit(url.max_pages, frontier.policy)
     share = await frontier.hosts.find_share(live, url.crawl_id)
     if share and share.scheduled >= limit:
         return f"{limit} pages of this host"

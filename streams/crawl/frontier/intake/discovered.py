@@ -176,7 +176,8 @@ async def _decide(intake: _Intake, event: PageDiscovered) -> Decision:
     if known and known.cause == intake.cause:
         return Repeat(known)
     share = await frontier.hosts.find_share(live, event.crawl_id) or CrawlShare()
-    if reason := decisions.reason_to_skip(event, share, known, frontier.policy, frontier.now()):
+    limit = live.host.page_limit(event.max_pages, frontier.policy)
+    if reason := decisions.reason_to_skip(event, share, known, frontier.policy, frontier.now(), limit):
         return Skip(reason, known)
     may_wait = known is None and may_be_alias(event)
     target = alias_target(event, await intake.alias_rules()) if may_wait else None
