@@ -135,10 +135,9 @@ class Host:
 
     def count_settled(self, *, is_unique: bool, quality: float | None) -> None:
         """Count a page that is settled for the first time."""
-        former, gained = self.record, (MIDDLE if quality is None else quality) if is_unique else 0.0
-        self.record = HostRecord(
-            former.settled + 1, former.unique + is_unique, former.quality_sum + gained, former.rank
-        )
+        gained = (MIDDLE if quality is None else quality) if is_unique else 0.0
+        settled, unique = self.record.settled + 1, self.record.unique + is_unique
+        self.record = HostRecord(settled, unique, self.record.quality_sum + gained, self.record.rank)
 
     def gap(self, policy: Policy) -> int:
         """Return the delay without jitter (microseconds)."""
