@@ -129,7 +129,7 @@ class Host:
         return max(when, self.cursor.position + 1) if self.cursor else when
 
     def page_limit(self, max_pages: int | None, policy: Policy) -> int:
-        """Return how many pages of this host a crawl may fetch: by an order, by the crawl, or by setting and quality."""
+        """Return how many pages of this host a crawl may fetch: by an order, by the crawl, or setting and quality."""
         by_quality = round(policy.max_pages_per_host * budget_factor(host_quality(self.record)))
         return self.order.max_pages or max_pages or max(by_quality, 1)
 
