@@ -105,7 +105,7 @@ class Host:
     robots: Robots = field(default_factory=Robots)
     turns: Turns = field(default_factory=Turns)
     record: HostRecord = field(default_factory=HostRecord)
-    """What became of the host's pages. A few of them may be missing after a crash."""
+    """Counts of the pages of the host. A few pages may be missing after a crash."""
     order: HostOrder = field(default_factory=lambda: HostOrder(""))
     """The operator's order, as it was read last. It is not part of the row."""
 
