@@ -32,6 +32,21 @@ async def bench_pipeline(
     return await run(load_settings(), folder, pages, as_json=as_json)
 
 
+@bench_app.command("fetching")
+@command
+async def bench_fetching(
+    in_flight: Annotated[int, typer.Option(min=1, help="Number of fetches in flight.")] = 500,
+    as_json: AsJson = False,
+) -> int:
+    """Measure the memory of many fetches in flight: a host for each, over TLS on loopback.
+
+    Example:  python -m benchmarks fetching --in-flight 500
+    """
+    from benchmarks.fetching import run
+
+    return await run(in_flight, as_json=as_json)
+
+
 @bench_app.command("queries")
 @command
 async def bench_queries(

@@ -3,11 +3,14 @@
 Servers that misbehave are in `zoo.py`.
 """
 
+import asyncio
 import gzip
 import itertools
+import ssl
 import time
 import zlib
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +20,7 @@ from backports import zstd
 
 from streams.crawl.fetch.http import Answer, Limits, close_session, get, limits_of, open_session, user_agent
 from streams.settings import CrawlSettings
-from tests.hostile.servers import Script, bad_server, raw, response
+from tests.hostile.servers import BadServer, Script, bad_server, make_certificate, raw, response
 from tests.hostile.zoo import CAP_BYTES, HEAD, endless
 
 URL = "https://bad.example/x"
@@ -171,3 +174,32 @@ async def test_a_name_without_address() -> None:
 def test_a_local_host_must_be_on_loopback() -> None:
     with pytest.raises(ValueError, match="only loopback addresses"):
         open_session(CrawlSettings(local_hosts={"a.example": "10.0.0.1:443"}))
+
+
+async def test_fetches_of_one_host_use_one_connection(tmp_path: Path) -> None:
+    certificate, key, ca_file = make_certificate(tmp_path, "bad.example")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    connections = 0
+
+    async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal connections
+        connections += 1
+        with suppress(asyncio.IncompleteReadError, ConnectionError):
+            while await reader.readuntil(b"\r\n\r\n"):
+                writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 2\r\n\r\nhi")
+        writer.close()
+
+    listening = await asyncio.start_server(connected, "127.0.0.1", 0, ssl=context)
+    settings = BadServer(listening.sockets[0].getsockname()[1], ca_file).settings()
+    session = open_session(settings)
+    try:
+        for _ in range(10):
+            limits = limits_of(settings)
+            answer = await get(session, URL, purpose="page", limits=limits, monotonic=time.monotonic)
+            assert answer.body == b"hi"
+    finally:
+        await close_session(session)
+        listening.close()
+        await listening.wait_closed()
+    assert connections == 1

@@ -22,6 +22,9 @@ QUERIES = 5
 """Maximum number of queries for a name. A server that usually answers at once gets 7 seconds in all."""
 _NO_SEARCH = 1 << 5
 """ARES_FLAG_NOSEARCH: the search domains of this machine's network are never added to a crawled name."""
+TEMPORARY_PAUSES = (0.2, 1.0)
+"""Pauses before a lookup with a temporary failure is tried again (seconds). A lookup's whole time stays bounded."""
+_TEMPORARY = frozenset({aiodns.error.ARES_ESERVFAIL, socket.EAI_AGAIN})
 _NO_ANSWER = frozenset({aiodns.error.ARES_ETIMEOUT, aiodns.error.ARES_ESERVFAIL, aiodns.error.ARES_ECONNREFUSED})
 
 
@@ -53,9 +56,7 @@ class Resolver(AbstractResolver):
             raise OSError(None, "the name servers of its domain did not answer a short time ago")
         try:
             async with asyncio.timeout(self._lookup_seconds):
-                answer = await self._dns.getaddrinfo(
-                    host, family=family, port=port, type=socket.SOCK_STREAM, flags=socket.AI_ADDRCONFIG
-                )
+                answer = await self._look_up(host, port, family)
         except TimeoutError:
             self._failing.note_failure(host, self._monotonic())
             raise OSError(None, f"no answer in {self._lookup_seconds:g} s") from None
@@ -66,6 +67,19 @@ class Resolver(AbstractResolver):
             raise OSError(None, reason) from error
         self._failing.note_answer(host)
         return [_result(host, text_of_address(node.addr), port) for node in answer.nodes]
+
+    async def _look_up(self, host: str, port: int, family: socket.AddressFamily) -> Any:
+        """Look a name up. A temporary failure (SERVFAIL, EAI_AGAIN) is tried again, since one in a row means little."""
+        for pause in (*TEMPORARY_PAUSES, None):
+            try:
+                return await self._dns.getaddrinfo(
+                    host, family=family, port=port, type=socket.SOCK_STREAM, flags=socket.AI_ADDRCONFIG
+                )
+            except aiodns.error.DNSError as error:
+                if pause is None or error.args[0] not in _TEMPORARY:
+                    raise
+            await asyncio.sleep(pause)
+        raise AssertionError("the last attempt returns or raises")
 
     async def close(self) -> None:
         self._dns.cancel()

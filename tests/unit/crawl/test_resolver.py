@@ -10,17 +10,22 @@ from typing import cast
 
 import pytest
 
+from streams.crawl.fetch import resolver as resolver_module
 from streams.crawl.fetch.failing_suffixes import FAILURES, MAX_SUFFIXES, REFUSED_SECONDS, FailingSuffixes, suffix
-from streams.crawl.fetch.resolver import Resolver, text_of_address
+from streams.crawl.fetch.resolver import TEMPORARY_PAUSES, Resolver, text_of_address
 
 ADDRESS = "93.184.215.14"
 
 
 class NameServer(asyncio.DatagramProtocol):
-    """A name server with one address for each name. It ignores queries for names that contain `dead`."""
+    """A name server with one address for each name. It ignores queries for names that contain `dead`.
+
+    It fails (SERVFAIL) for names that contain `broken`, and for the first queries for names that contain `flaky`.
+    """
 
     def __init__(self) -> None:
         self.names: list[str] = []
+        self.failures = 0
         self._transport: asyncio.DatagramTransport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -30,6 +35,10 @@ class NameServer(asyncio.DatagramProtocol):
         name, end = self._question(data)
         self.names.append(name)
         if "dead" in name or self._transport is None:
+            return
+        fails = "broken" in name or ("flaky" in name and self.names.count(name) <= self.failures)
+        if fails:
+            self._transport.sendto(data[:2] + struct.pack(">HHHHH", 0x8182, 1, 0, 0, 0) + data[12 : end + 4], addr)
             return
         is_a = data[end : end + 2] == b"\0\1"
         missing = "missing" in name
@@ -67,6 +76,20 @@ async def test_names_are_looked_up() -> None:
         assert await addresses(resolver, "www.example.com") == [(ADDRESS, 443)]
         with pytest.raises(OSError, match="not found"):
             await resolver.resolve("missing.example.com", 443)
+        await resolver.close()
+
+
+async def test_temporary_failures_are_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resolver_module, "TEMPORARY_PAUSES", (0.0, 0.0))
+    async with name_server() as (server, address):
+        resolver = Resolver({}, time.monotonic, [address], lookup_seconds=60)
+        with pytest.raises(OSError):  # noqa: PT011 - the words are those of c-ares
+            await resolver.resolve("broken.example.com", 443)
+        attempts = len(TEMPORARY_PAUSES) + 1
+        queries = len(server.names)
+        assert queries >= attempts
+        server.failures = queries // attempts  # all queries of the first attempt
+        assert await addresses(resolver, "flaky.example.com") == [(ADDRESS, 443)]
         await resolver.close()
 
 
