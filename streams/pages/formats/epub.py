@@ -11,7 +11,7 @@ from selectolax.lexbor import LexborHTMLParser, SelectolaxError
 
 from streams.errors import Refused
 from streams.pages.formats.converted import MAX_CHARS, Converted, clean, iso_date, title_of_url
-from streams.pages.formats.zipped import Archive, local_name, parse_xml
+from streams.pages.formats.zipped import Archive, local_name, parse_xml, serialize_html
 from streams.pages.parse.charset import decode_utf8
 from streams.pages.parse.nesting import SAFE_TAGS, refuse_nesting
 
@@ -81,12 +81,20 @@ def _chapters(root: Any, folder: str) -> list[str]:
         ):
             continue
         names.append(posixpath.normpath(posixpath.join(folder, unquote(item.get("href").partition("#")[0]))))
-    return names
+    return list(dict.fromkeys(names))  # some books list a file for each of its sections
+
+
+def _as_html(content: bytes) -> bytes:
+    """Return XHTML as HTML, where `<a id="x"/>` has an end tag. What is no XML stays as it is: it may be HTML."""
+    try:
+        return serialize_html(parse_xml(content))
+    except Refused:
+        return content
 
 
 def _chapter(content: bytes, number: int) -> str:
     """Return the inside of a chapter's body, with its ids made unique in the book."""
-    _, encoded = decode_utf8(content, "application/xhtml+xml")
+    _, encoded = decode_utf8(_as_html(content), "application/xhtml+xml")
     refuse_nesting(encoded, safe_tags=SAFE_TAGS)
     try:
         tree = LexborHTMLParser(encoded)

@@ -81,3 +81,13 @@ def parse_xml(content: bytes) -> Any:
 def local_name(node: Any) -> str:
     """Return the name of an element without its namespace; empty for what is no element."""
     return node.tag.rpartition("}")[2] if isinstance(node.tag, str) else ""
+
+
+def serialize_html(root: Any) -> bytes:
+    """Return an XML tree as HTML in UTF-8, with the names of its elements only."""
+    for node in root.iter():
+        if isinstance(node.tag, str):
+            node.tag = local_name(node)
+    etree.cleanup_namespaces(root)
+    html: bytes = etree.tostring(root, method="html", encoding="utf-8")
+    return html

@@ -175,6 +175,14 @@ def make_epub(chapters: Mapping[str, str]) -> bytes:
     return pack_zip({"META-INF/container.xml": container.encode(), "OEBPS/p.opf": package.encode(), **files})
 
 
+def test_empty_elements_of_xhtml_end_where_they_are() -> None:
+    page = read(
+        make_epub({"c": "<html><body><h1>A<a id='x'/></h1><p/><p>One <i/>two.</p><script/></body></html>"}), EPUB
+    )
+    assert outline(page) == [("h1", "A"), ("p", "One two.")]
+    assert [span.kind for block in page.blocks for span in block.spans] == []
+
+
 def test_an_epub_has_its_chapters_in_the_order_of_the_spine() -> None:
     chapters = {
         "two": '<h1>Second</h1><p>See <a href="one.xhtml">one</a> or <a href="https://a.example/">a</a>.</p>',
