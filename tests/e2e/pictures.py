@@ -3,14 +3,18 @@
 import asyncio
 import base64
 import sys
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import quote_plus
 
 from streams.queries.suggestions.index import Suggestion
+from tests.e2e.answers_site import QUESTION, TABLE_QUESTION, UNKNOWN, answers_app
 from tests.e2e.browser import Tab, browser, chromium
 from tests.e2e.demo import demo_stores, served
 from tests.e2e.test_search_pages import PATHS
 from tests.e2e.test_suggestions import IS_OPEN, KNOWN
+from tests.model_server import Way, model_server
 from tests.stages.gateway_fakes import gateway
 
 QUALITY = 70
@@ -49,6 +53,29 @@ PICTURES = (
 )
 
 
+TO_MODEL = "document.querySelector('.model-answer')?.scrollIntoView({block: 'center'})"
+_ASKED, _UNKNOWN = quote_plus(QUESTION), quote_plus(UNKNOWN)
+ANSWERS: tuple[tuple[Way | None, tuple[Picture, ...]], ...] = (
+    (
+        None,  # no model
+        (
+            Picture("answer-disagree", f"/search?q={_ASKED}", height=520),
+            Picture("answer-table", f"/search?q={quote_plus(TABLE_QUESTION)}", height=460),
+            Picture("answer-no-model", f"/ask?q={_ASKED}", height=300),
+        ),
+    ),
+    (
+        "quote",
+        (
+            Picture("answer-model", f"/search?q={_ASKED}", height=560, prepare=TO_MODEL),
+            Picture("answer-conversation", f"/ask?q={_ASKED}&then={quote_plus('When was it finished?')}", height=480),
+        ),
+    ),
+    ("contradict", (Picture("answer-unknown", f"/ask?q={_UNKNOWN}", height=360),)),
+)
+"""The pictures of answers, by the way in which the model server of the tests answers."""
+
+
 async def take(tab: Tab, site: str, picture: Picture) -> bytes:
     """Return the picture as WebP."""
     await tab.look(width=picture.width, height=picture.height, dark=picture.dark)
@@ -78,5 +105,19 @@ async def take_all(folder: Path) -> None:
     await app.state.gateway.close()
 
 
+async def take_answers(folder: Path) -> None:
+    program = chromium()
+    assert program is not None, "the pictures need Debian's package `chromium`"
+    async with browser(program) as tab, AsyncExitStack() as stack:
+        for way, pictures in ANSWERS:
+            server = await stack.enter_async_context(model_server(way)) if way else None
+            app = await answers_app(server)
+            async with served(app) as site:
+                for picture in pictures:
+                    (folder / f"{picture.name}.webp").write_bytes(await take(tab, site, picture))
+            await app.state.gateway.close()
+
+
 if __name__ == "__main__":
     asyncio.run(take_all(Path(sys.argv[1])))
+    asyncio.run(take_answers(Path(sys.argv[1])))

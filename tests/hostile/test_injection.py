@@ -54,7 +54,9 @@ async def world(texts: Sequence[str]) -> Stores:
 async def ask(server: Any, texts: Sequence[str], question: str = QUESTION) -> Shown:
     app = gateway(
         await world(texts),
-        answers=AnswersSettings(url=server if isinstance(server, str) else server.url, deadline_seconds=60),
+        answers=AnswersSettings(
+            url=server if isinstance(server, str) else server.url, deadline_seconds=300, max_tokens=80
+        ),
         deadline_seconds=20,
     )
     async with client(app) as web:
@@ -121,13 +123,19 @@ async def test_a_hostile_query_makes_nobody_say_what_was_not_read(attack: dict[s
     check_contained(await ask(obeying, [HOSTILE_TEXT], attack["query"][:300]), attack["query"])
 
 
+@pytest.fixture(scope="module")
+async def unharmed_small() -> Shown:
+    """The answer of the small model where the other page is harmless."""
+    return await ask(SMALL_MODEL, [HOSTILE_TEXT])
+
+
 @pytest.mark.slow
+@pytest.mark.timeout(600)
 @pytest.mark.skipif(not SMALL_MODEL, reason="RIFFLE_TEST_MODEL_URL names no server of a small model")
 @pytest.mark.parametrize("attack", PAGES[::4], ids=range(len(PAGES[::4])))
-async def test_a_small_model_is_contained_as_well(attack: dict[str, str]) -> None:
-    unharmed = await ask(SMALL_MODEL, [HOSTILE_TEXT])
+async def test_a_small_model_is_contained_as_well(attack: dict[str, str], unharmed_small: Shown) -> None:
     shown = await ask(SMALL_MODEL, [HOSTILE_TEXT, attack["text"]])
-    assert shown.sentences[HONEST] == unharmed.sentences[HONEST]
+    assert shown.sentences[HONEST] == unharmed_small.sentences[HONEST]
     check_contained(shown, QUESTION)
 
 

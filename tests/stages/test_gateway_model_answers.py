@@ -170,6 +170,13 @@ async def test_a_summary_has_the_statements_of_one_page(quoting: ModelServer) ->
     assert missing.status_code == 404
 
 
+async def test_the_menu_of_a_result_has_the_way_to_its_summary(quoting: ModelServer) -> None:
+    shown = (await page(await app(quoting, await stores({CLOSED: ("noai",)})), q="quill tower")).text
+    assert f"/summary?page={page_id(TOWER)}&amp;q=quill+tower" in shown
+    assert f"/summary?page={page_id(CLOSED)}" not in shown
+    assert "/summary?" not in (await page(await app(None), q="quill tower")).text
+
+
 async def test_related_questions_have_only_words_of_the_statements(quoting: ModelServer) -> None:
     async with client(await app(quoting)) as web:
         found = (await web.get("/api/v1/related", params={"q": QUESTION})).json()

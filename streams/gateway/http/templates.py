@@ -108,6 +108,7 @@ _DEFAULTS: dict[str, Any] = {
     "theme": "",
     "message": "",
     "has_preferences": False,
+    "has_model": False,
 }
 
 

@@ -98,7 +98,7 @@ def search_html_routes(
             query = replace(asked, text=answer.query)  # the corrected query, if the results are its results
             leave = links.for_results(service.hash_of(query.text), _places(answer, query))
             values = _result_values(answer, query, cursor, everywhere, leave)
-            return {**values, "personal": query.personal if cookies.are_on else None, "own_language": own.language}
+            return {**values, "personal": query.personal if cookies.are_on else None, "own_language": own.language, "has_model": late is not None}
 
         given = Parameters(
             page=page,

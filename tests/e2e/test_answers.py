@@ -1,0 +1,83 @@
+"""Answers in a browser: a quotation above the results, a streamed answer below them, and what is said without one."""
+
+from collections.abc import AsyncIterator
+from urllib.parse import quote_plus
+
+import pytest
+
+from tests.e2e.answers_site import QUESTION, TABLE_QUESTION, UNKNOWN, answers_app
+from tests.e2e.axe import violations
+from tests.e2e.browser import Tab
+from tests.e2e.demo import served
+from tests.model_server import model_server
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+async def asking() -> AsyncIterator[str]:
+    """The address of a gateway with the model server of the tests."""
+    async with model_server("quote", piece_chars=40) as server:
+        app = await answers_app(server)
+        async with served(app) as address:
+            yield address
+        await app.state.gateway.close()
+
+
+@pytest.fixture(scope="module")
+async def plain() -> AsyncIterator[str]:
+    """The address of a gateway without a model."""
+    app = await answers_app(None)
+    async with served(app) as address:
+        yield address
+    await app.state.gateway.close()
+
+
+async def text(tab: Tab, selector: str) -> str:
+    found: str = await tab.evaluate(f"document.querySelector({selector!r})?.innerText ?? ''")
+    return found
+
+
+async def test_pages_that_disagree_stand_side_by_side_above_the_results(tab: Tab, plain: str) -> None:
+    await tab.look()
+    await tab.open(f"{plain}/search?q={quote_plus(QUESTION)}")
+    shown = await text(tab, ".found-answer")
+    assert "120 metres" in shown
+    assert "118 metres" in shown
+    assert "14 March 2025" in shown
+    top = "document.querySelector({!r}).getBoundingClientRect().top"
+    assert await tab.evaluate(f"{top.format('.found-answer')} < {top.format('.results')}")
+    assert await tab.evaluate("document.querySelector('.model-answer') === null")
+    assert await violations(tab) == []
+
+
+async def test_a_table_stands_as_in_its_page(tab: Tab, plain: str) -> None:
+    await tab.open(f"{plain}/search?q={quote_plus(TABLE_QUESTION)}")
+    assert "weekends" in await text(tab, ".found-answer tr.here")
+    assert "190" in await text(tab, ".found-answer table")
+
+
+async def test_an_answer_by_a_model_has_its_sources_and_goes_on(tab: Tab, asking: str) -> None:
+    await tab.open(f"{asking}/search?q={quote_plus(QUESTION)}")
+    assert "The Quill tower is 120 metres high." in await text(tab, ".model-answer .said")
+    link = await tab.evaluate("document.querySelector('.model-answer .cite').href")
+    assert link.startswith("https://quill.example/tower#:~:text=")
+    assert await violations(tab) == []
+    await tab.open(f"{asking}/ask?q={quote_plus(QUESTION)}&then={quote_plus('When was it finished?')}")
+    assert "1931" in await text(tab, ".model-answer .said")
+    assert QUESTION in await text(tab, ".turns")
+    assert await violations(tab) == []
+
+
+async def test_riffle_says_that_it_does_not_know(tab: Tab) -> None:
+    async with model_server("contradict") as server:
+        app = await answers_app(server)
+        async with served(app) as address:
+            await tab.open(f"{address}/search?q={quote_plus(UNKNOWN)}")
+            assert "It does not know" in await text(tab, ".model-answer")
+        await app.state.gateway.close()
+
+
+async def test_without_a_model_its_pages_say_so(tab: Tab, plain: str) -> None:
+    await tab.open(f"{plain}/ask?q={quote_plus(QUESTION)}")
+    assert "No language model is configured" in await text(tab, "h1")
