@@ -67,7 +67,7 @@ class Signal(_Model):
     """The part of one signal of the ranking in a result's score."""
 
     name: str = Field(
-        description="`meaning`, `words`, `answer_form`, `authority`, `freshness`, `rerank`, `preference`."
+        description="`meaning`, `words`, `answer_form`, `authority`, `freshness`, `rerank`, `preference`, `wish`."
     )
     share: float = Field(description="Its share of the score, from 0 to 1.")
     amount: str = Field(description="The share in words.")

@@ -20,6 +20,8 @@ from streams.gateway.search.answers import SearchAnswer
 from streams.gateway.search.service import RunningSearch, SearchService
 from streams.search.errors import SearchUnavailable
 from streams.search.query_language.choices import Choices, apply_choices
+from streams.search.query_language.operator_values import read_wish
+from streams.search.ranking.wishes import steps_of
 from streams.search.request import ALL_LANGUAGES, Parameters, SearchRequest
 from streams.search.searcher import Found
 
@@ -80,14 +82,17 @@ def search_html_routes(
         before: str = "",
         filetype: str = "",
         pagetype: str = "",
+        recent: Annotated[int, Query(ge=0, le=3)] = 0,
+        technical: Annotated[int, Query(ge=0, le=3)] = 0,
+        firsthand: Annotated[int, Query(ge=0, le=3)] = 0,
         exact: bool = False,
     ) -> Response:
         if not q.strip():
             return HTMLResponse(views.render("home.html", request, host=host, language=language))
-        if published or after or before or filetype or pagetype:  # the form of the filters was sent
-            chosen = apply_choices(
-                q, Choices(published, after, before, filetype, pagetype), service.searcher.clock().date()
-            )
+        wishes = {"recent": recent, "technical": technical, "firsthand": firsthand}
+        if published or after or before or filetype or pagetype or any(wishes.values()):  # the form was sent
+            choices = Choices(published, after, before, filetype, pagetype, wishes)
+            chosen = apply_choices(q, choices, service.searcher.clock().date())
             return RedirectResponse(address("/search", q=chosen, host=host, language=language, sort=sort), 303)
         await guard.check_person(request)
         own = cookies.read(request)
@@ -98,7 +103,12 @@ def search_html_routes(
             query = replace(asked, text=answer.query)  # the corrected query, if the results are its results
             leave = links.for_results(service.hash_of(query.text), _places(answer, query))
             values = _result_values(answer, query, cursor, everywhere, leave)
-            return {**values, "personal": query.personal if cookies.are_on else None, "own_language": own.language, "has_model": late is not None}
+            return {
+                **values,
+                "personal": query.personal if cookies.are_on else None,
+                "own_language": own.language,
+                "has_model": late is not None,
+            }
 
         given = Parameters(
             page=page,
@@ -217,7 +227,7 @@ def _result_values(
     }
 
 
-def _chosen_values(answer: SearchAnswer) -> dict[str, str]:
+def _chosen_values(answer: SearchAnswer) -> dict[str, Any]:
     """Return the operators of the query as the form of the filters shows them. A date field needs a whole date."""
     written = {each.name: each.value for each in answer.operators}
     return {
@@ -225,4 +235,5 @@ def _chosen_values(answer: SearchAnswer) -> dict[str, str]:
         "chosen_before": f"{written.get('before', '')}-01-01"[:10] if written.get("before") else "",
         "chosen_page_type": written.get("pagetype", "").lower(),
         "chosen_type": written.get("filetype", "").lower(),
+        "chosen_wishes": steps_of([read_wish(each.value) for each in answer.operators if each.name == "prefer"]),
     }

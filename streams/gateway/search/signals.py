@@ -79,6 +79,7 @@ def _sentence(name: str, facts: SignalFacts) -> str:
         "rerank": "a language model that read your query and this page together found that they fit",
         "answer_form": _FORMS.get(facts.form, "it has the form of an answer to your question"),
         "preference": f"your preferences raise {facts.host or 'this site'}",
+        "wish": "it is as your query wishes (`prefer:`)",
         "authority": f"pages of other sites link to {facts.host or 'this site'}",
     }.get(name, name.replace("_", " "))
 

@@ -3,18 +3,18 @@
 So each choice is seen in the query, can be changed there, and needs no parameter of its own.
 """
 
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from datetime import date, timedelta
 
 from streams.plain_text import read_date
-from streams.search.query_language.operator_values import read_extension, read_page_type
+from streams.search.query_language.operator_values import read_extension, read_page_type, read_wish
 from streams.search.query_language.query import find_operators
 
 WITHIN_DAYS = {"day": 1, "week": 7, "month": 31, "year": 366}
 """The times of publication that can be chosen, with their days. A page of today is in all of them."""
 ANY = "any"
-_CHOSEN = ("after", "before", "pagetype", "filetype")
+_CHOSEN = ("after", "before", "pagetype", "filetype", "prefer")
 """The operators that the form's choices replace."""
 
 
@@ -28,6 +28,8 @@ class Choices:
     before: str = ""
     filetype: str = ""
     pagetype: str = ""
+    wishes: Mapping[str, int] = field(default_factory=dict)
+    """The steps of each wish, from 0 to 3."""
 
 
 def apply_choices(query: str, choices: Choices, today: date) -> str:
@@ -39,6 +41,8 @@ def apply_choices(query: str, choices: Choices, today: date) -> str:
     page_type = "" if choices.pagetype == ANY else read_page_type(choices.pagetype)
     chosen = {"after": after, "before": before, "pagetype": page_type, "filetype": extension}
     added = [f"{name}:{value}" for name, value in chosen.items() if value]
+    wishes = (read_wish(f"{name}{steps}") for name, steps in choices.wishes.items() if steps)
+    added += [f"prefer:{wish.replace(':', '')}" for wish in wishes if wish]
     return " ".join([remove_operators(query, _CHOSEN), *added]).strip()
 
 

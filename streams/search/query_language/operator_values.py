@@ -50,6 +50,20 @@ def read_page_type(value: str) -> str:
     return value.lower() if value.isascii() and value.isalpha() else ""
 
 
+WISHES = ("recent", "technical", "firsthand")
+"""The wishes that a query may have (`streams.search.ranking.wishes`)."""
+MAX_STEPS = 3
+_USUAL_STEPS = 2
+
+
+def read_wish(value: str) -> str:
+    """Return a wish with its steps: `technical:2` for `technical`, `technical:3` for `technical3`; empty for others."""
+    name = value.lower().replace("-", "").rstrip("0123456789")
+    steps = value[len(value.rstrip("0123456789")) :] or str(_USUAL_STEPS)
+    is_known = name in WISHES and len(steps) == 1 and 1 <= int(steps) <= MAX_STEPS
+    return f"{name}:{steps}" if is_known else ""
+
+
 def read_words(value: str) -> str:
     """Return a word or phrase with single spaces between its words."""
     return " ".join(value.split())

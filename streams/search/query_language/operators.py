@@ -21,6 +21,7 @@ from streams.search.query_language.operator_values import (
     read_language,
     read_page_type,
     read_site,
+    read_wish,
     read_words,
 )
 from streams.stores.protocols import Filters, PageHits
@@ -147,6 +148,14 @@ OPERATORS: tuple[Operator, ...] = (
         examples="`before:2025`",
         meaning="published before it. Pages without a date are left out",
         narrow=lambda filters, dates: replace(filters, before_day=day_of(dates[-1])),
+    ),
+    Operator(
+        name="prefer",
+        spellings=("prefer",),
+        read=read_wish,
+        is_met=lambda page, wishes: True,  # the pass `wishes` moves pages, and leaves none out
+        examples="`prefer:recent`, `prefer:technical3`, `prefer:firsthand`",
+        meaning="more recent pages, more technical or first-hand ones come first; 1 to 3 says how much (2)",
     ),
     Operator(
         name="intitle",

@@ -16,6 +16,7 @@ from streams.search.ranking.identifiers import put_identifiers_first
 from streams.search.ranking.personal import prefer_sites
 from streams.search.ranking.priors import prefer_known_and_fresh
 from streams.search.ranking.reranking import add_model_scores
+from streams.search.ranking.wishes import prefer_wishes
 from streams.stores.protocols import PageHits
 
 PASSES = (
@@ -24,6 +25,7 @@ PASSES = (
     Pass("answer_form", prefer_answers),
     Pass("priors", prefer_known_and_fresh),
     Pass("personal", prefer_sites),
+    Pass("wishes", prefer_wishes),
     Pass("identifiers", put_identifiers_first),
     Pass("facets", count_facets),
     Pass("checks", check_results),
