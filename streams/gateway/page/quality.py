@@ -16,10 +16,10 @@ _NAMES = {
 
 
 def describe_quality(fields: Mapping[str, float]) -> tuple[tuple[str, str], ...]:
-    """Return the parts of a page's quality with their names, first all parts together. Empty if it is not known."""
+    """Return the quality of a page, and its parts that fall, with their names. Empty if it is not known."""
     if "score" not in fields:
         return ()
-    parts = [(_NAMES[name], fields[name]) for name in _NAMES if name in fields]
+    parts = [(_NAMES[name], fields[name]) for name in _NAMES if fields.get(name, 1.0) < 1]
     return (("All together", _percent(fields["score"])), *((name, _percent(value)) for name, value in parts))
 
 
