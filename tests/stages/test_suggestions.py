@@ -15,6 +15,7 @@ from schemas.ids import event_id, page_id
 from streams.commands.operate import suggest as command
 from streams.errors import PoisonError
 from streams.gateway.suggest.lists import MAX_AGE
+from streams.knowledge.entity import Entity
 from streams.queries.counts import quarter_of
 from streams.queries.suggestions.agent import SuggestAgent, build
 from streams.queries.suggestions.block_words import BlockedWords
@@ -29,7 +30,7 @@ from streams.statements.statement import Statement
 from streams.stores.memory import MemorySuggestions
 from streams.stores.opener import Stores, memory_stores
 from streams.stores.page_record import Indexed
-from streams.stores.protocols import DayCounts, StoredSuggestion
+from streams.stores.protocols import DayCounts, StoredPart, StoredSuggestion
 from tests.stages.gateway_fakes import NOW, Dead, Hanging, client, gateway
 
 QUARTER = quarter_of(NOW)
@@ -115,6 +116,18 @@ async def test_counted_queries_stand_before_texts_of_the_index_and_recent_ones_f
     assert await asked(stores, "tid", language="de") == ["tidal wave", "tide times", "tide tables"]
     assert await asked(stores, "tid", limit=1) == ["tidal wave"]
     assert await asked(stores, "tdie ti") == ["tide times"], "a mistake is forgiven"
+
+
+async def test_labels_of_entities_are_suggested_the_widely_known_first() -> None:
+    stores = memory_stores()
+    for label, rank, redirect in [("Tidewater", 3, ""), ("Tide", 200, ""), ("Tides", 9, "Q1")]:
+        await stores.entities.put_part(label, "wikidata", StoredPart("ref", 1))
+        record = Entity(entity_id=label, label=label, rank=rank, redirect=redirect)
+        await stores.entities.put(label, record.model_dump_json().encode(), 1)
+    await stores.entities.put_part("broken", "wikidata", StoredPart("ref", 1))
+    await stores.entities.put("broken", b"{", 1)
+    await build_all(stores)
+    assert await asked(stores, "tid") == ["tide", "tidewater"]
 
 
 async def test_a_second_build_forgets_what_is_gone_and_its_tasks_may_run_twice() -> None:

@@ -37,7 +37,7 @@ async def build(
     ] = "",
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
-    """Build all suggestions anew: from the titles, headings and phrases of the index, and from counted queries.
+    """Build all suggestions anew: from the index, entities and counted queries.
 
     The work is tasks of map and reduce over Cassandra. They run in this process, in several, or on the workers of a
     Dask cluster (`pip install 'riffle-search[cluster]'`), each of which needs Riffle and its settings. People see the

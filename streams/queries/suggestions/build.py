@@ -3,6 +3,7 @@
     task                      reads                                   writes
     map, pages, part          a part of the ring of pages             the sums of each shard
     map, queries, day         the counts of a day                     the sums of each shard
+    map, entities             the names of all entities               the sums of each shard
     reduce, shard             the sums of the shard, of all parts     the lists of prefixes of three characters or more,
                                                                       and the heaviest suggestions for gateways
     finish                    what the reduce tasks returned          the lists of shorter prefixes, the build's name
@@ -18,6 +19,7 @@ from datetime import datetime
 from uuid import UUID
 
 from streams.errors import MissingBlob, PoisonError
+from streams.knowledge.points import read_record
 from streams.maintenance.reindexing import PARTS, SCANNED_PAGES, part_tokens
 from streams.queries.counts import quarter_of, sum_days
 from streams.queries.suggestions.block_words import BlockedWords
@@ -47,6 +49,10 @@ MAX_QUERIES = 1_000_000
 MAX_SUMS = 200_000
 """Number of texts in memory above which a map task hands on its sums."""
 WRITTEN_AT_ONCE = 2_000
+ENTITIES = PARTS + KEPT_DAYS
+"""The number of the map task that reads the entities."""
+READ_ENTITIES = 200
+"""Number of entities that are read at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +83,14 @@ class Reduced:
 
 
 def map_numbers() -> range:
-    """Return the numbers of the map tasks: parts of the ring of pages, then days."""
-    return range(PARTS + KEPT_DAYS)
+    """Return the numbers of the map tasks: parts of the ring of pages, then days, then the entities."""
+    return range(ENTITIES + 1)
 
 
 async def run_map(stores: Stores, job: Job, number: int) -> int:
-    """Run a map task. Returns the number of pages or queries that were read."""
+    """Run a map task. Returns the number of pages, queries or entities that were read."""
+    if number == ENTITIES:
+        return await _map_entities(stores, job)
     if number >= PARTS:
         return await _map_queries(stores, job, number)
     return await _map_pages(stores, job, number)
@@ -178,6 +186,39 @@ async def _map_queries(stores: Stores, job: Job, number: int) -> int:
             add_to(sums, (each.language, text), found)
     await _hand_on(stores.suggestions, job, f"day {day}", sums)
     return len(queries)
+
+
+async def _map_entities(stores: Stores, job: Job) -> int:
+    """Read the labels of all entities. The language of a label is not known: it is in the lists of all languages."""
+    sums: Sums = {}
+    former: set[str] = set()
+    position: int | None = 0
+    chunk = count = 0
+    while position is not None:
+        places, position = await stores.entities.walk(position, READ_ENTITIES)
+        # The parts of an entity stand together, so its second batch is the next one.
+        ids = {place.entity_id for place in places}
+        for stored in (await stores.entities.get(sorted(ids - former))).values():
+            count += _add_entity(sums, stored.record)
+        former = ids
+        if len(sums) > MAX_SUMS:
+            await _hand_on(stores.suggestions, job, f"entities.{chunk}", sums)
+            sums, chunk = {}, chunk + 1
+    await _hand_on(stores.suggestions, job, f"entities.{chunk}", sums)
+    return count
+
+
+def _add_entity(sums: Sums, record: bytes) -> bool:
+    """Add the label of an entity. Returns False for a record that is no entity of its own, or is damaged."""
+    try:
+        entity = read_record(record)
+    except PoisonError:
+        return False
+    text = normalize_query(entity.label)
+    if entity.kind != "entity" or entity.redirect or not text:
+        return False
+    add_to(sums, ("", text), Sum(entities=1 + entity.rank))
+    return True
 
 
 async def _hand_on(store: Suggestions, job: Job, part: str, sums: Sums) -> None:
