@@ -1,7 +1,6 @@
 """`riffle completion`: the script with which a shell completes commands and options."""
 
 import os
-import sys
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -9,7 +8,7 @@ from typing import Annotated
 import typer
 from typer._completion_shared import get_completion_script  # what typer's own --show-completion prints
 
-from streams.commands.console import command
+from streams.commands.console import command, print_script
 from streams.errors import UsageError
 
 VARIABLE = "_RIFFLE_COMPLETE"
@@ -37,7 +36,7 @@ def completion(
         riffle completion fish > ~/.config/fish/completions/riffle.fish
     """
     chosen = shell or _own_shell()
-    sys.stdout.write(get_completion_script(prog_name="riffle", complete_var=VARIABLE, shell=chosen) + "\n")
+    print_script(get_completion_script(prog_name="riffle", complete_var=VARIABLE, shell=chosen))
 
 
 def _own_shell() -> str:

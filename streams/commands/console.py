@@ -103,6 +103,11 @@ def print_json(value: Any) -> None:
     sys.stdout.write(escape_unsafe(document) + "\n")
 
 
+def print_script(text: str) -> None:
+    """Print a program's text on stdout as it is, for another program. It must be Riffle's own."""
+    sys.stdout.write(text + "\n")
+
+
 def print_json_list(values: Iterable[Any]) -> None:
     """Print a JSON array on stdout, value by value."""
     separator = "[\n"

@@ -31,11 +31,11 @@ def minimum_grace_seconds() -> int:
     """Return how long events may refer to a blob after its last reference in a row is gone (seconds).
 
     An event may wait in its topic, the event that follows from it may wait as long, and an operator may replay the
-    second event. One day is added for retries.
+    second event. One day is added for retries. Events that no stage reads or writes refer to no blob.
     """
+    events = {event.topic for stage in STAGES for event in (*stage.inputs, *stage.outputs)}
     replays = {topic for stage in STAGES for topic in stage.own_topics}
-    ends = {stage.dead_topic for stage in STAGES}
-    journey = max(topic.retention_hours for topic in TOPICS if topic.name not in replays | ends)
+    journey = max(topic.retention_hours for topic in TOPICS if topic.name in events)
     replay = max(topic.retention_hours for topic in TOPICS if topic.name in replays)
     return (2 * journey + replay + 24) * 3_600
 

@@ -30,6 +30,8 @@ EXCEPTIONS: dict[tuple[str, str], str] = {
     ("streams/local/web_files.py", "_META_CHARSET"): "reads 1,024 bytes",
     ("streams/pages/assemble/footnotes.py", "_BACK"): LIMITED,
     ("streams/pages/content/removal_reasons.py", "_CODE"): LIMITED,
+    ("streams/pages/formats/pdf.py", "_LEADERS"): "reads the end of a line",
+    ("streams/pages/formats/pdf.py", "_NO_TITLE"): "reads the beginning of a title",
     ("streams/pages/metadata/authors.py", "_AFTER"): "reads 500 characters",
     ("streams/pages/metadata/authors.py", "_NOT_NAME"): "reads 500 characters",
     ("streams/pages/metadata/structured_data.py", "_CODE_COMMENT"): "a comment without an end is the rest of the text",

@@ -50,6 +50,9 @@ USES: dict[str, tuple[int, str]] = {
     "import wat pages.warc": (3, NO_KAFKA),
     "import commoncrawl --host a.test pages.warc": (3, NO_KAFKA),
     "export warc out.warc.gz": (3, NO_CASSANDRA),
+    "import wikidata entities.json": (3, NO_KAFKA),
+    "import wikipedia dump.xml": (3, NO_KAFKA),
+    "import entities entities.jsonl": (3, NO_KAFKA),
     "watch web --as https://a.test/": (3, NO_KAFKA),
     "search what": (3, NO_GATEWAY),
     "page https://a.test/": (3, NO_CASSANDRA),
@@ -88,6 +91,7 @@ USES: dict[str, tuple[int, str]] = {
     "eval answers questions.json": (3, NO_GATEWAY),
     "eval search collection": (2, NO_WEIGHTS),
     "eval chains sentences.jsonl": (0, "1 documents"),
+    "eval confidence .": (2, NO_WEIGHTS),
     "eval snippets web": (2, NO_WEIGHTS),
     "eval spell misspellings.txt --no-others": (0, "top-1"),
     "eval suggest queries.tsv": (0, "MRR@10"),
@@ -143,6 +147,9 @@ def files(plain: Installed) -> None:
         "sentences.jsonl": json.dumps(sentence),
         "misspellings.txt": "recieve->receive",
         "queries.tsv": "log file\t3",
+        "entities.json": "[]",
+        "entities.jsonl": "",
+        "dump.xml": "<mediawiki/>",
     }
     for name, text in texts.items():
         path = plain.folder / name

@@ -115,8 +115,8 @@ def _show_figures(figures: Figures, problems: Sequence[Problem], settings: Setti
     if not problems:
         out.print(styled("[green]All is well.[/]"))
     for problem in problems:
-        mark = "[bold red]FAIL[/]" if problem.level == "failure" else "[bold yellow]WARN[/]"
-        out.print(styled(mark + " {}\n     {}", problem.what, problem.advice), soft_wrap=True)
+        mark = styled("[bold red]FAIL[/]") if problem.level == "failure" else styled("[bold yellow]WARN[/]")
+        out.print(mark, styled("{}\n     {}", problem.what, problem.advice), soft_wrap=True)
 
 
 def _stack_fields(state: StackState) -> dict[str, Any]:

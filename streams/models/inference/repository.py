@@ -15,6 +15,8 @@ from streams.models.protocols import ModelInfo
 Parameters = Mapping[str, str]
 CHAIN_MODEL = "statement_chain"
 """The name of the chain model in every repository."""
+_PARAMETER = re.compile(r'(key: "([^"]{1,100})" value \{ string_value: )"([^"]*)"')
+"""A parameter of a `config.pbtxt` on one line."""
 _READ_BYTES = 1 << 20
 _SOURCES = "_sources"
 
@@ -26,9 +28,7 @@ def parameters_of(config: Mapping[str, Any]) -> dict[str, str]:
 
 def set_parameters(config: str, values: Parameters) -> str:
     """Return the text of a `config.pbtxt` with these values of the parameters that it has."""
-    for key, value in values.items():
-        config = re.sub(rf'(key: "{re.escape(key)}" value {{ string_value: )"[^"]*"', rf'\g<1>"{value}"', config)
-    return config
+    return _PARAMETER.sub(lambda found: f'{found[1]}"{values.get(found[2], found[3])}"', config)
 
 
 def model_info(parameters: Parameters, where: str) -> ModelInfo:

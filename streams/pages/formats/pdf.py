@@ -152,7 +152,7 @@ def style_of(pages: Sequence[Sequence[Line]]) -> Style:
 def _title(pdf: Pdf, pages: Sequence[Sequence[Line]], style: Style) -> str:
     """Return the title of the metadata, else the largest text at the top of the first page with text."""
     stated = " ".join(clean(pdf.metadata.get("Title", "")).split())
-    if not _NO_TITLE.fullmatch(stated):
+    if not _NO_TITLE.fullmatch(stated[:MAX_HEADING_CHARS]):
         return stated
     first = next((lines for lines in pages[:3] if lines), [])
     largest = max((line.size for line in first[:25]), default=0.0)
@@ -228,7 +228,7 @@ def _begins_block(first: Line, above: Line, line: Line, style: Style, outline: d
         return gap < 0 or gap > 3 * style.leading
     if gap < -0.5 * line.size or gap > PARAGRAPH_GAP * max(style.leading, 1.05 * line.size):
         return not _is_column_break(above, line, style)
-    if _BULLET.match(line.text) or _ORDERED.match(line.text) or _LEADERS.search(above.text):
+    if _BULLET.match(line.text) or _ORDERED.match(line.text) or _has_leaders(above.text):
         return True
     is_item = bool(_BULLET.match(first.text) or _ORDERED.match(first.text))
     indented = line.left - above.left > INDENT * line.size
@@ -237,6 +237,11 @@ def _begins_block(first: Line, above: Line, line: Line, style: Style, outline: d
     if not is_item and indented and ends and above is not first:
         return True
     return ends and short and (above.right < line.right or not line.text[:1].islower())
+
+
+def _has_leaders(text: str) -> bool:
+    """Return whether a line ends with dots and a page number, as in a table of contents."""
+    return bool(_LEADERS.search(text[-MAX_HEADING_CHARS:]))
 
 
 def _is_column_break(above: Line, line: Line, style: Style) -> bool:
@@ -249,7 +254,7 @@ def _heading_level(line: Line, style: Style, outline: dict[str, int]) -> int:
     text = line.text
     if len(text) > MAX_HEADING_CHARS or line.fixed or not any(letter.isalpha() for letter in text):
         return 0
-    if _LEADERS.search(text):
+    if _has_leaders(text):
         return 0
     depth = outline.get(_letters(text))
     if depth is not None and (line.bold or line.size >= style.size):
@@ -271,7 +276,7 @@ def _block(lines: Sequence[Line], style: Style, outline: dict[str, int]) -> tupl
     if lines[0].fixed:
         left = min(line.left for line in lines)
         return "pre", "\n".join(_indent(line, left) + line.text for line in lines)
-    if _LEADERS.search(lines[-1].text):
+    if _has_leaders(lines[-1].text):
         return "p", ""
     text = _join([line.text for line in lines])
     if bullet := _BULLET.match(text):

@@ -12,7 +12,7 @@ MIN_LINE_CHARS = 20
 _BLANK = re.compile(r"\n[ \t\r\f]*\n")
 _UNDERLINE = re.compile(r"\s*([=\-~^*#])\1{2,}\s*")
 _COLUMNS = re.compile(r"\S {3,}\S|\t")
-_BULLET = re.compile(r"\s*(?:[-*+•o]|\d{1,3}[.)])\s+(?=\S)")
+_BULLET = re.compile(r"\A\s*(?:[-*+•o]|\d{1,3}[.)])\s+(?=\S)")
 _MIN_LETTERS = 0.6
 """Minimum share of letters and spaces in prose. Code and tables have fewer."""
 

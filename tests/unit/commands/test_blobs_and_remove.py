@@ -156,7 +156,7 @@ def test_a_removal_on_request_publishes_waits_and_erases(world: World) -> None:
     shown = riffle("remove", "site.example/private", "--why", "a request", "--yes")
     assert shown.exit_code == 0, shown.output
     assert "Erased 1 page(s): 2 blobs" in shown.output
-    assert "1 links between hosts" in shown.output
+    assert "1 links to others" in shown.output
     assert asyncio.run(world.stores.host_links.sources("linked.example", 1)) == {}
     (event,) = world.sent
     assert isinstance(event, PageRemoved)

@@ -51,7 +51,7 @@ async def test_a_page_without_chrome_lost_nothing(capsys: pytest.CaptureFixture[
 @pytest.mark.parametrize(
     ("body", "kind", "message"),
     [
-        pytest.param(b"%PDF-1.7", "application/pdf", "application/pdf is not HTML", id="no HTML"),
+        pytest.param(b"GIF89a", "image/gif", "image/gif is not HTML", id="no document"),
         pytest.param(b"<div>" * 100_000, "text/html", "nest deeper than 5000", id="hostile"),
     ],
 )

@@ -40,7 +40,7 @@ def test_bytes_with_a_generation_are_read() -> None:
     ("layout", "why"),
     [
         ([1, PAGE.bytes, "https://a.test/", "Guide", "en", 0, [ROW], "new"], "a later release appended a field"),
-        ([1, PAGE.bytes, "https://a.test/", "Guide", "en", 0, [[*ROW, 0.5]]], "and one to the statements"),
+        ([1, PAGE.bytes, "https://a.test/", "Guide", "en", 0, [[*ROW, 0, "new"]]], "and one to the statements"),
     ],
 )
 def test_fields_of_other_releases(layout: list[Any], why: str) -> None:
