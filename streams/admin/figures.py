@@ -13,6 +13,7 @@ from streams.admin.rates import Rates, StageRate
 from streams.crawl.frontier.host_state import Host
 from streams.doctor.overview import Figures, Problem
 from streams.errors import RiffleError
+from streams.maintenance.mapping import IndexMap
 from streams.maintenance.sampling import FIRST_TOKEN, LAST_TOKEN
 from streams.queries.counts import list_queries
 from streams.runtime.lags.free_space import describe_shortage
@@ -163,6 +164,11 @@ class Reader:
             rows = await self.stores.pages.scan(self.chance.randint(FIRST_TOKEN, LAST_TOKEN), LAST_TOKEN, RUN_PAGES)
             records += await asyncio.gather(*(self.stores.pages.get(page_id) for _, page_id in rows))
         return records
+
+    def index_map(self) -> IndexMap | None:
+        """Return the map that `riffle map` made, or None if it made none. Raises ValueError for a damaged file."""
+        file = self.settings.home / "map.json"
+        return IndexMap.from_json(file.read_text(encoding="utf-8")) if file.is_file() else None
 
     async def empty_queries(self) -> list[tuple[str, str, float]] | None:
         """Return the queries of the last days that most often had no result, where queries are collected."""

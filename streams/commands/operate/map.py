@@ -1,0 +1,97 @@
+"""`riffle map`: a map of a sample of the index, for the pages of operators."""
+
+import asyncio
+import random
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated
+from urllib.parse import urlsplit
+from uuid import UUID
+
+import typer
+
+from streams.commands.console import JSON_OPTION, command, err, load_settings, out, print_json
+from streams.errors import UsageError
+from streams.maintenance.mapping import IndexMap, MappedPage, label_regions, lay_out, mean_vectors, page_words
+from streams.maintenance.sampling import sample_pages
+from streams.settings import Settings
+from streams.stores.opener import Stores, open_stores
+from streams.stores.protocols import Hit
+
+STATEMENTS = 8
+"""Maximum number of statements of a page that make its vector."""
+BATCH_PAGES = 64
+FILE = "map.json"
+
+
+@command
+async def make_map(
+    pages: Annotated[int, typer.Option(min=30, max=20_000, help="Number of pages in the sample.")] = 2_000,
+    as_json: Annotated[bool, JSON_OPTION] = False,
+) -> None:
+    """Draw a map of a random sample of the index: pages that mean the same are close, and regions have their words.
+
+    `riffle admin` shows it. It needs UMAP: pip install 'riffle-search[map]'.
+
+    Examples:
+
+        riffle map
+        riffle map --pages 5000
+    """
+    settings = load_settings()
+    async with open_stores(settings, ["records", "vectors"]) as stores:
+        collection = await stores.vectors.active()
+        if collection is None:
+            raise UsageError("nothing is indexed yet: there is no collection that searches read")
+        with err.status("Drawing pages ..."):
+            sample = await sample_pages(stores.pages, random.Random(), pages, lambda _: True)  # noqa: S311 - a sample
+            hits = [hit for part in _parts(sample) for hit in await stores.vectors.first_statements(part, STATEMENTS)]
+        with err.status(f"Laying out {len(sample)} pages ..."):
+            made = await _make(stores, sample, hits, collection)
+    file = await asyncio.to_thread(_save, settings, made)
+    if as_json:
+        print_json({"pages": len(made.pages), "labels": [label.text for label in made.labels], "file": str(file)})
+    else:
+        out.print(f"A map of {len(made.pages)} pages with {len(made.labels)} regions is in {file}.", highlight=False)
+        out.print("`riffle admin` shows it, at /admin/map.", highlight=False)
+
+
+def _parts(sample: list[UUID]) -> list[list[UUID]]:
+    return [sample[first : first + BATCH_PAGES] for first in range(0, len(sample), BATCH_PAGES)]
+
+
+async def _make(stores: Stores, sample: list[UUID], hits: list[Hit], collection: str) -> IndexMap:
+    of_page: dict[UUID, list[Hit]] = {}
+    for hit in hits:
+        of_page.setdefault(hit.payload.page_id, []).append(hit)
+    vectors, owners = [], []
+    for page_id, own in of_page.items():
+        found = await stores.vectors.dense_vectors([hit.id for hit in own])
+        vectors += found
+        owners += [page_id] * len(found)
+    known = list(dict.fromkeys(owners))
+    if not known:
+        raise UsageError("no page of the sample has vectors: nothing is searchable yet")
+    places = await asyncio.to_thread(lay_out, mean_vectors(vectors, owners, known))
+    pages = tuple(
+        replace(_page(page_id, of_page[page_id]), x=round(float(x), 4), y=round(float(y), 4))
+        for page_id, (x, y) in zip(known, places, strict=True)
+    )
+    made_at = datetime.now(UTC).isoformat(timespec="seconds")
+    return IndexMap(made_at, collection, pages, label_regions(pages))
+
+
+def _page(page_id: UUID, hits: list[Hit]) -> MappedPage:
+    first = hits[0].payload
+    words = page_words([first.title, *(hit.payload.text for hit in hits)])
+    return MappedPage(str(page_id), first.url, first.title, urlsplit(first.url).netloc, words)
+
+
+def _save(settings: Settings, made: IndexMap) -> Path:
+    file = settings.home / FILE
+    file.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = file.with_suffix(".part")
+    unfinished.write_text(made.to_json(), encoding="utf-8")
+    unfinished.replace(file)
+    return file

@@ -1,0 +1,90 @@
+"""The map of the index: places, labels of regions, and the window of it that is shown."""
+
+from uuid import UUID
+
+import numpy as np
+import pytest
+
+from streams.admin.map_view import MAX_ZOOM, SIZE, Window, parse_window, view_map
+from streams.errors import UsageError
+from streams.maintenance.mapping import (
+    MIN_PAGES,
+    IndexMap,
+    MappedPage,
+    label_regions,
+    lay_out,
+    mean_vectors,
+    page_words,
+)
+
+
+def page(number: int, x: float, y: float, *words: str, host: str = "a.example") -> MappedPage:
+    url = f"https://{host}/{number}"
+    return MappedPage(str(UUID(int=number)), url, f"Page {number}", host, ("common", *words), x, y)
+
+
+PAGES = (
+    *(page(n, 0.1, 0.1, "river", "water") for n in range(10)),
+    *(page(n, 0.9, 0.9, "index", "query", host="b.example") for n in range(10, 30)),
+    page(30, 0.5, 0.5, "alone"),
+)
+MAP = IndexMap("2026-11-24T12:00:00+00:00", "statements_1", PAGES, label_regions(PAGES))
+
+
+def test_regions_are_labelled_by_words_that_others_do_not_have() -> None:
+    assert [(label.text.split()[:2], label.pages) for label in MAP.labels] == [
+        (["river", "water"], 10),
+        (["index", "query"], 20),
+    ]
+
+
+def test_a_map_is_read_as_it_was_written() -> None:
+    assert IndexMap.from_json(MAP.to_json()) == MAP
+    for text in ("", "{}", "[]", '{"made_at": 1, "collection": "", "pages": [1], "labels": []}'):
+        with pytest.raises(ValueError, match=r"map|Expecting"):
+            IndexMap.from_json(text)
+
+
+def test_the_whole_map_and_a_part_of_it() -> None:
+    whole = view_map(MAP, Window())
+    assert (whole.inside, len(whole.labels)) == (31, 2)
+    assert whole.hosts == (("b.example", 1, 20), ("a.example", 2, 11))
+    part = view_map(MAP, Window(0.125, 0.125, 4))
+    assert (part.inside, len(part.labels)) == (10, 1)
+    assert all(0 <= dot.x <= SIZE and 0 <= dot.y <= SIZE for dot in part.dots)
+
+
+def test_pages_with_all_words_of_the_query_are_marked_and_listed() -> None:
+    view = view_map(MAP, Window(query="River WATER"))
+    assert len(view.found) == 10
+    assert [dot.is_found for dot in view.dots] == [True] * 10 + [False] * 21
+    assert view_map(MAP, Window(query="river query")).found == ()
+
+
+@pytest.mark.parametrize(
+    ("parameters", "window"),
+    [
+        ({}, Window()),
+        ({"x": "0.9", "y": "0.1", "zoom": "2", "q": "a"}, Window(0.75, 0.25, 2, "a")),  # stays inside of the map
+        ({"zoom": "1e9"}, Window(zoom=MAX_ZOOM)),
+        ({"x": "nan", "zoom": "inf"}, Window()),
+        ({"x": "<script>"}, Window()),
+    ],
+)
+def test_the_window_of_a_request(parameters: dict[str, str], window: Window) -> None:
+    assert parse_window(parameters) == window
+
+
+def test_words_of_a_page() -> None:
+    assert page_words(["The River flows to the SEA", "river 1234 rivers"]) == ("river", "flows", "rivers")
+
+
+def test_a_page_is_at_the_mean_of_its_statements() -> None:
+    one, two = UUID(int=1), UUID(int=2)
+    means = mean_vectors([[1.0, 0.0], [0.0, 1.0], [0.0, 3.0]], [one, one, two], [one, two])
+    assert np.allclose(means, [[0.7071, 0.7071], [0.0, 1.0]], atol=1e-4)
+
+
+def test_a_map_needs_pages() -> None:
+    with pytest.raises(UsageError, match=str(MIN_PAGES)):
+        lay_out(np.ones((MIN_PAGES - 1, 4), np.float32))
