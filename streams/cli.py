@@ -82,7 +82,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
             "streams.commands.operate.frontier:frontier_app",
             "Hosts that are crawled: show, block, slow down.",
         ),
-        "map": ("streams.commands.operate.map:make_map", "Draw a map of a sample of the index."),
+        "map": ("streams.commands.measure.index_map:make_map", "Draw a map of a sample of the index."),
         "links": ("streams.commands.operate.links:links_app", "Authority of hosts: compute it, show it."),
         "blobs": ("streams.commands.operate.blobs:blobs_app", "Delete the blobs that nothing refers to."),
     },

@@ -38,6 +38,10 @@ class Actions:
                 return await self._crawl(form, actor)
             case "replay" | "remove":
                 return await self._job(name, [_required(form, "host" if name == "replay" else "url")], actor)
+            case "block" | "unblock" | "purge":
+                return await self._job(name, [_required(form, "host")], actor)
+            case "delay":
+                return await self._job(name, [_required(form, "host"), _number(form, "seconds")], actor)
             case "reindex" | "sweep" | "rank" | "map":
                 return await self._job(name, [], actor)
             case "stop":
@@ -84,6 +88,13 @@ class Actions:
         if job is None:
             raise UsageError("this job does not run")
         return f"Job {job.number} was asked to end."
+
+
+def _number(form: Mapping[str, str], name: str) -> str:
+    value = _required(form, name)
+    if not value.isascii() or not value.replace(".", "", 1).isdigit():
+        raise UsageError(f"the field {name} is no number")
+    return value
 
 
 def _required(form: Mapping[str, str], name: str) -> str:

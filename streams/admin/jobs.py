@@ -34,6 +34,10 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "sweep": ("blobs", "sweep"),
     "rank": ("links", "rank"),
     "map": ("map",),
+    "block": ("frontier", "block"),
+    "unblock": ("frontier", "unblock"),
+    "purge": ("frontier", "purge", "--yes"),
+    "delay": ("frontier", "delay"),
 }
 """Arguments of each job, before the values of its form."""
 

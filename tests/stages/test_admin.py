@@ -98,6 +98,9 @@ ACTIONS = [
     ("replay", {"host": "example.org"}, "replay --from normalize --host example.org"),
     ("remove", {"url": "https://example.org/x y"}, "remove --yes -- https://example.org/x y"),
     ("reindex", {}, "reindex"),
+    ("block", {"host": "a.example"}, "frontier block a.example"),
+    ("purge", {"host": "a.example"}, "frontier purge --yes a.example"),
+    ("delay", {"host": "a.example", "seconds": "2.5"}, "frontier delay a.example 2.5"),
 ]
 
 
@@ -121,6 +124,7 @@ REFUSED = [
     ("stop", {"number": "7"}),
     ("replay-letters", {"stage": "nothing"}),
     ("drop", {}),
+    ("delay", {"host": "a.example", "seconds": "1 2"}),
 ]
 
 
