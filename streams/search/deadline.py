@@ -16,6 +16,8 @@ SIMILAR_SECONDS = 0.25
 """Maximum wait for the similar pages (seconds)."""
 RERANK_SHARE = 0.25
 """Maximum share of the deadline for the cross-encoder."""
+AFTER_RESULTS_SECONDS = 0.25
+"""Minimum time of a source that reads the results (seconds). The results themselves never wait for it."""
 COPIES_SECONDS = 0.1
 """Maximum wait for the fingerprints that show which results are copies (seconds)."""
 RANKS_SECONDS = 0.1
@@ -43,6 +45,10 @@ class Deadline:
 
     def for_source(self) -> asyncio.Timeout:
         return self._within(self._seconds)
+
+    def for_source_of_results(self) -> asyncio.Timeout:
+        """Return the time of a source that begins when the results are there: some time also behind late results."""
+        return asyncio.timeout(max(AFTER_RESULTS_SECONDS, self.seconds_left))
 
     def check(self) -> None:
         """Raise DeadlineExceeded if the search should have ended."""

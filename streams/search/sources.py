@@ -95,7 +95,9 @@ class SideBySide:
                 if results.cancelled() or results.exception() is not None:
                     return None  # the results say why
                 found = results.result()
-                return await part.read(lambda: source.find_among(found, deadline), deadline.for_source(), note(source))
+                return await part.read(
+                    lambda: source.find_among(found, deadline), deadline.for_source_of_results(), note(source)
+                )
             return await part.read(lambda: source.find(request, deadline), deadline.for_source(), note(source))
 
         def note(source: AnySource) -> Callable[[Reason], None]:

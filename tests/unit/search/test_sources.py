@@ -40,6 +40,34 @@ async def beside(*sources: Fake, seconds: float = 5.0) -> Beside:
     return await answering.beside
 
 
+class FakeOfResults:
+    """A source that reads the results."""
+
+    name = "answer"
+
+    async def find_among(self, found: Found, deadline: Deadline) -> str:
+        return f"of {found.request.text}"
+
+
+async def test_a_source_of_results_gets_them_and_some_time_also_if_they_are_late() -> None:
+    async def late(request: SearchRequest, deadline: Deadline) -> Found:
+        await asyncio.sleep(0.05)
+        return await results(request, deadline)
+
+    answering = SideBySide(late, [FakeOfResults()]).start(REQUEST, Deadline(0.01))
+    assert (await answering.beside).found == {"answer": "of tides"}
+
+
+async def test_without_results_such_a_source_is_not_asked() -> None:
+    async def fail(request: SearchRequest, deadline: Deadline) -> Found:
+        raise StoreUnavailable("down")
+
+    answering = SideBySide(fail, [FakeOfResults()]).start(REQUEST, Deadline(5.0))
+    assert await answering.beside == Beside()
+    with pytest.raises(StoreUnavailable):
+        await answering.results
+
+
 CASES = [
     # sources, what is found, what is missing
     ((), {}, {}),
