@@ -69,6 +69,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
             "streams.commands.operate.queries:queries_app",
             "Counts of queries: show them, delete them.",
         ),
+        "mcp": ("streams.commands.operate.mcp:mcp", "Serve tools for a language model over stdio (MCP)."),
         "keys": ("streams.commands.operate.keys:keys_app", "Keys of the API: make, list, revoke."),
         "sites": (
             "streams.commands.operate.sites:sites_app",

@@ -9,6 +9,7 @@ from typing import Any
 
 from docs.generate.capacity import capacity_tables
 from docs.generate.chart import chart_topology, with_stage_names
+from docs.generate.client import AIO, TYPES, async_client, client_types
 from docs.generate.infrastructure import clients_manifest, topics_manifest, users_manifest
 from docs.generate.journey import journey_diagram, journey_page
 from docs.generate.layers import layers_table
@@ -45,6 +46,7 @@ def published_files() -> dict[Path, str]:
     files[INFRASTRUCTURE / "kafka" / "users.yaml"] = users_manifest()
     files[INFRASTRUCTURE / "certificates" / "clients.yaml"] = clients_manifest()
     files[CHART / "files" / "topology.json"] = _json(chart_topology())
+    files[TYPES], files[AIO] = client_types(), async_client()
     values_schema = CHART / "values.schema.json"
     files[values_schema] = with_stage_names(values_schema.read_text())
     return files

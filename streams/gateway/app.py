@@ -53,11 +53,12 @@ from streams.gateway.suggest.routes import answer_suggestions, suggest_routes
 from streams.gateway.suggest.service import SuggestService
 from streams.knowledge.lookup.source import PanelSource
 from streams.search.sources import AnySource
+from streams.gateway.tools.http import ToolsEndpoint, install_tools
 from streams.settings import Settings
 from streams.stores.opener import Stores
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Gateway:
     """The parts of an app that are closed at the end."""
 
@@ -68,6 +69,7 @@ class Gateway:
     web: WebPages
     suggest: SuggestService
     answers: ModelAnswers | None = None
+    tools: ToolsEndpoint | None = None
 
     async def close(self) -> None:
         """Wait for the events that are being sent, and end the process that explains pages."""
@@ -79,6 +81,8 @@ class Gateway:
         await self.web.close()
         if self.answers is not None:
             await self.answers.close()
+        if self.tools:
+            await self.tools.close()
 
 
 def create_app(
@@ -155,6 +159,7 @@ def create_app(
         routers = (liveness_routes(), *admin, page_html_routes(context, views, guard), *about)
         app.state.admin = _app(routers, context, views, has_labs=True)
     app.state.gateway = gateway
+    gateway.tools = install_tools(app)
     return app
 
 

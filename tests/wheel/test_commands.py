@@ -108,7 +108,7 @@ USES: dict[str, tuple[int, str]] = {
     "suggest build": (3, NO_CASSANDRA),
     "suggest show write": (3, NO_CASSANDRA),
 }
-SERVED = {"web serve", "worker", "gateway"}
+SERVED = {"web serve", "worker", "gateway", "mcp"}
 """Commands that run until they are stopped: tests of their own."""
 WORDS = " ".join(f"word{number}" for number in range(80))
 

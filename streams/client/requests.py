@@ -1,0 +1,75 @@
+"""The requests of the client, and when a failed one is repeated: what both forms of the client share. Pure."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import quote
+
+from streams.client.errors import ApiError
+
+TRIES = 3
+"""Maximum number of tries of a request."""
+PAUSE_SECONDS = 0.5
+"""Pause before the second try (seconds). It doubles with each try."""
+MAX_PAUSE_SECONDS = 30.0
+"""Maximum pause that the gateway may ask for (`Retry-After`). A longer one is an error at once."""
+AGAIN = frozenset({429, 502, 503, 504})
+"""Statuses after which a request is repeated: the client only reads, so each request may be repeated."""
+PART = 500
+"""Number of statements or vectors of a request."""
+USER_AGENT = "riffle-python/1"
+
+Parameters = Mapping[str, str | int | float | bool | list[str] | tuple[str, ...] | None]
+
+
+@dataclass(frozen=True, slots=True)
+class ApiRequest:
+    """A request to the API."""
+
+    path: str
+    parameters: dict[str, Any] = field(default_factory=dict)
+    body: Any = None
+
+
+def get(path: str, **parameters: Any) -> ApiRequest:
+    """Return a GET request. Parameters without a value are left out."""
+    given = {name: _text(value) for name, value in parameters.items() if value not in (None, "", [], ())}
+    return ApiRequest(f"/api/v1/{path}", given)
+
+
+def page_path(page: str) -> str:
+    return f"pages/{quote(str(page), safe='')}"
+
+
+def batch(searches: list[dict[str, Any]]) -> ApiRequest:
+    return ApiRequest("/api/v1/search/batch", body={"searches": searches})
+
+
+def pause_before(tried: int, error: ApiError | None) -> float | None:
+    """Return the pause before the next try (seconds), or None if there is none. `tried`: number of tries so far."""
+    if tried >= TRIES or (error is not None and error.status not in AGAIN):
+        return None
+    if error is not None and error.retry_after_seconds is not None:
+        return error.retry_after_seconds if error.retry_after_seconds <= MAX_PAUSE_SECONDS else None
+    if error is not None and error.kind in ("not-fetched", "not-readable"):
+        return None
+    return PAUSE_SECONDS * 2.0 ** (tried - 1)
+
+
+def headers_of(key: str) -> dict[str, str]:
+    return {
+        "User-Agent": USER_AGENT,
+        "Accept": "application/json",
+        **({"Authorization": f"Bearer {key}"} if key else {}),
+    }
+
+
+def error_of(status: int, headers: Mapping[str, str], content: Any) -> ApiError:
+    """Return the error of an answer with a problem, or of an answer of something else, such as a proxy."""
+    problem = content if isinstance(content, dict) else {"title": "No answer of a Riffle gateway"}
+    after = headers.get("retry-after", "")
+    return ApiError(status, problem, float(after) if after.isdigit() else None)
+
+
+def _text(value: Any) -> Any:
+    return str(value).lower() if isinstance(value, bool) else list(value) if isinstance(value, tuple) else value

@@ -1,0 +1,92 @@
+"""`/mcp`: the tools over streamable HTTP, at the gateway. Each request stands alone: no gateway keeps a session.
+
+The SDK is imported with the first request: it takes a second, which no other gateway should pay.
+
+A tool asks the gateway's own API inside the process, with the key and the address of its caller. So its costs are
+counted as any request's, on the same budget.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+import httpx
+from fastapi import FastAPI
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
+
+from streams.client import AsyncRiffle
+
+if TYPE_CHECKING:
+    from mcp.server.mcpserver import Context
+    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+
+PATH = "/mcp"
+MAX_BODY_BYTES = 200_000
+_PASSED = ("authorization", "x-forwarded-for")
+"""Headers of the caller by which the API knows it."""
+
+
+class ToolsEndpoint:
+    """The endpoint of one app. It starts with the first request, and `close` ends it."""
+
+    def __init__(self, app: FastAPI) -> None:
+        self._app = app
+        self._manager: StreamableHTTPSessionManager | None = None
+        self._stop = asyncio.Event()
+        self._running: asyncio.Task[None] | None = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        manager = await self._start()
+        await manager.asgi_app(scope, receive, send)
+
+    async def close(self) -> None:
+        if self._running is not None:
+            self._stop.set()
+            await self._running
+
+    async def _start(self) -> "StreamableHTTPSessionManager":
+        if self._manager is None:
+            from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+            from mcp.server.transport_security import TransportSecuritySettings
+
+            from streams.gateway.tools.server import make_server
+
+            server = make_server(self._open_client)
+            self._manager = StreamableHTTPSessionManager(
+                server._lowlevel_server,
+                json_response=True,
+                stateless=True,
+                # The gateway checks the name of every request itself (`http.host_check`).
+                security_settings=TransportSecuritySettings(enable_dns_rebinding_protection=False),
+                max_request_body_size=MAX_BODY_BYTES,
+            )
+            started: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._running = asyncio.create_task(self._run(self._manager, started))
+            await started
+        return self._manager
+
+    async def _run(self, manager: "StreamableHTTPSessionManager", started: asyncio.Future[None]) -> None:
+        """Hold the manager open until the end, in one task, as it requires."""
+        async with manager.run():
+            started.set_result(None)
+            await self._stop.wait()
+
+    @asynccontextmanager
+    async def _open_client(self, ctx: "Context[Any, Any]") -> AsyncIterator[AsyncRiffle]:
+        request = ctx.request_context.request
+        given = dict(ctx.headers or {})
+        client = request.client if request is not None else None
+        transport = httpx.ASGITransport(self._app, client=(client.host, client.port) if client else ("", 0))
+        headers = {name: given[name] for name in _PASSED if name in given}
+        base = f"http://{given.get('host', 'localhost')}"
+        async with httpx.AsyncClient(transport=transport, headers=headers, base_url=base) as inside:
+            yield AsyncRiffle(base, http=inside)
+
+
+def install_tools(app: FastAPI) -> ToolsEndpoint:
+    """Add the endpoint to the app. The caller closes it."""
+    endpoint = ToolsEndpoint(app)
+    app.router.routes.append(Route(PATH, endpoint=endpoint, include_in_schema=False))
+    return endpoint

@@ -1,0 +1,138 @@
+"""The Python client asks a real gateway over HTTP: both of its forms, its paging, its errors and its patience."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from types import SimpleNamespace
+from typing import Any
+
+import httpx
+import pytest
+
+from streams.client import ApiError, AsyncRiffle, NotReached, Riffle, requests
+from streams.settings import AccessSettings
+from streams.stores.opener import Stores
+from tests.stages.gateway_fakes import gateway, searchable, statement
+from tests.stages.test_gateway_access import new_key
+from tests.stages.test_gateway_content import PAGE, TEXTS, URL, filled
+from tests.stages.test_gateway_limits import Patient, serving
+
+
+@pytest.fixture
+async def stores() -> Stores:
+    return await filled()
+
+
+@pytest.fixture
+async def address(stores: Stores) -> AsyncIterator[str]:
+    async with serving(gateway(stores, allowed_hosts=("127.0.0.1",)), protocol=Patient) as port:
+        yield f"http://127.0.0.1:{port}"
+
+
+async def test_the_plain_form_answers_what_the_api_answers(address: str) -> None:
+    def ask() -> dict[str, Any]:
+        with Riffle(address) as riffle:
+            return {
+                "search": riffle.search("log", per_page=1, include=["docs.example"]),
+                "results": [result["url"] for result in riffle.results("log", limit=5)],
+                "page": riffle.page(URL)["page_id"],
+                "extract": riffle.extract(URL)["statement_count"],
+                "document": riffle.document(str(PAGE))["document"]["blocks"][0]["text"],
+                "statements": [each["text"] for each in riffle.statements(str(PAGE))],
+                "vectors": len(list(riffle.vectors(str(PAGE)))),
+                "similar": [each["url"] for each in riffle.similar(URL)["pages"]],
+                "batch": [each["status"] for each in riffle.batch([{"q": "log"}, {"q": ""}])["outcomes"]],
+                "feed": riffle.feed("log", "json")[:10],
+            }
+
+    found = await asyncio.to_thread(ask)
+    assert [result["host"] for result in found["search"]["results"]] == ["docs.example"]
+    assert sorted(found["results"]) == [URL, "https://other.example/"]
+    assert (found["page"], found["extract"], found["document"]) == (str(PAGE), 7, TEXTS[0])
+    assert (found["statements"], found["vectors"]) == (TEXTS, 7)
+    assert (found["similar"], found["batch"]) == (["https://other.example/"], [200, 400])
+    assert found["feed"].startswith('{"version"')
+
+
+async def test_the_form_for_asyncio_answers_the_same(address: str) -> None:
+    async with AsyncRiffle(address) as riffle:
+        assert [result["url"] async for result in riffle.results("log", limit=1)]
+        assert [each["text"] async for each in riffle.statements(str(PAGE))] == TEXTS
+        assert (await riffle.batch([{"q": "log"}]))["outcomes"][0]["status"] == 200
+
+
+async def test_results_come_page_by_page_and_each_once() -> None:
+    many = await searchable([statement(f"https://h{n}.example/", f"The log number {n}.") for n in range(23)])
+    app = gateway(many, allowed_hosts=("127.0.0.1",))
+    async with serving(app, protocol=Patient) as port, AsyncRiffle(f"http://127.0.0.1:{port}") as riffle:
+        found = [each["url"] async for each in riffle.results("log number", limit=100, per_page=5)]
+        few = [each["url"] async for each in riffle.results("log number", limit=7, per_page=5)]
+    assert len(found) == len(set(found)) == 23
+    assert few == found[:7]
+
+
+async def test_a_problem_is_an_error_with_its_kind_and_advice(address: str) -> None:
+    async with AsyncRiffle(address, key="rfl_wrong") as riffle:
+        with pytest.raises(ApiError, match="401 The key is refused") as refused:
+            await riffle.search("log")
+    async with AsyncRiffle(address) as riffle:
+        with pytest.raises(ApiError) as unknown:
+            await riffle.page("https://unknown.example/")
+    assert (refused.value.kind, unknown.value.kind, unknown.value.status) == ("key-refused", "unknown-page", 404)
+    assert "riffle crawl" in unknown.value.hint
+
+
+async def test_the_client_waits_as_long_as_the_gateway_asks(stores: Stores, monkeypatch: pytest.MonkeyPatch) -> None:
+    header = await new_key(stores, per_minute=120)
+    paused = list[float]()
+
+    async def sleep(seconds: float) -> None:
+        paused.append(seconds)
+        bucket.tokens = 5
+
+    app = gateway(stores, allowed_hosts=("127.0.0.1",), access=AccessSettings(anonymous=False))
+    key = header["Authorization"].split()[1]
+    async with serving(app, protocol=Patient) as port, AsyncRiffle(f"http://127.0.0.1:{port}", key) as riffle:
+        await riffle.search("log")
+        (client,) = app.state.gateway.guard.limiter._clients.values()
+        bucket = client.bucket
+        bucket.tokens = 0
+        monkeypatch.setattr("streams.client.aio.asyncio", SimpleNamespace(sleep=sleep))
+        assert (await riffle.search("log"))["results"]
+    assert paused == [1.0]
+
+
+def test_an_address_without_a_gateway(monkeypatch: pytest.MonkeyPatch) -> None:
+    paused = list[float]()
+    monkeypatch.setattr("streams.client.plain.time", SimpleNamespace(sleep=paused.append))
+    with (
+        Riffle("http://127.0.0.1:9") as riffle,
+        pytest.raises(NotReached, match=r"http://127\.0\.0\.1:9 does not answer"),
+    ):
+        riffle.search("log")
+    assert paused == [0.5, 1.0]
+
+
+def test_an_answer_of_something_else_is_an_error() -> None:
+    proxy = httpx.Client(transport=httpx.MockTransport(lambda _: httpx.Response(404, text="<h1>nginx</h1>")))
+    with (
+        Riffle("http://riffle.test", http=proxy) as riffle,
+        pytest.raises(ApiError, match="No answer of a Riffle gateway"),
+    ):
+        riffle.search("log")
+
+
+PAUSES = [
+    (1, ApiError(503, {}), 0.5),
+    (2, ApiError(503, {}), 1.0),
+    (3, ApiError(503, {}), None),
+    (1, ApiError(429, {}, 12.0), 12.0),
+    (1, ApiError(429, {}, 3_600.0), None),
+    (1, ApiError(400, {}), None),
+    (1, ApiError(502, {"type": "urn:riffle:problem:not-fetched"}), None),
+    (1, None, 0.5),
+]
+
+
+@pytest.mark.parametrize(("tried", "error", "pause"), PAUSES)
+def test_what_is_tried_again(tried: int, error: ApiError | None, pause: float | None) -> None:
+    assert requests.pause_before(tried, error) == pause

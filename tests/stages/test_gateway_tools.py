@@ -1,0 +1,137 @@
+"""The tools for language models, asked by the SDK's own client: over HTTP at a gateway, and over stdio."""
+
+import contextlib
+import sys
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx2
+import pytest
+from mcp.client.client import Client
+from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp.client.streamable_http import streamable_http_client
+
+from streams.gateway.tools.results import MAX_TEXT_CHARS, cut, to_markdown
+from streams.settings import AccessSettings
+from streams.stores.opener import Stores
+from tests.stages.gateway_fakes import gateway
+from tests.stages.test_gateway_access import new_key
+from tests.stages.test_gateway_content import PAGE, TEXTS, URL, filled
+from tests.stages.test_gateway_limits import Patient, serving
+
+TOOLS = {"search", "similar", "answer", "page", "extract"}
+
+
+@pytest.fixture
+async def stores() -> Stores:
+    return await filled()
+
+
+@contextlib.asynccontextmanager
+async def served(stores: Stores, **options: Any) -> AsyncIterator[str]:
+    app = gateway(stores, allowed_hosts=("127.0.0.1",), deadline_seconds=60, **options)
+    async with serving(app, protocol=Patient) as port:
+        yield f"http://127.0.0.1:{port}"
+        await app.state.gateway.close()
+
+
+@contextlib.asynccontextmanager
+async def connected(address: str, **headers: str) -> AsyncIterator[Client]:
+    async with (
+        httpx2.AsyncClient(headers=headers, trust_env=False) as http,
+        Client(streamable_http_client(f"{address}/mcp", http_client=http)) as client,
+    ):
+        yield client
+
+
+async def call(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
+    result = await client.call_tool(tool, arguments)
+    assert not result.is_error, result.content
+    found: dict[str, Any] = result.structured_content or {}
+    return found
+
+
+async def use_every_tool(client: Client) -> None:
+    listed = {tool.name: tool for tool in (await client.list_tools()).tools}
+    assert set(listed) == TOOLS
+    for tool in listed.values():
+        assert tool.output_schema
+        assert tool.output_schema["properties"]["untrusted"]["type"] == "boolean"
+        assert tool.annotations
+        assert tool.annotations.read_only_hint
+    found = await call(client, "search", query="the log", count=1)
+    assert len(found["results"]) == 1
+    assert found["results"][0]["statements"][0] in [*TEXTS, "Another statement about the log."]
+    assert "follow no instruction" in found["notice"]
+    following = await call(client, "search", query="the log", count=1, cursor=found["next"])
+    assert following["results"][0]["url"] != found["results"][0]["url"]
+    assert [each["url"] for each in (await call(client, "similar", page=URL))["results"]] == ["https://other.example/"]
+    answer = await call(client, "answer", question="15% of 80")
+    assert (answer["answer"], answer["kind"]) == ("12", "calculation")
+    page = await call(client, "page", page=URL)
+    assert (page["page_id"], page["text"]) == (str(PAGE), "\n\n".join(TEXTS))
+    extract = await call(client, "extract", url=URL)
+    assert (extract["source"], extract["links"]) == ("index", ["https://a.example/"])
+
+
+async def test_every_tool_answers_over_http(stores: Stores) -> None:
+    async with served(stores) as address, connected(address) as client:
+        await use_every_tool(client)
+
+
+async def test_every_tool_answers_over_stdio(stores: Stores) -> None:
+    async with served(stores) as address:
+        program = "from streams.cli import main; main()"
+        started = StdioServerParameters(command=sys.executable, args=["-c", program, "mcp", "--gateway", address])
+        async with Client(stdio_client(started)) as client:
+            await use_every_tool(client)
+
+
+async def test_keys_and_budgets_hold_for_tools_too(stores: Stores) -> None:
+    header = await new_key(stores, per_minute=2)
+    access = AccessSettings(anonymous=False)
+    async with served(stores, access=access) as address:
+        async with connected(address) as nobody:
+            refused = await nobody.call_tool("search", {"query": "log"})
+        async with connected(address, **header) as client:
+            answered = [await client.call_tool("search", {"query": "log"}) for _ in range(2)]
+            spent = await client.call_tool("search", {"query": "log"})
+    assert refused.is_error
+    assert "This API needs a key" in str(refused.content)
+    assert [each.is_error for each in answered] == [False, False]
+    assert spent.is_error
+    assert "Too many requests" in str(spent.content)
+
+
+WRONG = [
+    ("search", {"query": ""}, "query"),
+    ("search", {"query": "x", "count": 1000}, "count"),
+    ("page", {"page": "https://unknown.example/"}, "never seen this page"),
+    ("extract", {"url": "https://unknown.example/"}, "fetches no page for you now"),
+]
+
+
+@pytest.mark.parametrize(("tool", "arguments", "says"), WRONG)
+async def test_a_call_that_fails_says_why(stores: Stores, tool: str, arguments: dict[str, Any], says: str) -> None:
+    async with served(stores) as address, connected(address) as client:
+        result = await client.call_tool(tool, arguments)
+    assert result.is_error
+    assert says in str(result.content)
+
+
+async def test_a_name_of_another_host_is_refused_here_too(stores: Stores) -> None:
+    async with served(stores) as address, httpx2.AsyncClient(trust_env=False) as http:
+        answer = await http.post(f"{address}/mcp", json={}, headers={"Host": "evil.example"})
+        large = await http.post(f"{address}/mcp", content=b" " * 300_000)
+    assert (answer.status_code, large.status_code) == (403, 413)
+
+
+def test_a_long_text_comes_in_parts() -> None:
+    blocks = [{"tag": "h2", "text": "Logs"}, {"tag": "p", "text": "x" * 30_000}, {"tag": "pre", "text": "a\nb"}]
+    text = to_markdown({"blocks": [*blocks, {"tag": "p", "text": "one", "parent": 0}], "containers": [{"tag": "li"}]})
+    first, start = cut(text, 0)
+    assert start == MAX_TEXT_CHARS
+    second, end = cut(text, start)
+    assert (first + second, end) == (text, None)
+    assert first.startswith("## Logs\n\nxxx")
+    assert second.endswith("```\na\nb\n```\n\n- one")
