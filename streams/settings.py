@@ -484,6 +484,8 @@ class QueriesSettings(_Group):
 class AccessSettings(_Group):
     """Who may use the API, and how much. A budget counts work units: a plain search is one (docs/reference/api.md)."""
 
+    key: SecretStr = SecretStr("")
+    """Key of the API that `riffle mcp` sends to the gateway. Empty: none."""
     anonymous: bool = True
     """Answer requests to the API without a key. The pages for people need none in any case."""
     anonymous_per_minute: int = Field(0, ge=0)

@@ -1,6 +1,5 @@
 """`riffle mcp`: the tools for language models, over stdio."""
 
-import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Annotated, Any
@@ -13,7 +12,6 @@ from streams.commands.console import command, load_settings
 @command
 async def mcp(
     gateway: Annotated[str, typer.Option(help="Address of the gateway. Default: the local stack's.")] = "",
-    key_from: Annotated[str, typer.Option(help="Name of the environment variable with the key.")] = "RIFFLE_KEY",
 ) -> None:
     """Serve tools for a language model over standard input and output (MCP): search, page, similar, answer, extract.
 
@@ -22,13 +20,14 @@ async def mcp(
 
     Example:  riffle mcp --gateway https://search.example.org
     """
-    address = gateway or load_settings().gateway.address
+    settings = load_settings()
+    address, key = gateway or settings.gateway.address, settings.access.key.get_secret_value()
     from streams.client import AsyncRiffle
     from streams.gateway.tools.server import make_server
 
     @asynccontextmanager
     async def open_client(_: Any) -> AsyncIterator[AsyncRiffle]:
-        async with AsyncRiffle(address, os.environ.get(key_from, "")) as riffle:
+        async with AsyncRiffle(address, key) as riffle:
             yield riffle
 
     await make_server(open_client).run_stdio_async()

@@ -1,4 +1,4 @@
-"""`/mcp`: the tools over streamable HTTP, at the gateway. Each request stands alone: no gateway keeps a session.
+"""`/mcp`: the tools over streamable HTTP, at the gateway. No gateway keeps a session between two requests.
 
 The SDK is imported with the first request: it takes a second, which no other gateway should pay.
 
