@@ -132,6 +132,21 @@ class LifeEvent(TypedDict):
     data: NotRequired[dict[str, Any]]
 
 
+class LinkFrom(TypedDict):
+    """A link to the page from a page of another domain."""
+
+    url: str
+    anchor: NotRequired[str]
+    nofollow: NotRequired[bool]
+
+
+class LinkingDomain(TypedDict):
+    """A registrable domain that links to the page."""
+
+    domain: str
+    links: list["LinkFrom"]
+
+
 class OneOutcome(TypedDict):
     """The answer to one search, or its problem."""
 
@@ -173,6 +188,8 @@ class PageRecord(TypedDict):
     older_transitions: NotRequired[int]
     statements: NotRequired[list["IndexedStatement"]]
     parts: dict[str, dict[str, Any]]
+    linked_from: NotRequired[list["LinkingDomain"]]
+    linking_domains: NotRequired[int]
     partial: NotRequired[bool]
     missing: NotRequired[list[str]]
 
@@ -267,6 +284,13 @@ class Reason(TypedDict):
     detail: str
 
 
+class Related(TypedDict):
+    """Questions that a reader may ask next, with words of the statements only."""
+
+    query: str
+    related: list[str]
+
+
 class Result(TypedDict):
     """A page, with its statements that matched, best first."""
 
@@ -284,6 +308,7 @@ class Result(TypedDict):
     similar: NotRequired["Similar"]
     site_pages: NotRequired[list["SitePage"]]
     signals: NotRequired[list["Signal"]]
+    kept_from_models: NotRequired[list[str]]
     why: str
     score: float
     nearest: NotRequired[Literal[True]]
@@ -384,6 +409,20 @@ class Statement(TypedDict):
     highlights: NotRequired[list[list[int]]]
     score: float
     file_page: NotRequired[int]
+
+
+class Suggested(TypedDict):
+    """The suggestions for what was typed."""
+
+    query: str
+    suggestions: list["SuggestedQuery"]
+
+
+class SuggestedQuery(TypedDict):
+    """A query that begins with what was typed, or nearly so."""
+
+    text: str
+    language: NotRequired[str]
 
 
 class WrittenOperator(TypedDict):
