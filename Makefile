@@ -7,7 +7,7 @@ COMPILE := $(BIN)/uv pip compile -q pyproject.toml --universal --python-version 
 	--generate-hashes --no-emit-index-url --no-header --no-annotate
 ARGS ?=
 
-.PHONY: help setup demo test faults check chart images apply-check cluster-check sbom format lock schemas bench clean
+.PHONY: help setup demo test faults check chart images apply-check cluster-check subscribers sbom format lock schemas bench clean
 
 # The tools that check the Helm chart, at fixed versions. Go itself is not installed here.
 GO := $(shell command -v go || ls /usr/local/go/bin/go 2>/dev/null)
@@ -21,6 +21,7 @@ KUBERNETES_VERSION := -X k8s.io/component-base/version.gitVersion=v1.34.4 \
 COREDNS := github.com/coredns/coredns@v1.15.0
 # Its own go.mod replaces modules, which `go install` refuses: it is built in a module of its own, tests/chart/promtool.
 PROMTOOL := github.com/prometheus/prometheus/cmd/promtool
+ASYNCAPI_PARSER := @asyncapi/parser@3.6.6
 HELM_DOCS := github.com/norwoodj/helm-docs/cmd/helm-docs@v1.14.2
 
 help: ## List the tasks.
@@ -51,6 +52,15 @@ ifeq ($(strip $(ARGS)),)
 else
 	@$(BIN)/pytest $(ARGS)
 endif
+
+subscribers: setup .tools/subscribers/.ready ## Set up what reads the events as strangers do: the AsyncAPI parser (needs npm), a client in Go.
+
+.tools/subscribers/.ready: Makefile tests/subscribers/go.mod
+	@test -n "$(GO)" || { echo "make subscribers needs Go 1.26 or newer and found none. Without it, make test skips these checks"; exit 1; }
+	@mkdir -p .tools/subscribers
+	@npm install --silent --no-audit --no-fund --no-save --no-package-lock --ignore-scripts --prefix .tools/subscribers $(ASYNCAPI_PARSER)
+	@cd tests/subscribers && $(GO) build -o /dev/null github.com/twmb/franz-go/pkg/kgo
+	@touch $@
 
 faults: setup ## Run the fault suite at length: every fault, then each store away for two hours of shortened time.
 	@RIFFLE_TEST_FAULTS=all RIFFLE_TEST_TIME_SCALE=20 RIFFLE_TEST_OUTAGE_SECONDS=15 RIFFLE_TEST_CRAWL_DELAY=3 $(BIN)/pytest tests/faults -s

@@ -61,6 +61,11 @@ class Event(BaseModel):
         return f"riffle.{cls.topic}.v1"
 
     @classmethod
+    def schema_id(cls) -> str:
+        """Return the name of the JSON Schema of the event's data: `$id` of the schema, and CloudEvents `dataschema`."""
+        return schema_id_of(cls.event_type())
+
+    @classmethod
     def summary(cls) -> str:
         """The first line of the event's description."""
         return (cls.__doc__ or "").strip().splitlines()[0]
@@ -93,6 +98,11 @@ class Event(BaseModel):
             raise InvalidEvent(f"{cls.topic}: {reasons}") from None
 
 
+def schema_id_of(event_type: str) -> str:
+    """Return the name of the JSON Schema of a type of events. It is a name, not an address."""
+    return f"urn:riffle:schema:{event_type.removeprefix('riffle.')}"
+
+
 def _is_unknown_value(problem: ErrorDetails) -> bool:
     return problem["type"] in ("literal_error", "enum") and isinstance(problem["input"], str)
 
@@ -118,6 +128,7 @@ class Envelope(BaseModel):
             "ce_id": str(self.id),
             "ce_type": self.type,
             "ce_source": self.source,
+            "ce_dataschema": schema_id_of(self.type),
             "ce_time": self.time.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z"),
             "ce_subject": self.subject,
             "content-type": CONTENT_TYPE,

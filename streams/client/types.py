@@ -57,6 +57,13 @@ class DocumentSpan(TypedDict):
     label: NotRequired[str]
 
 
+class EntityAnswer(TypedDict):
+    """The entity that a text asks for."""
+
+    query: str
+    panel: NotRequired["Panel"]
+
+
 class Explanation(TypedDict):
     """The parts of the search: their state, their time, and the model."""
 
@@ -145,6 +152,14 @@ class LinkingDomain(TypedDict):
 
     domain: str
     links: list["LinkFrom"]
+
+
+class Mention(TypedDict):
+    """A statement of the index that mentions the entity."""
+
+    text: str
+    title: str
+    url: str
 
 
 class OneOutcome(TypedDict):
@@ -265,6 +280,67 @@ class PageVectors(TypedDict):
     next: NotRequired[int]
 
 
+class Panel(TypedDict):
+    """An entity, or the choice between several with one name."""
+
+    kind: NotRequired[Literal["entity", "choice"]]
+    id: NotRequired[str]
+    label: str
+    type: NotRequired[str]
+    description: NotRequired[str]
+    summary: NotRequired[str]
+    summary_url: NotRequired[str]
+    summary_licence: NotRequired[str]
+    image: NotRequired["PanelImage"]
+    facts: NotRequired[list["PanelFact"]]
+    website: NotRequired[str]
+    related: NotRequired[list["RelatedEntity"]]
+    others: NotRequired[list["RelatedEntity"]]
+    mentions: NotRequired[list["Mention"]]
+    sources: NotRequired[list["PanelSource"]]
+    confidence: NotRequired[float]
+
+
+class PanelFact(TypedDict):
+    """A fact with its values."""
+
+    label: str
+    property: NotRequired[str]
+    values: list["PanelValue"]
+    source: NotRequired[str]
+
+
+class PanelImage(TypedDict):
+    """An image. Nobody asks for it before a person wants to see it."""
+
+    url: str
+    page: NotRequired[str]
+    licence: NotRequired[str]
+    author: NotRequired[str]
+    host: NotRequired[str]
+
+
+class PanelSource(TypedDict):
+    """A source of the panel."""
+
+    name: str
+    url: NotRequired[str]
+    licence: NotRequired[str]
+    licence_url: NotRequired[str]
+
+
+class PanelValue(TypedDict):
+    """One value of a fact."""
+
+    text: str
+    time: NotRequired[str]
+    note: NotRequired[str]
+    entity: NotRequired[str]
+    url: NotRequired[str]
+    source: NotRequired[str]
+    source_host: NotRequired[str]
+
+
 class QuickCheck(TypedDict):
     """An answer that follows from the query by itself, or a definition that was found."""
 
@@ -289,6 +365,15 @@ class Related(TypedDict):
 
     query: str
     related: list[str]
+
+
+class RelatedEntity(TypedDict):
+    """A related entity, or one of several meanings."""
+
+    id: str
+    label: str
+    description: NotRequired[str]
+    has_panel: NotRequired[bool]
 
 
 class Result(TypedDict):

@@ -51,9 +51,8 @@ from streams.gateway.search.site_pages import site_routes
 from streams.gateway.suggest.direct import DirectSuggestions
 from streams.gateway.suggest.routes import answer_suggestions, suggest_routes
 from streams.gateway.suggest.service import SuggestService
-from streams.knowledge.lookup.source import PanelSource
-from streams.search.sources import AnySource
 from streams.gateway.tools.http import ToolsEndpoint, install_tools
+from streams.knowledge.lookup.source import PanelSource
 from streams.search.sources import AnySource
 from streams.settings import Settings
 from streams.stores.opener import Stores

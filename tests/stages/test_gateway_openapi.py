@@ -39,6 +39,10 @@ OPERATIONS = {
     "statements": [VALID, WRONG],
     "vectors": [VALID, WRONG],
     "page": [VALID],
+    "answer": [VALID, WRONG],
+    "summary": [VALID, WRONG],
+    "related": [VALID, WRONG],
+    "suggest": [VALID],
 }
 """The operations, with the kinds of data that they can be asked with: any path is a valid one."""
 

@@ -11,13 +11,14 @@ import pytest
 
 from tests.stages.gateway_fakes import gateway
 from tests.stages.test_gateway_access import new_key
-from tests.stages.test_gateway_content import TEXTS, URL, filled
+from tests.stages.test_gateway_content import PAGE, TEXTS, URL, filled
 from tests.stages.test_gateway_limits import Patient, serving
 
 GUIDES = Path(__file__).parents[2] / "docs" / "guide"
 PROGRAMS = (GUIDES / "programs.md").read_text()
 SHELL = re.findall(r"```sh\n(.*?)```", PROGRAMS, re.DOTALL)
 PYTHON = re.findall(r"```python\n(.*?)```", PROGRAMS + (GUIDES / "assistants.md").read_text(), re.DOTALL)
+SUBSCRIBE = re.findall(r"```python\n(.*?)```", (GUIDES / "subscribe.md").read_text(), re.DOTALL)[1]
 TOOLS = [tool for tool in ("bash", "curl", "jq") if shutil.which(tool) is None]
 
 
@@ -32,6 +33,7 @@ async def run(*command: str) -> str:
             "GATEWAY": f"http://127.0.0.1:{port}",
             "KEY": header["Authorization"].split()[1],
             "PAGE": URL,
+            "PAGE_ID": str(PAGE),
             "no_proxy": "127.0.0.1",
         }
         process = await asyncio.create_subprocess_exec(
@@ -58,3 +60,8 @@ async def test_an_example_of_python(code: str) -> None:
     if "riffle.statements" in code:
         assert all(text in output for text in TEXTS)
         assert "unknown-page" in output
+
+
+async def test_the_example_of_a_subscriber_gets_content() -> None:
+    output = await run(sys.executable, "-c", SUBSCRIBE)
+    assert output.splitlines() == [f"{number} {text} 4" for number, text in enumerate(TEXTS)]

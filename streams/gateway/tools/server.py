@@ -91,11 +91,12 @@ def _add_searches(server: MCPServer[Any], open_client: OpenClient) -> None:
     async def answer(ctx: Context[Any, Any], question: Query, count: Count = 5) -> AnswerResult:
         """Answer sums, conversions, times, dates and definitions, or give the statements that may answer."""
         found: Any = await _ask(open_client(ctx), lambda riffle: riffle.search(question, per_page=count))
-        quick = found.get("quick") or {}
+        quick, quoted = found.get("quick") or {}, (found.get("beside") or {}).get("answer") or {}
+        texts = [each["text"] for each in quoted.get("answers", ())]
         return AnswerResult(
             question=question,
-            answer=quick.get("answer", ""),
-            kind=quick.get("kind", ""),
+            answer=quick.get("answer", "") or "\n".join(texts),
+            kind=quick.get("kind", "") or ("quotation" if texts else ""),
             sources=[results.to_source(each) for each in found["results"]],
         )
 
