@@ -40,14 +40,41 @@ class KafkaSettings(_Group):
     """Maximum size of a record. Not more than `message.max.bytes` of the brokers."""
     compression: Literal["none", "gzip", "lz4"] = "lz4"
     """Compression of sent records."""
-    security_protocol: Literal["PLAINTEXT", "SSL"] = "PLAINTEXT"
-    """SSL encrypts the connections, with the certificates below."""
+    security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = "PLAINTEXT"
+    """SSL encrypts the connections, with the certificates below. SASL_SSL also signs in with a user name, as managed
+    clusters ask for. SASL_PLAINTEXT sends passwords unencrypted: production refuses it."""
+    sasl_mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER"] = "SCRAM-SHA-512"
+    """The way to sign in with SASL."""
+    sasl_username: str = ""
+    """User name; with OAUTHBEARER the id of the client."""
+    sasl_password: SecretStr = SecretStr("")
+    """Password of the user; with OAUTHBEARER the secret of the client."""
+    sasl_token_url: str = Field("", pattern=r"^(https?://\S+)?$")
+    """Address of the token server, for OAUTHBEARER (client credentials grant)."""
+    sasl_scope: str = ""
+    """Scope of the tokens, for OAUTHBEARER. Empty: none."""
     ca_file: Path | None = None
     """PEM file with the authority that signed the brokers' certificates."""
     cert_file: Path | None = None
     """PEM file with the client's certificate, if the brokers require one."""
     key_file: Path | None = None
     """PEM file with the key of the client's certificate."""
+
+    @property
+    def is_encrypted(self) -> bool:
+        return self.security_protocol.endswith("SSL")
+
+    @property
+    def has_sasl(self) -> bool:
+        return self.security_protocol.startswith("SASL")
+
+    @model_validator(mode="after")
+    def _sasl_is_complete(self) -> Self:
+        if self.has_sasl and not (self.sasl_username and self.sasl_password.get_secret_value()):
+            raise ValueError(f"{self.security_protocol} needs kafka.sasl_username and kafka.sasl_password")
+        if self.has_sasl and (self.sasl_mechanism == "OAUTHBEARER") != bool(self.sasl_token_url):
+            raise ValueError("kafka.sasl_token_url belongs to the mechanism OAUTHBEARER: set both, or none")
+        return self
 
 
 class CassandraSettings(_Group):
@@ -596,10 +623,10 @@ class Settings(BaseSettings):
             for certificate, key in (("cert_file", "key_file"), ("client_cert_file", "client_key_file")):
                 if (getattr(group, certificate, None) is None) != (getattr(group, key, None) is None):
                     raise ValueError(f"{name}.{certificate} and {name}.{key} belong together: set both, or none")
-        if self.kafka.security_protocol == "PLAINTEXT" and (self.kafka.ca_file or self.kafka.cert_file):
+        if not self.kafka.is_encrypted and (self.kafka.ca_file or self.kafka.cert_file):
             raise ValueError(
-                "kafka.security_protocol is PLAINTEXT, so the certificates of kafka.ca_file and kafka.cert_file would "
-                "not be used. Set RIFFLE_KAFKA__SECURITY_PROTOCOL=SSL"
+                f"kafka.security_protocol is {self.kafka.security_protocol}, so the certificates of kafka.ca_file and "
+                "kafka.cert_file would not be used. Set RIFFLE_KAFKA__SECURITY_PROTOCOL=SSL, or SASL_SSL"
             )
         if self.qdrant.url.startswith("http:") and (self.qdrant.ca_file or self.qdrant.cert_file):
             raise ValueError(
@@ -623,6 +650,11 @@ class Settings(BaseSettings):
             raise ValueError(
                 "local_web, crawl.local_hosts, crawl.local_ca_file and crawl.allow_loopback lead to loopback; "
                 "the production profile refuses them"
+            )
+        if self.kafka.security_protocol == "SASL_PLAINTEXT":
+            raise ValueError(
+                "kafka.security_protocol is SASL_PLAINTEXT, which sends passwords unencrypted. "
+                "Set RIFFLE_KAFKA__SECURITY_PROTOCOL=SASL_SSL"
             )
         if self.gateway.publish_clicks and not self.gateway.keys:
             raise ValueError(

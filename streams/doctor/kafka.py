@@ -66,7 +66,7 @@ def check_brokers(settings: Settings) -> Iterator[Finding]:
 
 def endpoint(settings: Settings) -> Endpoint | None:
     """Return the first of the brokers, if the connections are encrypted."""
-    if settings.kafka.security_protocol != "SSL":
+    if not settings.kafka.is_encrypted:
         return None
     host, _, port = settings.kafka.bootstrap.split(",")[0].strip().rpartition(":")
     return Endpoint("Kafka", host, int(port), TlsFiles.of(settings.kafka))

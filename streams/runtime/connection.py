@@ -2,11 +2,12 @@
 
 import time
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from confluent_kafka import KafkaError, KafkaException
 
 from streams.errors import StoreUnavailable
+from streams.runtime.oauth import TokenProvider
 from streams.settings import KafkaSettings
 from streams.tls import FollowingContext, TlsFiles, client_context
 
@@ -41,12 +42,42 @@ def client_config(settings: KafkaSettings) -> dict[str, str | int | float | bool
         ("ssl.key.location", settings.key_file),
     )
     config.update({name: str(path) for name, path in files if path})
-    return config
+    return {**config, **_sasl_config(settings)} if settings.has_sasl else config
+
+
+def _sasl_config(settings: KafkaSettings) -> dict[str, str]:
+    password = settings.sasl_password.get_secret_value()
+    if settings.sasl_mechanism != "OAUTHBEARER":
+        names = {"sasl.username": settings.sasl_username, "sasl.password": password}
+        return {"sasl.mechanism": settings.sasl_mechanism, **names}
+    return {
+        "sasl.mechanism": "OAUTHBEARER",
+        "sasl.oauthbearer.method": "oidc",
+        "sasl.oauthbearer.token.endpoint.url": settings.sasl_token_url,
+        "sasl.oauthbearer.client.id": settings.sasl_username,
+        "sasl.oauthbearer.client.secret": password,
+        **({"sasl.oauthbearer.scope": settings.sasl_scope} if settings.sasl_scope else {}),
+    }
+
+
+def client_options(settings: KafkaSettings) -> dict[str, Any]:
+    """Return aiokafka's options of security. Raises UsageError. Call it in the event loop of the client."""
+    options: dict[str, Any] = {"security_protocol": settings.security_protocol}
+    if context := ssl_context(settings):
+        options["ssl_context"] = context
+    if settings.has_sasl:
+        options["sasl_mechanism"] = settings.sasl_mechanism
+        if settings.sasl_mechanism == "OAUTHBEARER":
+            options["sasl_oauth_token_provider"] = TokenProvider(settings)
+        else:
+            options["sasl_plain_username"] = settings.sasl_username
+            options["sasl_plain_password"] = settings.sasl_password.get_secret_value()
+    return options
 
 
 def ssl_context(settings: KafkaSettings) -> FollowingContext | None:
     """Return the TLS context of aiokafka's clients, or None without encryption. Raises UsageError."""
-    return client_context(TlsFiles.of(settings)) if settings.security_protocol == "SSL" else None
+    return client_context(TlsFiles.of(settings)) if settings.is_encrypted else None
 
 
 def unreachable_error(settings: KafkaSettings, error: KafkaException) -> StoreUnavailable:

@@ -22,6 +22,7 @@ from typing import Any
 import faust
 import structlog
 from aiokafka.errors import MessageSizeTooLargeError, RecordListTooLargeError
+from faust.auth import OAuthCredentials
 from faust.types import TP
 
 from streams.errors import RecordTooLarge, RiffleError
@@ -29,6 +30,7 @@ from streams.runtime.complete_consumer import CompleteConsumer
 from streams.runtime.connection import ssl_context
 from streams.runtime.lags.offsets import PartitionOffsets
 from streams.runtime.lags.stage_lags import input_topics
+from streams.runtime.oauth import TokenProvider
 from streams.runtime.observer import StageObserver
 from streams.runtime.ordering import InOrder, KeyedTasks, Work
 from streams.runtime.poison.brake import Brake
@@ -98,8 +100,17 @@ def _private_folder() -> Path:
 
 
 def _credentials(settings: Settings) -> Any:
-    context = ssl_context(settings.kafka)
-    return faust.SSLCredentials(context) if context else None
+    kafka, context = settings.kafka, ssl_context(settings.kafka)
+    if not kafka.has_sasl:
+        return faust.SSLCredentials(context) if context else None
+    if kafka.sasl_mechanism == "OAUTHBEARER":
+        return OAuthCredentials(oauth_cb=TokenProvider(kafka), ssl_context=context)
+    return faust.SASLCredentials(
+        username=kafka.sasl_username,
+        password=kafka.sasl_password.get_secret_value(),
+        mechanism=kafka.sasl_mechanism,
+        ssl_context=context,
+    )
 
 
 async def _do_nothing() -> None: ...

@@ -11,7 +11,7 @@ from aiokafka.errors import KafkaError, MessageSizeTooLargeError, RecordListTooL
 
 from schemas import Event
 from streams.errors import RecordTooLarge, StoreUnavailable
-from streams.runtime.connection import ssl_context
+from streams.runtime.connection import client_options
 from streams.runtime.records import Record, copies_ahead, encode
 from streams.settings import KafkaSettings, Settings
 
@@ -104,8 +104,6 @@ def _options(kafka: KafkaSettings) -> dict[str, Any]:
         "linger_ms": LINGER_MS,
         "max_request_size": kafka.max_record_bytes,
         "compression_type": None if kafka.compression == "none" else kafka.compression,
-        "security_protocol": kafka.security_protocol,
+        **client_options(kafka),
     }
-    if context := ssl_context(kafka):
-        options["ssl_context"] = context
     return options
