@@ -69,10 +69,10 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
             "streams.commands.operate.queries:queries_app",
             "Counts of queries: show them, delete them.",
         ),
-        "mcp": ("streams.commands.operate.mcp:mcp", "Serve tools for a language model over stdio (MCP)."),
-        "keys": ("streams.commands.operate.keys:keys_app", "Keys of the API: make, list, revoke."),
+        "mcp": ("streams.commands.programs.mcp:mcp", "Serve tools for a language model over stdio (MCP)."),
+        "keys": ("streams.commands.programs.keys:keys_app", "Keys of the API: make, list, revoke."),
         "sites": (
-            "streams.commands.operate.sites:sites_app",
+            "streams.commands.programs.sites:sites_app",
             "Sites with a search of their own: make, list, remove.",
         ),
         "suggest": (

@@ -27,10 +27,9 @@ from faust.types import TP
 
 from streams.errors import RecordTooLarge, RiffleError
 from streams.runtime.complete_consumer import CompleteConsumer
-from streams.runtime.connection import ssl_context
+from streams.runtime.connection import TokenProvider, ssl_context
 from streams.runtime.lags.offsets import PartitionOffsets
 from streams.runtime.lags.stage_lags import input_topics
-from streams.runtime.oauth import TokenProvider
 from streams.runtime.observer import StageObserver
 from streams.runtime.ordering import InOrder, KeyedTasks, Work
 from streams.runtime.poison.brake import Brake

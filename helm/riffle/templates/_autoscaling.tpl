@@ -46,6 +46,15 @@ spec:
     {{- if .root.Values.kafka.tls.enabled }}
     tls: enable
     {{- end }}
+    {{- with .root.Values.kafka.sasl }}
+    {{- if .mechanism }}
+    sasl: {{ get (dict "PLAIN" "plaintext" "SCRAM-SHA-256" "scram_sha256" "SCRAM-SHA-512" "scram_sha512" "OAUTHBEARER" "oauthbearer") .mechanism }}
+    {{- end }}
+    {{- if eq .mechanism "OAUTHBEARER" }}
+    scopes: {{ .scope | quote }}
+    oauthTokenEndpointUri: {{ .tokenUrl | quote }}
+    {{- end }}
+    {{- end }}
   {{- if .root.Values.kafka.tls.enabled }}
   authenticationRef: {name: {{ include "riffle.name" (dict "root" .root "component" "keda") }}}
   {{- end }}

@@ -34,7 +34,9 @@
   value: {{ int $v.kafka.partitions | quote }}
 - name: RIFFLE_KAFKA__REPLICATION
   value: {{ int $v.kafka.replication | quote }}
-{{- if $v.kafka.tls.enabled }}
+{{- if $v.kafka.sasl.mechanism }}
+{{- include "riffle.kafkaSasl" $v.kafka | nindent 0 }}
+{{- else if $v.kafka.tls.enabled }}
 - name: RIFFLE_KAFKA__SECURITY_PROTOCOL
   value: SSL
 {{- end }}
@@ -99,6 +101,26 @@
 {{- range $name, $value := $v.settings }}
 - name: {{ $name }}
   value: {{ $value | toString | quote }}
+{{- end }}
+{{- end -}}
+
+{{/* Settings of Kafka with SASL. It gets the values of Kafka. */}}
+{{- define "riffle.kafkaSasl" -}}
+{{- if not .tls.enabled }}{{ fail "kafka.sasl sends passwords: set kafka.tls.enabled" }}{{ end }}
+{{- $secret := required "kafka.sasl.existingSecret is empty: name the secret with the user name and the password" .sasl.existingSecret }}
+- name: RIFFLE_KAFKA__SECURITY_PROTOCOL
+  value: SASL_SSL
+- name: RIFFLE_KAFKA__SASL_MECHANISM
+  value: {{ .sasl.mechanism }}
+- name: RIFFLE_KAFKA__SASL_USERNAME
+  valueFrom: {secretKeyRef: {name: {{ $secret }}, key: {{ .sasl.usernameKey }}}}
+- name: RIFFLE_KAFKA__SASL_PASSWORD
+  valueFrom: {secretKeyRef: {name: {{ $secret }}, key: {{ .sasl.passwordKey }}}}
+{{- if eq .sasl.mechanism "OAUTHBEARER" }}
+- name: RIFFLE_KAFKA__SASL_TOKEN_URL
+  value: {{ required "kafka.sasl.tokenUrl is empty: OAUTHBEARER needs a token server" .sasl.tokenUrl | quote }}
+- name: RIFFLE_KAFKA__SASL_SCOPE
+  value: {{ .sasl.scope | quote }}
 {{- end }}
 {{- end -}}
 
@@ -280,7 +302,10 @@ spec:
 {{- define "riffle.tlsStores" -}}
 {{- $found := list -}}
 {{- range $store := .stores -}}
-{{- if (index $.root.Values $store).tls.enabled -}}
+{{- $values := index $.root.Values $store -}}
+{{- /* With SASL, the brokers of a managed Kafka have certificates of a public authority. */ -}}
+{{- $public := and (eq $store "kafka") $.root.Values.kafka.sasl.mechanism (not $values.tls.caSecret) -}}
+{{- if and $values.tls.enabled (not $public) -}}
 {{- $found = append $found $store -}}
 {{- end -}}
 {{- end -}}

@@ -1,0 +1,1 @@
+"""Commands for the programs that use the API: keys, sites, tools for language models."""
