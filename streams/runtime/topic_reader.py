@@ -7,7 +7,7 @@ from uuid import uuid4
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from streams.errors import StoreUnavailable
-from streams.runtime.connection import TIMEOUT_SECONDS, client_config
+from streams.runtime.connection import TIMEOUT_SECONDS, client_config, retry_while_moving
 from streams.runtime.records import Incoming
 from streams.settings import Settings
 from streams.topology import READER_GROUP
@@ -48,7 +48,8 @@ def read_topic(
 def _read_partition(
     consumer: Consumer, topic: str, number: int, since: datetime | None, first: int
 ) -> Iterator[Incoming]:
-    bottom, top = consumer.get_watermark_offsets(TopicPartition(topic, number), timeout=TIMEOUT_SECONDS)
+    place = TopicPartition(topic, number)
+    bottom, top = retry_while_moving(lambda: consumer.get_watermark_offsets(place, timeout=TIMEOUT_SECONDS))
     start = max(bottom, first) if since is None else _offset_at(consumer, topic, number, since, top)
     if start >= top:
         return
