@@ -156,6 +156,24 @@ def bench_freshness(
     return 0
 
 
+@bench_app.command("frontier")
+@command
+def bench_frontier(
+    hosts: Annotated[int, typer.Option(min=1)] = 100_000,
+    urls: Annotated[int, typer.Option(min=1, help="URLs in the queue of each host.")] = 100,
+    leases: Annotated[int, typer.Option(min=1, help="Maximum number of URLs under way.")] = 5_000,
+    as_json: AsJson = False,
+) -> int:
+    """Measure the frontier's memory and scheduling over a generated store, beside a plain heap.
+
+    Example:  python -m benchmarks frontier --hosts 100000
+    """
+    from benchmarks.frontier import run
+
+    print_figures("Frontier", run(hosts, urls, leases), as_json)
+    return 0
+
+
 @bench_app.command("page")
 @command
 def bench_page(

@@ -13,6 +13,7 @@ from streams.crawl.frontier.hosts import LiveHost
 from streams.crawl.frontier.policy import SECOND, backoff_micros
 from streams.crawl.frontier.state import FrontierState
 from streams.crawl.urls import InvalidUrl, host_of, resolve
+from streams.errors import MissingBlob
 from streams.stores.protocols import FrontierUrl
 
 
@@ -34,6 +35,7 @@ async def take_fetched(frontier: FrontierState, event: PageFetched, partition: i
             later = decisions.apply_fetch(url, event, position, frontier.policy, now)
             later = frontier.plan_visit(later, live.host)
         ended = end_lease(frontier, live, event)
+        robots = live.host.robots  # read under the lock: outside of it the host may be gone from memory
         applied = bool(lease and silent) or later.generation == event.generation
         if applied:
             await frontier.urls.write([later], live, persist=ended)
@@ -47,7 +49,7 @@ async def take_fetched(frontier: FrontierState, event: PageFetched, partition: i
         await frontier.held.release_for(later.host, later.page_id)
     if not applied:
         return []
-    return [*outputs.fetch_outputs(event, later), *await _sitemaps(frontier, later, live.host.robots)]
+    return [*outputs.fetch_outputs(event, later), *await _sitemaps(frontier, later, robots)]
 
 
 async def _sitemaps(frontier: FrontierState, url: FrontierUrl, known: Robots) -> list[Event]:
@@ -55,8 +57,12 @@ async def _sitemaps(frontier: FrontierState, url: FrontierUrl, known: Robots) ->
     is_first = url.outcome == "ok" and url.purpose == "page" and not url.depth and not url.revisit
     if not is_first or not frontier.policy.sitemaps or not known.ref or url.max_depth == 0:
         return []
+    try:
+        rules = await frontier.robots.get(known.ref)
+    except MissingBlob:  # the file is fetched again before the next page
+        return []
     found: dict[str, None] = {}
-    for named in (await frontier.robots.get(known.ref)).sitemaps:
+    for named in rules.sitemaps:
         try:
             target = frontier.policy.origins.place(resolve(url.url, named))
         except InvalidUrl:
