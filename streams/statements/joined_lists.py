@@ -5,7 +5,6 @@ conditions then is one statement (or several, where it is long), and counts as o
 list below it, with several paragraphs, or with a term that it describes stays a statement of its own.
 """
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -25,7 +24,7 @@ _ENDS = (",", ";", ":", ".", "，", "；", "、", "。")
 """The ends of an item behind which no separator is needed."""
 
 
-_ENDS_WITH_AND = re.compile(r"\s(?:and|or|und|oder|et|ou|y|o|e)\Z")
+_CONJUNCTIONS = frozenset({"and", "or", "und", "oder", "et", "ou", "y", "o", "e"})
 
 
 class Drafted(Protocol):
@@ -96,4 +95,4 @@ def _join(texts: Sequence[str]) -> str:
 
 
 def _separator(text: str) -> str:
-    return " " if text.endswith(_ENDS) or _ENDS_WITH_AND.search(text) else SEPARATOR
+    return " " if text.endswith(_ENDS) or text.rpartition(" ")[2] in _CONJUNCTIONS else SEPARATOR

@@ -33,7 +33,8 @@ _NUMBERED_NAME = re.compile(
 """The number of a chapter, with which a line of a table of contents begins."""
 _OF_EACH_PAGE = re.compile(
     r"(?:(?:this )?(?:page|file|document) )?(?:was )?last (?:modified|updated|changed|edited|generated)\b|"
-    r"(?:copyright\b|©|\(c\)\s)|all rights reserved|(?:generated|created) (?:by|with|using)\b|skip to\b",
+    r"(?:copyright\b|©|\(c\)\s)|all rights reserved|(?:generated|created) (?:by|with|using)\b|skip to\b|"
+    r"(?:new|added|changed|deprecated) in version [\d.]{1,12}\Z",
     re.IGNORECASE,
 )
 """The beginning of a line that is the same on the pages of a site."""

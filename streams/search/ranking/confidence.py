@@ -11,7 +11,7 @@ model. The bound is measured by `riffle eval confidence` (docs/decisions/0045). 
 """
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -29,7 +29,7 @@ WORDS_WORTH = 0.3
 READ_STATEMENTS = 20
 """Maximum statements of the sparse list whose words are read. The best ones have the most of the query's words."""
 MAX_CHARS = 2_000
-"""Maximum length of a statement whose words are read (characters)."""
+"""Maximum length of a statement with its title and context whose words are read (characters)."""
 _WORD_OPERATORS = frozenset({"phrase", "intitle", "inurl"})
 MAX_NEAREST = 3
 """Maximum pages that are shown if nothing was found."""
@@ -83,8 +83,8 @@ def min_confidence(
 
 def _terms_of(hit: Hit) -> frozenset[int]:
     payload = hit.payload
-    texts: Sequence[str] = (payload.text[:MAX_CHARS], payload.title[:MAX_CHARS], *payload.context)
-    return statement_terms(texts, payload.language)
+    text = "\n".join((payload.text, payload.title, *payload.context))[:MAX_CHARS]
+    return statement_terms([text], payload.language)
 
 
 @cache
