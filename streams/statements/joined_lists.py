@@ -1,8 +1,9 @@
 """Short items of one list become one statement: by itself "a storm, or" says nothing. Pure.
 
-Items are joined if they follow each other in one list, are no sentences, and are short. Each list of links, options or
-conditions then is one statement (or several, where it is long), and counts as one among the results. An item with a
-list below it, with several paragraphs, or with a term that it describes stays a statement of its own.
+Items are joined if they follow each other in one list, are no sentences, are short, and are the parts of an enumeration
+("a storm, or"), or mostly names, as in a table of contents: such an item says nothing without the others. A short item
+that is a fact of its own ("free tea, even in a storm") stays a statement: a question may ask for just this one. So does
+an item with a list below it, with several paragraphs, or with a term that it describes.
 """
 
 from collections import Counter
@@ -13,7 +14,7 @@ from typing import Protocol, TypeVar
 from streams.pages.document.model import Document
 from streams.statements.lengths import MAX_WORDS, word_count
 from streams.statements.outline import Piece
-from streams.statements.reading_alone import is_sentence
+from streams.statements.reading_alone import is_list_of_names, is_sentence
 
 MAX_ITEM_WORDS = 12
 """Maximum words of an item that is joined."""
@@ -51,8 +52,10 @@ def join_short_items(document: Document, pieces: Sequence[Piece], by_piece: Sequ
     for run in list(_runs(document, pieces, by_piece)):
         if len(run) < 2:
             continue
-        first = by_piece[run[0]][0]
-        text = _join([by_piece[index][0].text for index in run])
+        first, texts = by_piece[run[0]][0], [by_piece[index][0].text for index in run]
+        text = _join(texts)
+        if not _is_enumeration(texts) and not is_list_of_names(text):
+            continue
         by_piece[run[0]][:] = [replace(first, text=text, kind="list")]  # type: ignore[type-var]  # a draft is a dataclass
         for index in run[1:]:
             by_piece[index].clear()
@@ -89,10 +92,19 @@ def _is_short(text: str) -> bool:
     return word_count(text) <= MAX_ITEM_WORDS and not is_sentence(text)
 
 
+def _is_enumeration(texts: Sequence[str]) -> bool:
+    """Return whether each item but the last goes on with the next one."""
+    return all(text.endswith((",", ";", "，", "；", "、")) or _ends_with_conjunction(text) for text in texts[:-1])
+
+
+def _ends_with_conjunction(text: str) -> bool:
+    return text.rpartition(" ")[2] in _CONJUNCTIONS
+
+
 def _join(texts: Sequence[str]) -> str:
     *first, last = texts
     return "".join(f"{text}{_separator(text)}" for text in first) + last
 
 
 def _separator(text: str) -> str:
-    return " " if text.endswith(_ENDS) or text.rpartition(" ")[2] in _CONJUNCTIONS else SEPARATOR
+    return " " if text.endswith(_ENDS) or _ends_with_conjunction(text) else SEPARATOR

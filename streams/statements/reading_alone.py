@@ -61,7 +61,7 @@ def reads_alone(text: str, kind: str, context: Sequence[str]) -> bool:
     if kind == "row":
         return words >= MIN_WORDS
     if kind == "list":
-        return words >= MIN_WORDS and not _is_list_of_names(text)
+        return words >= MIN_WORDS and not is_list_of_names(text)
     if _has_lead(context) and _has_words(text, MIN_LED_WORDS):
         return True
     if _CONTINUES.match(text) or _UNFINISHED.search(text):
@@ -104,7 +104,7 @@ def _is_title(text: str) -> bool:
     return len(long) >= MIN_TITLE_WORDS and all(word[0].isupper() for word in long)
 
 
-def _is_list_of_names(text: str) -> bool:
+def is_list_of_names(text: str) -> bool:
     """Return whether most items are titles or lines of a table of contents."""
     items = [item.strip() for item in text.split(";")]
     return 2 * sum(bool(_NUMBERED_NAME.match(item)) or _is_title(item) for item in items) > len(items)

@@ -24,7 +24,7 @@ from streams.stores.protocols import Candidates, Hit, PageHits
 from streams.vectors.bm25 import statement_terms
 
 BOUNDS = Path(__file__).with_name("confidence.json")
-WORDS_WORTH = 0.3
+WORDS_WORTH = 0.5
 """The closeness that all words of the query are worth in one statement."""
 READ_STATEMENTS = 20
 """Maximum statements of the sparse list whose words are read. The best ones have the most of the query's words."""

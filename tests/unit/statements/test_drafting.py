@@ -90,16 +90,30 @@ def test_short_items_of_one_list_are_one_statement() -> None:
 def test_joined_items_are_divided_where_they_are_long_and_keep_apart_what_is_of_other_lists() -> None:
     containers = (Container("ul"), *(Container("li", 0) for _ in range(9)), Container("ol"), Container("li", 10))
     found = cut(
-        *(Block("p", f"option {number} of the ferry and all its boats", number) for number in range(1, 10)),
-        Block("p", "of another list", 11),
+        *(Block("p", f"option {number} of the ferry and all its boats;", number) for number in range(1, 10)),
+        Block("p", "of another list;", 11),
         containers=containers,
     )
     assert [(draft.kind, draft.text.count(";"), word_count(draft.text) <= 40) for draft in found] == [
-        ("list", 3, True),
-        ("list", 3, True),
-        ("item", 0, True),
-        ("item", 0, True),
+        ("list", 4, True),
+        ("list", 4, True),
+        ("item", 1, True),
+        ("item", 1, True),
     ]
+
+
+def test_names_are_joined_and_facts_stay_apart() -> None:
+    containers = (Container("ul"), *(Container("li", 0) for _ in range(3)))
+
+    def of(*items: str) -> list[tuple[str, str]]:
+        blocks = (Block("p", text, place) for place, text in enumerate(items, 1))
+        return [(draft.kind, draft.text) for draft in cut(*blocks, containers=containers)]
+
+    assert of("30.4. Asynchronous Commit", "30.5. WAL Configuration", "Index") == [
+        ("list", "30.4. Asynchronous Commit; 30.5. WAL Configuration; Index")
+    ]
+    facts = ("free tea on each ferry", "transactions, even after power loss", "a single file")
+    assert of(*facts) == [("item", fact) for fact in facts]
 
 
 def test_a_term_is_context_of_what_defines_it() -> None:
