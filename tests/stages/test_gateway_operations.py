@@ -241,7 +241,7 @@ async def test_metrics_count_by_route_and_never_by_a_persons_input() -> None:
             "/api/v1/search?q=log",
             "/api/v1/search",
             "/secret-words",
-            "/api/v1/pages/secret",
+            "/api/v1/pages/ftp%3A%2F%2Fsecret",
         ):
             await web.get(path)
         stores.embedder = Dead()
