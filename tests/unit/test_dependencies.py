@@ -61,6 +61,7 @@ CORE = names(PROJECT["project"]["dependencies"])
 LOCAL = names(PROJECT["project"]["optional-dependencies"]["local"])
 COMPARE = names(PROJECT["project"]["optional-dependencies"]["compare"])
 CLUSTER = names(PROJECT["project"]["optional-dependencies"]["cluster"])
+MAP = names(PROJECT["project"]["optional-dependencies"]["map"])
 GROUPS = {group: names(requirements) for group, requirements in PROJECT["dependency-groups"].items()}
 TRAINING = GROUPS.pop("training")
 DISTRIBUTIONS = packages_distributions()
@@ -99,6 +100,7 @@ def allowed_in(path: Path) -> set[str]:
     extra = LOCAL if name.startswith(LOCAL_STACK) or name.startswith("triton_models/") else set()
     extra = extra | (TRAINING if "/training/" in name else set())
     extra = extra | (CLUSTER if name == "streams/commands/operate/suggest.py" else set())
+    extra = extra | (MAP if name == "streams/maintenance/mapping.py" else set())
     return CORE | extra | (COMPARE if name in COMPARING else set()) | GROUPS["build"]
 
 
