@@ -47,6 +47,55 @@ async def bench_fetching(
     return await run(in_flight, as_json=as_json)
 
 
+@bench_app.command("entity-dump")
+@command
+async def bench_entity_dump(
+    gigabytes: Annotated[float, typer.Option(min=0.01, help="Size of the generated dump, unpacked.")] = 2.0,
+    kind: Annotated[str, typer.Option(help="wikidata or wikipedia.")] = "wikidata",
+    minutes: Annotated[float, typer.Option(min=0, help="Stop after this time. 0: at the end of the dump.")] = 0,
+    folder: Annotated[Path | None, typer.Option(file_okay=False, help="Where the dump is kept.")] = None,
+    as_json: AsJson = False,
+) -> int:
+    """Measure the import of a generated dump: items a second, and memory over the whole run.
+
+    Example:  python -m benchmarks entity-dump --gigabytes 2 --kind wikipedia
+    """
+    from benchmarks.entity_dump import run
+
+    return await run(kind, gigabytes, minutes, folder, as_json=as_json)
+
+
+@bench_app.command("panels")
+@command
+async def bench_panels(
+    folder: Annotated[Path, typer.Argument(exists=True, file_okay=False, help="A collection of abstracts (BEIR).")],
+    others: Annotated[Path, typer.Option(exists=True, file_okay=False, help="Folder of further collections.")],
+    entities: Annotated[int, typer.Option(min=50, help="Number of entities.")] = 1_200,
+    as_json: AsJson = False,
+) -> int:
+    """Fit the confidence of panels on one half of the entities, and judge it on the other half.
+
+    Example:  python -m benchmarks panels ir/dbpedia-mini-a --others ir
+    """
+    from benchmarks.panels import run
+
+    return await run(folder, others, entities, as_json=as_json)
+
+
+@bench_app.command("panel-cost")
+@command
+async def bench_panel_cost(
+    rounds: Annotated[int, typer.Option(min=10, help="Number of questions.")] = 300, as_json: AsJson = False
+) -> int:
+    """Measure a result page without panels, with panels but no entity, and with entities, asked in turns.
+
+    Example:  python -m benchmarks panel-cost
+    """
+    from benchmarks.panel_cost import run
+
+    return await run(rounds, as_json=as_json)
+
+
 @bench_app.command("queries")
 @command
 async def bench_queries(

@@ -15,6 +15,7 @@ from tests.e2e.demo import demo_stores, served
 from tests.e2e.test_search_pages import PATHS
 from tests.e2e.test_suggestions import IS_OPEN, KNOWN
 from tests.model_server import Way, model_server
+from tests.stages.entities import import_entities
 from tests.stages.gateway_fakes import gateway
 
 QUALITY = 70
@@ -49,6 +50,9 @@ PICTURES = (
     Picture("search-long", PATHS["long-query"]),
     Picture("search-right-to-left", PATHS["right-to-left"], 390, 760),
     Picture("search-help", PATHS["help"], height=900),
+    Picture("panel", "/search?q=douglas+adams", 1400, 760),
+    Picture("panel-choice", "/search?q=rust", 1400, 620, dark=True),
+    Picture("panel-phone", "/entities/Q42", 390, 760),
     Picture("search-print", "/search?q=write-ahead+log", 794, 900, print=True),
 )
 
@@ -97,9 +101,10 @@ async def take(tab: Tab, site: str, picture: Picture) -> bytes:
 async def take_all(folder: Path) -> None:
     program = chromium()
     assert program is not None, "the pictures need Debian's package `chromium`"
-    app = gateway(await demo_stores(), deadline_seconds=30)
+    app = gateway(await import_entities(await demo_stores()), deadline_seconds=30)
     app.state.gateway.suggest.use(Suggestion(text, weight, "en") for text, weight in KNOWN)
     async with served(app) as site, browser(program) as tab:
+        await tab.open(f"{site}/search?q=warm+up")  # the first look whether there are entities
         for picture in PICTURES:
             (folder / f"{picture.name}.webp").write_bytes(await take(tab, site, picture))
     await app.state.gateway.close()

@@ -22,6 +22,7 @@ from streams.commands.console import (
     table,
 )
 from streams.commands.pages.search import ask as ask_gateway
+from streams.commands.pages.search import ask_api
 from streams.commands.watching import PROGRESS_COLUMNS
 
 eval_app = command_group("Quality, against labelled data and beside other programs.")
@@ -120,6 +121,40 @@ def eval_answers(
         print_figures(url, shares, as_json)
         for question in figures["missed"]:
             out.print(f"  not answered: {question}", highlight=False)
+
+
+@eval_app.command("panels")
+@command
+def eval_panels(
+    queries: Annotated[Path, typer.Argument(exists=True, dir_okay=False, metavar="FILE", help="The queries, JSONL.")],
+    url: Annotated[str, typer.Argument(metavar="[URL]", help="The gateway. Default: the one of the settings.")] = "",
+    as_json: AsJson = False,
+) -> None:
+    """Measure the panels that a gateway shows: precision, share shown, and panels for queries without an entity.
+
+    FILE has JSON objects with `query` and `entity`: an id, the title of an article, a label, or null.
+
+    Example:  riffle eval panels queries.jsonl --json
+    """
+    from streams.evaluation.panels import evaluate_panels, read_queries
+
+    settings, asked = load_settings(), read_queries(queries)
+    counter = itertools.count(1)
+    with steps() as progress:
+
+        def ask(query: str) -> dict[str, Any] | None:
+            progress("ask", next(counter), len(asked))
+            panel: dict[str, Any] | None = ask_api(settings, "/api/v1/entities", {"q": query}, url).get("panel")
+            return panel
+
+        figures = evaluate_panels(asked, ask)
+    if as_json:
+        print_json(figures)
+        return
+    print_figures("Panels", {name: figure for name, figure in figures.items() if name != "wrong"}, as_json)
+    for each in figures["wrong"]:
+        wanted = each["wanted"] or "no panel"
+        out.print(f"  {each['query']}: {each['shown']} is shown, right is {wanted}", highlight=False)
 
 
 @eval_app.command("search")

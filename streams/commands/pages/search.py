@@ -42,12 +42,17 @@ def ask(
     settings: Settings, question: str, *, limit: int = 5, address: str = "", **filters: str | None
 ) -> dict[str, Any]:
     """Return the answer of the gateway, or of a gateway at `address`. Raises StoreUnavailable, UsageError."""
-    address = address.rstrip("/") or settings.gateway.address
     given = {name: value for name, value in filters.items() if value}
+    return ask_api(settings, "/api/v1/search", {"q": question, "per_page": limit, **given}, address)
+
+
+def ask_api(settings: Settings, path: str, parameters: dict[str, Any], address: str = "") -> dict[str, Any]:
+    """Return the answer of a path of the gateway's API. Raises StoreUnavailable, UsageError."""
+    address = address.rstrip("/") or settings.gateway.address
     try:
         response = httpx.get(
-            f"{address}/api/v1/search",
-            params={"q": question, "per_page": limit, **given},
+            f"{address}{path}",
+            params=parameters,
             timeout=CLIENT_TIMEOUT_SECONDS,
             trust_env=False,
             verify=gateway_context(settings.gateway) or False,

@@ -48,9 +48,9 @@ class Features:
     """Cosine of query and entity."""
 
 
-BIAS = -6.2
+BIAS = -3.25
 WEIGHTS = Features(
-    is_label=0.9, is_whole=1.8, explained=2.2, unexplained=-5.0, rank_share=2.6, name_words=1.2, similarity=4.5
+    is_label=1.45, is_whole=0.71, explained=2.28, unexplained=-3.16, rank_share=1.58, name_words=0.92, similarity=1.61
 )
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from streams.errors import PoisonError
 from streams.knowledge.entity import Entity, Option
-from streams.knowledge.lookup.confidence import confidence, has_as_label, measure, weight_of
+from streams.knowledge.lookup.confidence import Features, confidence, has_as_label, measure, weight_of
 from streams.knowledge.lookup.panel import MAX_OTHERS, Panel, RelatedEntity, ids_to_name, related, to_panel
 from streams.knowledge.lookup.readings import Reading, read_query
 from streams.knowledge.names import name_key, name_keys
@@ -36,6 +36,7 @@ class Candidate:
 
     entity: Entity
     reading: Reading
+    features: Features
     probability: float
 
 
@@ -72,16 +73,15 @@ class Finder:
         vector, near = await self._nearest(text)
         similar = await self._similarities([one.entity_id for one, _, _ in exact], vector)
         candidates = [
-            Candidate(entity, reading, confidence(measure(entity, reading, share, similar.get(entity.entity_id, 0.0))))
+            _candidate(entity, reading, measure(entity, reading, share, similar.get(entity.entity_id, 0.0)))
             for entity, reading, share in exact
+            if entity.kind == "entity"
         ]
         known = {one.entity_id for one, _, _ in exact}
         for entity, score in near:
             if entity.entity_id not in known:
                 reading = best_reading(entity, text)
-                candidates.append(
-                    Candidate(entity, reading, confidence(measure(entity, reading, 0.0, score, by_label=False)))
-                )
+                candidates.append(_candidate(entity, reading, measure(entity, reading, 0.0, score, by_label=False)))
         return Lookup(tuple(sorted(candidates, key=lambda one: -one.probability)))
 
     def _exact(
@@ -151,6 +151,10 @@ class Finder:
             ),
         ]
         return Panel(kind="choice", label=lookup.title, others=tuple(shown[:12]), confidence=CHOICE_CONFIDENCE)
+
+
+def _candidate(entity: Entity, reading: Reading, features: Features) -> Candidate:
+    return Candidate(entity, reading, features, confidence(features))
 
 
 def _choose(readings: Sequence[Reading], exact: Sequence[tuple[Entity, Reading, float]]) -> Lookup | None:

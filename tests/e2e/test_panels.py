@@ -1,0 +1,47 @@
+"""Panels in a browser: accessible on every screen, read by keyboard, and nothing is asked of others before a click."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.browser import Tab
+from tests.e2e.demo import demo_stores, served
+from tests.e2e.test_search_pages import look_at, text
+from tests.stages.entities import import_entities
+from tests.stages.gateway_fakes import gateway
+
+pytestmark = pytest.mark.browser
+PATHS = {
+    "panel": "/search?q=douglas+adams",
+    "panel-choice": "/search?q=rust",
+    "entity": "/entities/Q42",
+}
+
+
+@pytest.fixture
+async def site() -> AsyncIterator[str]:
+    async with served(gateway(await import_entities(await demo_stores()), deadline_seconds=30)) as address:
+        yield address
+
+
+@pytest.mark.parametrize("name", PATHS)
+async def test_a_panel_is_accessible_and_fits_on_every_screen(tab: Tab, site: str, name: str, pictures: Path) -> None:
+    await tab.open(f"{site}/search?q=warm+up")  # the first look whether there are entities
+    await look_at(tab, name, site + PATHS[name], pictures)
+    assert await tab.evaluate("document.querySelectorAll('.panel').length") == 1
+
+
+async def test_a_panel_loads_nothing_and_leads_on(tab: Tab, site: str) -> None:
+    await tab.open(f"{site}/search?q=warm+up")
+    await tab.look(width=1600, height=900, dark=False)
+    await tab.open(site + PATHS["panel"])
+    assert await tab.evaluate("performance.getEntriesByType('resource').length") == 0
+    assert await tab.evaluate("document.querySelectorAll('.panel img').length") == 0
+    beside = "document.querySelector('.panel').getBoundingClientRect().left > 700"
+    assert await tab.evaluate(beside), "beside the results where there is room"
+    await tab.click(".panel dd a[href='/entities/Q350']")
+    assert "Cambridge" in await text(tab, ".panel h2")
+    await tab.open(site + PATHS["panel-choice"])
+    await tab.click(".panel a[href='/entities/Q2']")
+    assert "programming language" in await text(tab, ".panel")

@@ -1,0 +1,111 @@
+"""From one import command to a panel on the page, on real servers. The import is killed once on its way."""
+
+import asyncio
+import bz2
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import httpx
+import orjson
+import pytest
+
+from streams.gateway.app import create_app
+from streams.settings import Settings, TritonSettings
+from streams.stores.opener import open_stores
+
+pytestmark = [pytest.mark.integration("kafka", "cassandra", "qdrant"), pytest.mark.timeout(400)]
+
+LABELS = 3_000
+"""Number of items that are only names, so that there is time to kill the import."""
+WAIT_SECONDS = 200
+
+
+def text(words: str) -> dict[str, object]:
+    return {"en": {"language": "en", "value": words}}
+
+
+def items() -> Iterator[dict[str, object]]:
+    year = {"type": "time", "value": {"time": "+1901-00-00T00:00:00Z", "precision": 9}}
+    place = {"type": "wikibase-entityid", "value": {"id": "Q8000001"}}
+    claims = {
+        one: [{"mainsnak": {"datavalue": value}, "rank": "normal"}] for one, value in (("P571", year), ("P17", place))
+    }
+    for number in range(LABELS):
+        yield {"id": f"Q{9_000_000 + number}", "type": "item", "labels": text(f"Name {number}")}
+    yield {"id": "Q8000001", "type": "item", "labels": text("Freedonia"), "descriptions": text("country")}
+    yield {
+        "id": "Q8000002",
+        "type": "item",
+        "labels": text("Zubrowka Observatory"),
+        "descriptions": text("observatory on a hill"),
+        "claims": claims,
+    }
+
+
+@pytest.fixture
+def environment(stack: Settings, tmp_path: Path) -> dict[str, str]:
+    return {
+        **{name: value for name, value in os.environ.items() if not name.startswith("RIFFLE_")},
+        "RIFFLE_HOME": str(tmp_path),
+        "RIFFLE_KAFKA__BOOTSTRAP": stack.kafka.bootstrap,
+        "RIFFLE_CASSANDRA__HOSTS": json.dumps(stack.cassandra.hosts),
+        "RIFFLE_CASSANDRA__PORT": str(stack.cassandra.port),
+        "RIFFLE_CASSANDRA__KEYSPACE": stack.cassandra.keyspace,
+        "RIFFLE_QDRANT__URL": stack.qdrant.url,
+        "RIFFLE_TRITON__URL": "inprocess:",
+        "RIFFLE_RUNTIME__HEALTH_PORT": "0",
+    }
+
+
+def riffle(environment: dict[str, str], *arguments: str) -> "subprocess.Popen[bytes]":
+    command = [sys.executable, "-c", "from streams.cli import main; main()", *arguments]
+    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+
+
+async def test_from_an_import_command_to_a_panel_on_the_page(
+    stack: Settings, environment: dict[str, str], tmp_path: Path
+) -> None:
+    dump = tmp_path / "dump.json.bz2"
+    dump.write_bytes(bz2.compress(b"[\n" + b",\n".join(map(orjson.dumps, items())) + b"\n]\n"))
+    worker = riffle(environment, "worker", "knowledge")
+    try:
+        killed = riffle(environment, "import", "wikidata", str(dump))
+        notes = tmp_path / "imports" / "wikidata-en.json"
+        while not notes.exists() and killed.poll() is None:
+            await asyncio.sleep(0.05)
+        killed.send_signal(signal.SIGKILL)
+        killed.wait()
+        again = riffle(environment, "import", "wikidata", str(dump))
+        said = (await asyncio.to_thread(again.communicate))[0].decode()
+        assert again.returncode == 0, said
+        assert await shown(stack, "zubrowka observatory")
+    finally:
+        worker.terminate()
+        worker.communicate()
+
+
+async def shown(stack: Settings, query: str) -> bool:
+    """Ask a gateway over these stores until its page has the panel."""
+    settings = stack.model_copy(update={"triton": TritonSettings(url="inprocess:")})
+    async with open_stores(settings, ["records", "vectors", "models"]) as stores:
+        app = create_app(settings, stores, publish=None, clock=lambda: datetime.now(UTC))
+        transport = httpx.ASGITransport(app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1", timeout=30) as web:
+            for _ in range(WAIT_SECONDS):
+                await asyncio.sleep(1)
+                panel = (await web.get("/api/v1/entities", params={"q": query})).json().get("panel")
+                if panel and panel["facts"][-1]["values"][0]["text"] == "Freedonia":
+                    break
+            await web.get("/search", params={"q": query})
+            await asyncio.sleep(0.5)
+            page = (await web.get("/search", params={"q": query}, headers={"accept": "text/html"})).text
+        await app.state.gateway.close()
+    assert "observatory on a hill" in page, page[-2_000:]
+    assert '<aside class="panel' in page
+    return ">1901</time>" in page and "Freedonia" in page
