@@ -61,7 +61,7 @@ _SYLLABLES = (
 TEMPLATES = 500
 """Number of different items of a dump. Each comes again and again with another number: words cost more than reading."""
 _NUMBER = b"1234567890123"
-"""A number that stands for the one of an item."""
+"""The number in a template, which each item replaces by its own."""
 _PROPERTIES = ("P569", "P570", "P19", "P106", "P69", "P26", "P40", "P800", "P27", "P39", "P54", "P166", "P856", "P18")
 
 

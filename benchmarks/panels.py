@@ -44,7 +44,7 @@ from streams.vectors.bm25 import FUNCTION_WORDS
 
 NAMES = Features.__slots__
 STEPS, RATE, SHRINK = 6_000, 0.3, 1e-3
-"""Of the gradient descent: steps, size of a step, weight of the squared weights."""
+"""Settings of the gradient descent: steps, size of a step, weight of the squared weights."""
 WANTED_PRECISION = 0.96
 _TAIL = re.compile(r"\s*@en\s.*", re.DOTALL)
 

@@ -24,8 +24,9 @@ class EntityChanged(Event):
     """A further name of the entity."""
 
     def key(self) -> str:
-        """Return a key of its own for each redirect: the topic is compacted, and keeps the last event of each key."""
-        return f"{self.entity_id} {self.source}" if self.source.startswith("redirect:") else self.entity_id
+        """Return a key of its own for each further source: the topic is compacted, and keeps the last event of each
+        key."""
+        return self.entity_id if self.source in ("wikidata", "wikipedia") else f"{self.entity_id} {self.source}"
 
     def subject(self) -> str:
         return self.entity_id

@@ -257,7 +257,7 @@ STAGES: tuple[Stage, ...] = (
         agent="streams.knowledge.agent:build",
         stores=("records", "vectors", "models"),
         concurrency=32,
-        order="subject",  # the key of a redirect is not the entity
+        order="subject",  # the keys of redirects and own entities are not the entity
         beside_journey=True,
     ),
 )

@@ -82,8 +82,8 @@ async def test_from_an_import_command_to_a_panel_on_the_page(
         killed.send_signal(signal.SIGKILL)
         killed.wait()
         again = riffle(environment, "import", "wikidata", str(dump))
-        said = (await asyncio.to_thread(again.communicate))[0].decode()
-        assert again.returncode == 0, said
+        printed = (await asyncio.to_thread(again.communicate))[0].decode()
+        assert again.returncode == 0, printed
         assert await shown(stack, "zubrowka observatory")
     finally:
         worker.terminate()
