@@ -34,7 +34,8 @@ async def test_all_parts_are_walked_over(entities: Entities) -> None:
     for one in ids:
         await entities.put_part(one, "own", FIRST)
         await entities.put_part(one, "wikidata", LATER)
-    found, position = set(), 0
+    found: set[tuple[str, str]] = set()
+    position: int | None = 0
     while position is not None:
         places, position = await entities.walk(position, 4)
         found |= {(place.entity_id, place.source) for place in places if place.entity_id in ids}

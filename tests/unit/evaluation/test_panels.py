@@ -1,13 +1,14 @@
 """Figures of panels: what counts as shown, right and wrong."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from streams.errors import UsageError
 from streams.evaluation.panels import LabelledQuery, evaluate_panels, read_queries
 
-SHOWN = {
+SHOWN: dict[str, dict[str, Any]] = {
     "rust language": {"id": "Q2", "label": "Rust"},
     "albedo": {"id": "enwiki:Albedo", "label": "Albedo"},
     "london bridge": {"id": "Q84", "label": "London"},
@@ -32,7 +33,7 @@ QUERIES = [
 
 
 def test_the_figures() -> None:
-    figures = evaluate_panels(QUERIES, SHOWN.get)
+    figures = evaluate_panels(QUERIES, lambda query: SHOWN.get(query))
     wrong = figures.pop("wrong")
     assert figures == {
         "queries": 8,
