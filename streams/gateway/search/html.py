@@ -21,7 +21,6 @@ from streams.gateway.search.service import RunningSearch, SearchService
 from streams.search.errors import SearchUnavailable
 from streams.search.query_language.choices import Choices, apply_choices
 from streams.search.query_language.operator_values import read_wish
-from streams.search.ranking.wishes import steps_of
 from streams.search.request import ALL_LANGUAGES, Parameters, SearchRequest
 from streams.search.searcher import Found
 
@@ -235,5 +234,5 @@ def _chosen_values(answer: SearchAnswer) -> dict[str, Any]:
         "chosen_before": f"{written.get('before', '')}-01-01"[:10] if written.get("before") else "",
         "chosen_page_type": written.get("pagetype", "").lower(),
         "chosen_type": written.get("filetype", "").lower(),
-        "chosen_wishes": steps_of([read_wish(each.value) for each in answer.operators if each.name == "prefer"]),
+        "chosen_wishes": dict(read_wish(each.value).split(":") for each in answer.operators if each.name == "prefer"),
     }
