@@ -80,7 +80,7 @@ async def test_from_an_import_command_to_a_panel_on_the_page(
         while not notes.exists() and killed.poll() is None:
             await asyncio.sleep(0.05)
         killed.send_signal(signal.SIGKILL)
-        killed.wait()
+        killed.communicate()
         again = riffle(environment, "import", "wikidata", str(dump))
         printed = (await asyncio.to_thread(again.communicate))[0].decode()
         assert again.returncode == 0, printed
