@@ -2,8 +2,10 @@
 
 import asyncio
 import time
+from base64 import b64encode
 from collections.abc import Callable
 from typing import Any, TypeVar
+from urllib.parse import quote
 
 import aiohttp
 from aiokafka.abc import AbstractTokenProvider
@@ -58,12 +60,15 @@ class TokenProvider(AbstractTokenProvider):  # type: ignore[misc]  # aiokafka sh
     async def _fetch(self) -> tuple[str, float]:
         own = self._settings
         form = {"grant_type": "client_credentials", **({"scope": own.sasl_scope} if own.sasl_scope else {})}
-        auth = aiohttp.BasicAuth(own.sasl_username, own.sasl_password.get_secret_value())
+        pair = (own.sasl_username, own.sasl_password.get_secret_value())
+        known = b64encode(":".join(quote(each, safe="") for each in pair).encode()).decode()  # RFC 6749, section 2.3.1
         timeout = aiohttp.ClientTimeout(total=TOKEN_SECONDS)
         try:
             async with (
                 aiohttp.ClientSession(timeout=timeout) as session,
-                session.post(own.sasl_token_url, data=form, auth=auth, allow_redirects=False) as answer,
+                session.post(
+                    own.sasl_token_url, data=form, headers={"Authorization": f"Basic {known}"}, allow_redirects=False
+                ) as answer,
             ):
                 answer.raise_for_status()
                 content = await answer.json(content_type=None)

@@ -40,6 +40,9 @@ class EventProducer:
         producer = AIOKafkaProducer(**_options(self._kafka))
         try:
             await producer.start()
+        except StoreUnavailable:  # of the server that gives tokens
+            await producer.stop()
+            raise
         except (KafkaError, OSError) as error:
             await producer.stop()
             raise StoreUnavailable(
