@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from schemas.crawl import Outcome
+from streams.crawl.content_signals import parse_signals
 from streams.crawl.robots_lines import Key, read_lines
 from streams.crawl.robots_patterns import PatternSet, Rule, escape_pattern
 
@@ -31,10 +32,6 @@ _AGENT = re.compile(rb"[A-Za-z_-]*")
 _RATE = re.compile(r"([0-9]{1,9})/([0-9]{1,9})([smhd]?)")
 _RATE_UNITS = {"": 1, "s": 1, "m": 60, "h": 3_600, "d": 86_400}
 _WINDOW = re.compile(r"([01][0-9]|2[0-4]):?([0-5][0-9])-([01][0-9]|2[0-4]):?([0-5][0-9])")
-_ANSWERS = {"yes": True, "y": True, "no": False, "n": False}
-_SAME_SIGNALS = {"train-ai": "ai-train"}
-MAX_SIGNALS = 32
-"""Maximum number of signals in one line."""
 
 Window = tuple[int, int]
 """Begin and end of a time of day (minutes since midnight, UTC). A window that ends before it begins is over night."""
@@ -194,17 +191,3 @@ def _seconds_per_request(value: bytes) -> float:
 def _windows(value: bytes) -> Iterator[Window]:
     for found in _WINDOW.finditer(value.decode("latin-1")):
         yield int(found[1]) * 60 + int(found[2]), int(found[3]) * 60 + int(found[4])
-
-
-def parse_signals(text: str) -> dict[str, bool]:
-    """Return the signals of `search=yes, ai-train=no`. Of two answers to one question `no` holds.
-
-    Content-Signal and Content-Usage (IETF, AI preferences) have other names for training: both become `ai-train`.
-    """
-    found: dict[str, bool] = {}
-    for part in text.lower().replace(";", ",").split(",", MAX_SIGNALS):
-        name, _, says = (each.strip() for each in part.partition("="))
-        if says in _ANSWERS:
-            name = _SAME_SIGNALS.get(name, name)[:40]
-            found[name] = found.get(name, True) and _ANSWERS[says]
-    return found

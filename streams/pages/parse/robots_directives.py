@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
-from streams.crawl.robots import parse_signals
+from streams.crawl.content_signals import parse_signals
 
 BOT = "rifflebot"
 KNOWN = frozenset(

@@ -4,9 +4,9 @@ from datetime import UTC, datetime
 
 import pytest
 
+from streams.crawl.content_signals import parse_signals
 from streams.crawl.fetch.agent import _with_signals
 from streams.crawl.fetch.outcomes import select_headers
-from streams.crawl.robots import parse_signals
 from streams.pages.document.consent import Consent
 from streams.pages.parse.robots_directives import directives, is_expired
 
