@@ -50,7 +50,8 @@ async def restore_pages(pages: Pages, host: str, now: int, send: Send) -> AsyncI
             return None
         generation = max([now, *(part.generation + 1 for part in record.parts())])
         kept = {"outcome": "ok", "status": 200, "generation": generation, "lease_id": None, "attempt": 1}
-        return record.fetched.event().model_copy(update=kept)
+        # The last visit may have failed. The record then has the references of the last content.
+        return record.fetched.event().model_copy(update={**kept, "retryable": False, "error": None})
 
     async for progress in _send_for_each(pages, host, answer, send):
         yield progress

@@ -16,12 +16,18 @@ from streams.stores.stored_part import Missing, Part, Row, StoredPart
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fetched(StoredPart):
-    """The last answer to a request. Its row is the event, without facts that are None."""
+    """The last answer to a request. Its row is the event, without facts that are None.
+
+    An answer without content has the references of the last content, as long as the page may be in the index.
+    """
 
     PART: ClassVar[Part] = "fetched"
 
     lease_id: UUID | None
+    outcome: str
     body_ref: str | None
+    body_bytes: int
+    exchange_ref: str | None
     headers: Mapping[str, str]
 
     @classmethod

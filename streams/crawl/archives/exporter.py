@@ -94,7 +94,7 @@ async def _visits(blobs: Blobs, events: Iterable[PageFetched], report: ExportRep
 
 
 async def _exchange(blobs: Blobs, event: PageFetched) -> Exchange | None:
-    if event.exchange_ref is None:
+    if event.exchange_ref is None or event.outcome != "ok":  # a 304 has the reference of the last content
         return None
     try:
         return decode_exchange(await blobs.get(event.exchange_ref))

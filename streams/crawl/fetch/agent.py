@@ -14,6 +14,7 @@ from uuid import UUID
 import structlog
 
 from schemas import Event, InvalidEvent, PageFetched, PageScheduled
+from schemas.crawl import Outcome
 from schemas.envelope import micros_from_utc
 from streams.crawl.exchange import encode_exchange
 from streams.crawl.fetch.host_load import HostLoad
@@ -32,6 +33,8 @@ log = structlog.get_logger(__name__)
 
 REMOVED = Verdict("refused", error="the page was removed on request. To let it be fetched: riffle remove --undo URL")
 """The outcome of a page that was removed on request. No HTTP request is made, and nothing is stored."""
+NEW_STATES: frozenset[Outcome] = frozenset({"ok", "redirect", "gone"})
+"""The outcomes that replace or remove the content of a page. After any other one, the last content stays indexed."""
 
 
 def now_micros() -> int:
@@ -87,7 +90,7 @@ class FetchAgent(Agent):
         body_ref = None if answer.body is None else await self._stores.blobs.put(answer.body)
         exchange_ref = await self._keep_exchange(answer)
         fetched = _event(scheduled, answer, body_ref, scheduled.generation or self._now(), exchange_ref)
-        if fetched.outcome == "not_modified":
+        if fetched.purpose == "page" and fetched.outcome not in NEW_STATES:
             fetched = _with_former_body(fetched, known.fetched)
         await self._stores.pages.put(scheduled.page_id, Fetched.of_event(fetched), at)
         return [fetched]
@@ -162,9 +165,18 @@ def _event(
 
 
 def _with_former_body(fetched: PageFetched, former: Fetched) -> PageFetched:
-    """Return a 304 with the body that it confirms: the page's record goes on referring to it."""
-    headers = {**former.headers, **fetched.headers}
-    return fetched.model_copy(update={"body_ref": former.body_ref, "headers": headers})
+    """Return an answer without content, with the references of the last content: the page's record keeps them.
+
+    The headers are of the last content, too. A 304 renews them. The headers of an error describe the error: only the
+    time to wait is taken from them, for the host's pace.
+    """
+    if former.body_ref is None:
+        return fetched
+    renewed = fetched.headers if fetched.outcome == "not_modified" else {}
+    wait = {name: value for name, value in fetched.headers.items() if name == "retry-after"}
+    described = {name: value for name, value in former.headers.items() if name != "retry-after"}
+    kept = {"body_ref": former.body_ref, "body_bytes": former.body_bytes, "exchange_ref": former.exchange_ref}
+    return fetched.model_copy(update={**kept, "headers": {**described, **renewed, **wait}})
 
 
 def _with_signals(headers: Mapping[str, str], of_robots: str) -> dict[str, str]:

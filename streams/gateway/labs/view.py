@@ -180,6 +180,8 @@ def _why_no_document(data: PageData) -> str:
 
 def _note(data: PageData) -> str:
     fetched, normalized = data.record.fetched.generation, data.record.normalized.generation
+    if data.record.fetched.outcome not in ("", "ok"):
+        return ""  # the visit brought no newer copy
     if fetched > 0 and normalized > 0 and fetched != normalized:
         return "The page was fetched again after this document was made: the other columns show the newer copy."
     return ""

@@ -1,0 +1,119 @@
+"""A visit of an indexed page that fails: its record keeps the last content, which a sweep and an operator need."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from schemas import Event, PageIndexed, PageRemoved
+from schemas.ids import page_id
+from streams.crawl.fetch.agent import now_micros
+from streams.errors import MissingBlob
+from streams.maintenance.host_pages import remove_pages, restore_pages
+from streams.maintenance.reference_set import ReferenceSet
+from streams.maintenance.sweeping import DAY, Progress, Sweeper, minimum_grace_seconds
+from streams.pages.sandbox.pool import ParsePool
+from streams.stores.memory import MemoryBlobCollection, MemoryBlobs, MemoryFingerprints, MemoryPages
+from streams.stores.opener import Stores
+from tests.hostile.servers import Script, bad_server, raw, response
+from tests.stages.test_fetch import URL, Stage, run, scheduled
+from tests.stages.test_unchanged_and_removed_pages import BODY
+from tests.stages.whole_journey import WholeJourney
+
+PAGE = page_id(URL)
+
+
+def in_turn(*scripts: Script) -> Script:
+    """Make a script that answers each request with the next of these, and all further ones with the last."""
+    waiting = list(scripts)
+
+    async def script(writer: object) -> None:
+        await (waiting.pop(0) if len(waiting) > 1 else waiting[0])(writer)  # type: ignore[arg-type] # as it came
+
+    return script
+
+
+@pytest.mark.parametrize(
+    ("answer", "outcome", "is_kept"),
+    [
+        (response(status="503 Later", retry_after="7"), "server_error", True),
+        (response(status="429 Slow", retry_after="7"), "rate_limited", True),
+        (response(status="403 No", x_robots_tag="noindex"), "refused", True),
+        (response(b"a movie", content_type="video/mp4"), "unsupported_type", True),
+        (raw(b""), "network_error", True),
+        (response(status="304 Not Modified"), "not_modified", True),
+        # The page leaves the index.
+        (response(status="404 Not Found"), "gone", False),
+        (response(status="301 Moved", location="/y"), "redirect", False),
+    ],
+)
+async def test_a_visit_without_content_keeps_the_last_content(
+    tmp_path: Path, answer: Script, outcome: str, is_kept: bool
+) -> None:
+    first, second = scheduled(), scheduled(etag='"1"')
+    script = in_turn(response(b"<p>Hi", etag='"1"'), answer)
+    ((ok,), (visit,), (again,)), stores, _ = await run(tmp_path, script, first, second, second)
+    assert (ok.outcome, visit.outcome, again) == ("ok", outcome, visit)
+    expected = (ok.body_ref, ok.body_bytes, ok.exchange_ref) if is_kept else (None, 0, None)
+    assert (visit.body_ref, visit.body_bytes, visit.exchange_ref) == expected
+    assert (await stores.pages.get(PAGE)).fetched.event() == visit
+    if is_kept:
+        wait = {name: each for name, each in visit.headers.items() if name == "retry-after"}
+        assert wait == ({"retry-after": "7"} if outcome in ("server_error", "rate_limited") else {})
+        assert {**visit.headers, "content-type": "text/html"} == {**ok.headers, **wait}
+
+
+async def test_a_page_that_was_never_read_and_a_robots_file_keep_nothing(tmp_path: Path) -> None:
+    failure = response(status="503 Later")
+    ((never,),), _, _ = await run(tmp_path, failure, scheduled())
+    assert never.body_ref is None
+    events = (scheduled(purpose="robots"), scheduled(purpose="robots"))
+    ((rules,), (failed,)), _, _ = await run(tmp_path, in_turn(response(b"User-agent: *"), failure), *events)
+    assert (bool(rules.body_ref), failed.body_ref) == (True, None)
+
+
+async def sweep(stores: Stores, *days: float) -> None:
+    """Sweep as if these days had passed, once for each of them."""
+    assert isinstance(stores.blobs, MemoryBlobs)
+    assert isinstance(stores.pages, MemoryPages)
+    assert isinstance(stores.fingerprints, MemoryFingerprints)
+
+    async def report(_: Progress, __: int) -> None: ...
+
+    collection = MemoryBlobCollection(stores.blobs, stores.pages, stores.fingerprints)
+    for passed in days:
+        progress, references = Progress(now_micros() / 1e6 + passed * DAY), ReferenceSet(1 << 12, bytes(range(32)))
+        grace = minimum_grace_seconds()
+        await Sweeper(collection, references, progress, report, grace_seconds=grace, delete=True).run()
+
+
+async def test_after_a_failed_visit_a_sweep_keeps_the_body_and_a_host_comes_back(tmp_path: Path) -> None:
+    script = in_turn(response(BODY.encode()), response(status="503 Later"), raw(b""))
+    async with ParsePool(1) as pool, bad_server(tmp_path, {"/x": script}) as server:
+        journey = WholeJourney(pool)
+        stores, stage = journey.stores, Stage(server, journey.stores)
+        try:
+            events: list[Event] = []
+            for at in range(3):
+                (fetched,) = await stage.fetch(scheduled())
+                events += await journey.handle(fetched, at)
+        finally:
+            await stage.agent.stop()
+        assert [type(event) for event in events].count(PageIndexed) == 1
+        body_ref, unused = (await stores.pages.get(PAGE)).fetched.body_ref, await stores.blobs.put(b"nobody's")
+        await sweep(stores, 3, 4 + minimum_grace_seconds() / DAY)
+        assert await stores.blobs.get(str(body_ref)) == BODY.encode()
+        with pytest.raises(MissingBlob):
+            await stores.blobs.get(unused)
+
+        handled: list[Event] = []
+
+        async def send(sent: Sequence[Event]) -> None:
+            for event in sent:
+                handled.extend(await journey.handle(event, 60))
+
+        assert [done.pages async for done in remove_pages(stores.pages, "bad.example", now_micros(), "", send)][-1] == 1
+        assert [event.reason for event in handled if isinstance(event, PageRemoved)] == ["blocked"]
+        handled.clear()
+        assert [done.pages async for done in restore_pages(stores.pages, "bad.example", now_micros(), send)][-1] == 1
+        assert [event.page_id for event in handled if isinstance(event, PageIndexed)] == [PAGE]
