@@ -22,7 +22,6 @@ PROGRAM = f"{sys.executable} -c 'from streams.cli import main; main()'"
 
 @pytest.fixture
 def shell(tmp_path: Path) -> Iterator["Shell"]:
-
     unpacked = unpack(tmp_path / "web")
     shutil.move(unpacked / "git-scm.test" / "html", tmp_path / "site")
     shell = Shell(tmp_path)
@@ -36,7 +35,9 @@ class Shell:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         (self._port,) = free_ports(1)
-        self._environment = {**os.environ, "RIFFLE_HOME": str(folder / "home"), "PYTHONPATH": str(ROOT)}
+        # Without a delay between pages: a reader of the guide waits a second for each.
+        own = {"RIFFLE_HOME": str(folder / "home"), "PYTHONPATH": str(ROOT), "RIFFLE_CRAWL__DELAY_SECONDS": "0"}
+        self._environment = {**os.environ, **own}
         self.background: list[subprocess.Popen[bytes]] = []
 
     def run(self, line: str, status: int = 0) -> str:
