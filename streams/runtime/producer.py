@@ -40,11 +40,10 @@ class EventProducer:
         producer = AIOKafkaProducer(**_options(self._kafka))
         try:
             await producer.start()
-        except StoreUnavailable:  # of the server that gives tokens
+        except BaseException as error:  # also where the caller is cancelled: what started half is closed
             await producer.stop()
-            raise
-        except (KafkaError, OSError) as error:
-            await producer.stop()
+            if not isinstance(error, (KafkaError, OSError)):
+                raise
             raise StoreUnavailable(
                 f"Kafka at {self._kafka.bootstrap} doesn't answer ({error}). "
                 "Start the local stack with `riffle up`, or set RIFFLE_KAFKA__BOOTSTRAP"

@@ -277,6 +277,7 @@ async def test_a_worker_that_was_stopped_for_longer_than_its_session_loses_nothi
     worker.send_signal(signal.SIGCONT)
     await asyncio.sleep(6)
     asking.cancel()
+    await asyncio.wait([asking])
     await run.until_done(asked)
     assert set(run.handled()) >= set(range(asked))
 
