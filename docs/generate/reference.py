@@ -35,7 +35,7 @@ def settings_page() -> str:
 
 SETTINGS_INTRODUCTION = f"""# Settings
 
-{GENERATED_FROM.format("`streams/settings.py`")}
+{GENERATED_FROM.format("`streams/settings`")}
 
 Settings are environment variables. They have precedence over the addresses of the running local stack (`stack.json` in
 `RIFFLE_HOME`, written by `riffle up`), and those over the defaults. Lists and mappings are written as JSON:

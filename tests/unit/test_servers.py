@@ -120,8 +120,8 @@ def test_code_asks_for_a_role_and_not_for_a_product() -> None:
         if text in NAMES
     }
     assert asking == {
-        "streams/settings.py names cassandra",  # with certificates, these two always need an authority
-        "streams/settings.py names triton",
+        "streams/settings/root.py names cassandra",  # with certificates, these two always need an authority
+        "streams/settings/root.py names triton",
         "streams/logs.py names cassandra",  # names of libraries whose log lines are left out
         "streams/logs.py names kafka",
         "streams/runtime/observer.py names kafka",  # the system of a span, as OpenTelemetry names it

@@ -1,4 +1,4 @@
-"""The producer of events outside stages: whoever gives up while it connects leaves nothing open."""
+"""The producer of events outside stages: a caller that gives up while the producer connects leaves nothing open."""
 
 import asyncio
 import gc
