@@ -45,7 +45,12 @@ class Evidence:
 
 
 def evidence_of(found: Found, pages: int = MAX_PAGES) -> list[Evidence]:
-    """Return the statements of the first results, in their order."""
+    """Return the statements of the first results, in their order.
+
+    Results that are only the nearest by meaning are no evidence: nothing was found, so nothing can be answered.
+    """
+    if found.notes.nearest_only:
+        return []
     return [each for rank, page in enumerate(found.pages[:pages]) for each in _of_page(found, page, rank)]
 
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import AsyncIterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import httpx
@@ -9,6 +10,11 @@ import pytest
 from fastapi import FastAPI
 
 from schemas.ids import page_id
+from streams.answers.statement_source import StatementAnswers
+from streams.search.deadline import Deadline
+from streams.search.options import SearchOptions
+from streams.search.request import parse
+from streams.search.searcher import Searcher
 from streams.settings import AnswersSettings
 from streams.stores.opener import Stores
 from streams.stores.page_record import Normalized
@@ -37,9 +43,11 @@ async def stores(directives: Mapping[str, tuple[str, ...]] | None = None) -> Sto
     return made
 
 
-async def app(server: ModelServer | None, made: Stores | None = None, **limits: Any) -> FastAPI:
+async def app(
+    server: ModelServer | None, made: Stores | None = None, min_confidence: float | None = None, **limits: Any
+) -> FastAPI:
     own = AnswersSettings(url=server.url, **limits) if server else AnswersSettings()
-    return gateway(made or await stores(), answers=own)
+    return gateway(made or await stores(), answers=own, limits={"min_confidence": min_confidence})
 
 
 async def events(made: FastAPI, path: str = "/api/v1/answer", **parameters: Any) -> list[tuple[str, dict[str, Any]]]:
@@ -97,6 +105,36 @@ async def test_a_query_that_asks_nothing_asks_no_model(quoting: ModelServer) -> 
     shown = (await page(await app(quoting), q="quill tower")).text
     assert 'id="model-answer"' not in shown
     assert quoting.requests == []
+
+
+async def test_a_model_is_not_asked_about_results_that_are_only_the_nearest(quoting: ModelServer) -> None:
+    asked = "How high is the Quill towre?"  # one of its words is in no statement
+    confident, unsure = [await app(quoting, min_confidence=bound) for bound in (0.0, 2.0)]
+    assert (await events(confident, q=asked))[0][0] == "sentence"
+    before = len(quoting.requests)
+
+    assert [(name, data["status"]) for name, data in await events(unsure, q=asked)] == [("end", "nothing")]
+    assert await related_to(unsure, asked) == []
+    shown = (await page(unsure, q=asked)).text
+    assert "Nearest by meaning" in shown
+    assert 'id="model-answer"' not in shown
+    assert len(quoting.requests) == before
+
+
+async def test_nor_is_one_of_their_statements_the_answer() -> None:
+    made = await stores()
+    searcher = Searcher(made, SearchOptions(), on_failure=lambda *_: None)
+    found = await searcher.find(parse("When was the Quill tower finished?"), Deadline(20.0))
+    nearest = replace(found, notes=replace(found.notes, nearest_only=True))
+    source = StatementAnswers(made)
+    assert await source.find_among(found, Deadline(20.0)) is not None
+    assert await source.find_among(nearest, Deadline(20.0)) is None
+
+
+async def related_to(made: FastAPI, question: str) -> list[str]:
+    async with client(made) as web:
+        related: list[str] = (await web.get("/api/v1/related", params={"q": question})).json()["related"]
+    return related
 
 
 FAILURES: list[tuple[Way, str]] = [

@@ -20,7 +20,7 @@ WORDS = {
     "unknown": "It does not know: no statement of the results answers this, as far as the check can tell.",
     "unavailable": "The language model does not answer at the moment.",
     "late": "The language model took too long.",
-    "nothing": "The model got no statement: there are none, or their publishers do not allow it.",
+    "nothing": "The model got no statement: nothing was found, or the publishers do not allow it.",
     "person": "You have had as many answers in this hour as one person gets. The results are not limited.",
     "installation": "This search engine has given as many answers in this hour as it may. The results are not limited.",
     "cost": "The budget of today's answers is used up. The results are not limited.",
@@ -43,7 +43,12 @@ class AnswerSection:
         self.wants = answers.wants
 
     async def stream(self, request: Request, question: str, found: Found) -> AsyncIterator[str]:
-        """Yield the answer to a question below the results of its search, with the way to go on."""
+        """Yield the answer to a question below the results of its search, with the way to go on.
+
+        Where the results are only the nearest by meaning, the page says that nothing was found, and no answer follows.
+        """
+        if found.notes.nearest_only:
+            return
         person = address_of(request, self._proxies)
         running = self._answers.answer(question, found, person)
         async for part in self.render(request, running, turns=[question]):

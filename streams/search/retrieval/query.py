@@ -56,8 +56,6 @@ class QueryReader:
         dense = await self._make_dense(parsed.text, deadline, trace)
         if dense is not None and sparse is not None and self._is_unknown(request, parsed.text, trace):
             dense = None
-        if dense is not None and sparse is not None and self._is_unknown(request, parsed.text, trace):
-            dense = None
         if dense is None and sparse is None:
             raise SearchUnavailable(_nothing_left(trace))
         filters = _index_filters(request, parsed.conditions)
