@@ -298,6 +298,8 @@ class Panel(TypedDict):
     others: NotRequired[list["RelatedEntity"]]
     mentions: NotRequired[list["Mention"]]
     sources: NotRequired[list["PanelSource"]]
+    found_in_index: NotRequired[bool]
+    linking_domains: NotRequired[int]
     confidence: NotRequired[float]
 
 

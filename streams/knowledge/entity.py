@@ -110,6 +110,8 @@ class Part(_Model):
     """Number of wikis with an article about the item."""
     licence: str = ""
     """Licence of the text."""
+    linking_domains: int = 0
+    """Number of registrable domains that link to the page under the name, for an entity that was found in the index."""
 
 
 class Entity(_Model):
@@ -142,6 +144,13 @@ class Entity(_Model):
     """The collection that has the point of its panel."""
     sources: tuple[str, ...] = ()
     """`wikidata`, `wikipedia`, `own`, `index`."""
+    linking_domains: int = 0
+    """See `Part`."""
+
+    @property
+    def is_found(self) -> bool:
+        """True if nothing but a page of the index says what it is."""
+        return self.sources == ("index",)
 
     def text_to_embed(self) -> str:
         """Return the title with the beginning of the summary."""

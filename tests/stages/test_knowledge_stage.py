@@ -8,7 +8,7 @@ from itertools import permutations
 import orjson
 import pytest
 
-from schemas import EntityChanged, Envelope, PageRemoved
+from schemas import EntityChanged, Envelope, OriginChanged
 from schemas.ids import event_id
 from streams.errors import PoisonError, StoreUnavailable
 from streams.knowledge.agent import KnowledgeAgent
@@ -153,6 +153,6 @@ async def test_what_is_no_part_is_poison() -> None:
     bad = event.event.model_copy(update={"record_ref": ref})
     with pytest.raises(PoisonError):
         await KnowledgeAgent(stores).handle(Delivery(bad, event.envelope, event.topic, 0, 0))
-    other = PageRemoved(page_id=point_id("x"), url="https://a.example/", generation=1, reason="gone")
+    other = OriginChanged(host="a.example")
     with pytest.raises(PoisonError):
         await KnowledgeAgent(stores).handle(Delivery(other, event.envelope, event.topic, 0, 0))

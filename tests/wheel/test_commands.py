@@ -53,6 +53,7 @@ USES: dict[str, tuple[int, str]] = {
     "import wikidata entities.json": (3, NO_KAFKA),
     "import wikipedia dump.xml": (3, NO_KAFKA),
     "import entities entities.jsonl": (3, NO_KAFKA),
+    "import index": (3, NO_KAFKA),
     "watch web --as https://a.test/": (3, NO_KAFKA),
     "search what": (3, NO_GATEWAY),
     "page https://a.test/": (3, NO_CASSANDRA),

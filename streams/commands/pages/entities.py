@@ -1,8 +1,9 @@
-"""`riffle import wikidata`, `wikipedia` and `entities`: entities for panels."""
+"""`riffle import wikidata`, `wikipedia`, `entities` and `index`: entities for panels."""
 
 import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 from uuid import uuid4
@@ -11,13 +12,15 @@ import typer
 from rich.progress import BarColumn, DownloadColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeRemainingColumn
 
 from schemas import EntityChanged
-from streams.commands.console import EXIT_NO, command, err, load_settings, need_kafka, out, print_json
+from streams.commands.console import EXIT_NO, JSON_OPTION, command, err, load_settings, need_kafka, out, print_json
 from streams.commands.pages.importing import import_app
 from streams.errors import UsageError
 from streams.knowledge.dumps.importer import DumpImport, Importing, source_of
 from streams.knowledge.dumps.progress import Saved
 from streams.knowledge.dumps.reading import Dump
 from streams.knowledge.dumps.tasks import TASKS
+from streams.knowledge.found.collecting import Collected, Collector
+from streams.knowledge.found.names import MIN_DOMAINS
 from streams.knowledge.own import json_schema
 from streams.runtime.lags.backpressure import LagWatch, PausingSource
 from streams.runtime.lags.stage_lags import LagReader
@@ -41,6 +44,13 @@ _COLUMNS = (
     BarColumn(),
     DownloadColumn(),
     TextColumn("{task.fields[items]:,} items"),
+    TimeRemainingColumn(elapsed_when_finished=True),
+)
+_INDEX_COLUMNS = (
+    SpinnerColumn(),
+    TextColumn("{task.description}"),
+    BarColumn(),
+    TextColumn("{task.percentage:>3.0f} %, {task.fields[found]}"),
     TimeRemainingColumn(elapsed_when_finished=True),
 )
 File = Annotated[Path, typer.Argument(exists=True, dir_okay=False, metavar="DUMP")]
@@ -102,6 +112,67 @@ async def entities(
     if file is None:
         raise UsageError("FILE is missing. `riffle import entities --schema` prints what its lines may have")
     return await _import(file, "own", "", replace)
+
+
+@import_app.command("index")
+@command
+async def index(
+    domains: Annotated[
+        int, typer.Option(min=2, help="Minimum number of other sites that link to a page under one name.")
+    ] = MIN_DOMAINS,
+    as_json: Annotated[bool, JSON_OPTION] = False,
+) -> int:
+    """Make entities of pages of the index that many sites link to under one name, from what these pages state about it.
+
+    A page states it in schema.org's vocabulary (JSON-LD, Microdata, RDFa). Names that only the page gives itself do not
+    count. Such entities are marked, and never come before imported ones with the same name. Run it again each day: what
+    has changed is updated, and entities without their page or name are removed. A removed page's entity goes at once.
+
+    Examples:
+
+        riffle import index
+        riffle import index --domains 20
+    """
+    settings = load_settings()
+    need_kafka(settings)
+    with Progress(*_INDEX_COLUMNS, console=err, refresh_per_second=2) as bars:
+        task = bars.add_task("Read links", total=1.0, found="")
+
+        def show(counts: Collected, share: float) -> None:
+            bars.update(task, completed=share, found=f"{counts.pages:,} pages, {counts.sent:,} entities")
+
+        counts = await _collect(settings, domains, show, bars, task)
+    if as_json:
+        print_json(asdict(counts))
+    else:
+        _report_found(counts)
+    return 0 if counts.sent + counts.unchanged + counts.removed else EXIT_NO
+
+
+async def _collect(
+    settings: Settings, domains: int, show: Callable[[Collected, float], None], bars: Progress, task: TaskID
+) -> Collected:
+    lag = settings.crawl.max_stage_lag_events // LAG_SHARE
+    async with open_stores(settings, ["records"]) as stores, EventProducer(settings, "import") as producer:
+        with closing(LagReader(settings, [stage("knowledge")])) as lags:
+            source = PausingSource(
+                LagWatch(lags.read, lag), lambda why: bars.update(task, description=f"Read links{why}")
+            )
+
+            async def send(events: Sequence[EntityChanged], cause: str) -> None:
+                await producer.send_all(events, cause)
+
+            collector = Collector(stores, send, min_domains=domains, progress=show, wait_for_room=source.wait)
+            return await collector.run(uuid4().hex)
+
+
+def _report_found(counts: Collected) -> None:
+    out.print(
+        f"Other sites link to {counts.pages:,} pages, to {counts.named:,} of them under one name: {counts.sent:,} "
+        f"entities are new or changed, {counts.unchanged:,} are as before, {counts.removed:,} are removed.",
+        highlight=False,
+        soft_wrap=True,
+    )
 
 
 async def _import(file: Path, name: str, language: str, missing: bool | None) -> int:

@@ -15,6 +15,7 @@ from streams.allowed_origins import NO_ORIGINS, AllowedOrigins
 from streams.commands.console import JSON_OPTION, command, err, load_settings, need_kafka, out, print_json
 from streams.crawl.urls import InvalidUrl, possible_urls
 from streams.errors import TransientError, UsageError
+from streams.knowledge.found.ids import SOURCE, entity_id_of
 from streams.links.taking_back import take_back_links, take_back_page_links
 from streams.maintenance.erasure import Eraser
 from streams.queries.suggestions.page_texts import title_text
@@ -74,12 +75,13 @@ async def remove(
         printer = _Printer()
         eraser = Eraser(stores, printer.report)
         await _hide_titles(stores, pages, now)
+        panels = await _references_of_entities(stores, pages)
         await _request(settings, stores, pages, now, why)
-        await _wait_until_removed(eraser, pages, now, wait_seconds)
+        await _wait_until_removed(stores, eraser, pages, now, wait_seconds)
         own, others = await asyncio.to_thread(_references_of_dead_letters, settings, pages)
         links = await take_back_links(stores.host_links, set(pages.values()), printer.report)
         links += await take_back_page_links(stores.host_links, set(pages.values()), printer.report)
-        erased = await eraser.erase(list(pages), time.time_ns() // 1_000, others, own)
+        erased = await eraser.erase(list(pages), time.time_ns() // 1_000, others, own | panels)
     _report(
         as_json,
         f"Erased {len(pages)} page(s): {erased.blobs} blobs ({erased.bytes:,} bytes), {links} links to others. "
@@ -140,14 +142,23 @@ async def _request(settings: Settings, stores: Stores, pages: dict[UUID, str], n
         await producer.send_ahead(events)
 
 
-async def _wait_until_removed(eraser: Eraser, pages: Collection[UUID], generation: int, seconds: float) -> None:
+async def _references_of_entities(stores: Stores, pages: Collection[UUID]) -> set[bytes]:
+    """Return the references of what is stored of entities that were found on the pages."""
+    stored = await stores.entities.stored(SOURCE, [entity_id_of(page) for page in pages])
+    return {bytes.fromhex(part.ref) for part in stored.values() if part.ref}
+
+
+async def _wait_until_removed(
+    stores: Stores, eraser: Eraser, pages: Collection[UUID], generation: int, seconds: float
+) -> None:
     ends_at = time.monotonic() + seconds
     for identity in pages:
-        while not await eraser.is_removed(identity, generation):
+        while not await eraser.is_removed(identity, generation) or await _references_of_entities(stores, [identity]):
             if time.monotonic() > ends_at:
                 raise TransientError(
-                    f"the removal of page {identity} was published, but the stages dedup and index did not handle it "
-                    f"within {seconds:g} s. Check `riffle status`, and repeat the command to erase the page's bytes"
+                    f"the removal of page {identity} was published, but the stages dedup, index and knowledge did not "
+                    f"handle it within {seconds:g} s. Check `riffle status`, and repeat the command to erase the "
+                    "page's bytes"
                 )
             await asyncio.sleep(POLL_SECONDS)
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streams.knowledge.entity import Fact, Part
+from streams.knowledge.entity import MAX_FACTS, MAX_NAMES, Fact, Part
 from streams.knowledge.wikidata.items import to_part
 from streams.knowledge.wikidata.values import to_value
 
@@ -212,5 +212,12 @@ ANY_JSON = st.recursive(
 
 @settings(max_examples=60)
 @given(ANY_JSON, ANY_JSON, ANY_JSON)
-def test_no_item_fails(claims: Any, labels: Any, sitelinks: Any) -> None:
-    to_part({**item(), "claims": claims, "aliases": labels, "sitelinks": sitelinks, "descriptions": labels}, "en")
+def test_any_item_with_a_label_has_a_part_within_its_limits(claims: Any, labels: Any, sitelinks: Any) -> None:
+    given = {**item(), "claims": claims, "aliases": labels, "sitelinks": sitelinks, "descriptions": labels}
+    part = to_part(given, "en")
+    assert part
+    assert part.label == to_part(item(), "en").label  # type: ignore[union-attr]  # it has a label
+    assert len(part.facts) <= MAX_FACTS
+    assert len(part.aliases) <= MAX_NAMES
+    assert 0 <= part.sitelinks <= (len(sitelinks) if isinstance(sitelinks, dict) else 0)
+    assert Part.model_validate_json(part.model_dump_json(exclude_defaults=True)) == part
