@@ -15,12 +15,16 @@ from streams.runtime.connection import client_config, unreachable_error
 from streams.runtime.lags.offsets import active_groups, topic_sizes
 from streams.runtime.lags.stage_lags import Lag, input_topics, stage_lags
 from streams.runtime.replays.dead_letters import DeadLetter, DeadLetters
+from streams.runtime.sign_in.refusals import explain_refusal
 from streams.runtime.topics import partitions_problem, topic_config
 from streams.settings import Settings
 from streams.tls import TlsFiles
 from streams.topology import STAGES, TOPICS, Topic
 
 REQUEST_SECONDS = 8.0
+ANSWER_SECONDS, ANSWER_TRIES = 1.5, 4
+"""Time until brokers that accept a connection must answer, and how often that is tried: shorter than the deadline of
+all checks."""
 MANY_DEAD_LETTERS = 20_000
 """Number of dead letters above which they are counted, not read."""
 SHOWN = 8
@@ -49,9 +53,13 @@ def check_brokers(settings: Settings) -> Iterator[Finding]:
             "Start it (`riffle up`), or set RIFFLE_KAFKA__BOOTSTRAP to brokers that run.",
         )
         return
+    errors: list[str] = []
+    admin = AdminClient(client_config(settings.kafka), error_cb=lambda error: errors.append(error.str()))
+    brokers = _brokers(admin, errors)
+    if not brokers:
+        yield failure("kafka", *explain_refusal(settings.kafka, errors))
+        return
     try:
-        admin = AdminClient(client_config(settings.kafka))
-        brokers = admin.list_topics(timeout=REQUEST_SECONDS).brokers
         where = f"{settings.kafka.bootstrap} ({len(brokers)} broker{'' if len(brokers) == 1 else 's'})"
         yield judge_version("kafka", where, _version(admin, min(brokers)))
         if len(brokers) < settings.kafka.replication:
@@ -62,6 +70,18 @@ def check_brokers(settings: Settings) -> Iterator[Finding]:
             )
     except KafkaException as error:
         raise unreachable_error(settings.kafka, error) from error
+
+
+def _brokers(admin: AdminClient, errors: Sequence[str]) -> Mapping[int, Any]:
+    """Return the brokers, or nothing if they close the connections. Then `errors` has librdkafka's reasons, if any."""
+    for _ in range(ANSWER_TRIES):
+        try:
+            return admin.list_topics(timeout=ANSWER_SECONDS).brokers
+        except KafkaException:
+            admin.poll(0)  # it passes on the errors
+        if any("SASL" in text or "SSL" in text for text in errors):
+            break
+    return {}
 
 
 def endpoint(settings: Settings) -> Endpoint | None:

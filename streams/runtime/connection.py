@@ -1,17 +1,14 @@
 """Connection options of Kafka's clients, and the error when the cluster doesn't answer."""
 
-import asyncio
 import time
-from base64 import b64encode
 from collections.abc import Callable
 from typing import Any, TypeVar
-from urllib.parse import quote
 
-import aiohttp
-from aiokafka.abc import AbstractTokenProvider
 from confluent_kafka import KafkaError, KafkaException
 
 from streams.errors import StoreUnavailable
+from streams.runtime.sign_in.passwords import sign_in_with_current_passwords
+from streams.runtime.sign_in.tokens import TokenProvider
 from streams.settings import KafkaSettings
 from streams.tls import FollowingContext, TlsFiles, client_context
 
@@ -30,54 +27,6 @@ _MOVING = frozenset(
         KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
     }
 )
-TOKEN_SECONDS = 10.0
-EARLY_SHARE = 0.8
-"""Share of a token's lifetime after which the next one is fetched."""
-DEFAULT_SECONDS = 300.0
-"""Lifetime of a token whose server does not say it (seconds)."""
-
-
-class TokenProvider(AbstractTokenProvider):  # type: ignore[misc]  # aiokafka ships no types
-    """The tokens of one client, for OAUTHBEARER: the client credentials grant of OAuth 2 (RFC 6749, section 4.4).
-
-    aiokafka asks for a token at each connection, and one is kept until shortly before its end. librdkafka, which
-    administers topics, gets its tokens by the same settings itself.
-    """
-
-    def __init__(self, settings: KafkaSettings) -> None:
-        self._settings = settings
-        self._token, self._until = "", 0.0
-        self._fetching = asyncio.Lock()
-
-    async def token(self) -> str:
-        """Return a token that is valid now. Raises StoreUnavailable."""
-        async with self._fetching:
-            if asyncio.get_running_loop().time() >= self._until:
-                self._token, seconds = await self._fetch()
-                self._until = asyncio.get_running_loop().time() + seconds * EARLY_SHARE
-            return self._token
-
-    async def _fetch(self) -> tuple[str, float]:
-        own = self._settings
-        form = {"grant_type": "client_credentials", **({"scope": own.sasl_scope} if own.sasl_scope else {})}
-        pair = (own.sasl_username, own.sasl_password.get_secret_value())
-        known = b64encode(":".join(quote(each, safe="") for each in pair).encode()).decode()  # RFC 6749, section 2.3.1
-        timeout = aiohttp.ClientTimeout(total=TOKEN_SECONDS)
-        try:
-            async with (
-                aiohttp.ClientSession(timeout=timeout) as session,
-                session.post(
-                    own.sasl_token_url, data=form, headers={"Authorization": f"Basic {known}"}, allow_redirects=False
-                ) as answer,
-            ):
-                answer.raise_for_status()
-                content = await answer.json(content_type=None)
-                return str(content["access_token"]), float(content.get("expires_in", DEFAULT_SECONDS))
-        except (aiohttp.ClientError, TimeoutError, ValueError, KeyError, TypeError) as error:
-            raise StoreUnavailable(
-                f"no token for Kafka from {own.sasl_token_url} ({error or type(error).__name__}). "
-                "Check RIFFLE_KAFKA__SASL_TOKEN_URL, the user name and the password"
-            ) from error
 
 
 def client_config(settings: KafkaSettings) -> dict[str, str | int | float | bool]:
@@ -98,7 +47,7 @@ def client_config(settings: KafkaSettings) -> dict[str, str | int | float | bool
 
 
 def _sasl_config(settings: KafkaSettings) -> dict[str, str]:
-    password = settings.sasl_password.get_secret_value()
+    password = str(settings.current_password())
     if settings.sasl_mechanism != "OAUTHBEARER":
         names = {"sasl.username": settings.sasl_username, "sasl.password": password}
         return {"sasl.mechanism": settings.sasl_mechanism, **names}
@@ -123,7 +72,8 @@ def client_options(settings: KafkaSettings) -> dict[str, Any]:
             options["sasl_oauth_token_provider"] = TokenProvider(settings)
         else:
             options["sasl_plain_username"] = settings.sasl_username
-            options["sasl_plain_password"] = settings.sasl_password.get_secret_value()
+            options["sasl_plain_password"] = settings.current_password()
+            sign_in_with_current_passwords()
     return options
 
 
@@ -135,11 +85,15 @@ def ssl_context(settings: KafkaSettings) -> FollowingContext | None:
 def unreachable_error(settings: KafkaSettings, error: KafkaException) -> StoreUnavailable:
     """Return the error to raise when the cluster doesn't answer, with advice."""
     reason = error.args[0]
-    text = reason.str() if isinstance(reason, KafkaError) else reason
-    return StoreUnavailable(
-        f"Kafka at {settings.bootstrap} doesn't answer ({text}). "
-        "Start the local stack with `riffle up`, or set RIFFLE_KAFKA__BOOTSTRAP"
-    )
+    return no_answer(settings, reason.str() if isinstance(reason, KafkaError) else reason)
+
+
+def no_answer(settings: KafkaSettings, reason: object) -> StoreUnavailable:
+    """Return the error to raise when the cluster doesn't answer for this reason, with advice."""
+    advice = "Start the local stack with `riffle up`, or set RIFFLE_KAFKA__BOOTSTRAP"
+    if settings.security_protocol != "PLAINTEXT":
+        advice = "Which setting is wrong: `riffle doctor --only kafka`"
+    return StoreUnavailable(f"Kafka at {settings.bootstrap} doesn't answer ({reason}). {advice}")
 
 
 def retry_while_moving(ask: Callable[[], T]) -> T:

@@ -27,7 +27,7 @@ from faust.types import TP
 
 from streams.errors import RecordTooLarge, RiffleError
 from streams.runtime.complete_consumer import CompleteConsumer
-from streams.runtime.connection import TokenProvider, ssl_context
+from streams.runtime.connection import ssl_context
 from streams.runtime.lags.offsets import PartitionOffsets
 from streams.runtime.lags.stage_lags import input_topics
 from streams.runtime.observer import StageObserver
@@ -36,6 +36,8 @@ from streams.runtime.poison.brake import Brake
 from streams.runtime.poison.header_names import accept_all_header_names
 from streams.runtime.processing import Processor
 from streams.runtime.records import Incoming, Record, incoming_of, is_sent_ahead, order_key
+from streams.runtime.sign_in.passwords import sign_in_with_current_passwords
+from streams.runtime.sign_in.tokens import TokenProvider
 from streams.settings import Settings
 from streams.topology import Stage, is_urgent_topic
 
@@ -56,6 +58,7 @@ REBALANCE_SHARE = 0.8
 def new_app(stage: Stage, settings: Settings) -> faust.App:
     """Return the Faust app of a stage, with the name of its consumer group."""
     accept_all_header_names()
+    sign_in_with_current_passwords()
     session_seconds = settings.runtime.session_timeout_seconds
     options: dict[str, Any] = {}
     if settings.runtime.instance:
@@ -106,7 +109,7 @@ def _credentials(settings: Settings) -> Any:
         return OAuthCredentials(oauth_cb=TokenProvider(kafka), ssl_context=context)
     return faust.SASLCredentials(
         username=kafka.sasl_username,
-        password=kafka.sasl_password.get_secret_value(),
+        password=kafka.current_password(),
         mechanism=kafka.sasl_mechanism,
         ssl_context=context,
     )

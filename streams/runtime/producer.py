@@ -11,7 +11,7 @@ from aiokafka.errors import KafkaError, MessageSizeTooLargeError, RecordListTooL
 
 from schemas import Event
 from streams.errors import RecordTooLarge, StoreUnavailable
-from streams.runtime.connection import client_options
+from streams.runtime.connection import client_options, no_answer
 from streams.runtime.records import Record, copies_ahead, encode
 from streams.settings import KafkaSettings, Settings
 
@@ -44,10 +44,7 @@ class EventProducer:
             await producer.stop()
             if not isinstance(error, (KafkaError, OSError)):
                 raise
-            raise StoreUnavailable(
-                f"Kafka at {self._kafka.bootstrap} doesn't answer ({error}). "
-                "Start the local stack with `riffle up`, or set RIFFLE_KAFKA__BOOTSTRAP"
-            ) from error
+            raise no_answer(self._kafka, error) from error
         self._producer = producer
 
     async def stop(self) -> None:

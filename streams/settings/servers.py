@@ -5,6 +5,7 @@ from typing import Literal, Self
 
 from pydantic import Field, SecretStr, field_validator, model_validator
 
+from streams.secret_files import FollowingSecret, current_secret, one_source
 from streams.settings.groups import SettingsGroup
 
 MIN_BLOB_TTL_DAYS = 22
@@ -31,6 +32,8 @@ class KafkaSettings(SettingsGroup):
     """User name; with OAUTHBEARER the id of the client."""
     sasl_password: SecretStr = SecretStr("")
     """Password of the user; with OAUTHBEARER the secret of the client."""
+    sasl_password_file: Path | None = None
+    """File with the password instead. It is read before each sign-in, so a rotated password needs no restart."""
     sasl_token_url: str = Field("", pattern=r"^(https?://\S+)?$")
     """Address of the token server, for OAUTHBEARER (client credentials grant)."""
     sasl_scope: str = ""
@@ -50,9 +53,15 @@ class KafkaSettings(SettingsGroup):
     def has_sasl(self) -> bool:
         return self.security_protocol.startswith("SASL")
 
+    def current_password(self) -> FollowingSecret:
+        """Return the password as its file has it now. Raises UsageError."""
+        return FollowingSecret.of(self.sasl_password, self.sasl_password_file)
+
     @model_validator(mode="after")
     def _sasl_is_complete(self) -> Self:
-        if self.has_sasl and not (self.sasl_username and self.sasl_password.get_secret_value()):
+        one_source("kafka.sasl_password", self.sasl_password, self.sasl_password_file)
+        has_password = bool(self.sasl_password_file or self.sasl_password.get_secret_value())
+        if self.has_sasl and not (self.sasl_username and has_password):
             raise ValueError(f"{self.security_protocol} needs kafka.sasl_username and kafka.sasl_password")
         if self.has_sasl and (self.sasl_mechanism == "OAUTHBEARER") != bool(self.sasl_token_url):
             raise ValueError("kafka.sasl_token_url belongs to the mechanism OAUTHBEARER: set both, or none")
@@ -74,6 +83,8 @@ class CassandraSettings(SettingsGroup):
     """User name. Empty: no authentication."""
     password: SecretStr = SecretStr("")
     """Password of the user."""
+    password_file: Path | None = None
+    """File with the password instead. It is read before each sign-in, so a rotated password needs no restart."""
     ca_file: Path | None = None
     """PEM file with the authority that signed the nodes' certificates. With this file, connections are encrypted."""
     cert_file: Path | None = None
@@ -92,6 +103,15 @@ class CassandraSettings(SettingsGroup):
     """Lifetime of a blob since it was stored last (days). Then the blob expires, even if pages refer to it. 0: it
     never expires. Minimum: 22."""
 
+    def current_password(self) -> str:
+        """Return the password as its file has it now. Raises UsageError."""
+        return current_secret(self.password, self.password_file)
+
+    @model_validator(mode="after")
+    def _one_password(self) -> Self:
+        one_source("cassandra.password", self.password, self.password_file)
+        return self
+
     @field_validator("blob_ttl_days")
     @classmethod
     def _longer_than_events(cls, days: int) -> int:
@@ -105,6 +125,8 @@ class QdrantSettings(SettingsGroup):
     """REST address of the cluster."""
     api_key: SecretStr = SecretStr("")
     """API key. Empty: no authentication."""
+    api_key_file: Path | None = None
+    """File with the API key instead. It is read before each request, so a rotated key needs no restart."""
     ca_file: Path | None = None
     """PEM file with the authority that signed the server's certificate. Default: the authorities of the system."""
     cert_file: Path | None = None
@@ -129,6 +151,15 @@ class QdrantSettings(SettingsGroup):
     """Order of writes on replicas. `medium`: the same order on all. `strong`: also while leaders change."""
     timeout_seconds: float = 10.0
     """Maximum duration of one request."""
+
+    def current_api_key(self) -> str:
+        """Return the API key as its file has it now, or an empty string. Raises UsageError."""
+        return current_secret(self.api_key, self.api_key_file)
+
+    @model_validator(mode="after")
+    def _one_key(self) -> Self:
+        one_source("qdrant.api_key", self.api_key, self.api_key_file)
+        return self
 
 
 class TritonSettings(SettingsGroup):

@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,11 +19,15 @@ def kafka(sasl: dict[str, Any], **tls: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("sasl", [SASL, {**SASL, "mechanism": "PLAIN"}, TOKENS], ids=lambda each: each["mechanism"])
-def test_the_settings_of_a_pod_are_valid(sasl: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_settings_of_a_pod_are_valid(sasl: dict[str, Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     gateway = named(render("minimal", kafka(sasl)), "Deployment", "gateway")
-    for name, value in environment(containers(gateway)[0]).items():
-        monkeypatch.setenv(name, value if isinstance(value, str) else "a-secret")
+    given = environment(containers(gateway)[0])
+    for name, value in given.items():
+        monkeypatch.setenv(name, value if isinstance(value, str) else "a-name")
+    (tmp_path / "secret").write_text("a-password")
+    monkeypatch.setenv("RIFFLE_KAFKA__SASL_PASSWORD_FILE", str(tmp_path / "secret"))
     found = Settings.load().kafka
+    assert found.current_password() == "a-password"
     assert (found.security_protocol, found.sasl_mechanism) == ("SASL_SSL", sasl["mechanism"])
     assert (found.sasl_token_url, found.sasl_scope) == (sasl.get("tokenUrl", ""), sasl.get("scope", ""))
     assert found.ca_file is None, "a public authority signed the brokers' certificates"

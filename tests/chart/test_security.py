@@ -68,9 +68,16 @@ def test_no_secret_is_in_a_rendered_object(values: str) -> None:
     for workload in of_kind(objects, *WORKLOADS):
         for container in containers(workload):
             for variable in container.get("env", []):
-                if any(word in variable["name"] for word in ("PASSWORD", "API_KEY", "USERNAME")):
+                if "USERNAME" in variable["name"]:
                     assert set(variable) == {"name", "valueFrom"}
                     assert "secretKeyRef" in variable["valueFrom"]
+                elif any(word in variable["name"] for word in ("PASSWORD", "API_KEY")):
+                    store = variable["name"].split("__")[0].removeprefix("RIFFLE_").lower()
+                    assert variable["value"] == f"/etc/riffle/secrets/{store}/secret", "a file, which is read again"
+                    mounts = {mount["name"]: mount["mountPath"] for mount in container["volumeMounts"]}
+                    assert mounts[f"secret-{store}"] == f"/etc/riffle/secrets/{store}"
+                    volumes = {volume["name"]: volume for volume in pod_spec(workload)["volumes"]}
+                    assert volumes[f"secret-{store}"]["secret"]["items"][0]["path"] == "secret"
 
 
 @pytest.mark.parametrize("values", VALUES)

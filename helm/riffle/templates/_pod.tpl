@@ -55,8 +55,8 @@
 {{- if $v.cassandra.existingSecret }}
 - name: RIFFLE_CASSANDRA__USERNAME
   valueFrom: {secretKeyRef: {name: {{ $v.cassandra.existingSecret }}, key: {{ $v.cassandra.usernameKey }}}}
-- name: RIFFLE_CASSANDRA__PASSWORD
-  valueFrom: {secretKeyRef: {name: {{ $v.cassandra.existingSecret }}, key: {{ $v.cassandra.passwordKey }}}}
+- name: RIFFLE_CASSANDRA__PASSWORD_FILE
+  value: /etc/riffle/secrets/cassandra/secret
 {{- end }}
 {{- if $v.cassandra.tls.enabled }}
 - name: RIFFLE_CASSANDRA__CHECK_HOSTNAME
@@ -71,8 +71,8 @@
 - name: RIFFLE_QDRANT__REPLICATION
   value: {{ int $v.qdrant.replication | quote }}
 {{- if $v.qdrant.existingSecret }}
-- name: RIFFLE_QDRANT__API_KEY
-  valueFrom: {secretKeyRef: {name: {{ $v.qdrant.existingSecret }}, key: {{ $v.qdrant.apiKeyKey }}}}
+- name: RIFFLE_QDRANT__API_KEY_FILE
+  value: /etc/riffle/secrets/qdrant/secret
 {{- end }}
 {{- end }}
 {{- if has "triton" .stores }}
@@ -114,8 +114,8 @@
   value: {{ .sasl.mechanism }}
 - name: RIFFLE_KAFKA__SASL_USERNAME
   valueFrom: {secretKeyRef: {name: {{ $secret }}, key: {{ .sasl.usernameKey }}}}
-- name: RIFFLE_KAFKA__SASL_PASSWORD
-  valueFrom: {secretKeyRef: {name: {{ $secret }}, key: {{ .sasl.passwordKey }}}}
+- name: RIFFLE_KAFKA__SASL_PASSWORD_FILE
+  value: /etc/riffle/secrets/kafka/secret
 {{- if eq .sasl.mechanism "OAUTHBEARER" }}
 - name: RIFFLE_KAFKA__SASL_TOKEN_URL
   value: {{ required "kafka.sasl.tokenUrl is empty: OAUTHBEARER needs a token server" .sasl.tokenUrl | quote }}
@@ -176,6 +176,9 @@
 {{- range $store := include "riffle.tlsStores" . | fromJsonArray }}
 - {name: tls-{{ $store }}, mountPath: /etc/riffle/tls/{{ $store }}, readOnly: true}
 {{- end }}
+{{- range $store := keys (include "riffle.passwords" . | fromJson) | sortAlpha }}
+- {name: secret-{{ $store }}, mountPath: /etc/riffle/secrets/{{ $store }}, readOnly: true}
+{{- end }}
 {{- end -}}
 
 {{- define "riffle.volumes" -}}
@@ -199,6 +202,32 @@
           items: [{key: {{ $tls.certKey }}, path: tls.crt}, {key: {{ $tls.keyKey }}, path: tls.key}]
       {{- end }}
 {{- end }}
+{{- range $store, $place := include "riffle.passwords" . | fromJson }}
+- name: secret-{{ $store }}
+  secret:
+    secretName: {{ $place.secret }}
+    defaultMode: 0440
+    items: [{key: {{ $place.key }}, path: secret}]
+{{- end }}
+{{- end -}}
+
+{{/*
+The secrets and keys with the passwords of a component's stores, as JSON by store. They are mounted as files, which the
+kubelet replaces after a rotation and Riffle reads at each sign-in: environment variables stay as they are until a restart.
+*/}}
+{{- define "riffle.passwords" -}}
+{{- $v := .root.Values -}}
+{{- $found := dict -}}
+{{- if and (has "kafka" .stores) $v.kafka.sasl.mechanism -}}
+{{- $_ := set $found "kafka" (dict "secret" $v.kafka.sasl.existingSecret "key" $v.kafka.sasl.passwordKey) -}}
+{{- end -}}
+{{- if and (has "cassandra" .stores) $v.cassandra.existingSecret -}}
+{{- $_ := set $found "cassandra" (dict "secret" $v.cassandra.existingSecret "key" $v.cassandra.passwordKey) -}}
+{{- end -}}
+{{- if and (has "qdrant" .stores) $v.qdrant.existingSecret -}}
+{{- $_ := set $found "qdrant" (dict "secret" $v.qdrant.existingSecret "key" $v.qdrant.apiKeyKey) -}}
+{{- end -}}
+{{- toJson $found -}}
 {{- end -}}
 
 {{/* The security context of every container. It gets the chart's context. */}}

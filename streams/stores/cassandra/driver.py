@@ -41,7 +41,7 @@ def _ensure_event_loop() -> Any:
 
 _PROTOCOL = _ensure_event_loop()
 
-from cassandra.auth import PlainTextAuthProvider  # noqa: E402 (the event loop comes first)
+from cassandra.auth import AuthProvider, PlainTextAuthenticator  # noqa: E402 (the event loop comes first)
 from cassandra.cluster import EXEC_PROFILE_DEFAULT, Cluster, ExecutionProfile  # noqa: E402
 from cassandra.cluster import NoHostAvailable as NoHostAvailable  # noqa: E402 (for the session)
 from cassandra.policies import (  # noqa: E402
@@ -54,6 +54,16 @@ from cassandra.query import ConsistencyLevel, tuple_factory  # noqa: E402
 
 logging.getLogger("cassandra").setLevel(logging.ERROR)
 """The driver logs every failed attempt to reconnect, with its traceback. Errors that matter are raised."""
+
+
+class CurrentPassword(AuthProvider):  # type: ignore[misc] # the driver ships no types
+    """Signs in each new connection with the password of that moment."""
+
+    def __init__(self, settings: CassandraSettings) -> None:
+        self._settings = settings
+
+    def new_authenticator(self, host: str) -> PlainTextAuthenticator:
+        return PlainTextAuthenticator(self._settings.username, self._settings.current_password())
 
 
 class OnceMore(RetryPolicy):  # type: ignore[misc] # the driver ships no types
@@ -118,9 +128,7 @@ def new_cluster(settings: CassandraSettings) -> Any:
 
 
 def _auth(settings: CassandraSettings) -> Any:
-    if not settings.username:
-        return None
-    return PlainTextAuthProvider(settings.username, settings.password.get_secret_value())
+    return CurrentPassword(settings) if settings.username else None
 
 
 def _ssl_context(settings: CassandraSettings) -> ssl.SSLContext | None:

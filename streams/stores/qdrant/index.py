@@ -22,6 +22,7 @@ from streams.settings import QdrantSettings
 from streams.stores.hits import sort_hits
 from streams.stores.protocols import Candidates, Filters, Hit, Point, SparseVector
 from streams.stores.qdrant.prompt_acks import PromptAcks
+from streams.stores.qdrant.signing import SignedRequests
 from streams.stores.statement_payload import StatementPayload, id_of
 from streams.stores.vector_collection import (
     ALIAS,
@@ -88,7 +89,6 @@ class QdrantIndex:
         self._client = AsyncQdrantClient(
             url=settings.url,
             prefer_grpc=False,
-            api_key=settings.api_key.get_secret_value() or None,
             timeout=math.ceil(settings.timeout_seconds),
             check_compatibility=False,  # it asks the server from a thread of its own, before anybody awaits an answer
             **_connection_options(settings),
@@ -316,8 +316,9 @@ class QdrantIndex:
 def _connection_options(settings: QdrantSettings) -> dict[str, Any]:
     """Return the client's options for its connections. Raises UsageError for TLS files that can't be used."""
     if not settings.url.startswith("https:"):
-        return {"transport": PromptAcks(_CONNECTIONS)}
-    return {"https": True, "transport": PromptAcks(_CONNECTIONS, client_context(TlsFiles.of(settings)))}
+        return {"transport": SignedRequests(settings, PromptAcks(_CONNECTIONS))}
+    encrypted = PromptAcks(_CONNECTIONS, client_context(TlsFiles.of(settings)))
+    return {"https": True, "transport": SignedRequests(settings, encrypted)}
 
 
 def _dimensions(info: models.CollectionInfo) -> int | None:

@@ -32,7 +32,7 @@ class QdrantRest:
 
     def __init__(self, settings: QdrantSettings, timeout_seconds: float) -> None:
         self._url = settings.url
-        key = settings.api_key.get_secret_value()
+        key = settings.current_api_key()
         self._client = httpx.Client(
             base_url=settings.url,
             headers={"api-key": key} if key else {},

@@ -5,6 +5,7 @@ import json
 import socket
 from collections.abc import AsyncIterator
 from contextlib import closing, suppress
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -27,6 +28,7 @@ class Recorder:
     def __init__(self, write_consistency: int) -> None:
         self.connections = 0
         self.requests: list[tuple[str, Any]] = []
+        self.authorizations: list[str] = []
         self._write_consistency = write_consistency
 
     async def __call__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -36,6 +38,7 @@ class Recorder:
             while head := await reader.readuntil(b"\r\n\r\n"):
                 line, *lines = head.decode().lower().split("\r\n")
                 sizes = [int(one.partition(":")[2]) for one in lines if one.startswith("content-length:")]
+                self.authorizations += [one for one in lines if one.startswith(("authorization:", "api-key:"))]
                 body = await reader.readexactly(sizes[0]) if sizes else b""
                 self.requests.append((line, json.loads(body) if body else None))
                 answer = json.dumps({"result": self._result(line), "status": "ok", "time": 0.0}).encode()
@@ -130,6 +133,19 @@ async def test_requests_one_after_the_other_share_a_connection(recorder: tuple[R
     await index.close()
     assert len(server.requests) == 3
     assert server.connections == 1
+
+
+async def test_each_request_has_the_api_key_that_its_file_has_then(
+    recorder: tuple[Recorder, str], tmp_path: Path
+) -> None:
+    server, url = recorder
+    (tmp_path / "key").write_text("first\n")
+    index = QdrantIndex(QdrantSettings(url=url, api_key_file=tmp_path / "key"), production=False)
+    await index.remove_page("c", UUID(int=1))
+    (tmp_path / "key").write_text("second\n")
+    await index.remove_page("c", UUID(int=2))
+    await index.close()
+    assert server.authorizations == ["api-key: first", "api-key: second"]
 
 
 async def test_what_a_request_is_answered_with_is_acknowledged_at_once(

@@ -1,0 +1,60 @@
+"""Passwords that stand in settings or in files.
+
+A file is read at each use, so the next connection signs in with a rotated password, without a restart. Kubernetes
+replaces the files of a mounted secret within about a minute. Open connections stay open: servers check a password
+only when a connection begins.
+"""
+
+from pathlib import Path
+
+from pydantic import SecretStr
+
+from streams.errors import UsageError
+
+_last: dict[Path, str] = {}
+"""The text that was read last from each file. It is used while a file is missing or empty, as while it is replaced."""
+
+
+def current_secret(value: SecretStr, file: Path | None) -> str:
+    """Return the secret in the file without the line break at its end, or without a file the value.
+
+    Raises UsageError if the file can't be read and was never read before.
+    """
+    if file is None:
+        return value.get_secret_value()
+    try:
+        if found := file.read_text(encoding="utf-8").rstrip("\r\n"):
+            _last[file] = found
+        reason = "the file is empty"
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+    if file not in _last:
+        raise UsageError(
+            f"the secret in {file} can't be used ({reason}). Check that it exists and that this user may read it"
+        )
+    return _last[file]
+
+
+def one_source(name: str, value: SecretStr, file: Path | None) -> None:
+    """Raise ValueError if a secret has both a value and a file."""
+    if file and value.get_secret_value():
+        raise ValueError(f"{name} and {name}_file are both set: set one of them")
+
+
+class FollowingSecret(str):
+    """A secret for a client that takes a text once and signs in often: `renewed` is its present text."""
+
+    __slots__ = ("_file",)
+
+    _file: Path | None
+
+    @classmethod
+    def of(cls, value: SecretStr, file: Path | None) -> "FollowingSecret":
+        """Return the present secret. Raises UsageError."""
+        made = cls(current_secret(value, file))
+        made._file = file
+        return made
+
+    def renewed(self) -> "FollowingSecret":
+        """Return the secret as its file has it now."""
+        return FollowingSecret.of(SecretStr(str(self)), self._file)

@@ -1,0 +1,72 @@
+"""Passwords in files: each use reads the present one, also in the clients that sign in to servers."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import SecretStr, ValidationError
+
+from streams.errors import UsageError
+from streams.secret_files import current_secret
+from streams.settings import CassandraSettings, KafkaSettings, QdrantSettings
+from streams.stores.cassandra.driver import CurrentPassword
+
+NOTHING = SecretStr("")
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "secret"
+    path.write_text("first\n")
+    return path
+
+
+def test_each_use_reads_the_file_again(file: Path) -> None:
+    assert current_secret(SecretStr("value"), None) == "value"
+    assert current_secret(NOTHING, file) == "first"
+    file.write_text(" second \r\n")
+    assert current_secret(NOTHING, file) == " second ", "only the line break is left out"
+
+
+def test_a_file_that_is_being_replaced_keeps_its_last_secret(file: Path) -> None:
+    assert current_secret(NOTHING, file) == "first"
+    file.write_text("")
+    assert current_secret(NOTHING, file) == "first"
+    file.unlink()
+    assert current_secret(NOTHING, file) == "first"
+
+
+@pytest.mark.parametrize("content", [None, b"", b"\xff\xfe"], ids=["missing", "empty", "no text"])
+def test_a_secret_that_was_never_read_is_an_error(tmp_path: Path, content: bytes | None) -> None:
+    path = tmp_path / "never"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(UsageError, match="never can't be used"):
+        current_secret(NOTHING, path)
+
+
+def test_kafka_clients_of_any_age_sign_in_with_the_present_password(file: Path) -> None:
+    settings = KafkaSettings(security_protocol="SASL_SSL", sasl_username="riffle", sasl_password_file=file)
+    given = settings.current_password()
+    file.write_text("second")
+    assert (given, given.renewed(), settings.current_password()) == ("first", "second", "second")
+
+
+def test_each_connection_to_cassandra_signs_in_with_the_present_password(file: Path) -> None:
+    provider = CurrentPassword(CassandraSettings(username="riffle", password_file=file))
+    assert provider.new_authenticator("node").initial_response() == b"\x00riffle\x00first"
+    file.write_text("second")
+    assert provider.new_authenticator("node").initial_response() == b"\x00riffle\x00second"
+
+
+TWICE: list[tuple[Any, dict[str, Any]]] = [
+    (KafkaSettings, {"sasl_password": "p", "sasl_password_file": "f"}),
+    (CassandraSettings, {"password": "p", "password_file": "f"}),
+    (QdrantSettings, {"api_key": "p", "api_key_file": "f"}),
+]
+
+
+@pytest.mark.parametrize(("group", "values"), TWICE, ids=["kafka", "cassandra", "qdrant"])
+def test_a_value_beside_a_file_is_refused(group: Any, values: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError, match="are both set"):
+        group(**values)
