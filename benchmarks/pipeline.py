@@ -26,7 +26,7 @@ from schemas import Event, PageChunked, PageFetched, PageIndexed, PageRemoved
 from streams.commands.console import err, out, print_json
 from streams.commands.stack.status import usage
 from streams.commands.watching import Seen
-from streams.crawl.archives.importer import import_html
+from streams.crawl.archives.file_importer import import_html
 from streams.errors import UsageError
 from streams.local.state import StackState, running_state
 from streams.models.inprocess import THREAD_NAME

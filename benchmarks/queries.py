@@ -23,7 +23,7 @@ import httpx
 
 from benchmarks.machine import Latency, machine, table
 from streams.commands.console import out, print_json
-from streams.crawl.archives.importer import import_html
+from streams.crawl.archives.file_importer import import_html
 from streams.errors import StoreUnavailable, UsageError
 from streams.jsonl import read_lines
 from streams.models.opening import run_in_process

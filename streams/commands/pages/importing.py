@@ -26,9 +26,12 @@ from streams.commands.console import (
     styled,
 )
 from streams.commands.watching import FOLLOWED, LOOK_SECONDS, PROGRESS_COLUMNS, Seen, machine_load
+from streams.crawl.archives.common_crawl_importer import import_common_crawl
+from streams.crawl.archives.file_importer import import_html
 from streams.crawl.archives.import_place import ImportPlace, archive_name
-from streams.crawl.archives.importer import ImportReport, import_common_crawl, import_html, import_warc, import_wat
+from streams.crawl.archives.importer import import_warc, import_wat
 from streams.crawl.archives.readers import NO_PLACE, Placing
+from streams.crawl.archives.sending import ImportReport
 from streams.crawl.url_patterns import make_patterns
 from streams.crawl.urls import with_scheme
 from streams.errors import RestoreUnfinished, TransientError, UsageError

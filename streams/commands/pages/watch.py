@@ -17,9 +17,10 @@ from schemas.ids import page_id
 from streams.allowed_origins import EVERY_ORIGIN
 from streams.commands.console import command, err, load_settings, need_kafka, out
 from streams.commands.pages.importing import Exclude, HeldBack, Include, print_report
+from streams.crawl.archives.file_importer import import_files, stamp_files
 from streams.crawl.archives.folders import Changes, Stamps, compare, read_stamps, url_of, write_stamps
-from streams.crawl.archives.importer import MAX_BODY_BYTES, import_files, stamp_files
 from streams.crawl.archives.readers import Limits, Placing
+from streams.crawl.archives.sending import MAX_BODY_BYTES
 from streams.crawl.url_patterns import make_patterns
 from streams.crawl.urls import with_scheme
 from streams.errors import UsageError

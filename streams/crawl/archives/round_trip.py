@@ -11,7 +11,7 @@ from pathlib import Path
 
 from schemas import PageRemoved
 from schemas.ids import page_id
-from streams.crawl.archives.importer import import_html
+from streams.crawl.archives.file_importer import import_html
 from streams.errors import TransientError
 from streams.runtime.agent import Emit
 from streams.stores.protocols import Blobs

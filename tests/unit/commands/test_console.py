@@ -12,7 +12,7 @@ from streams.commands import console
 from streams.commands.pages.importing import print_report
 from streams.commands.pages.page import print_document_of, print_life
 from streams.commands.pages.search import print_answer
-from streams.crawl.archives.importer import ImportReport
+from streams.crawl.archives.sending import ImportReport
 from streams.gateway.http.examples import SEARCH
 from streams.pages.sandbox.worker_messages import normalize_to_outcome
 from streams.stores.opener import memory_stores

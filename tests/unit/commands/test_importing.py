@@ -8,7 +8,8 @@ import pytest
 from schemas import Event
 from schemas.ids import page_id
 from streams.commands.pages.importing import RESTORE_LOOK_SECONDS, HeldBack
-from streams.crawl.archives.importer import ImportReport, import_html
+from streams.crawl.archives.file_importer import import_html
+from streams.crawl.archives.sending import ImportReport
 from streams.errors import RestoreUnfinished
 from streams.stores.opener import Stores, memory_stores
 

@@ -15,8 +15,10 @@ from warcio.warcwriter import WARCWriter
 
 from schemas import Event, PageFetched
 from schemas.ids import page_id
-from streams.crawl.archives.importer import IN_FLIGHT, ImportReport, import_html, import_warc
+from streams.crawl.archives.file_importer import import_html
+from streams.crawl.archives.importer import import_warc
 from streams.crawl.archives.readers import Placing
+from streams.crawl.archives.sending import IN_FLIGHT, ImportReport
 from streams.errors import StoreUnavailable, UsageError
 from streams.stores.memory import MemoryBlobs
 

@@ -1,0 +1,132 @@
+"""Sends the pages of an import in batches: first the blob, then the event, with a report of the progress.
+
+Both have the same id each time, so an interrupted import can run again, and running an import twice changes nothing.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from uuid import UUID
+
+from schemas import PageFetched
+from schemas.ids import page_id
+from streams.crawl.archives.readers import ArchivedPage, Skipped
+from streams.crawl.urls import host_of
+from streams.runtime.agent import Emit
+from streams.stores.protocols import Blobs
+
+MAX_BODY_BYTES = 10 * 1024 * 1024
+"""Maximum length of a body (bytes): the default of `crawl.max_body_bytes`, the fetcher's limit."""
+IN_FLIGHT = 32
+"""Maximum number of pages in memory at once: at most 320 MB."""
+
+
+@dataclass(slots=True)
+class ImportReport:
+    """The progress of an import. The progress callback gets the same object each time, and the import returns it."""
+
+    imported: int = 0
+    skipped: Counter[str] = field(default_factory=Counter)
+    """Number of skipped records by reason."""
+    examples: dict[str, str] = field(default_factory=dict)
+    """The first skipped record of each reason."""
+    resumed: int = 0
+    """Number of records that an interrupted run had sent."""
+    done: int = 0
+    """Bytes of a WARC file, or files of a folder, that were read."""
+    total: int = 0
+
+    @property
+    def seen(self) -> int:
+        """Number of records that were imported or skipped."""
+        return self.imported + self.skipped.total()
+
+
+Progress = Callable[[ImportReport], None]
+HeldBack = Callable[[UUID], Awaitable[bool]]
+"""Function that returns whether a page was removed on request. Such a page is not imported."""
+
+
+def no_progress(_: ImportReport) -> None:
+    """Ignore the progress."""
+
+
+Room = Callable[[], Awaitable[None]]
+"""Function that returns when the stages have room for more pages."""
+
+
+async def always() -> None:
+    """Never wait."""
+
+
+async def never(_: UUID) -> bool:
+    """Import every page."""
+    return False
+
+
+async def send_all(
+    records: Iterator[ArchivedPage | Skipped],
+    position: Callable[[], int],
+    report: ImportReport,
+    sender: "Sender",
+    progress: Progress,
+    wait_for_room: Room,
+) -> None:
+    """Read and send the records in batches, and report the progress after each batch."""
+    while batch := await asyncio.to_thread(lambda: list(islice(records, IN_FLIGHT))):
+        await wait_for_room()
+        count_records(report, await sender.send(batch))
+        report.done = position()
+        progress(report)
+
+
+def count_records(report: ImportReport, batch: Iterable[ArchivedPage | Skipped]) -> None:
+    for record in batch:
+        if isinstance(record, Skipped):
+            report.skipped[record.reason] += 1
+            report.examples.setdefault(record.reason, record.detail)
+        else:
+            report.imported += 1
+
+
+@dataclass(frozen=True, slots=True)
+class Sender:
+    """Sends pages: first the blob, then the event."""
+
+    blobs: Blobs
+    emit: Emit
+    crawl_id: str
+    max_depth: int | None
+    seen_at: int | None
+    """The time of the import, which counts as the age of the pages. None: their dates count."""
+    is_held_back: HeldBack
+
+    async def send(self, records: Sequence[ArchivedPage | Skipped]) -> list[ArchivedPage | Skipped]:
+        """Send the pages, and return the records. A page that may not be imported is replaced by the reason."""
+        return await asyncio.gather(*(self._send(record) for record in records))
+
+    async def _send(self, page: ArchivedPage | Skipped) -> ArchivedPage | Skipped:
+        if isinstance(page, Skipped):
+            return page
+        if await self.is_held_back(page_id(page.url)):
+            return Skipped("removed on request", page.url)
+        ref = await self.blobs.put(page.body)
+        event = PageFetched(
+            page_id=page_id(page.url),
+            url=page.url,
+            host=host_of(page.url),
+            outcome="ok",
+            generation=page.generation,
+            max_depth=self.max_depth,
+            crawl_id=self.crawl_id,
+            status=page.status,
+            headers=dict(page.headers),
+            body_ref=ref,
+            body_bytes=len(page.body),
+            source=page.source,
+            seen_at=self.seen_at,
+        )
+        await self.emit(event, f"import/{page.source}/{page.url}/{page.generation}/{ref}")
+        return page
