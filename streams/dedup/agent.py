@@ -16,8 +16,17 @@ from streams.dedup import frequencies
 from streams.dedup.apply_decisions import DecisionApplier, Rows
 from streams.dedup.events import demotion, own_events, promotion, refusal_events, refused
 from streams.dedup.first_sight import known_sights, own_sight, rows_of_sights, see_text, sights_before_removal
-from streams.dedup.grouping import Decision, Grouping, is_undecided, published_generation
+from streams.dedup.generations import (
+    generation_after_removal,
+    is_overtaken,
+    is_same_fetch,
+    minimum_generation,
+    removal_generation,
+    repetition,
+)
+from streams.dedup.grouping import Decision, Grouping, is_undecided
 from streams.dedup.log import Log, Outcome, record_of_page, record_of_removal
+from streams.dedup.moved_pages import MovedPages
 from streams.dedup.sandbox_tasks import FINGERPRINT, SHINGLES, TASKS, read_fingerprint, read_shingles
 from streams.dedup.shingle_cache import ShingleCache
 from streams.dedup.url_rule_evidence import AliasLearner, Discoveries
@@ -30,14 +39,9 @@ from streams.sketches.features import Hashes, jaccard
 from streams.sketches.minhash import sketch_similarity
 from streams.stores.opener import Stores
 from streams.stores.page_record import PageRecord, RemovedText
-from streams.stores.protocols import Fingerprint
-from streams.stores.removals import blob_of_page, is_held_back, removals, withdrawn
+from streams.stores.protocols import Fingerprint, Sight, Transition
+from streams.stores.removals import blob_of_page, is_held_back, withdrawn
 
-SAME_FETCH = 500_000
-"""Minimum difference between the generations of two fetches of a page (microseconds). Replays use what lies between."""
-DECISION_MARGIN = 100
-"""Microseconds that a replay adds to a generation, so that other workers' decisions at the same moment are older."""
-NEVER = 2**63 - 1
 LIMITS = Limits(cpu_seconds=10.0, memory_bytes=500 * 1024 * 1024)
 """Limits of one text. A million letters without spaces (Thai) need 2.3 s."""
 
@@ -58,6 +62,7 @@ class DedupAgent(Agent):
         self._fingerprints = stores.fingerprints
         self._grouping = Grouping(stores.fingerprints, self._compare)
         self._applier = DecisionApplier(stores.fingerprints, stores.pages, self._grouping)
+        self._moved = MovedPages(stores.pages, stores.fingerprints, stores.ledger)
         self._learner = AliasLearner(stores.fingerprints, self._is_found_by_site, monotonic)
         self._shingle_cache = ShingleCache()
 
@@ -81,18 +86,20 @@ class DedupAgent(Agent):
         record = await self._stores.pages.get(event.page_id) if former is None else PageRecord()
         if is_held_back(record):
             return [refused(event, event.generation), *await self._reemit_overtaken(event, delivery)]
-        known = _minimum_generation(former, delivery.at) if former else _generation_after_removal(record, event)
-        if _is_overtaken(event, known):
+        known = minimum_generation(former, delivery.at) if former else generation_after_removal(record, event)
+        if is_overtaken(event, known):
             return await self._reemit_overtaken(event, delivery)
         # A replay gets a later generation than everything that was published about its fetch.
         generation = max(event.generation, known)
         try:
-            made = await self._make_fingerprint(event, former, generation)
+            history = await self._read_history(event, former)
+            made = await self._make_fingerprint(event, former, generation, history)
         except Refused as refusal:
             return refusal_events(event, generation, refusal)
         except PageErased:
             return [refused(event, generation)]
-        made = _add_age(made, event, former, record, delivery.at)
+        moved = await self._moved.sights(made, history)
+        made = _add_age(made, event, former, record, moved, delivery.at)
         await self._fingerprints.put(made, delivery.at, former)
         found = await self._grouping.look_up(made)
         page = next((each for each in found if each.page_id == event.page_id), None)
@@ -104,7 +111,7 @@ class DedupAgent(Agent):
         # With another text it may no longer represent its duplicates. A page that was never decided has none.
         may_lose = (log.is_own or not same_content) and (former is not None or bool(log.record.stored))
         duplicates = await self._grouping.duplicates(event.page_id) if may_lose else []
-        repeats, document_generation = _repetition(event, former, log)
+        repeats, document_generation = repetition(event, former, log)
         base = record_of_page(
             page,
             repeats=repeats,
@@ -160,13 +167,13 @@ class DedupAgent(Agent):
         if on_request and event.generation <= withdrawn(await self._stores.pages.get(event.page_id)):
             return []
         page = await self._fingerprints.get(event.page_id)
-        if page is not None and not on_request and _is_overtaken(event, page.generation):
+        if page is not None and not on_request and is_overtaken(event, page.generation):
             return await self._reemit_overtaken(event, delivery)
         at = max(delivery.at, page.written_at, page.decided_at) if page else delivery.at
         await self._fingerprints.remove(event.page_id, at, page)
         log = await self._read_log(delivery)
         duplicates = await self._grouping.duplicates(event.page_id)
-        generation = _removal_generation(event, page, log)
+        generation = removal_generation(event, page, log)
         # Later events about this fetch were published: the index would ignore the removal with its own generation.
         again = [event.model_copy(update={"generation": generation})] if generation > event.generation else []
         if page is None and not duplicates and not again and not log.is_own and not on_request:
@@ -177,11 +184,10 @@ class DedupAgent(Agent):
         return [*again, *await self._other_events(event.crawl_id, log, rows)]
 
     async def _make_fingerprint(
-        self, event: PageNormalized, former: Fingerprint | None, generation: int
+        self, event: PageNormalized, former: Fingerprint | None, generation: int, history: Sequence[Transition]
     ) -> Fingerprint:
         document = await blob_of_page(self._stores.blobs, self._stores.pages, event, event.document_ref)
         prints = read_fingerprint(await self._sandbox.run(FINGERPRINT, document))
-        same_fetch = former is not None and former.generation >= event.generation
         return Fingerprint(
             page_id=event.page_id,
             content_hash=event.content_hash,
@@ -192,7 +198,7 @@ class DedupAgent(Agent):
             canonical_url=event.canonical_url,
             first_seen=_seen_at(event),
             # Counted once per fetch: with another number a redelivery could elect another page.
-            in_links=former.in_links if former and same_fetch else await self._count_in_links(event),
+            in_links=former.in_links if former and is_same_fetch(event, former) else _count_in_links(event, history),
             document_ref=event.document_ref,
             words=prints.words,
             sketch=prints.sketch,
@@ -201,13 +207,11 @@ class DedupAgent(Agent):
     async def _is_found_by_site(self, url: str) -> bool:
         return await Discoveries(self._stores.frontier, self._stores.ledger).is_found_by_site(url)
 
-    async def _count_in_links(self, event: PageNormalized) -> int:
-        """Return the number of pages that link to the page, counted in the ledger's rows with linking pages."""
-        history = await self._stores.ledger.history(event.page_id)
-        links = (step.data for step in history if step.topic == LinkFound.topic and step.data.get("why") == "link")
-        # A row of the ledger may store several links together.
-        referrers = {url for data in links for url in (data.get("referrer"), *data.get("referrers", ())) if url}
-        return len(referrers - {event.url})
+    async def _read_history(self, event: PageNormalized, former: Fingerprint | None) -> Sequence[Transition]:
+        """Return the page's history; nothing for a fetch that has a fingerprint already."""
+        if former and is_same_fetch(event, former):
+            return ()
+        return await self._stores.ledger.history(event.page_id)
 
     async def _compare(self, one: Fingerprint, other: Fingerprint) -> float:
         """Return the similarity of the texts, or its estimate if a text is not stored or too large for the sandbox."""
@@ -245,14 +249,27 @@ class DedupAgent(Agent):
         return [(promotion if page.representative == page.page_id else demotion)(page, crawl_id) for page in decided]
 
 
+def _count_in_links(event: PageNormalized, history: Sequence[Transition]) -> int:
+    """Return the number of pages that link to the page, counted in the ledger's rows with linking pages."""
+    links = (step.data for step in history if step.topic == LinkFound.topic and step.data.get("why") == "link")
+    # A row of the ledger may store several links together.
+    referrers = {url for data in links for url in (data.get("referrer"), *data.get("referrers", ())) if url}
+    return len(referrers - {event.url})
+
+
 def _add_age(
-    page: Fingerprint, event: PageNormalized, former: Fingerprint | None, record: PageRecord, at: int
+    page: Fingerprint,
+    event: PageNormalized,
+    former: Fingerprint | None,
+    record: PageRecord,
+    moved: Sequence[Sight],
+    at: int,
 ) -> Fingerprint:
     """Return the page with the age of its text. Another text starts anew: an old URL is no old text."""
     if former is not None and former.written_at == at:  # a redelivery: a later decision must not change the fingerprint
         return replace(page, first_seen=former.first_seen, sights=former.sights)
     known = known_sights(former) if former else sights_before_removal(page, record.deduplicated.removed_text)
-    return see_text(page, _seen_at(event), known)
+    return see_text(page, _seen_at(event), (*known, *moved))
 
 
 def _seen_at(event: PageNormalized) -> int:
@@ -270,56 +287,6 @@ def _text_facts(page: Fingerprint, on_request: bool) -> RemovedText:
     """
     sights = () if on_request else rows_of_sights(page)
     return RemovedText(content_hash=page.content_hash, first_seen=own_sight(page).at, sights=sights)
-
-
-def _is_overtaken(event: PageNormalized | PageRemoved, known: int) -> bool:
-    """Return whether a later fetch than the event's is known. A replay is not a fetch."""
-    return known >= event.generation + SAME_FETCH
-
-
-def _repetition(event: PageNormalized, former: Fingerprint | None, log: Log) -> tuple[bool, int]:
-    """Return the facts `repeats` and `document_generation` of the record."""
-    known = log.record.document_generation
-    known = event.generation if known is None else known
-    if log.is_own:
-        return bool(log.record.repeats), known
-    if former is None or former.document_ref != event.document_ref:
-        return False, event.generation
-    is_fetch = event.generation >= former.generation + SAME_FETCH
-    was_elected = former.representative == former.page_id and not is_undecided(former)
-    return is_fetch and was_elected, known
-
-
-def _generation_after_removal(record: PageRecord, event: PageNormalized) -> int:
-    """Return the generation for a replay of a page without a fingerprint. NEVER after a removal on request.
-
-    It is less than the event's generation if no removal is known, or only removals of earlier fetches.
-    """
-    last = max(removals(record), key=lambda removal: removal.generation)
-    if last.reason == "request" and last.generation >= event.generation:
-        return NEVER
-    return last.generation + DECISION_MARGIN if last.generation >= event.generation else last.generation
-
-
-def _minimum_generation(page: Fingerprint, at: int) -> int:
-    """Return a generation later than all that were published about a page.
-
-    If the event with the time `at` wrote the fingerprint itself, it is the fingerprint's generation.
-    """
-    return page.generation if page.written_at >= at else published_generation(page) + DECISION_MARGIN
-
-
-def _removal_generation(event: PageRemoved, page: Fingerprint | None, log: Log) -> int:
-    """Return the generation of a removal.
-
-    It is higher than the event's if the fetch was replayed or its page promoted.
-    """
-    known = log.record.generation
-    if log.is_own:
-        return known
-    published = published_generation(page) if page else known
-    is_same_fetch = event.generation < published < event.generation + SAME_FETCH
-    return published + DECISION_MARGIN if is_same_fetch else event.generation
 
 
 async def build(settings: Settings, stores: Stores) -> DedupAgent:

@@ -25,6 +25,7 @@ class Fetched(StoredPart):
 
     lease_id: UUID | None
     outcome: str
+    redirect_to: str | None
     body_ref: str | None
     body_bytes: int
     exchange_ref: str | None

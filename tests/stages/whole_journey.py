@@ -76,7 +76,7 @@ class WholeJourney:
         }
         self._ledger = LedgerAgent(counted.ledger, max_gathering_seconds=0)
 
-    async def fetch(self, url: str, body: str, at: int) -> list[Event]:
+    async def fetch(self, url: str, body: str, at: int, **headers: str) -> list[Event]:
         """A page is fetched, and all stages handle what follows. Returns the events."""
         ref = await self.stores.blobs.put(body.encode())
         event = PageFetched(
@@ -86,13 +86,14 @@ class WholeJourney:
             outcome="ok",
             generation=START + at * SECOND,
             body_ref=ref,
+            headers={name.replace("_", "-"): value for name, value in headers.items()},
         )
         await self.stores.pages.put(event.page_id, Fetched.of_row({"body_ref": ref, "url": url}), event.generation)
         return await self.handle(event, at)
 
-    async def remove(self, url: str, at: int) -> list[Event]:
-        event = PageRemoved(page_id=page_id(url), url=url, generation=START + at * SECOND, reason="request")
-        return await self.handle(event, at)
+    async def remove(self, url: str, at: int, reason: str = "request") -> list[Event]:
+        fields = {"page_id": page_id(url), "url": url, "generation": START + at * SECOND, "reason": reason}
+        return await self.handle(PageRemoved.model_validate(fields), at)
 
     async def handle(self, first: Event, at: int) -> list[Event]:
         waiting, handled = deque([first]), []

@@ -35,6 +35,8 @@ REMOVED = Verdict("refused", error="the page was removed on request. To let it b
 """The outcome of a page that was removed on request. No HTTP request is made, and nothing is stored."""
 NEW_STATES: frozenset[Outcome] = frozenset({"ok", "redirect", "gone"})
 """The outcomes that replace or remove the content of a page. After any other one, the last content stays indexed."""
+WISHES = ("content-signal", "content-usage", "tdm-reservation", "x-robots-tag")
+"""The headers with wishes of the publisher."""
 
 
 def now_micros() -> int:
@@ -91,7 +93,7 @@ class FetchAgent(Agent):
         exchange_ref = await self._keep_exchange(answer)
         fetched = _event(scheduled, answer, body_ref, scheduled.generation or self._now(), exchange_ref)
         if fetched.purpose == "page" and fetched.outcome not in NEW_STATES:
-            fetched = _with_former_body(fetched, known.fetched)
+            fetched = _with_new_wishes(_with_former_body(fetched, known.fetched), known.fetched)
         await self._stores.pages.put(scheduled.page_id, Fetched.of_event(fetched), at)
         return [fetched]
 
@@ -177,6 +179,17 @@ def _with_former_body(fetched: PageFetched, former: Fetched) -> PageFetched:
     described = {name: value for name, value in former.headers.items() if name != "retry-after"}
     kept = {"body_ref": former.body_ref, "body_bytes": former.body_bytes, "exchange_ref": former.exchange_ref}
     return fetched.model_copy(update={**kept, "headers": {**described, **renewed, **wait}})
+
+
+def _with_new_wishes(fetched: PageFetched, former: Fetched) -> PageFetched:
+    """Return a 304 with other wishes of the publisher as an answer with the last content: the stages read it again.
+
+    So a page that turns `noindex` only by its header leaves the index, too.
+    """
+    is_other = any(fetched.headers.get(name) != former.headers.get(name) for name in WISHES)
+    if fetched.outcome != "not_modified" or not fetched.body_ref or not is_other:
+        return fetched
+    return fetched.model_copy(update={"outcome": "ok"})
 
 
 def _with_signals(headers: Mapping[str, str], of_robots: str) -> dict[str, str]:

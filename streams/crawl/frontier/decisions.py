@@ -31,6 +31,8 @@ _TROUBLE: frozenset[Outcome] = frozenset({"network_error", "timeout", "server_er
 """Outcomes that slow a host down."""
 _NO_ANSWER = frozenset({"unreachable", "timeout", "network_error"})
 """Outcomes of a URL if its host did not answer."""
+_LEFT: frozenset[Outcome] = frozenset({"gone", "redirect"})
+"""Outcomes of a page that leaves the index."""
 _MAY_RETURN = _NO_ANSWER | {"over_budget"}
 """Outcomes of a done URL that another crawl may queue again."""
 
@@ -173,7 +175,16 @@ def expire_lease(url: FrontierUrl, lease: Lease, position: int, now: int) -> Fro
 
 def end_url(url: FrontierUrl, outcome: str, detail: str, now: int) -> FrontierUrl:
     """Return the URL as it ends without a fetch."""
-    return replace(url, state="done", at=next_version(url, now), outcome=outcome, detail=detail)
+    ended = replace(url, state="done", at=next_version(url, now), outcome=outcome, detail=detail)
+    return without_validators(ended) if outcome == "disallowed" else ended
+
+
+def without_validators(url: FrontierUrl) -> FrontierUrl:
+    """Return the URL of a page that is not in the index: its next request is not conditional.
+
+    After a 304 the page would not come back, since the stages get no content.
+    """
+    return replace(url, etag=None, last_modified=None)
 
 
 def apply_fetch(url: FrontierUrl, event: PageFetched, position: int, policy: Policy, now: int) -> FrontierUrl:
@@ -201,6 +212,8 @@ def apply_fetch(url: FrontierUrl, event: PageFetched, position: int, policy: Pol
             etag=event.headers.get("etag"),
             last_modified=event.headers.get("last-modified"),
         )
+    elif event.removed_on_request or event.outcome in _LEFT:
+        answered = without_validators(answered)
     return replace(answered, state="done", attempt=event.attempt)
 
 
