@@ -14,7 +14,7 @@ from itertools import groupby
 import structlog
 
 from streams.answers import prompts
-from streams.answers.budgets import Budgets, Refusal
+from streams.answers.budgets import Refusal, TakesBudget
 from streams.answers.checked_sentences import CheckedSentence, check_sentence, is_about, repeats
 from streams.answers.evidence import Evidence
 from streams.answers.model_text import ModelSentence, SentenceReader
@@ -66,7 +66,7 @@ class Writer:
     """The answers by a model of one process."""
 
     def __init__(
-        self, chat: ChatModel, options: WriterOptions, budgets: Budgets, clock: Callable[[], datetime]
+        self, chat: ChatModel, options: WriterOptions, budgets: TakesBudget, clock: Callable[[], datetime]
     ) -> None:
         self._chat, self._options, self._budgets, self._clock = chat, options, budgets, clock
         self._cache = TextCache()
@@ -100,7 +100,7 @@ class Writer:
     ) -> list[str]:
         """Return questions that the first page may answer next. See `answer`."""
         pages = pages_for_model(evidence, outcome)[:1]
-        if not pages or (is_counted and not self._may_ask(pages, person, outcome)):
+        if not pages or (is_counted and not await self._may_ask(pages, person, outcome)):
             return []
         messages = prompts.messages_for(prompts.RELATED, question, pages[0])
         reader = SentenceReader()
@@ -122,7 +122,7 @@ class Writer:
         outcome: Outcome,
     ) -> AsyncIterator[CheckedSentence]:
         """Yield the supported sentences of all pages, in the order of the pages. All pages are asked at once."""
-        if not self._may_ask(pages, person, outcome):
+        if not await self._may_ask(pages, person, outcome):
             return
         outcome.asked = len(pages)
         queues: list[asyncio.Queue[CheckedSentence | None]] = [asyncio.Queue() for _ in pages]
@@ -181,11 +181,11 @@ class Writer:
         finally:
             queue.put_nowait(None)
 
-    def _may_ask(self, pages: Sequence[Sequence[Evidence]], person: str, outcome: Outcome) -> bool:
+    async def _may_ask(self, pages: Sequence[Sequence[Evidence]], person: str, outcome: Outcome) -> bool:
         if not pages:
             outcome.status = "nothing"
             return False
-        outcome.refusal = self._budgets.take(person, self._clock())
+        outcome.refusal = await self._budgets.take(person, self._clock())
         if outcome.refusal:
             outcome.status = "limited"
         return not outcome.refusal

@@ -31,12 +31,12 @@ class AnswersSettings(SettingsGroup):
     max_at_once: int = Field(4, ge=1)
     """Maximum number of pages that the model is asked about at the same time, for each gateway process."""
     per_person: int = Field(30, ge=0)
-    """Answers by a model that a person gets in an hour. 0: any number. A person is a hash of the address, with a key
-    that is drawn anew each hour and stored nowhere."""
+    """Answers by a model that a person gets in an hour of each gateway process. 0: any number. A person is a hash of
+    the address, with a key that is drawn anew each hour and stored nowhere."""
     per_hour: int = Field(1_000, ge=0)
-    """Answers by a model in an hour, for each gateway process. 0: any number."""
+    """Answers by a model in an hour, of all gateways together. 0: any number."""
     cost_per_day: float = Field(0.0, ge=0, allow_inf_nan=False)
-    """Cost in a day, for each gateway process, behind which no model is asked until the next day (UTC), in the currency
+    """Cost in a day, of all gateways together, behind which no model is asked until the next day (UTC), in the currency
     of the prices. 0: no limit."""
     prompt_price: float = Field(0.0, ge=0, allow_inf_nan=False)
     """Price of a million tokens that the model reads."""

@@ -13,6 +13,7 @@ from streams.answers.evidence import Evidence, evidence_of, evidence_of_page
 from streams.answers.follow_up import question_of_turns, search_of_turns
 from streams.answers.writer import Outcome, Writer, WriterOptions
 from streams.gateway.access.sight import Sight
+from streams.gateway.answers.shared_budgets import SharedBudgets
 from streams.gateway.context import GatewayContext
 from streams.models.chat import OpenAIChat
 from streams.models.chat_protocol import ChatModel
@@ -49,10 +50,12 @@ class ModelAnswers:
     def __init__(self, context: GatewayContext, chat: ChatModel) -> None:
         own = context.settings.answers
         limits = Limits(own.per_person, own.per_hour, own.cost_per_day)
-        budgets = Budgets(limits, lambda: secrets.token_bytes(KEY_BYTES))
+        own_budgets = Budgets(limits, lambda: secrets.token_bytes(KEY_BYTES))
+        on_failure = context.metrics.unshared_budgets.inc
+        self._budgets = SharedBudgets(own_budgets, context.stores, context.clock, on_failure)
         self._chat = chat
         self._stores = context.stores
-        self._writer = Writer(chat, _options(own), budgets, context.clock)
+        self._writer = Writer(chat, _options(own), self._budgets, context.clock)
         self.model = own.model
 
     def wants(self, request: SearchRequest) -> bool:
@@ -91,6 +94,7 @@ class ModelAnswers:
         return await self._writer.related(question, evidence, person, Outcome(), is_counted=is_counted)
 
     async def close(self) -> None:
+        await self._budgets.close()
         await self._chat.close()
 
 

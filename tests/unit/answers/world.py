@@ -8,8 +8,10 @@ from schemas.ids import page_id
 from streams.answers.budgets import Budgets, Limits
 from streams.answers.evidence import Evidence
 from streams.answers.writer import Writer, WriterOptions
+from streams.gateway.answers.shared_budgets import SharedBudgets
 from streams.models.chat_protocol import ChatModel, ChatOptions, Message, Usage
 from streams.pages.document.consent import Consent
+from streams.stores.opener import memory_stores
 
 NOW = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
 FREE = Consent()
@@ -68,4 +70,5 @@ class Written:
 
 def writer(chat: ChatModel, limits: Limits = NO_LIMITS, **options: float) -> Writer:
     made = WriterOptions(model="test", **options)  # type: ignore[arg-type]  # numbers of the options
-    return Writer(chat, made, Budgets(limits, lambda: b"k" * 32), lambda: NOW)
+    budgets = SharedBudgets(Budgets(limits, lambda: b"k" * 32), memory_stores(), lambda: NOW)
+    return Writer(chat, made, budgets, lambda: NOW)

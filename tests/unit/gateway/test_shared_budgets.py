@@ -1,0 +1,113 @@
+"""The budgets of answers that gateways share: the hour and the day of all of them, and what happens without a store."""
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+
+from streams.answers.budgets import Budgets, Limits, Refusal
+from streams.errors import StoreUnavailable
+from streams.gateway.answers.shared_budgets import SharedBudgets
+from streams.stores.opener import Stores, memory_stores
+from streams.stores.protocols import Spending
+
+START = datetime(2026, 3, 4, 5, 30, tzinfo=UTC)
+
+
+class Gateways:
+    """Gateways over one store, with a clock that is moved by hand."""
+
+    def __init__(self, limits: Limits, stores: Stores | None = None) -> None:
+        self.stores, self._limits, self.now = stores or memory_stores(), limits, START
+        self.failures = 0
+        self._all: list[SharedBudgets] = []
+
+    def fail(self) -> None:
+        self.failures += 1
+
+    def start(self, name: str) -> SharedBudgets:
+        own = Budgets(self._limits, lambda: b"k" * 32)
+        made = SharedBudgets(own, self.stores, lambda: self.now, self.fail, gateway=name, sync_seconds=0.0)
+        self._all.append(made)
+        return made
+
+    async def take(self, gateway: SharedBudgets, person: str = "1.2.3.4") -> Refusal:
+        found = await gateway.take(person, self.now)
+        for _ in range(50):  # the exchange in the background, with stores in memory
+            await asyncio.sleep(0)
+        return found
+
+    async def close(self) -> None:
+        for gateway in self._all:
+            await gateway.close()
+
+
+async def test_all_gateways_spend_one_budget_of_the_hour() -> None:
+    all_of_them = Gateways(Limits(per_person=0, per_hour=4, cost_per_day=0.0))
+    one, two = all_of_them.start("one"), all_of_them.start("two")
+    given = [await all_of_them.take(gateway, f"10.0.0.{at}") for at, gateway in enumerate([one, two] * 3)]
+    await all_of_them.close()
+    assert given.count("") in (4, 5), "the last exchange may be one answer old"
+    assert given[-1] == "installation"
+    all_of_them.now += timedelta(hours=1)
+    assert await all_of_them.take(all_of_them.start("three")) == ""
+    await all_of_them.close()
+
+
+async def test_all_gateways_spend_one_budget_of_the_day() -> None:
+    all_of_them = Gateways(Limits(per_person=0, per_hour=0, cost_per_day=1.0))
+    one = all_of_them.start("one")
+    assert await all_of_them.take(one) == ""
+    one.pay(0.6, all_of_them.now)
+    await one.close()
+    started_anew = all_of_them.start("one, started anew")
+    assert await all_of_them.take(started_anew) == "", "0.4 is left"
+    started_anew.pay(0.5, all_of_them.now)
+    await started_anew.close()
+    assert await all_of_them.take(all_of_them.start("three")) == "cost"
+    all_of_them.now += timedelta(days=1)
+    assert await all_of_them.take(all_of_them.start("four")) == ""
+    await all_of_them.close()
+
+
+async def test_a_row_that_is_written_twice_counts_once() -> None:
+    all_of_them = Gateways(Limits(per_person=0, per_hour=2, cost_per_day=0.0))
+    one = all_of_them.start("one")
+    assert await all_of_them.take(one) == ""
+    await one.close()
+    await one.close()
+    assert await all_of_them.take(all_of_them.start("two")) == ""
+    await all_of_them.close()
+
+
+class NoSpending:
+    """A store that is down."""
+
+    async def put(self, client: str, day: int, gateway: str, spending: Spending) -> None:
+        raise StoreUnavailable("Cassandra is down")
+
+    async def of_day(self, client: str, day: int) -> dict[str, Spending]:
+        raise StoreUnavailable("Cassandra is down")
+
+
+async def test_without_the_store_each_gateway_counts_by_itself() -> None:
+    stores = memory_stores()
+    stores.api_spending = NoSpending()
+    all_of_them = Gateways(Limits(per_person=0, per_hour=1, cost_per_day=0.0), stores)
+    one, two = all_of_them.start("one"), all_of_them.start("two")
+    assert [await all_of_them.take(one), await all_of_them.take(one), await all_of_them.take(two)] == [
+        "",
+        "installation",
+        "",
+    ]
+    assert all_of_them.failures
+    await all_of_them.close()
+
+
+async def test_without_a_shared_limit_the_store_is_not_asked() -> None:
+    stores = memory_stores()
+    stores.api_spending = NoSpending()
+    all_of_them = Gateways(Limits(per_person=1, per_hour=0, cost_per_day=0.0), stores)
+    one = all_of_them.start("one")
+    assert [await all_of_them.take(one), await all_of_them.take(one)] == ["", "person"]
+    one.pay(1.0, all_of_them.now)
+    await all_of_them.close()
+    assert all_of_them.failures == 0
