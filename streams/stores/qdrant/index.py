@@ -7,12 +7,10 @@ the next model's collection is filled beside the old one, and then takes over at
 import math
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
 import httpx
-import numpy as np
 from qdrant_client import AsyncQdrantClient, models
 from qdrant_client.http.exceptions import ApiException, ResponseHandlingException, UnexpectedResponse
 
@@ -21,9 +19,10 @@ from streams.models.protocols import ModelInfo
 from streams.settings import QdrantSettings
 from streams.stores.hits import sort_hits
 from streams.stores.protocols import Candidates, Filters, Hit, Point, SparseVector
+from streams.stores.qdrant.conditions import TEXT_FIELDS, equals, filters_of
+from streams.stores.qdrant.points import floats_of, hit_of, hit_of_record, point_of, sparse_of
 from streams.stores.qdrant.prompt_acks import PromptAcks
 from streams.stores.qdrant.signing import SignedRequests
-from streams.stores.statement_payload import StatementPayload, id_of
 from streams.stores.vector_collection import (
     ALIAS,
     ANY,
@@ -55,7 +54,6 @@ _FULL_TEXT = models.TextIndexParams(
     enable_hnsw=False,
 )
 """The index of phrases. It is on disk, and the graph gets no further edges for frequent words."""
-_TEXT_FIELDS = ("text", "title", "context")
 _PAYLOAD_INDEXES: dict[str, models.PayloadFieldSchema] = {
     "page_id": models.PayloadSchemaType.KEYWORD,
     "host": models.PayloadSchemaType.KEYWORD,
@@ -67,7 +65,7 @@ _PAYLOAD_INDEXES: dict[str, models.PayloadFieldSchema] = {
     ),
     "day": models.PayloadSchemaType.INTEGER,
     "extension": models.PayloadSchemaType.KEYWORD,
-    **dict.fromkeys(_TEXT_FIELDS, _FULL_TEXT),
+    **dict.fromkeys(TEXT_FIELDS, _FULL_TEXT),
 }
 
 
@@ -122,13 +120,13 @@ class QdrantIndex:
         """As the Protocol says. Afterwards, the points are stored and found."""
         async with self._translate_errors():
             for first in range(0, len(points), _BATCH_POINTS):
-                batch = [_point(point) for point in points[first : first + _BATCH_POINTS]]
+                batch = [point_of(point) for point in points[first : first + _BATCH_POINTS]]
                 await self._client.upsert(collection, batch, wait=True, ordering=self._ordering)
 
     async def remove_page(
         self, collection: str, page_id: UUID, *, before_generation: int | None = None, keep: Sequence[UUID] = ()
     ) -> None:
-        conditions: list[models.Condition] = [_equals("page_id", str(page_id))]
+        conditions: list[models.Condition] = [equals("page_id", str(page_id))]
         if before_generation is not None:
             conditions.append(models.FieldCondition(key="generation", range=models.Range(lt=before_generation)))
         kept: list[models.Condition] = [models.HasIdCondition(has_id=[str(id) for id in keep])] if keep else []
@@ -147,7 +145,7 @@ class QdrantIndex:
         """As the Protocol says, in one round trip. If nothing is indexed, both lists are empty."""
         requests = [
             request
-            for filter_ in _filters(filters)
+            for filter_ in filters_of(filters)
             for request in _requests(dense, sparse, filter_, limit, self._approximate)
         ]
         if not requests:
@@ -182,16 +180,16 @@ class QdrantIndex:
         params = models.SearchParams(exact=True) if exact else self._approximate
         async with self._translate_errors():
             answer = await self._client.query_points(
-                collection, query=_floats(dense), using="dense", limit=limit, search_params=params, with_payload=True
+                collection, query=floats_of(dense), using="dense", limit=limit, search_params=params, with_payload=True
             )
-        return [_hit(point) for point in answer.points]
+        return [hit_of(point) for point in answer.points]
 
     async def active(self) -> str | None:
         async with self._translate_errors():
             return await self._active()
 
     async def scroll(self, collection: str, page_id: UUID) -> list[Hit]:
-        condition = models.Filter(must=[_equals("page_id", str(page_id))])
+        condition = models.Filter(must=[equals("page_id", str(page_id))])
         hits: list[Hit] = []
         offset: Any = None
         async with self._translate_errors():
@@ -199,7 +197,7 @@ class QdrantIndex:
                 records, offset = await self._client.scroll(
                     collection, condition, limit=_SCROLL_POINTS, offset=offset, with_payload=True
                 )
-                hits += map(_record_hit, records)
+                hits += map(hit_of_record, records)
                 if offset is None:
                     break
         return sorted(hits, key=by_ordinal)
@@ -220,10 +218,10 @@ class QdrantIndex:
                 )
         except MissingCollection:
             return []
-        return sorted(map(_record_hit, records), key=by_ordinal)
+        return sorted(map(hit_of_record, records), key=by_ordinal)
 
     async def count(self, collection: str, page_id: UUID | None = None, generation: int | None = None) -> int:
-        must: list[models.Condition] = [] if page_id is None else [_equals("page_id", str(page_id))]
+        must: list[models.Condition] = [] if page_id is None else [equals("page_id", str(page_id))]
         if generation is not None:
             must.append(models.FieldCondition(key="generation", match=models.MatchValue(value=generation)))
         async with self._translate_errors():
@@ -351,9 +349,9 @@ def _requests(
 ) -> list[models.QueryRequest]:
     queries: list[tuple[str, Any, models.SearchParams | None]] = []
     if dense is not None:
-        queries.append(("dense", _floats(dense), dense_params))
+        queries.append(("dense", floats_of(dense), dense_params))
     if sparse is not None and sparse.indices:
-        queries.append(("sparse", _sparse(sparse), None))
+        queries.append(("sparse", sparse_of(sparse), None))
     return [
         models.QueryRequest(
             query=query, using=using, filter=filter_, params=params, limit=candidates, with_payload=True
@@ -364,103 +362,7 @@ def _requests(
 
 def _merge_points(points: Sequence[models.ScoredPoint], limit: int) -> tuple[Hit, ...]:
     """Return the best of these points, each once."""
-    return tuple(sort_hits({point.id: _hit(point) for point in points}.values())[:limit])
-
-
-def _filters(filters: Filters) -> list[models.Filter | None]:
-    """Return the filters whose points together are the wanted points.
-
-    With a phrase, there is a filter for each text that may have it. Qdrant compares all points with the condition that
-    one of three texts has a phrase, but finds the points with a phrase in one text by its index: three requests take a
-    tenth of the time. The longest phrase is the one with the fewest points, as a rule.
-    """
-    if not filters.phrases:
-        return [_filter(filters)]
-    longest, *others = sorted(filters.phrases, key=len, reverse=True)
-    rest = _filter(replace(filters, phrases=tuple(others))) or models.Filter()
-    must = rest.must if isinstance(rest.must, list) else []
-    return [models.Filter(must=[_phrase(key, longest), *must], must_not=rest.must_not) for key in _TEXT_FIELDS]
-
-
-def _filter(filters: Filters) -> models.Filter | None:
-    wanted = {"page_id": filters.page_id, "host": filters.host}
-    must: list[models.Condition] = [_equals(key, str(value)) for key, value in wanted.items() if value is not None]
-    if filters.languages:
-        must.append(_any_of("language", filters.languages))
-    must_not: list[models.Condition] = []
-    if filters.sites:
-        must.append(models.Filter(should=_of_sites(filters.sites)))
-    must_not += _of_sites(filters.exclude_sites) if filters.exclude_sites else []
-    if filters.exclude_pages:
-        must_not.append(_any_of("page_id", [str(page) for page in filters.exclude_pages]))
-    must += _facts(filters)
-    must_not += [condition for phrase in filters.exclude_phrases for condition in _in_any_text(phrase)]
-    return models.Filter(must=must or None, must_not=must_not or None) if must or must_not else None
-
-
-def _facts(filters: Filters) -> list[models.Condition]:
-    """Return the conditions for words and facts of a page. A point of an earlier release without a fact passes."""
-    found: list[models.Condition] = [models.Filter(should=_in_any_text(phrase)) for phrase in filters.phrases]
-    found += [_phrase("title", phrase) for phrase in filters.title_phrases]
-    if filters.page_types:
-        types = [models.FieldCondition(key="page_type", match=models.MatchText(text=one)) for one in filters.page_types]
-        found.append(models.Filter(should=list(types)))
-    if filters.extensions:
-        found.append(_or_unknown("extension", _any_of("extension", filters.extensions)))
-    if filters.from_day or filters.before_day:
-        days = models.Range(gte=max(filters.from_day, 1), lt=filters.before_day or None)
-        found.append(_or_unknown("day", models.FieldCondition(key="day", range=days)))
-    return found
-
-
-def _or_unknown(key: str, condition: models.FieldCondition) -> models.Filter:
-    return models.Filter(should=[condition, models.IsEmptyCondition(is_empty=models.PayloadField(key=key))])
-
-
-def _in_any_text(phrase: str) -> list[models.Condition]:
-    """Return three conditions. A statement that has the words in a row in one of its texts meets one of them."""
-    return [_phrase(key, phrase) for key in _TEXT_FIELDS]
-
-
-def _phrase(key: str, phrase: str) -> models.FieldCondition:
-    return models.FieldCondition(key=key, match=models.MatchPhrase(phrase=phrase))
-
-
-def _of_sites(sites: Sequence[str]) -> list[models.Condition]:
-    """Return two conditions. A host of these sites meets the first, and a host below them meets the second."""
-    return [_any_of(key, sites) for key in ("host", "sites")]
-
-
-def _any_of(key: str, values: Sequence[str]) -> models.FieldCondition:
-    return models.FieldCondition(key=key, match=models.MatchAny(any=list(values)))
-
-
-def _equals(key: str, value: str) -> models.FieldCondition:
-    return models.FieldCondition(key=key, match=models.MatchValue(value=value))
-
-
-def _point(point: Point) -> models.PointStruct:
-    vector: dict[str, Any] = {"dense": list(point.dense)}
-    if point.sparse.indices:
-        vector["sparse"] = _sparse(point.sparse)
-    return models.PointStruct(id=str(point.id), vector=vector, payload=point.payload.row())
-
-
-def _sparse(sparse: SparseVector) -> models.SparseVector:
-    return models.SparseVector(indices=list(sparse.indices), values=list(sparse.values))
-
-
-def _floats(dense: Sequence[float]) -> list[float]:
-    floats: list[float] = np.asarray(dense, dtype=np.float32).tolist()
-    return floats
-
-
-def _hit(point: models.ScoredPoint) -> Hit:
-    return Hit(id_of(str(point.id)), point.score, StatementPayload.of_row(point.payload or {}))
-
-
-def _record_hit(record: models.Record) -> Hit:
-    return Hit(UUID(str(record.id)), 0.0, StatementPayload.of_row(record.payload or {}))
+    return tuple(sort_hits({point.id: hit_of(point) for point in points}.values())[:limit])
 
 
 def _reason(error: UnexpectedResponse) -> str:
