@@ -28,7 +28,7 @@ from streams.gateway.health import liveness_routes, operations_routes
 from streams.gateway.http import compression, host_check, openapi, responses
 from streams.gateway.http.help import help_routes
 from streams.gateway.http.metrics import Metrics
-from streams.gateway.http.middleware import HeadersAndMetrics, content_security_policy
+from streams.gateway.http.middleware import HeadersAndMetrics, content_security_policy, headers_of_all_answers
 from streams.gateway.http.privacy import privacy_routes
 from streams.gateway.http.static_routes import static_routes
 from streams.gateway.http.templates import Views
@@ -49,7 +49,7 @@ from streams.gateway.search.query_events import BackgroundEvents, Publish
 from streams.gateway.search.service import SearchService
 from streams.gateway.search.site_pages import site_routes
 from streams.gateway.suggest.direct import DirectSuggestions
-from streams.gateway.suggest.routes import answer_suggestions, suggest_routes
+from streams.gateway.suggest.routes import HEADERS, answer_suggestions, suggest_routes
 from streams.gateway.suggest.service import SuggestService
 from streams.gateway.tools.http import ToolsEndpoint, install_tools
 from streams.knowledge.lookup.source import PanelSource
@@ -184,12 +184,19 @@ def _app(
         app.include_router(router)
     openapi.install(app, context.settings.gateway.public_url)
     responses.install(app, views)
-    if suggest is not None:
-        app.add_middleware(DirectSuggestions, answer=partial(answer_suggestions, suggest))
     host_check.install(app, context.settings.gateway_hosts, views)
     if context.settings.gateway.keys:
         app.add_middleware(PersonalPages)
     compression.install(app)
     policy = content_security_policy(views.style_hashes, views.script_hashes)
     app.add_middleware(HeadersAndMetrics, metrics=context.metrics, policy=policy)
+    if suggest is not None:
+        app.add_middleware(
+            DirectSuggestions,
+            answer=partial(answer_suggestions, suggest),
+            ready=suggest.ready,
+            names=context.settings.gateway_hosts,
+            headers=[*headers_of_all_answers(policy).items(), *HEADERS.items()],
+            metrics=context.metrics,
+        )
     return app

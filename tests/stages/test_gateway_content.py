@@ -1,7 +1,9 @@
 """Documents, statements, vectors, similar pages, feeds and batches: what programs get beside searches."""
 
 import json
+import re
 from datetime import UTC, datetime
+from html import unescape
 from typing import Any
 from xml.etree.ElementTree import fromstring
 
@@ -138,6 +140,22 @@ async def test_a_feed_has_the_newest_results_in_each_format() -> None:
     )
     assert rss.headers["content-type"].startswith("application/rss+xml")
     assert wrong.status_code == 400
+
+
+async def test_a_page_of_results_links_to_the_feeds_of_its_query() -> None:
+    stores = await searchable([
+        statement("https://a.example/", "The log & more."),
+        statement("https://b.example/", "A log of wood."),
+    ])  # fmt: skip
+    async with client(gateway(stores)) as web:
+        page = (await web.get("/search", params={"q": 'log & "', "host": "a.example"})).text
+        links = re.findall(r'<link rel="alternate" href="([^"]+)" type="([^"]+)" title="([^"]+)">', page)
+        feeds = [await web.get(unescape(address)) for address, _, _ in links]
+        home = (await web.get("/")).text
+    assert [feed.headers["content-type"] for feed in feeds] == [media_type for _, media_type, _ in links]
+    assert [title for _, _, title in links] == [f"Newest results ({name})" for name in ("RSS", "Atom", "JSON Feed")]
+    assert all("https://a.example/" in feed.text and "https://b.example/" not in feed.text for feed in feeds)
+    assert 'rel="alternate"' not in home
 
 
 async def test_searches_of_a_batch_succeed_and_fail_alone() -> None:

@@ -62,7 +62,7 @@ class ImpatientForBodies(Patient):
 
 @contextlib.asynccontextmanager
 async def serving(
-    app: FastAPI, *, max_connections: int = 100, protocol: type[LimitedProtocol] = Impatient
+    app: Any, *, max_connections: int = 100, protocol: type[LimitedProtocol] = Impatient
 ) -> AsyncIterator[int]:
     """The app as `riffle gateway` serves it, on a free port of loopback. Gives the port."""
     config = server_config(app, GatewaySettings(max_connections=max_connections))
@@ -335,3 +335,61 @@ async def test_of_many_labs_pages_at_once_the_last_are_refused() -> None:
     assert refused[0].problem.headers["Retry-After"]
     async with capacity.slot():
         pass
+
+
+HEAD = b"GET /healthz HTTP/1.1\r\n"
+HOST = b"Host: localhost\r\n"
+CHUNKED = b"POST /healthz HTTP/1.1\r\n" + HOST + b"Transfer-Encoding: chunked\r\n"
+UNUSUAL = [
+    pytest.param(HEAD + HOST + b"\r\n", b"200", id="a plain request"),
+    pytest.param(b"GET /healthz HTTP/1.0\r\n\r\n", b"200", id="HTTP/1.0 needs no Host"),
+    pytest.param(HEAD + b"\r\n", b"400", id="no Host"),
+    pytest.param(HEAD + HOST + HOST + b"\r\n", b"400", id="two Hosts"),
+    pytest.param(HEAD + HOST + b"A b: c\r\n\r\n", b"400", id="a space in a header's name"),
+    pytest.param(HEAD + HOST + b"A: b\x00c\r\n\r\n", b"400", id="a NUL in a header"),
+    pytest.param(b"GET http://localhost/healthz HTTP/1.1\r\n" + HOST + b"\r\n", b"200", id="a whole URL"),
+    pytest.param(b"GET //healthz HTTP/1.1\r\n" + HOST + b"\r\n", b"4", id="two slashes"),
+    pytest.param(b"GET /\xff HTTP/1.1\r\n" + HOST + b"\r\n", b"400", id="a path that is no ASCII"),
+    pytest.param(
+        HEAD + HOST + b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AA\r\n\r\n",
+        b"200",
+        id="an offer of HTTP/2",
+    ),
+    pytest.param(HEAD + HOST + b"Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n", b"200", id="a WebSocket"),
+    pytest.param(HEAD + HOST + b"A: " + b"b" * 60_000 + b"\r\n\r\n", b"200", id="a header of 60 KB"),
+    pytest.param(HEAD + HOST + b"A: " + b"b" * 200_000 + b"\r\n\r\n", b"431", id="a header of 200 KB"),
+    pytest.param(HEAD + b"A: b\r\n" * 40_000 + HOST + b"\r\n", b"431", id="40,000 headers"),
+    pytest.param(CHUNKED + b"\r\n" + b"1\r\na\r\n" * 30_000 + b"0\r\n\r\n", b"405", id="chunks of one byte"),
+    pytest.param(CHUNKED + b"\r\n1;" + b"x" * 200_000 + b"\r\na\r\n0\r\n\r\n", b"431", id="200 KB behind a chunk"),
+    pytest.param(CHUNKED + b"\r\n1\r\na\r\n0\r\n" + b"A: b\r\n" * 40_000 + b"\r\n", b"431", id="40,000 trailers"),
+    pytest.param(CHUNKED + b"Content-Length: 3\r\n\r\n0\r\n\r\n", b"400", id="a length and chunks"),
+]
+
+
+@pytest.mark.parametrize(("sent", "status"), UNUSUAL)
+async def test_unusual_requests_are_answered_or_refused(sent: bytes, status: bytes) -> None:
+    async def after_the_body(scope: Any, receive: Any, send: Any) -> None:
+        while scope["method"] == "POST" and (await receive()).get("more_body"):
+            pass
+        await app(scope, receive, send)
+
+    app = gateway(memory_stores())
+    async with serving(after_the_body, protocol=Patient) as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(sent)
+        async with asyncio.timeout(HANG_SECONDS):
+            line = await reader.readline()
+        assert line.startswith(b"HTTP/1.1 " + status), line
+        writer.close()
+
+
+async def test_requests_of_one_connection_are_answered_in_turn_and_only_some_may_wait() -> None:
+    app = gateway(memory_stores())
+    for count, is_answered in [(10, True), (500, False)]:
+        async with serving(app, protocol=Patient) as port:
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(REQUEST.replace(b"riffle.test", b"localhost") * (count - 1))
+            writer.write(REQUEST.replace(b"riffle.test", b"localhost\r\nConnection: close"))
+            answers = (await everything(reader)).count(b"HTTP/1.1 200 ")
+            assert (answers == count) == is_answered
+            writer.close()

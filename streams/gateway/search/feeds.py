@@ -28,6 +28,8 @@ ENTRIES = 30
 """Number of entries of a feed."""
 CACHE = "private, max-age=900"
 TYPES = {"rss": "application/rss+xml", "atom": "application/atom+xml", "json": "application/feed+json"}
+FEED_PATH = "/api/v1/feed"
+FEED_NAMES: dict[Format, str] = {"rss": "RSS", "atom": "Atom", "json": "JSON Feed"}
 ATOM = "http://www.w3.org/2005/Atom"
 _PROBLEMS: dict[int | str, dict[str, Any]] = {
     **examples.ACCESS_PROBLEMS,
@@ -74,7 +76,7 @@ def feed_routes(service: SearchService, guard: Guard, public_url: str) -> APIRou
         answer = limit_to(await running.answer(), charge.sight)
         charge.spend(cost_of_search(answer.page, answer.per_page, len(answer.operators), reranks=service.reranks))
         base = (public_url or str(request.base_url)).rstrip("/")
-        here = f"{base}/api/v1/feed?{request.url.query}"
+        here = f"{base}{FEED_PATH}?{request.url.query}"
         content = WRITERS[format](answer, f"{base}/search?{urlencode({'q': answer.query})}", here)
         return Response(content, media_type=TYPES[format], headers={"Cache-Control": CACHE})
 

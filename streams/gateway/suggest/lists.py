@@ -41,11 +41,17 @@ class PrefixLists:
             self._start(language, prefix, MAX_READING)
         return cached[1] if cached else None
 
+    def fresh(self, language: str, prefix: str) -> Rows | None:
+        """Return a list from the cache, or None if it is missing or old."""
+        cached = self._cached.get((language, prefix))
+        return cached[1] if cached is not None and self._clock() < cached[0] else None
+
     async def read(self, language: str, prefix: str) -> Rows:
         """Return a list, from the cache or from Cassandra; empty if it can't be read in time. Raises nothing."""
+        fresh = self.fresh(language, prefix)
+        if fresh is not None:
+            return fresh
         cached = self._cached.get((language, prefix))
-        if cached is not None and self._clock() < cached[0]:
-            return cached[1]
         running = self._start(language, prefix, 64 * MAX_READING)
         found = await asyncio.shield(running) if running else None
         return found if found is not None else (cached[1] if cached else ())

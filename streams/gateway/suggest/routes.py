@@ -18,6 +18,7 @@ from streams.queries.suggestions.index import MAX_SHOWN
 
 CACHE = {"Cache-Control": "private, max-age=60"}
 """The cache header of suggestions: only the browser of the person keeps what was typed."""
+HEADERS = {"Content-Type": "application/json", **CACHE}
 OPENSEARCH_TYPE = "application/x-suggestions+json"
 
 
@@ -41,11 +42,11 @@ class Suggested(BaseModel):
 
 async def answer_suggestions(
     service: SuggestService, typed: str, language: str = "", limit: int = MAX_SHOWN
-) -> Response:
-    """Return the answer of `/api/v1/suggest`."""
+) -> tuple[bytes, bool]:
+    """Return the answer of `/api/v1/suggest`, and True if the next one will be the same."""
     found = await service.suggest(typed, language.lower(), limit)
     rows = [{"text": each.text, "language": each.language} for each in found]
-    return _json({"query": typed, "suggestions": rows}, "application/json")
+    return orjson.dumps({"query": typed, "suggestions": rows}), service.is_settled(typed, language.lower())
 
 
 def suggest_routes(service: SuggestService) -> APIRouter:
@@ -74,15 +75,13 @@ def suggest_routes(service: SuggestService) -> APIRouter:
         ] = "",
         limit: Annotated[int, Query(ge=1, le=MAX_SHOWN)] = MAX_SHOWN,
     ) -> Response:
-        return await answer_suggestions(service, q, language, limit)
+        body, _ = await answer_suggestions(service, q, language, limit)
+        return Response(body, headers=HEADERS)
 
     @router.get("/suggest", include_in_schema=False)
     async def opensearch(q: Annotated[str, Query(max_length=MAX_CHARS)] = "", language: str = "") -> Response:
         found = await service.suggest(q, language.lower()[:MAX_LANGUAGE_CHARS])
-        return _json([q, [each.text for each in found]], OPENSEARCH_TYPE)
+        texts = orjson.dumps([q, [each.text for each in found]])
+        return Response(texts, media_type=OPENSEARCH_TYPE, headers=CACHE)
 
     return router
-
-
-def _json(value: object, media_type: str) -> Response:
-    return Response(orjson.dumps(value), media_type=media_type, headers=CACHE)

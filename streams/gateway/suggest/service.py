@@ -13,6 +13,7 @@ import structlog
 
 from streams.gateway.context import GatewayContext
 from streams.gateway.suggest.lists import PrefixLists, Rows
+from streams.gateway.suggest.ready import ReadyAnswers
 from streams.queries.counts import quarter_of
 from streams.queries.suggestions.block_words import BlockedWords, read_block_words
 from streams.queries.suggestions.build import current_build, read_build
@@ -41,6 +42,7 @@ class SuggestService:
         self._in_memory = own.suggestions_in_memory
         self._lists = PrefixLists(context.stores, context.metrics.count_failure, context.clock)
         self._suggester = Suggester(())
+        self.ready = ReadyAnswers(context.clock)
         self._build = ""
         self._next_look = datetime.min.replace(tzinfo=context.clock().tzinfo)
         self._looking: asyncio.Task[None] | None = None
@@ -48,6 +50,7 @@ class SuggestService:
     def use(self, suggestions: Iterable[Suggestion], build: str = "") -> None:
         """Hold these suggestions in memory."""
         self._suggester, self._build = Suggester(suggestions, self._blocked), build
+        self.ready.clear()
 
     async def suggest(self, typed: str, language: str = "", limit: int = MAX_SHOWN) -> list[Suggestion]:
         """Return at most `limit` suggestions, best first: suggestions of the language, then others. Raises nothing."""
@@ -58,6 +61,11 @@ class SuggestService:
         found = self._suggester.suggest(typed, language, limit)
         rows = await self._rows(prefix, language, is_enough=len(found) >= limit)
         return self._merge(found, rows, prefix, language, limit) if rows else found
+
+    def is_settled(self, typed: str, language: str = "") -> bool:
+        """Return True if the lists of what was typed are in the cache and fresh: the next answer will be the same."""
+        stored = stored_prefix(key_of(normalize_prefix(typed)))
+        return all(self._lists.fresh(each, stored) is not None for each in (language, ALL_LANGUAGES))
 
     async def close(self) -> None:
         """End the look for a newer build."""
@@ -97,10 +105,10 @@ class SuggestService:
         """Return the rows of the lists of a prefix: those in the cache if the memory has enough, else all."""
         stored = stored_prefix(prefix)
         languages = dict.fromkeys((language, ALL_LANGUAGES))
-        found: Iterable[Rows | None]
+        found: Iterable[Rows | None] = [self._lists.fresh(each, stored) for each in languages]
         if is_enough:
             found = [self._lists.known(each, stored) for each in languages]
-        else:
+        elif None in found:
             found = await asyncio.gather(*(self._lists.read(each, stored) for each in languages))
         return [row for rows in found for row in rows or () if key_of(row.text).startswith(prefix)]
 

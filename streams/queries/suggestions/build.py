@@ -21,6 +21,7 @@ from uuid import UUID
 from streams.errors import MissingBlob, PoisonError
 from streams.knowledge.points import read_record
 from streams.maintenance.reindexing import PARTS, SCANNED_PAGES, part_tokens
+from streams.pages.document.consent import Consent
 from streams.queries.counts import quarter_of, sum_days
 from streams.queries.suggestions.block_words import BlockedWords
 from streams.queries.suggestions.normal_form import normalize_query
@@ -149,28 +150,32 @@ async def _map_pages(stores: Stores, job: Job, part: int) -> int:
     return pages
 
 
-async def _read_page(stores: Stores, page_id: UUID) -> tuple[PageStatements, str] | None:
-    """Return the statements of a page that searches show, and its host."""
-    page = indexed_page(page_id, await stores.pages.get(page_id))
+async def _read_page(stores: Stores, page_id: UUID) -> tuple[PageStatements, str, Consent] | None:
+    """Return the statements of a page that searches show, its host, and what its publisher allows to be quoted."""
+    record = await stores.pages.get(page_id)
+    page = indexed_page(page_id, record)
     if page is None or not page.statements_ref:
         return None
     try:
         statements = decode_statements(await stores.blobs.get(page.statements_ref))
     except (MissingBlob, PoisonError):  # it was erased meanwhile, or is damaged: the page has no part in suggestions
         return None
-    return statements, page.url.partition("://")[2].partition("/")[0]
+    host = page.url.partition("://")[2].partition("/")[0]
+    return statements, host, Consent.of_directives(record.normalized.directives)
 
 
-def _add_page(sums: Sums, page: PageStatements, host: str) -> None:
+def _add_page(sums: Sums, page: PageStatements, host: str, consent: Consent) -> None:
+    """Add the texts of a page. Its title is shown with each result; headings and phrases are quotations."""
     hosts = frozenset({host_hash(host)})
     title = title_text(page.title)
     if title:
         add_to(sums, (page.language, title), Sum(titles=1, hosts=hosts))
-    headings = heading_texts(page) - {title}
+    headings = {text for text in heading_texts(page) if consent.allows_quoting(len(text))} - {title}
     for text in headings:
         add_to(sums, (page.language, text), Sum(headings=1, hosts=hosts))
     for text in phrase_texts(page) - headings - {title}:
-        add_to(sums, (page.language, text), Sum(phrases=1, hosts=hosts))
+        if consent.allows_quoting(len(text)):
+            add_to(sums, (page.language, text), Sum(phrases=1, hosts=hosts))
 
 
 async def _map_queries(stores: Stores, job: Job, number: int) -> int:
