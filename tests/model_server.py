@@ -2,7 +2,8 @@
 
 Its ways to answer (`Way`):
 
-    quote       the statements with the most words of the question, word for word, with their numbers
+    quote       the statements with the most words of the question, word for word, with their numbers; of a criterion,
+                the numbers of the statements with a word of it
     obey        the worst case: it does whatever any text of the request tells it, decodes what is encoded, repeats all
                 that it was given under every number, and writes links, images and markup that carry the question away
     contradict  the statements, each with another number or a "not"
@@ -125,6 +126,9 @@ def _text_of(way: Way, request: dict[str, Any]) -> str:
             f"Why is {' '.join(text.split()[:3])}?\nHow does a bear fly to the moon?\n" for _, text in statements[:2]
         )
     asked = set(_WORDS.findall(question.lower()))
+    if "meet the criterion" in request["messages"][0]["content"]:
+        met = [number for number, text in statements if asked & set(_WORDS.findall(text.lower()))]
+        return "\n".join(f"[{number}]" for number in met) or "NONE"
     best = sorted(statements, key=lambda each: -len(asked & set(_WORDS.findall(each[1].lower()))))[:2]
     if way == "contradict":
         return "\n".join(f"{_changed(text)} [{number}]" for number, text in best)
@@ -135,7 +139,7 @@ def _text_of(way: Way, request: dict[str, Any]) -> str:
 
 def _read(request: dict[str, Any]) -> tuple[str, list[tuple[int, str]]]:
     lines = request["messages"][-1]["content"].split("\n")
-    question = json.loads(lines[0].removeprefix("Question: "))
+    question = json.loads(lines[0].partition(": ")[2])
     return question, [(row["n"], row["text"]) for row in map(json.loads, lines[2:])]
 
 

@@ -35,11 +35,16 @@ RELATED = (
     "Write three short questions that the statements answer and that a reader may ask next, one a line, with the words "
     "of the statements. " + _DATA
 )
+CRITERION = (
+    "Which statements meet the criterion? Write only their numbers in brackets, one a line, like this: [2]. If none "
+    "meets it, write NONE. " + _DATA
+)
 
 
 def messages_for(instructions: str, question: str, statements: Sequence[Evidence]) -> list[Message]:
-    """Return the messages of one request: the instructions, then the question and the statements of one page."""
-    lines = [f"Question: {quote(question[:MAX_QUESTION_CHARS])}", "Statements:"]
+    """Return the messages of one request: instructions, a question (or criterion), statements of one page."""
+    asked = "Criterion" if instructions == CRITERION else "Question"
+    lines = [f"{asked}: {quote(question[:MAX_QUESTION_CHARS])}", "Statements:"]
     lines += [_line(number, each) for number, each in enumerate(statements, start=1)]
     return [Message("system", instructions), Message("user", "\n".join(lines))]
 

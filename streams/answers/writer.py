@@ -16,6 +16,7 @@ import structlog
 from streams.answers import prompts
 from streams.answers.budgets import Refusal, TakesBudget
 from streams.answers.checked_sentences import CheckedSentence, check_sentence, is_about, repeats
+from streams.answers.criteria import JudgedPage, met_statements
 from streams.answers.evidence import Evidence
 from streams.answers.model_text import ModelSentence, SentenceReader
 from streams.answers.related import related_questions
@@ -25,6 +26,8 @@ from streams.models.chat_protocol import ChatModel, ChatOptions, Message, Usage
 
 MAX_PAGES = 3
 """Maximum results that are asked for an answer."""
+MAX_JUDGED_PAGES = 10
+"""Maximum results that are judged by a criterion."""
 MAX_SENTENCES = 6
 MAX_SENTENCES_OF_PAGE = 3
 
@@ -112,6 +115,35 @@ class Writer:
             _note(error, outcome)
         written += reader.end()
         return related_questions((each.text for each in written), pages[0], question)
+
+    async def judge(
+        self, criterion: str, evidence: Sequence[Evidence], person: str, outcome: Outcome
+    ) -> AsyncIterator[JudgedPage]:
+        """Yield each of the first results with its statements that meet a criterion, in the order of the results. All
+        are asked at once, each by itself. See `answer`."""
+        pages = pages_for_model(evidence, outcome)[:MAX_JUDGED_PAGES]
+        if not await self._may_ask(pages, person, outcome):
+            return
+        outcome.asked = len(pages)
+        tasks = [asyncio.create_task(self._judge_page(criterion, page, outcome)) for page in pages]
+        try:
+            for task in tasks:
+                yield await task
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _judge_page(self, criterion: str, page: Sequence[Evidence], outcome: Outcome) -> JudgedPage:
+        messages, pieces = prompts.messages_for(prompts.CRITERION, criterion, page), []
+        first = page[0]
+        try:
+            async for piece in self._text(messages, outcome):
+                pieces.append(piece)
+        except TransientError as error:
+            _note(error, outcome)
+            return JudgedPage(first.page_id, first.rank, is_read=False)
+        return JudgedPage(first.page_id, first.rank, met_statements("".join(pieces), page))
 
     async def _write(
         self,

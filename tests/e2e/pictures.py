@@ -72,6 +72,7 @@ ANSWERS: tuple[tuple[Way | None, tuple[Picture, ...]], ...] = (
         "quote",
         (
             Picture("answer-model", f"/search?q={_ASKED}", height=560, prepare=TO_MODEL),
+            Picture("answer-criterion", f"/rank?q=quill+tower&by={quote_plus('what visitors climb')}", height=760),
             Picture("answer-conversation", f"/ask?q={_ASKED}&then={quote_plus('When was it finished?')}", height=480),
         ),
     ),

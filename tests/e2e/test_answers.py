@@ -69,6 +69,17 @@ async def test_an_answer_by_a_model_has_its_sources_and_goes_on(tab: Tab, asking
     assert await violations(tab) == []
 
 
+async def test_results_are_ordered_by_a_criterion_with_the_statements_that_meet_it(tab: Tab, asking: str) -> None:
+    await tab.open(f"{asking}/search?q=quill+tower")
+    await tab.evaluate("document.querySelector('.filters details').open = true")
+    await tab.evaluate("document.querySelector('#by').value = 'what visitors climb'")
+    await tab.evaluate("document.querySelector('form[action=\"/rank\"]').submit()")
+    await tab.until("location.pathname === '/rank' && !!document.querySelector('.ranked')")
+    assert "A guide to Quill" in await text(tab, ".ranked > li:first-child h2")
+    assert "Visitors climb" in await text(tab, ".ranked .met")
+    assert await violations(tab) == []
+
+
 async def test_riffle_says_that_it_does_not_know(tab: Tab) -> None:
     async with model_server("contradict") as server:
         app = await answers_app(server)

@@ -238,3 +238,65 @@ async def test_a_person_gets_no_more_than_the_budget(quoting: ModelServer) -> No
     assert limited["status"] == "limited"
     assert "one person" in limited["reason"]
     assert '<ol class="results"' in (await page(made)).text
+
+
+async def rank(made: FastAPI, by: str) -> tuple[list[str], dict[str, Any]]:
+    """The addresses of the results in their order by a criterion, and the end of the stream."""
+    *_, (last, end) = await events(made, "/api/v1/rank", q="Quill tower", by=by)
+    assert last == "end"
+    return [row["url"] for row in end["order"]], end
+
+
+async def test_results_that_meet_a_criterion_come_first_with_the_statements_that_meet_it(quoting: ModelServer) -> None:
+    made = await app(quoting)
+    before, _ = await rank(made, "nothing like that")
+    order, end = await rank(made, "for visitors")
+    assert order == [GUIDE, *(url for url in before if url != GUIDE)], "the others keep their order"
+    assert (end["status"], end["order"][0]["met"]) == ("answered", 1)
+    shown = (await page(made, "/rank", q="Quill tower", by="for visitors")).text
+    assert shown.index("Visitors climb the Quill tower") < shown.index("The Quill tower is 120 metres high.")
+    assert '<a href="https://guide.test/quill#:~:text=Visitors' in shown
+    assert "was at place" in shown
+    assert shown.count("</html>") == shown.count("</main>") == 1
+
+
+async def test_each_page_is_judged_by_itself_and_once(quoting: ModelServer) -> None:
+    made = await app(quoting)
+    await rank(made, "for visitors")
+    asked = len(quoting.requests)
+    assert asked == 3, "one request for each page"
+    await rank(made, "for visitors")
+    assert len(quoting.requests) == asked, "the answers are in the cache"
+
+
+async def test_a_page_that_its_publisher_keeps_from_models_is_not_judged_and_stays(quoting: ModelServer) -> None:
+    made = await app(quoting, await stores({GUIDE: ("noai",)}))
+    order, _ = await rank(made, "for visitors")
+    assert GUIDE in order
+    assert "Visitors" not in quoting.seen
+
+
+@pytest.mark.parametrize(("way", "status"), [("error", "unavailable"), ("nonsense", "unavailable")])
+async def test_a_model_that_fails_leaves_the_results_in_their_order(way: Way, status: str) -> None:
+    async with model_server(way) as server:
+        order, end = await rank(await app(server), "for visitors")
+    async with model_server("empty") as server:
+        assert (order, end["status"]) == ((await rank(await app(server), "anything"))[0], status)
+
+
+async def test_a_criterion_has_a_deadline_and_a_budget(quoting: ModelServer) -> None:
+    async with model_server("silent") as server:
+        _, end = await rank(await app(server, deadline_seconds=0.2), "for visitors")
+    assert end["status"] == "late"
+    made = await app(quoting, per_person=1)
+    await rank(made, "for visitors")
+    order, end = await rank(made, "for experts")
+    assert (end["status"], len(order)) == ("limited", 3)
+
+
+async def test_without_a_model_there_is_no_order_by_a_criterion() -> None:
+    made = await app(None)
+    assert (await page(made, "/rank", q="Quill", by="old")).status_code == 404
+    assert 'action="/rank"' not in (await page(made)).text
+    async with client(made) as web:
+        assert (await web.get("/api/v1/rank", params={"q": "Quill", "by": "old"})).status_code == 404

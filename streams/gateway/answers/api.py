@@ -1,6 +1,7 @@
-"""`/api/v1/answer`, `/api/v1/summary` and `/api/v1/related`: answers by a model, as server-sent events.
+"""`/api/v1/answer`, `/api/v1/summary`, `/api/v1/rank` and `/api/v1/related`: answers by a model, as server-sent events.
 
 event: sentence   a sentence, with the statement that says it
+event: page       a result, with its statements that meet the criterion
 event: end        the outcome
 """
 
@@ -15,13 +16,14 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import StreamingResponse
 
 from streams.answers.checked_sentences import CheckedSentence
+from streams.answers.criteria import clean_criterion
 from streams.answers.evidence import Evidence, evidence_of
 from streams.answers.follow_up import clean_turns
 from streams.gateway.access.clients import address_of
 from streams.gateway.access.costs import ANSWER
 from streams.gateway.access.guard import Charge, Guard
 from streams.gateway.answers.section import reason_of
-from streams.gateway.answers.service import ModelAnswers, RunningAnswer, Search
+from streams.gateway.answers.service import ModelAnswers, RunningAnswer, RunningRank, Search
 from streams.gateway.http import examples
 from streams.gateway.http.parameters import refuse_unknown
 from streams.gateway.http.presentation import fragment_href
@@ -52,6 +54,19 @@ _STREAM: dict[int | str, dict[str, Any]] = {
     200: {
         "description": "Events `sentence` and, at last, `end`",
         "content": {"text/event-stream": {"schema": {"type": "string"}, "example": _EXAMPLE}},
+    },
+    **_PROBLEMS,
+}
+_RANK_EXAMPLE = """event: page
+data: {"page_id": "5e8f2bd5-5a0c-5b7a-9d3b-1f0a8a4c2f11", "place": 3, "met": [{"url": "https://sqlite.org/wal.html"}]}
+
+event: end
+data: {"status": "answered", "reason": "", "order": [{"url": "https://sqlite.org/wal.html", "was": 3, "met": 1}]}
+"""
+_RANK_STREAM: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "Events `page` and, at last, `end` with the order",
+        "content": {"text/event-stream": {"schema": {"type": "string"}, "example": _RANK_EXAMPLE}},
     },
     **_PROBLEMS,
 }
@@ -113,6 +128,20 @@ def answer_api_routes(search: Search, answers: ModelAnswers | None, guard: Guard
         charge.spend(ANSWER)
         return _streamed(running)
 
+    @router.get("/rank", summary="Results by a criterion", responses=_RANK_STREAM, response_class=StreamingResponse)
+    async def rank(
+        request: Request,
+        charge: Annotated[Charge, Depends(guard.needs("answer"))],
+        q: Annotated[str, Query(description="The query.", min_length=1)],
+        by: Annotated[str, Query(description="The criterion, such as `written for beginners`.", min_length=1)],
+    ) -> StreamingResponse:
+        criterion = clean_criterion(by)
+        if not criterion:
+            raise ProblemError(Problem(400, "query-empty", "There is no criterion", "`by` has no words."))
+        running = await _on(answers).rank(q, criterion, search, charge.sight, address_of(request, proxies))
+        charge.spend(ANSWER)
+        return StreamingResponse(_ranked(running), media_type="text/event-stream", headers=HEADERS)
+
     @router.get(
         "/related",
         summary="Related questions",
@@ -149,7 +178,7 @@ async def _events(running: RunningAnswer) -> AsyncIterator[bytes]:
     outcome = running.outcome
     end = {
         "status": outcome.status,
-        "reason": reason_of(running),
+        "reason": reason_of(outcome),
         "asked_pages": outcome.asked,
         "dropped_sentences": outcome.dropped,
         "withheld_pages": outcome.withheld,
@@ -158,8 +187,26 @@ async def _events(running: RunningAnswer) -> AsyncIterator[bytes]:
     yield _event("end", end)
 
 
+async def _ranked(running: RunningRank) -> AsyncIterator[bytes]:
+    judged = []
+    async with aclosing(running.judged) as pages:  # type: ignore[type-var]  # generators can be closed
+        async for page in pages:
+            judged.append(page)
+            met = [_of_statement(each).model_dump(mode="json") for each in page.met]
+            yield _event("page", {"page_id": str(page.page_id), "place": page.place + 1, "met": met})
+    order = [
+        {"page_id": str(result.page_id), "url": result.url, "was": result.place + 1, "met": len(page.met)}
+        for result, page in running.order(judged)
+    ]
+    outcome = running.outcome
+    yield _event("end", {"status": outcome.status, "reason": reason_of(outcome), "order": order})
+
+
 def cited(sentence: CheckedSentence) -> Cited:
-    found: Evidence = sentence.evidence
+    return _of_statement(sentence.evidence)
+
+
+def _of_statement(found: Evidence) -> Cited:
     return Cited(
         statement_id=found.id,
         page_id=found.page_id,

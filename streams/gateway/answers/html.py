@@ -1,6 +1,10 @@
-"""`/ask` and `/summary`: a conversation over the results, and the summary of one result, streamed as HTML."""
+"""`/ask`, `/rank` and `/summary`: a conversation over the results, results by a criterion, the summary of one result.
+
+All three are HTML that leaves in parts.
+"""
 
 from collections.abc import AsyncIterator, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Annotated
 from uuid import UUID
@@ -8,12 +12,13 @@ from uuid import UUID
 from fastapi import APIRouter, Query, Request
 from starlette.responses import HTMLResponse, Response, StreamingResponse
 
+from streams.answers.criteria import clean_criterion
 from streams.answers.follow_up import clean_turns, search_of_turns
 from streams.errors import RiffleError
 from streams.gateway.access.clients import address_of
 from streams.gateway.access.guard import Guard
 from streams.gateway.access.sight import Sight
-from streams.gateway.answers.section import AnswerSection
+from streams.gateway.answers.section import AnswerSection, reason_of
 from streams.gateway.answers.service import ModelAnswers, Search
 from streams.gateway.http.problems import Problem, invalid_query, search_unavailable
 from streams.gateway.http.templates import Views, address
@@ -48,6 +53,16 @@ def ask_html_routes(
         parts = _conversation(request, turns, search, answers, views, viewer)
         return StreamingResponse(parts, media_type="text/html", headers=STREAMED)
 
+    @router.get("/rank")
+    async def rank(request: Request, q: str = "", by: str = "") -> Response:
+        criterion, query = clean_criterion(by), " ".join(q.split())
+        if answers is None or not query or not criterion:
+            return _off(views, request, q)
+        await guard.check_person(request)
+        viewer = Viewer(await guard.sight_of_people(), address_of(request, proxies))
+        parts = _rank(request, query, criterion, search, answers, views, viewer)
+        return StreamingResponse(parts, media_type="text/html", headers=STREAMED)
+
     @router.get("/summary")
     async def summary(request: Request, page: UUID, q: str = "") -> Response:
         if answers is None:
@@ -79,6 +94,26 @@ async def _conversation(
     except RiffleError as error:
         problem = _problem_of(error)
     yield views.render("ask_end.html", request, **shared, problem=problem)
+
+
+async def _rank(
+    request: Request, query: str, by: str, search: Search, answers: ModelAnswers, views: Views, viewer: Viewer
+) -> AsyncIterator[str]:
+    """Yield the criterion at once, then each result that was read, then all of them in their new order."""
+    yield views.render("rank_head.html", request, query=query, by=by)
+    problem, order, reason = None, [], ""
+    try:
+        running = await answers.rank(query, by, search, viewer.sight, viewer.address)
+        titles = {result.page_id: result.title for result in running.results}
+        judged = []
+        async with aclosing(running.judged) as pages:  # type: ignore[type-var]  # generators can be closed
+            async for page in pages:
+                judged.append(page)
+                yield views.render("_rank_read.html", request, title=titles.get(page.page_id, ""), page=page)
+        order, reason = running.order(judged), reason_of(running.outcome)
+    except RiffleError as error:
+        problem = _problem_of(error)
+    yield views.render("rank_end.html", request, query=query, by=by, problem=problem, order=order, reason=reason)
 
 
 async def _summary(

@@ -11,6 +11,7 @@ from starlette.requests import Request
 
 from streams.answers.checked_sentences import CheckedSentence
 from streams.answers.evidence import Evidence
+from streams.answers.writer import Outcome
 from streams.gateway.access.clients import address_of
 from streams.gateway.answers.service import ModelAnswers, RunningAnswer
 from streams.gateway.http.templates import Views
@@ -28,9 +29,8 @@ WORDS = {
 """The reasons why there is no answer, for people."""
 
 
-def reason_of(running: RunningAnswer) -> str:
+def reason_of(outcome: Outcome) -> str:
     """Return why there is no answer, or why it may be incomplete; empty if neither is so."""
-    outcome = running.outcome
     return WORDS.get(outcome.refusal or outcome.status, "")
 
 
@@ -67,7 +67,7 @@ class AnswerSection:
         async with aclosing(running.sentences) as sentences:  # type: ignore[type-var]  # generators can be closed
             async for sentence in sentences:
                 yield self._views.render("_model_sentence.html", request, **_values(sentence, shown))
-        values = {"reason": reason_of(running), "shown": shown, "outcome": running.outcome, "turns": turns}
+        values = {"reason": reason_of(running.outcome), "shown": shown, "outcome": running.outcome, "turns": turns}
         yield self._views.render("_model_end.html", request, **values)
 
 

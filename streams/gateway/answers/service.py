@@ -9,9 +9,10 @@ from uuid import UUID
 from streams.answers.budgets import Budgets, Limits
 from streams.answers.checked_sentences import CheckedSentence
 from streams.answers.choosing import asks
+from streams.answers.criteria import JudgedPage, order_by_criterion
 from streams.answers.evidence import Evidence, evidence_of, evidence_of_page
 from streams.answers.follow_up import question_of_turns, search_of_turns
-from streams.answers.writer import Outcome, Writer, WriterOptions
+from streams.answers.writer import MAX_JUDGED_PAGES, Outcome, Writer, WriterOptions
 from streams.gateway.access.sight import Sight
 from streams.gateway.answers.shared_budgets import SharedBudgets
 from streams.gateway.context import GatewayContext
@@ -20,6 +21,7 @@ from streams.models.chat_protocol import ChatModel
 from streams.search.request import FIRST_PAGE, Parameters, SearchRequest
 from streams.search.searcher import Found
 from streams.settings import AnswersSettings
+from streams.stores.protocols import PageHits
 from streams.tls import TlsFiles, client_context
 
 KEY_BYTES = 32
@@ -42,6 +44,40 @@ class RunningAnswer:
     sentences: AsyncIterator[CheckedSentence]
     outcome: Outcome
     evidence: Sequence[Evidence] = field(default=())
+
+
+@dataclass(frozen=True, slots=True)
+class RankedResult:
+    """A result, with the place that it had."""
+
+    page_id: UUID
+    place: int
+    url: str
+    title: str
+    host: str
+    text: str
+    """Its best statement."""
+
+    @classmethod
+    def of(cls, page: PageHits, place: int) -> "RankedResult":
+        first = page.hits[0].payload
+        return cls(page.page_id, place, first.url, first.title, first.host, first.text)
+
+
+@dataclass(slots=True)
+class RunningRank:
+    """Results that are being judged by a criterion."""
+
+    results: Sequence[RankedResult]
+    judged: AsyncIterator[JudgedPage]
+    outcome: Outcome
+
+    def order(self, judged: Sequence[JudgedPage]) -> list[tuple[RankedResult, JudgedPage]]:
+        """Return all results in their new order. Those that were not judged are as if they met nothing."""
+        by_page = {each.page_id: each for each in judged}
+        known = {result.page_id: result for result in self.results}
+        pages = (by_page.get(one.page_id, JudgedPage(one.page_id, one.place, is_read=False)) for one in self.results)
+        return [(known[page.page_id], page) for page in order_by_criterion(pages)]
 
 
 class ModelAnswers:
@@ -86,6 +122,13 @@ class ModelAnswers:
         outcome, evidence = Outcome(), evidence_of_page(hits, record)
         asked = question or evidence[0].title if evidence else question
         return RunningAnswer(asked, self._writer.summarize(asked, evidence, person, outcome), outcome, evidence)
+
+    async def rank(self, question: str, criterion: str, search: Search, sight: Sight, person: str) -> "RunningRank":
+        """Begin to judge the first results of a query by a criterion. Raises InvalidQuery and SearchUnavailable."""
+        found = await search.find(question, sight.limit(FIRST_PAGE))
+        outcome, evidence = Outcome(), evidence_of(found)
+        first = [RankedResult.of(page, place) for place, page in enumerate(found.pages[:MAX_JUDGED_PAGES])]
+        return RunningRank(first, self._writer.judge(criterion, evidence, person, outcome), outcome)
 
     async def related(
         self, question: str, evidence: Sequence[Evidence], person: str, *, is_counted: bool = True
