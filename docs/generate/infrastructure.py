@@ -11,9 +11,10 @@ REPLICAS = 3
 IN_SYNC_REPLICAS = 2
 PARTITIONS = 64
 """Partitions of a topic in the base. Overlays set their own."""
-LINKS_RANK, BLOBS_SWEEP = "links-rank", "blobs-sweep"
+LINKS_RANK, BLOBS_SWEEP, SUGGEST_BUILD = "links-rank", "blobs-sweep", "suggestions"
 """The commands that the chart runs on a schedule."""
-COMPONENTS = (*(stage.name for stage in STAGES), GATEWAY, "setup", LINKS_RANK, BLOBS_SWEEP, "keda", "operator")
+SCHEDULED = (LINKS_RANK, BLOBS_SWEEP, SUGGEST_BUILD)
+COMPONENTS = (*(stage.name for stage in STAGES), GATEWAY, "setup", *SCHEDULED, "keda", "operator")
 """Components with a client certificate. `setup` is the chart's job, `operator` is for people."""
 _PATTERNS = {False: "literal", True: "prefix"}
 _OPERATIONS = {"read": ("Read", "Describe"), "write": ("Write", "Describe"), "describe": ("Describe",)}
@@ -26,7 +27,7 @@ def topics_manifest() -> str:
 
 def users_manifest() -> str:
     """A KafkaUser for each component that uses Kafka, with what it may do. All that is not granted is denied."""
-    users = (name for name in COMPONENTS if name not in ("operator", LINKS_RANK))
+    users = (name for name in COMPONENTS if name not in ("operator", LINKS_RANK, SUGGEST_BUILD))
     return HEADER + "---\n".join(_user(name, grants_of(name)) for name in users)
 
 

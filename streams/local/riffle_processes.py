@@ -76,8 +76,16 @@ def _launch(
 
 def start_sweep(home: Path) -> Child:
     """Start the sweep of blobs that nothing refers to."""
-    launch = _launch(home, "blobs", "sweep", "--delete", nice=WORKER_NICE)
-    child = Child("sweep", launch, home / "logs" / "sweep.log")
+    return _start_command(home, "sweep", "blobs", "sweep", "--delete")
+
+
+def start_suggest_build(home: Path) -> Child:
+    """Start the build of suggestions, which does nothing unless the index has grown."""
+    return _start_command(home, "suggest-build", "suggest", "build", "--if-grown")
+
+
+def _start_command(home: Path, name: str, *arguments: str) -> Child:
+    child = Child(name, _launch(home, *arguments, nice=WORKER_NICE), home / "logs" / f"{name}.log")
     child.yield_processor()
     return child
 

@@ -38,8 +38,8 @@ from streams.local.server_set import (
 )
 from streams.local.state import StackState, only_stack, write_state
 from streams.local.supervision.health_checks import HealthChecks
+from streams.local.supervision.scheduled import QUARTER_SECONDS, WEEK_SECONDS, ScheduledCommand
 from streams.local.supervision.watched import Watched
-from streams.local.supervision.weekly_sweep import WeeklySweep
 from streams.niceness import is_machine_full
 from streams.servers import NAMES, named
 from streams.settings import Settings, stack_file
@@ -63,14 +63,13 @@ class Supervisor:
     servers: Servers = field(default_factory=Servers)
     state: StackState = field(init=False)
     home: Path = field(init=False)
-    sweep: WeeklySweep = field(init=False)
+    scheduled: list[ScheduledCommand] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.home = self.settings.home.resolve()
         me = psutil.Process()
         started = datetime.now(UTC).isoformat(timespec="seconds")
         self.state = StackState(me.pid, me.create_time(), started, self.servers_only)
-        self.sweep = WeeklySweep(self.home / "swept", lambda: riffle_processes.start_sweep(self.home))
 
     def run(self) -> None:
         """Start everything, keep it running until a signal comes, and stop it.
@@ -145,11 +144,8 @@ class Supervisor:
         write_state(self.home, self.state)
 
     def watch(self) -> None:
-        """Restart processes that end, and processes that hang (`patience`), until the stop signal.
-
-        The stack's own Cassandra is swept each week. An external one is swept by its operators.
-        """
-        sweeps = not self.servers_only and "cassandra" not in external_servers(self.settings)
+        """Restart processes that end, and processes that hang (`patience`), until the stop signal."""
+        self.scheduled = self._commands()
         with HealthChecks() as checks:
             while not self.stop_asked.wait(LOOK_SECONDS):
                 self._pause_or_resume()
@@ -163,8 +159,32 @@ class Supervisor:
                     watched.child.share_processor(is_full=is_full)
                 for watched, reason in checks.look(running, now):
                     self._end_hanging(watched, reason, now)
-                if sweeps and self.state.state != PAUSED and (failure := self.sweep.look(time.time())):
-                    self._warn(failure)
+                self._run_scheduled(time.time())
+
+    def _commands(self) -> list[ScheduledCommand]:
+        """Return the commands that run from time to time. An external Cassandra is its operators' to look after."""
+        home = self.home
+        if self.servers_only or "cassandra" in external_servers(self.settings):
+            return []
+        return [
+            ScheduledCommand(
+                "The weekly sweep of stored blobs",
+                home / "swept",
+                lambda: riffle_processes.start_sweep(home),
+                WEEK_SECONDS,
+            ),
+            ScheduledCommand(
+                "The build of suggestions",
+                home / "suggested",
+                lambda: riffle_processes.start_suggest_build(home),
+                QUARTER_SECONDS,
+            ),
+        ]
+
+    def _run_scheduled(self, now: float) -> None:
+        for command in self.scheduled if self.state.state != PAUSED else ():
+            if failure := command.look(now):
+                self._warn(failure)
 
     def _end_hanging(self, watched: Watched, reason: str, now: float) -> None:
         """End a process that must be restarted, unless another one is being restarted: a restart takes CPU time."""
@@ -210,7 +230,8 @@ class Supervisor:
 
     def stop(self) -> None:
         """Stop the gateway and the workers first, so that they can finish their events, then the servers."""
-        self.sweep.stop()
+        for command in self.scheduled:
+            command.stop()
         if self.watched:
             self._note(state="stopping")
         first = [each.child for each in self.watched if isinstance(each.server, riffle_processes.STOPPED_FIRST)]

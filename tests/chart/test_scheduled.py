@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from docs.generate.infrastructure import BLOBS_SWEEP, COMPONENTS, LINKS_RANK
+from docs.generate.infrastructure import BLOBS_SWEEP, COMPONENTS, LINKS_RANK, SCHEDULED, SUGGEST_BUILD
 from streams.cli import app
 from streams.local.ports import free_ports
 from tests.chart.rendering import (
@@ -24,9 +24,15 @@ from tests.chart.rendering import (
     template,
 )
 
-NAMES = (LINKS_RANK, BLOBS_SWEEP)
-COMMANDS = {LINKS_RANK: ["links", "rank", "--json"], BLOBS_SWEEP: ["blobs", "sweep", "--delete", "--json"]}
-STORES = {LINKS_RANK: {"CASSANDRA"}, BLOBS_SWEEP: {"CASSANDRA", "KAFKA"}}
+NAMES = SCHEDULED
+COMMANDS = {
+    LINKS_RANK: ["links", "rank", "--json"],
+    BLOBS_SWEEP: ["blobs", "sweep", "--delete", "--json"],
+    SUGGEST_BUILD: ["suggest", "build", "--json"],
+}
+STORES = {LINKS_RANK: {"CASSANDRA"}, BLOBS_SWEEP: {"CASSANDRA", "KAFKA"}, SUGGEST_BUILD: {"CASSANDRA"}}
+ALL = {"scheduled": {"suggestBuild": {"enabled": True}}}
+"""Every command is on."""
 MINIMAL = CHART / "ci" / "minimal-values.yaml"
 MAX_CRON_JOB_NAME = 52
 """Kubernetes adds 11 characters for the name of a job, and a name has 63 at most."""
@@ -50,12 +56,18 @@ def test_it_runs_a_command_with_options_that_exist(name: str) -> None:
 
 @pytest.mark.parametrize("values", [each for each in VALUES if each != "region"])
 def test_runs_do_not_overlap_and_end_by_a_deadline(values: str) -> None:
-    jobs = of_kind(render(values), "CronJob")
+    jobs = of_kind(render(values, ALL), "CronJob")
     assert len(jobs) == len(NAMES)
     for job in jobs:
         assert job["spec"]["concurrencyPolicy"] == "Forbid"
         assert job["spec"]["startingDeadlineSeconds"] > 0
         assert job["spec"]["jobTemplate"]["spec"]["activeDeadlineSeconds"] >= 3600
+
+
+def test_suggestions_are_built_only_where_the_operator_wants_it() -> None:
+    assert [each["metadata"]["name"] for each in of_kind(render(), "CronJob")] == [
+        f"riffle-{name}" for name in (LINKS_RANK, BLOBS_SWEEP)
+    ]
 
 
 def test_a_cluster_with_the_fetchers_of_a_region_alone_runs_none() -> None:
@@ -89,7 +101,7 @@ def test_it_gets_addresses_and_secrets_only_of_its_stores_and_reaches_nothing_el
 
 @pytest.mark.parametrize("name", NAMES)
 def test_it_shows_a_certificate_of_its_own(name: str) -> None:
-    volumes = pod_spec(named(render("mtls"), "CronJob", name))["volumes"]
+    volumes = pod_spec(named(render("mtls", ALL), "CronJob", name))["volumes"]
     secrets = {s["secret"]["name"] for each in volumes for s in each.get("projected", {}).get("sources", [])}
     assert secrets == {"riffle-authority", f"riffle-{name}"}
     assert name in COMPONENTS
@@ -97,15 +109,21 @@ def test_it_shows_a_certificate_of_its_own(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_sweep_that_starts_again_finds_its_progress(name: str) -> None:
-    pod = pod_spec(named(render(), "CronJob", name))
+    objects = render(changes=ALL)
+    pod = pod_spec(named(objects, "CronJob", name))
     assert pod["restartPolicy"] == "OnFailure", "the same pod, with the same folder"
-    home = environment(container(render(), name))["RIFFLE_HOME"]
-    mounts = [mount["mountPath"] for mount in container(render(), name)["volumeMounts"] if not mount.get("readOnly")]
+    home = environment(container(objects, name))["RIFFLE_HOME"]
+    mounts = [mount["mountPath"] for mount in container(objects, name)["volumeMounts"] if not mount.get("readOnly")]
     assert any(str(home).startswith(f"{mount}/") for mount in mounts)
 
 
 def test_the_longest_name_of_a_release_leaves_room_for_the_names_of_jobs() -> None:
-    done = template("--values", MINIMAL, release="a-release-with-a-very-long-name-of-53-characters-xxxx")
+    done = template(
+        "--values",
+        MINIMAL,
+        "--set=scheduled.suggestBuild.enabled=true",
+        release="a-release-with-a-very-long-name-of-53-characters-xxxx",
+    )
     assert done.returncode == 0, done.stderr
     lines = [line for line in done.stdout.splitlines() if line.startswith("  name: ") and line.endswith(NAMES)]
     names = [line.split()[-1] for line in lines]
@@ -117,7 +135,9 @@ def test_the_longest_name_of_a_release_leaves_room_for_the_names_of_jobs() -> No
 def test_the_command_starts_with_the_variables_of_its_pod(name: str, tmp_path: Path) -> None:
     """The program itself, up to the first server: no setting is missing or refused."""
     kafka, cassandra = free_ports(2)
-    objects = render("minimal", {"kafka": {"bootstrap": f"127.0.0.1:{kafka}"}, "cassandra": {"hosts": ["127.0.0.1"]}})
+    objects = render(
+        "minimal", ALL | {"kafka": {"bootstrap": f"127.0.0.1:{kafka}"}, "cassandra": {"hosts": ["127.0.0.1"]}}
+    )
     one = container(objects, name)
     variables = {key: str(value) for key, value in environment(one).items()}
     variables |= {"RIFFLE_CASSANDRA__PORT": str(cassandra), "RIFFLE_HOME": f"{tmp_path}/riffle"}

@@ -22,6 +22,7 @@ from streams.queries.counts import quarter_of
 from streams.queries.suggestions.agent import SuggestAgent, build
 from streams.queries.suggestions.block_words import BlockedWords
 from streams.queries.suggestions.build import Job, current_build, finish, map_numbers, run_map, run_reduce
+from streams.queries.suggestions.growth import count_statements, has_grown, note_statements
 from streams.queries.suggestions.index import Suggestion
 from streams.queries.suggestions.prefixes import KEPT, best, rows_of
 from streams.queries.suggestions.sums import SHARDS
@@ -34,7 +35,7 @@ from streams.stores.memory import MemorySuggestions
 from streams.stores.opener import Stores, memory_stores
 from streams.stores.page_record import Indexed, Normalized, Removed
 from streams.stores.protocols import DayCounts, StoredPart, StoredSuggestion
-from tests.stages.gateway_fakes import NOW, Dead, Hanging, client, gateway
+from tests.stages.gateway_fakes import NOW, Dead, Hanging, client, gateway, searchable, statement
 
 QUARTER = quarter_of(NOW)
 TODAY = QUARTER // 96
@@ -191,6 +192,31 @@ async def test_a_second_build_forgets_what_is_gone_and_its_tasks_may_run_twice()
     assert await current_build(stores.suggestions) == later.name
     assert await stored(stores, "tide") == ["tide pools"]
     assert await stores.suggestions.parts(JOB.name, "list", 0) == []
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "grown"),
+    [
+        (None, 0, False),
+        (None, 1, True),
+        (0, 0, False),
+        (100, 104, False),
+        (100, 105, True),
+        (100, 96, False),
+        (100, 90, True),
+    ],
+)
+async def test_a_build_is_due_when_the_index_has_changed(before: int | None, now: int, grown: bool) -> None:
+    stores = memory_stores()
+    if before is not None:
+        await note_statements(stores.suggestions, before)
+    assert await has_grown(stores.suggestions, now) == grown
+
+
+async def test_the_statements_of_the_index_are_counted() -> None:
+    found = [statement(f"https://{number}.example/", "The log.") for number in range(3)]
+    assert await count_statements(await searchable(found)) == 3
+    assert await count_statements(memory_stores()) == 0
 
 
 async def test_the_stage_offers_titles_at_once_and_the_same_event_twice_changes_nothing() -> None:

@@ -15,6 +15,7 @@ from streams.queries.counts import quarter_of
 from streams.queries.suggestions.block_words import read_block_words
 from streams.queries.suggestions.build import Job, finish, map_numbers, run_map, run_reduce
 from streams.queries.suggestions.counts import weight_at
+from streams.queries.suggestions.growth import count_statements, has_grown, note_statements
 from streams.queries.suggestions.normal_form import key_of, normalize_prefix
 from streams.queries.suggestions.prefixes import best, stored_prefix
 from streams.queries.suggestions.sums import SHARDS
@@ -24,6 +25,8 @@ from streams.stores.opener import Stores, open_stores
 Task = Callable[[Stores, Job, int], Awaitable[Any]]
 _AT_ONCE = 4
 """Tasks that run at once in one process: they wait for Cassandra most of the time."""
+
+UNCHANGED = "The index has hardly changed since the last build: nothing was built."
 
 suggest_app = command_group("Suggestions while people type: build them, show them.")
 
@@ -35,13 +38,16 @@ async def build(
     scheduler: Annotated[
         str, typer.Option(help="Address of a Dask scheduler, such as tcp://dask:8786: its workers run the tasks.")
     ] = "",
+    if_grown: Annotated[
+        bool, typer.Option("--if-grown", help="Do nothing unless the index has grown by a twentieth, or has shrunk.")
+    ] = False,
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
     """Build all suggestions anew: from the index, entities and counted queries.
 
     The work is tasks of map and reduce over Cassandra. They run in this process, in several, or on the workers of a
     Dask cluster (`pip install 'riffle-search[cluster]'`), each of which needs Riffle and its settings. People see the
-    former suggestions until all is built. Run it each day, beside the workers.
+    former suggestions until all is built. Run it each day, beside the workers; a local stack runs it by itself.
 
     Examples:
 
@@ -58,11 +64,17 @@ async def build(
         sample=settings.queries.sample,
         in_memory=settings.gateway.suggestions_in_memory,
     )
-    async with open_stores(settings, ["records"]) as stores:
+    async with open_stores(settings, ["records", "vectors"] if if_grown else ["records"]) as stores:
+        statements = await count_statements(stores) if if_grown else None
+        if statements is not None and not await has_grown(stores.suggestions, statements):
+            print_json({"build": "", "read": 0, "suggestions": 0, "seconds": 0.0}) if as_json else out.print(UNCHANGED)
+            return
         with _executor(processes, scheduler) as executor:
             read = sum(await _run(run_map, map_numbers(), settings, job, stores, executor, "Reading pages and queries"))
             reduced = await _run(run_reduce, range(SHARDS), settings, job, stores, executor, "Writing suggestions")
         count = await finish(stores, job, reduced)
+        if statements is not None:
+            await note_statements(stores.suggestions, statements)
     seconds = (datetime.now(UTC) - now).total_seconds()
     if as_json:
         print_json({"build": job.name, "read": read, "suggestions": count, "seconds": round(seconds, 1)})

@@ -1,4 +1,4 @@
-"""The weekly sweep of a local stack: blobs that nothing refers to are deleted, as the chart's scheduled command does.
+"""Commands that a local stack runs from time to time, as the chart's scheduled commands do.
 
 Time is the wall clock's, kept as the time of a file: a stack that was down for weeks sweeps soon after its next start.
 """
@@ -11,27 +11,31 @@ from streams.local.child_process import Child, stop
 from streams.local.server import exit_words
 
 WEEK_SECONDS = 7 * 86_400.0
+"""Time between two sweeps of blobs that nothing refers to (seconds)."""
+QUARTER_SECONDS = 900.0
+"""Time between two looks at whether the suggestions are to be built anew (seconds)."""
 RETRY_SECONDS = 3_600.0
-"""Time after which a sweep that failed is tried again (seconds)."""
+"""Time after which a command that failed is run again (seconds)."""
 GRACE_SECONDS = 5.0
 
 
-class WeeklySweep:
-    """`start` starts the sweep's process. `mark`: a file whose time is the time of the last sweep."""
+class ScheduledCommand:
+    """A command with its interval. A new stack runs it first when the interval has passed once."""
 
-    def __init__(self, mark: Path, start: Callable[[], Child]) -> None:
-        self._mark, self._start = mark, start
+    def __init__(self, title: str, mark: Path, start: Callable[[], Child], interval_seconds: float) -> None:
+        """`start` starts the command's process. `mark`: a file whose time is the time of the last run."""
+        self._title, self._mark, self._start, self._interval = title, mark, start, interval_seconds
         self._child: Child | None = None
         self._not_before = 0.0
 
     def look(self, now: float) -> str:
-        """Start a sweep that is due, and take the end of a running one. Returns what went wrong, if anything did.
+        """Start a run that is due, and take the end of a running one. Returns what went wrong, if anything did.
 
-        `now`: seconds since 1970. Stored data of a new stack are a week old at the first sweep.
+        `now`: seconds since 1970.
         """
         if self._child is not None:
             return self._end(self._child, now)
-        if now >= self._not_before and now - self._last_sweep(now) >= WEEK_SECONDS:
+        if now >= self._not_before and now - self._last_run(now) >= self._interval:
             try:
                 self._child = self._start()
             except OSError as error:
@@ -39,7 +43,7 @@ class WeeklySweep:
         return ""
 
     def stop(self) -> None:
-        """End a running sweep. The next one continues where it was."""
+        """End a run. A sweep continues where it was, and a build begins anew."""
         if self._child is not None:
             stop([self._child], GRACE_SECONDS)
             self._child = None
@@ -51,21 +55,21 @@ class WeeklySweep:
         self._child = None
         if code:
             return self._fail(f"failed ({exit_words(code)}). Its log is {child.log}", now)
-        self._note_sweep(now)
+        self._note_run(now)
         return ""
 
     def _fail(self, how: str, now: float) -> str:
         self._not_before = now + RETRY_SECONDS
-        return f"The weekly sweep of stored blobs {how}"
+        return f"{self._title} {how}"
 
-    def _last_sweep(self, now: float) -> float:
+    def _last_run(self, now: float) -> float:
         if not self._mark.exists():
-            self._note_sweep(now)
+            self._note_run(now)
         last = self._mark.stat().st_mtime
-        if last > now:  # a clock that was ahead must not put the sweep off for years
-            self._note_sweep(now)
+        if last > now:  # a clock that was ahead must not put the next run off for years
+            self._note_run(now)
         return min(last, now)
 
-    def _note_sweep(self, now: float) -> None:
+    def _note_run(self, now: float) -> None:
         self._mark.touch()
         os.utime(self._mark, (now, now))

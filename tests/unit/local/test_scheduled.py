@@ -1,4 +1,4 @@
-"""When the supervisor sweeps: its own clock is the test's, its processes are real."""
+"""When the supervisor runs a scheduled command: its own clock is the test's, its processes are real."""
 
 import sys
 import time
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from streams.local.child_process import Child, Launch, stop
-from streams.local.supervision.weekly_sweep import RETRY_SECONDS, WEEK_SECONDS, WeeklySweep
+from streams.local.supervision.scheduled import RETRY_SECONDS, WEEK_SECONDS, ScheduledCommand
 
 NOW = 1_800_000_000.0
 DAY = 86_400.0
@@ -20,7 +20,7 @@ class Sweeps:
     def __init__(self, folder: Path, line: str = "") -> None:
         self.folder, self.line = folder, line
         self.children: list[Child] = []
-        self.weekly = WeeklySweep(folder / "swept", self._start)
+        self.weekly = ScheduledCommand("The weekly sweep", folder / "swept", self._start, WEEK_SECONDS)
 
     def _start(self) -> Child:
         log = self.folder / "sweep.log"
@@ -77,7 +77,7 @@ def test_a_sweep_that_fails_is_reported_and_tried_again_later(sweeps: Callable[[
     found, due = sweeps("raise SystemExit(3)"), NOW + WEEK_SECONDS
     found.look(NOW)
     assert found.look(due) == ""
-    assert "exit code 3" in found.look(due)
+    assert found.look(due).startswith("The weekly sweep failed (exit code 3")
     assert found.look(due + RETRY_SECONDS / 2) == ""
     assert len(found.children) == 1
     found.look(due + RETRY_SECONDS)
