@@ -12,7 +12,7 @@ from streams.search.ranking.weights import is_question
 from streams.statements.reading_alone import reads_alone
 
 MIN_CONFIDENCE = 0.6
-"""Minimum confidence of an answer that is shown (docs/decisions/0054)."""
+"""Minimum confidence of an answer that is shown (docs/decisions/0078)."""
 MAX_CHARS = 420
 """Maximum characters of an answer: a longer one is for reading, not an answer."""
 
