@@ -223,6 +223,21 @@ def bench_frontier(
     return 0
 
 
+@bench_app.command("link-ranks")
+@command
+def bench_link_ranks(
+    edges: Annotated[int, typer.Option(min=100, help="Number of edges of the generated graph.")] = 1_000_000,
+    as_json: AsJson = False,
+) -> None:
+    """Measure ranks and centralities by the batch job, also on a local Dask cluster, beside one process.
+
+    Example:  python -m benchmarks link-ranks --edges 1000000
+    """
+    from benchmarks.link_ranks import run
+
+    print_figures("Ranks by links", run(edges), as_json)
+
+
 @bench_app.command("page")
 @command
 def bench_page(

@@ -24,7 +24,7 @@ from streams.crawl.frontier.agent import FrontierAgent
 from streams.crawl.frontier.host_state import Host, Robots
 from streams.settings import CrawlSettings
 from streams.stores.host_buckets import bucket_of
-from streams.stores.memory import MemoryBlobs, MemoryFingerprints, MemoryFrontier
+from streams.stores.memory import MemoryBlobs, MemoryFingerprints, MemoryFrontier, MemoryHostLinks
 from streams.stores.opener import Stores
 from streams.stores.protocols import FrontierHost, FrontierUrl, QueueEntry
 
@@ -79,7 +79,9 @@ def run(hosts: int, urls: int, leases: int) -> dict[str, Any]:
 
 async def _measure(hosts: int, urls: int, leases: int) -> dict[str, Any]:
     store = GeneratedStore(hosts, urls)
-    stores = Stores(blobs=MemoryBlobs(), frontier=store, fingerprints=MemoryFingerprints())
+    stores = Stores(
+        blobs=MemoryBlobs(), frontier=store, fingerprints=MemoryFingerprints(), host_links=MemoryHostLinks()
+    )
     sent: list[Event] = []
     now = START + SECOND
 

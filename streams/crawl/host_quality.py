@@ -32,8 +32,12 @@ def host_quality(host: HostRecord) -> float:
     A host with many duplicates, failures or pages of low quality has a low one.
     """
     pages = (host.quality_sum + MIN_PAGES * MIDDLE) / (max(host.settled, host.unique) + MIN_PAGES)
-    links = math.log(max(host.rank, 1.0)) / math.log(FULL_RANK)
-    return min(max(pages, 0.0) + RANK_GAIN * min(links, 1.0), 1.0)
+    return min(max(pages, 0.0) + RANK_GAIN * standing(host.rank), 1.0)
+
+
+def standing(rank: float) -> float:
+    """Return the rank of a host on a logarithmic scale: 0 without in-links, 1 from FULL_RANK on."""
+    return min(math.log(max(rank, 1.0)) / math.log(FULL_RANK), 1.0)
 
 
 def budget_factor(quality: float) -> float:

@@ -14,6 +14,7 @@ from uuid import UUID
 from schemas import Event, LinkFound, PageNormalized, PageRemoved, PageSettled
 from streams.dedup import frequencies
 from streams.dedup.apply_decisions import DecisionApplier, Rows
+from streams.dedup.copies_elsewhere import copied_share
 from streams.dedup.events import demotion, own_events, promotion, refusal_events, refused
 from streams.dedup.first_sight import known_sights, own_sight, rows_of_sights, see_text, sights_before_removal
 from streams.dedup.generations import (
@@ -116,13 +117,14 @@ class DedupAgent(Agent):
             page,
             repeats=repeats,
             document_generation=document_generation,
+            copied=copied_share(page, found),
             settled=settled,
             crawl_id=event.crawl_id,
         )
         looked_up = {event.page_id: found} if page.content_hash == made.content_hash else {}
         log, rows = await self._applier.apply(event.page_id, page, duplicates, base, log, delivery.at, looked_up)
         page, outcome = await self._find_outcome(page, log, rows)
-        own = own_events(event, page, outcome, settled)
+        own = own_events(event, page, outcome, settled, log.record)
         if outcome.verdict == "unique" and log.record.repeats and await self._is_indexed(event.page_id, log):
             own = [settled_event for settled_event in own if isinstance(settled_event, PageSettled)]
         return [*own, *await self._other_events(event.crawl_id, log, rows)]

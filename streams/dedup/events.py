@@ -7,10 +7,15 @@ from streams.crawl.urls import host_of
 from streams.dedup.grouping import published_generation
 from streams.dedup.log import Outcome
 from streams.errors import Refused
+from streams.stores.page_quality import age_part, copies_part
+from streams.stores.page_record import Deduplicated
 from streams.stores.protocols import Fingerprint
+from streams.stores.quality_scale import combined
 
 
-def own_events(event: PageNormalized, page: Fingerprint, outcome: Outcome, settled: str) -> list[Event]:
+def own_events(
+    event: PageNormalized, page: Fingerprint, outcome: Outcome, settled: str, record: Deduplicated
+) -> list[Event]:
     """Return the events about the own page: its decision, its removal if it is a duplicate, and its settlement."""
     representative = outcome.canonical_page_id
     is_duplicate = representative != event.page_id
@@ -31,10 +36,20 @@ def own_events(event: PageNormalized, page: Fingerprint, outcome: Outcome, settl
         host=host_of(event.url),
         verdict="duplicate" if is_duplicate else settled,
         canonical_page_id=representative if is_duplicate else None,
-        quality=event.quality,
+        quality=_quality(event, record),
     )
     removed = PageRemoved.following(event, generation=generation, reason="duplicate", canonical_page_id=representative)
     return [deduplicated, removed, feedback] if is_duplicate else [deduplicated, feedback]
+
+
+def _quality(event: PageNormalized, record: Deduplicated) -> float | None:
+    """Return the quality of the page's text, with the parts that this stage adds."""
+    if event.quality is None:
+        return None
+    parts = {"copies": copies_part(record.copied or 0.0)}
+    if record.first_seen is not None:
+        parts["age"] = age_part(event.generation - record.first_seen)
+    return combined(event.quality, parts)
 
 
 def refusal_events(event: PageNormalized, generation: int, refusal: Refused) -> list[Event]:

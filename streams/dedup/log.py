@@ -91,7 +91,7 @@ class Log:
 
 
 def record_of_page(
-    page: Fingerprint, *, repeats: bool, document_generation: int, settled: str, crawl_id: str
+    page: Fingerprint, *, repeats: bool, document_generation: int, copied: float, settled: str, crawl_id: str
 ) -> Deduplicated:
     """Return the record of a page that an event decides, before the decision."""
     return Deduplicated(
@@ -107,6 +107,8 @@ def record_of_page(
         simhash=None,
         repeats=repeats,
         document_generation=document_generation,
+        copied=copied,
+        first_seen=page.first_seen,
         settled=settled,
         crawl_id=crawl_id,
         reason=None,
@@ -133,6 +135,8 @@ def record_of_removal(url: str, generation: int, reason: str, removed_text: Remo
         simhash=None,
         repeats=None,
         document_generation=None,
+        copied=None,
+        first_seen=None,
         settled=None,
         crawl_id=None,
         reason=reason,

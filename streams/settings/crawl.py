@@ -50,6 +50,13 @@ class CrawlSettings(SettingsGroup):
     sitemaps: bool = False
     """Read the sitemaps that the robots.txt of a seed's host names: their pages count as links of the seed. A sitemap
     may name 50,000 pages, so a crawl is then bounded by its budget rather than by its depth."""
+    rank_priority: bool = True
+    """Prefer hosts of high quality, to which well-linked sites link, where more hosts are due than may be asked at
+    once; and give more turns to the URLs that a well-linked site among strangers links to. False: all by chance and in
+    equal turns."""
+    quality_budgets: bool = True
+    """Multiply a host's budget of pages by a factor of its quality: 0.1 for duplicates and made pages, 2.5 for unique
+    and good ones. False: every host has the same budget."""
     robots_ttl_seconds: float = 86_400.0
     """Time until a host's robots.txt is fetched again. RFC 9309 section 2.4: at most 24 hours."""
     in_flight: int = Field(64, ge=1)

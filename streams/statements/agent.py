@@ -9,6 +9,7 @@ from streams.sandbox.pool import Sandbox
 from streams.settings import Settings
 from streams.statements.codec import PageStatements, encode_statements
 from streams.statements.making import chain_drafts, drafting_pool
+from streams.statements.readable import readable_share
 from streams.statements.sandbox_tasks import DRAFT, decode_drafts
 from streams.stores.opener import Stores
 from streams.stores.page_record import Chunked
@@ -63,6 +64,7 @@ class StatementsAgent(Agent):
             statements_ref=reference,
             statements=len(page.statements),
             left_out=left_out,
+            readable=readable_share(page.statements),
         )
         await self._stores.pages.put(event.page_id, part, at)
         return PageChunked.following(

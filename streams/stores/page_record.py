@@ -120,6 +120,10 @@ class Deduplicated(StoredPart):
     """True if an earlier fetch had the same document, and the page was a representative already."""
     document_generation: int | None
     """The first generation with this document."""
+    copied: float | None
+    """Similarity to the most similar older page of another registrable domain, 0..1."""
+    first_seen: int | None
+    """When the page first had this text, or a similar one, microseconds since 1970 UTC."""
     settled: str | None
     crawl_id: str | None
     reason: str | None
@@ -146,6 +150,8 @@ class Chunked(StoredPart):
     statements_ref: str
     statements: int
     left_out: int
+    readable: float | None
+    """Share of its sentences that a reader can read, 0..1. None: too few, or not known."""
     refused: str | None = None
 
     @classmethod

@@ -89,7 +89,12 @@ class StoredPart:
         return _readers(part)
 
 
+_PLAIN = (str, int, float, type(None))
+
+
 def _in_row(value: Any) -> Any:
+    if isinstance(value, _PLAIN):  # most facts, and the test for a Protocol below is slow
+        return value
     if isinstance(value, UUID):
         return str(value)
     if isinstance(value, tuple):
@@ -163,6 +168,7 @@ _READERS: Mapping[Any, Callable[[Any], Any]] = {
     int: _number(int, 0),
     float: _share,
     bool: bool,
+    float | None: _optional(_share),
     str | None: _optional(_text),
     int | None: _optional(_number(int, 0)),
     bool | None: _optional(bool),

@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 from uuid import UUID
 
+from streams.stores.page_quality import page_quality
 from streams.stores.page_record import PageRecord
 from streams.stores.statement_payload import extension_of
 
@@ -74,7 +75,7 @@ def file_type(record: PageRecord) -> str:
 
 def quality(record: PageRecord) -> float:
     """Return the quality of the page; 1 if it is not known."""
-    return record.normalized.quality.get("score", 1.0)
+    return page_quality(record).get("score", 1.0)
 
 
 def _statements_ref(record: PageRecord) -> str:

@@ -22,7 +22,7 @@ from streams.errors import StoreUnavailable, TransientError
 from streams.runtime.agent import Delivery
 from streams.settings import CrawlSettings
 from streams.stores.host_buckets import partition_of
-from streams.stores.memory import MemoryBlobs, MemoryFingerprints, MemoryFrontier
+from streams.stores.memory import MemoryBlobs, MemoryFingerprints, MemoryFrontier, MemoryHostLinks
 from streams.stores.opener import Stores
 
 START = 1_800_000_000_000_000
@@ -120,6 +120,7 @@ class World:
         self.now = START
         self.frontier_store = MemoryFrontier()
         self.fingerprints = MemoryFingerprints()
+        self.host_links = MemoryHostLinks()
         self.blobs = MemoryBlobs()
         self.inputs: list[tuple[Event, UUID]] = []
         self.removed: dict[UUID, PageRemoved] = {}
@@ -159,6 +160,7 @@ class World:
         self._process = Process(self.rng, self._probability, self._flaky)
         stores = Stores(
             blobs=self.blobs,
+            host_links=self.host_links,
             frontier=StoreOfProcess(self.frontier_store, self._process),  # type: ignore[arg-type] # forwards all calls
             fingerprints=StoreOfProcess(self.fingerprints, self._process),  # type: ignore[arg-type]  # forwards all calls
         )

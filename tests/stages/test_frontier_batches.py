@@ -14,7 +14,7 @@ from streams.crawl.frontier.agent import FrontierAgent
 from streams.crawl.frontier.progress import CrawlProgress, crawl_progress
 from streams.errors import PoisonError
 from streams.settings import CrawlSettings
-from streams.stores.memory import MemoryBlobs, MemoryFingerprints, MemoryFrontier
+from streams.stores.memory import MemoryBlobs, MemoryFingerprints, MemoryFrontier, MemoryHostLinks
 from streams.stores.opener import Stores
 from tests.stages.frontier_world import START, Killed, Process, Site, StoreOfProcess, World, delivery, discovered
 
@@ -141,5 +141,7 @@ def at(now: int) -> Callable[[], int]:
 
 
 def agent(store: Any, now: Callable[[], int] | None = None, blobs: Any = None) -> FrontierAgent:
-    stores = Stores(blobs=blobs or MemoryBlobs(), frontier=store, fingerprints=MemoryFingerprints())
+    stores = Stores(
+        blobs=blobs or MemoryBlobs(), frontier=store, fingerprints=MemoryFingerprints(), host_links=MemoryHostLinks()
+    )
     return FrontierAgent(SETTINGS, stores, now=now or at(START))

@@ -1,10 +1,13 @@
 """The order within a host, and the shares of its budget: what strangers link to never displaces a site's own pages."""
 
+from typing import Any
+
 import pytest
 
 from streams.crawl.frontier.host_state import Host
 from streams.crawl.frontier.policy import Policy
 from streams.crawl.frontier.scheduling.ordering import MAX_WAITING, Turns, finder_of
+from streams.crawl.host_quality import FULL_RANK
 from streams.settings import CrawlSettings
 from tests.stages.frontier_world import SECOND, Site, World, discovered
 
@@ -47,6 +50,33 @@ async def test_linking_domains_take_turns() -> None:
     numbers = [int(url.rpartition("=")[2]) // 40 for url in fetched if "junk" in url]
     first = numbers[3:33]
     assert all(first.count(linker) >= 7 for linker in range(3))
+
+
+@pytest.mark.parametrize(("priority", "least", "most"), [(True, 17, 24), (False, 8, 12)], ids=["ranks", "equal turns"])
+async def test_a_site_that_many_link_to_gets_more_turns(priority: bool, least: int, most: int) -> None:
+    sites = web(40, linkers=3)
+    world = World(sites, CrawlSettings(delay_seconds=1, rank_priority=priority), 1, 0, 0)
+    await world.host_links.put_ranks({"evil1.example": FULL_RANK})
+    for url in ("https://evil.example/", "https://evil1.example/", "https://evil2.example/"):
+        world.seed(url)
+    await world.run()
+    found = [url for _, _, url in sorted(world.fetches["victim.example"]) if "junk" in url]
+    numbers = [int(url.rpartition("=")[2]) // 40 for url in found]
+    assert least <= numbers[3:33].count(1) <= most
+    assert len(numbers) == 120, "all are fetched in the end"
+
+
+@pytest.mark.parametrize(
+    ("rank", "settings", "fetched"),
+    [(1.0, {}, 10), (FULL_RANK, {}, 18), (FULL_RANK, {"quality_budgets": False}, 10)],
+    ids=["a new host", "linked by many", "budgets are equal"],
+)
+async def test_a_host_that_many_link_to_has_a_larger_budget(rank: float, settings: Any, fetched: int) -> None:
+    world = World(web(0), CrawlSettings(delay_seconds=1, max_pages_per_host=10, **settings), 1, 0, 0)
+    await world.host_links.put_ranks({"victim.example": rank})
+    world.seed(f"{VICTIM}/")
+    await world.run()
+    assert len([url for _, _, url in world.fetches["victim.example"] if not url.endswith("/robots.txt")]) == fetched
 
 
 async def test_a_page_that_a_stranger_linked_first_is_an_own_page_once_its_site_links_to_it() -> None:

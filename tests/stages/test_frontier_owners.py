@@ -8,7 +8,7 @@ from streams.crawl.frontier.agent import FrontierAgent, MovedHost
 from streams.crawl.frontier.fence import LostPartition
 from streams.settings import CrawlSettings
 from streams.stores.host_buckets import partition_of
-from streams.stores.memory import MemoryFrontier
+from streams.stores.memory import MemoryFrontier, MemoryHostLinks
 from streams.stores.opener import Stores
 from tests.stages.frontier_world import SECOND, START, World, delivery, discovered
 from tests.stages.test_frontier import all_rows
@@ -66,7 +66,7 @@ async def test_nothing_is_scheduled_between_revoke_and_the_next_assignment() -> 
         if isinstance(event, PageScheduled):
             sent.append(event)
 
-    stores = Stores(frontier=MemoryFrontier())
+    stores = Stores(frontier=MemoryFrontier(), host_links=MemoryHostLinks())
     agent = FrontierAgent(CrawlSettings(), stores, now=lambda: START, random=lambda: 0.5)
     agent.connect(emit)
     await agent.assigned(frozenset({0}))
@@ -83,7 +83,9 @@ async def test_nothing_is_scheduled_between_revoke_and_the_next_assignment() -> 
 async def test_an_event_of_a_former_partition_is_handled_by_todays_owner_of_the_host_alone(is_owner: bool) -> None:
     """The topics had 4 partitions when it was sent, and have 6 now."""
     store = MemoryFrontier()
-    agent = FrontierAgent(CrawlSettings(), Stores(frontier=store), now=lambda: START, random=lambda: 0.5)
+    agent = FrontierAgent(
+        CrawlSettings(), Stores(frontier=store, host_links=MemoryHostLinks()), now=lambda: START, random=lambda: 0.5
+    )
     agent.partition_count = 6
     event = discovered("https://b.example/", why="seed", force=True)
     former, today = partition_of("b.example", 4), partition_of("b.example", 6)

@@ -100,7 +100,7 @@ def allowed_in(path: Path) -> set[str]:
         return CORE | LOCAL | COMPARE | CLUSTER | set().union(*GROUPS.values())
     extra = LOCAL if name.startswith(LOCAL_STACK) or name.startswith("triton_models/") else set()
     extra = extra | (TRAINING if "/training/" in name else set())
-    extra = extra | (CLUSTER if name == "streams/commands/operate/suggest.py" else set())
+    extra = extra | (CLUSTER if name == "streams/commands/cluster.py" else set())
     extra = extra | (MAP if name == "streams/maintenance/mapping.py" else set())
     return CORE | extra | (COMPARE if name in COMPARING else set()) | GROUPS["build"]
 

@@ -1,10 +1,13 @@
 """`riffle links`: the graph of hosts. `rank` computes the authority of each host, `show` shows one authority."""
 
+import asyncio
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from streams.commands.cluster import DaskEngine, dask_client
 from streams.commands.console import (
     EXIT_NO,
     JSON_OPTION,
@@ -17,6 +20,7 @@ from streams.commands.console import (
     table,
 )
 from streams.errors import UsageError
+from streams.links.batch_job import Here, compute
 from streams.links.centrality import most_central
 from streams.links.ranking import Ranked, load_ranks, rank_hosts, read_graph, read_ranks
 from streams.stores.opener import open_stores
@@ -125,6 +129,54 @@ async def export(
         raise UsageError(f"{file} can't be written: {error.strerror or error}") from error
     out.print(f"{len(graph.targets):,} edges between {len(graph.hosts):,} domains: {file}")
     return 0 if len(graph.targets) else EXIT_NO
+
+
+@links_app.command("batch")
+@command
+async def batch(
+    edges: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="Lines as `riffle links export` writes.")],
+    ranks: Annotated[Path, typer.Argument(dir_okay=False, help="The file of ranks to write, for `riffle links load`.")],
+    central: Annotated[Path | None, typer.Option(dir_okay=False, help="Also write harmonic centralities here.")] = None,
+    starts: Annotated[int, typer.Option(min=1, help="Number of domains from which paths are followed.")] = 256,
+    parts: Annotated[int, typer.Option(min=1, max=4_096, help="Number of parts of the graph.")] = 16,
+    cluster: Annotated[str, typer.Option(help="Address of a Dask scheduler. Empty: in this process.")] = "",
+) -> None:
+    """Compute ranks and centralities from a list of edges, on a cluster if one is named.
+
+    Workers of the cluster read the file by its path, so it is on a file system that they share.
+
+    Examples:
+
+        riffle links batch edges.tsv ranks.tsv
+        riffle links batch /shared/edges.tsv ranks.tsv --central central.tsv --cluster tcp://scheduler:8786 --parts 64
+    """
+    client = dask_client(cluster) if cluster else None
+    engine = DaskEngine(client) if client else Here()
+    try:
+        with err.status("Reading edges ...") as status:
+            result = await asyncio.to_thread(
+                compute,
+                engine,
+                edges.resolve(),
+                parts=parts,
+                starts=starts if central else 0,
+                report=lambda step, done: status.update(f"{step} {done}"),
+            )
+        rows = list(result.rows(engine))
+    finally:
+        if client:
+            client.close()
+    _write_values(ranks, ((name, rank) for name, rank, _ in rows))
+    if central:
+        _write_values(central, ((name, value or 0.0) for name, _, value in rows))
+    out.print(f"{result.edges:,} edges between {result.count:,} domains, {result.rounds} rounds: {ranks}")
+
+
+def _write_values(file: Path, rows: Iterable[tuple[str, float]]) -> None:
+    try:
+        file.write_text("".join(f"{name}\t{value!r}\n" for name, value in rows), encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{file} can't be written: {error.strerror or error}") from error
 
 
 @links_app.command("load")

@@ -9,8 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
+from streams.commands.cluster import dask_client
 from streams.commands.console import JSON_OPTION, command, command_group, err, load_settings, out, print_json, table
-from streams.errors import UsageError
 from streams.queries.counts import quarter_of
 from streams.queries.suggestions.block_words import read_block_words
 from streams.queries.suggestions.build import Job, finish, map_numbers, run_map, run_reduce
@@ -155,7 +155,7 @@ def run_alone(task: Task, settings: Settings, job: Job, number: int) -> Any:
 def _executor(processes: int, scheduler: str) -> Iterator[Executor | None]:
     """Provide what runs the tasks; None: this process. Raises UsageError if Dask is not installed."""
     if scheduler:
-        with _dask_client(scheduler) as client:
+        with dask_client(scheduler) as client:
             yield client.get_executor(pure=False)
     elif processes > 1:
         # With a limit of tasks, each process begins afresh instead of as a copy with the threads of a driver.
@@ -163,14 +163,3 @@ def _executor(processes: int, scheduler: str) -> Iterator[Executor | None]:
             yield pool
     else:
         yield None
-
-
-def _dask_client(scheduler: str) -> Any:
-    try:
-        from distributed import Client
-    except ImportError:
-        raise UsageError("a Dask scheduler needs Dask: pip install 'riffle-search[cluster]'") from None
-    try:
-        return Client(scheduler, timeout="10s")  # type: ignore[no-untyped-call]  # it has types in part
-    except OSError as error:
-        raise UsageError(f"no Dask scheduler answers at {scheduler}: {error}") from None

@@ -27,6 +27,7 @@ from streams.crawl.frontier.intake.settled import take_settled
 from streams.crawl.frontier.policy import Policy
 from streams.crawl.frontier.robots_cache import RobotsCache
 from streams.crawl.frontier.scheduling.host_orders import HostOrders
+from streams.crawl.frontier.scheduling.host_ranks import RankCache
 from streams.crawl.frontier.seen_cache import SeenCache
 from streams.crawl.frontier.state import Counts, FrontierState, Sender
 from streams.crawl.frontier.url_aliases import UrlAliases
@@ -127,7 +128,9 @@ def _new_state(
 ) -> FrontierState:
     policy, store, emit = Policy.of(settings), stores.frontier, Sender()
     fence = Fence(store, str(uuid4()), now)
-    hosts = Hosts(store, fence, now, lambda host: host.concurrency(policy), partitions)
+    hosts = Hosts(
+        store, fence, now, lambda host: host.concurrency(policy), lambda host: host.priority(policy), partitions
+    )
     marks = CrawlMarks(store, fence, now, partitions)
     held = HeldUrls(store, emit)
     return FrontierState(
@@ -141,6 +144,7 @@ def _new_state(
         aliases=UrlAliases(stores.fingerprints, held, now),
         held=held,
         orders=HostOrders(store, now),
+        ranks=RankCache(stores.host_links, now),
         emit=emit,
         counts=Counts(),
         now=now,

@@ -3,6 +3,8 @@
 A visit holds the host's lock, so that an event of the same host waits for it.
 """
 
+from dataclasses import replace
+
 from schemas.ids import page_id as page_id_of
 from streams.crawl.frontier import decisions, outputs
 from streams.crawl.frontier.host_state import Host, Lease, Robots
@@ -26,6 +28,7 @@ async def visit(frontier: FrontierState, name: str, partition: int, in_flight: i
         await _send_again(frontier, live)
         await _expire_leases(frontier, live)
         await _follow_order(frontier, live)
+        await _note_rank(frontier, live)
         for _ in range(STEPS_PER_VISIT):
             if not _may_request(frontier, live, in_flight) or not await _handle_first_entry(frontier, live):
                 break
@@ -40,6 +43,14 @@ async def _follow_order(frontier: FrontierState, live: LiveHost) -> None:
     live.host.order = order
     if order.blocked:
         live.host.next_at = max(live.host.next_at, frontier.now() + BLOCKED_MICROS)
+
+
+async def _note_rank(frontier: FrontierState, live: LiveHost) -> None:
+    """Note the host's rank by links. The next write of the host makes it durable."""
+    if frontier.policy.rank_priority or frontier.policy.quality_budgets:
+        record = live.host.record
+        if (rank := await frontier.ranks.of(live.name)) != record.rank:
+            live.host.record = replace(record, rank=rank)
 
 
 def _may_request(frontier: FrontierState, live: LiveHost, in_flight: int) -> bool:

@@ -80,12 +80,14 @@ class Hosts:
         fence: Fence,
         now: Callable[[], int],
         concurrency: Callable[[Host], int],
+        priority: Callable[[Host], float],
         partitions: Callable[[], int],
     ) -> None:
         self._store = store
         self._fence = fence
         self._now = now
         self._concurrency = concurrency
+        self._priority = priority
         self._partitions = partitions
         self.changed = asyncio.Event()
         """Set when a host may have become due."""
@@ -285,7 +287,7 @@ class Hosts:
             return
         self.leased += len(live.host.leases) - live.leased
         live.leased = len(live.host.leases)
-        self.due.put(live.name, live.next_due(self._concurrency(live.host)))
+        self.due.put(live.name, live.next_due(self._concurrency(live.host)), self._priority(live.host))
         self.expiring.put(live.name, min((lease.until for lease in live.host.leases.values()), default=None))
 
     def _forget_idle(self, live: LiveHost) -> None:

@@ -34,6 +34,8 @@ class Policy:
     robots_ttl_seconds: float
     recrawl: bool
     sitemaps: bool
+    rank_priority: bool
+    quality_budgets: bool
     regions: Regions
     origins: AllowedOrigins = NO_ORIGINS
     """The origins that may be crawled though they are not public."""
@@ -51,6 +53,8 @@ class Policy:
             robots_ttl_seconds=settings.robots_ttl_seconds,
             recrawl=settings.recrawl,
             sitemaps=settings.sitemaps,
+            rank_priority=settings.rank_priority,
+            quality_budgets=settings.quality_budgets,
             regions=Regions(settings.regions),
             origins=settings.origins,
         )

@@ -8,8 +8,11 @@ from collections.abc import Callable, Iterable
 from heapq import heappop, heappush
 from uuid import UUID
 
+from streams.crawl.host_quality import MIDDLE
 from streams.stores.protocols import QueueEntry
 
+BY_CHANCE = 0.5
+"""Share of the choices among due hosts that heed no priority."""
 HEAD_ENTRIES = 64
 """Maximum number of queue entries of one host in memory."""
 
@@ -51,8 +54,8 @@ class Head:
 
 
 class DueHosts:
-    """Hosts by the time of their next visit. Among due hosts one is chosen at random (multi-level stochastic queues),
-    but hosts with urgent pages come first.
+    """Hosts by the time of their next visit. Among due hosts one is chosen at random (multi-level stochastic queues):
+    half of the times the better one of two. Hosts with urgent pages come first.
 
     `put` and `pop` are O(log n).
     """
@@ -61,14 +64,23 @@ class DueHosts:
         self._when: dict[str, int] = {}
         self._heap: list[tuple[int, str]] = []
         self._ready: list[str] = []
+        self._priorities: dict[str, float] = {}
+        """Priorities of due hosts, as far as they are not the usual one."""
         self._urgent: dict[str, set[UUID]] = {}
         """Urgent pages that wait, by host. A person gave each of them, so they are few."""
 
     def __len__(self) -> int:
         return len(self._when)
 
-    def put(self, host: str, when: int | None) -> None:
-        """Set when the host is due, in place of an earlier time. None: it is not due at all."""
+    def put(self, host: str, when: int | None, priority: float = MIDDLE) -> None:
+        """Set when the host is due, in place of an earlier time. None: it is not due at all.
+
+        Where many hosts are due, those with a higher `priority` come earlier.
+        """
+        if when is None or priority == MIDDLE:
+            self._priorities.pop(host, None)
+        else:
+            self._priorities[host] = priority
         if when is None:
             self._when.pop(host, None)
         elif self._when.get(host) != when:
@@ -86,13 +98,21 @@ class DueHosts:
             if self._when.get(host) == when:
                 self._ready.append(host)
         while self._ready:
-            index = int(random() * len(self._ready))
+            index = self._choose(random)
             self._ready[index], self._ready[-1] = self._ready[-1], self._ready[index]
             host = self._ready.pop()
             if self._when.get(host, now + 1) <= now:
                 del self._when[host]
                 return host
         return None
+
+    def _choose(self, random: Callable[[], float]) -> int:
+        """Return the place of a ready host. No host waits for ever: half of the choices are only by chance."""
+        place = int(random() * len(self._ready))
+        if not self._priorities or random() < BY_CHANCE:
+            return place
+        other = int(random() * len(self._ready))
+        return max((place, other), key=lambda one: self._priorities.get(self._ready[one], MIDDLE))
 
     def hurry(self, host: str, pages: Iterable[UUID]) -> None:
         """Visit the host before others until these pages have left its queue."""

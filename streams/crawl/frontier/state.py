@@ -11,6 +11,7 @@ from streams.crawl.frontier.hosts import Hosts
 from streams.crawl.frontier.policy import Policy
 from streams.crawl.frontier.robots_cache import RobotsCache
 from streams.crawl.frontier.scheduling.host_orders import HostOrders
+from streams.crawl.frontier.scheduling.host_ranks import RankCache
 from streams.crawl.frontier.scheduling.recrawl import plan_visit
 from streams.crawl.frontier.seen_cache import SeenCache
 from streams.crawl.frontier.url_aliases import UrlAliases
@@ -61,6 +62,7 @@ class FrontierState:
     aliases: UrlAliases
     held: HeldUrls
     orders: HostOrders
+    ranks: RankCache
     emit: Sender
     counts: Counts
     now: Callable[[], int]

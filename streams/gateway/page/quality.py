@@ -12,6 +12,9 @@ _NAMES = {
     "common_words": "The most frequent words are words of grammar",
     "prose": "Whole sentences",
     "cohesion": "Neighbouring parts are about the same",
+    "copies": "Text that no older page of another site has",
+    "statements": "Sentences that can be read",
+    "age": "Time for which the text is known",
 }
 
 

@@ -13,6 +13,7 @@ from streams.gateway.page.quality import describe_quality
 from streams.ledger.descriptions import describe_next_step, describe_status
 from streams.ledger.status import PageStatus, Status, status_of
 from streams.links import page_links as links
+from streams.stores.page_quality import page_quality
 from streams.stores.protocols import Transition
 
 MAX_LINKING_DOMAINS = 50
@@ -121,7 +122,7 @@ def to_page_record(data: PageData) -> PageRecord:
         parts={part: presentation.plain_values(values) for part, values in data.record.rows.items()},
         linked_from=tuple(_linking_domain(one) for one in data.linked_from[:MAX_LINKING_DOMAINS]),
         linking_domains=len(data.linked_from),
-        quality=describe_quality(data.record.normalized.quality),
+        quality=describe_quality(page_quality(data.record)),
         partial=bool(data.missing),
         missing=data.missing,
     )

@@ -12,10 +12,7 @@ from streams.pages.document.model import Document
 from streams.pages.quality.counts import PageCounts
 from streams.pages.quality.text_features import TextFeatures, text_features
 from streams.pages.text.tokens import words
-
-FLOOR = 0.1
-"""Minimum of a part in the product, so that no single part decides."""
-DIGITS = 3
+from streams.stores.quality_scale import DIGITS, combined, scale
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,37 +45,24 @@ def assess(document: Document, counts: PageCounts) -> Quality:
     linked = sum(span.end - span.start for block in document.blocks for span in block.spans if span.kind == "link")
     chars = sum(len(block.text) for block in document.blocks)
     parts = {
-        "own_text": _scale(own / counts.page_words, OWN_TEXT) if counts.page_words > own else 1.0,
-        "hidden": _scale(counts.hidden_words / max(counts.hidden_words + counts.page_words, 1), HIDDEN),
-        "links": _scale(linked / chars, LINKS) if chars else 1.0,
-        "ads": _scale(100 * counts.ads / max(own, 100), ADS_PER_100_WORDS),
+        "own_text": scale(own / counts.page_words, OWN_TEXT) if counts.page_words > own else 1.0,
+        "hidden": scale(counts.hidden_words / max(counts.hidden_words + counts.page_words, 1), HIDDEN),
+        "links": scale(linked / chars, LINKS) if chars else 1.0,
+        "ads": scale(100 * counts.ads / max(own, 100), ADS_PER_100_WORDS),
     }
     features = text_features(document)
     if features:
         parts |= text_parts(features)
     rounded = {name: round(value, DIGITS) for name, value in parts.items()}
-    return Quality(round(_product(rounded), DIGITS), rounded)
+    return Quality(combined(1.0, rounded), rounded)
 
 
 def text_parts(features: TextFeatures) -> dict[str, float]:
     """Return the parts that follow from the text."""
     return {
-        "repetition": _scale(features.repetition, REPETITION),
-        "stuffing": _scale(features.stuffing, STUFFING),
-        "common_words": _scale(features.common_word_length, COMMON_WORDS),
-        "prose": _scale(features.prose, PROSE),
-        "cohesion": min(_scale(features.cohesion, INCOHERENCE), _scale(features.cohesion, MONOTONY)),
+        "repetition": scale(features.repetition, REPETITION),
+        "stuffing": scale(features.stuffing, STUFFING),
+        "common_words": scale(features.common_word_length, COMMON_WORDS),
+        "prose": scale(features.prose, PROSE),
+        "cohesion": min(scale(features.cohesion, INCOHERENCE), scale(features.cohesion, MONOTONY)),
     }
-
-
-def _scale(value: float, bounds: tuple[float, float]) -> float:
-    """Return 1 up to the first bound, 0 from the second on, and what is between in proportion."""
-    good, bad = bounds
-    return min(max((value - bad) / (good - bad), 0.0), 1.0)
-
-
-def _product(parts: Mapping[str, float]) -> float:
-    score = 1.0
-    for value in parts.values():
-        score *= max(value, FLOOR)
-    return score

@@ -69,3 +69,14 @@ def test_the_next_of_the_due_hosts_is_random() -> None:
             due.put(host, 0)
         firsts.add(due.pop(1, random.Random(seed).random))
     assert firsts == {"a", "b", "c"}
+
+
+def test_better_hosts_come_earlier_and_no_host_waits_for_ever() -> None:
+    due, rng = DueHosts(), random.Random(1)
+    for host in range(100):
+        due.put(f"host{host:02}", 0, priority=host / 100)
+    order = [due.pop(1, rng.random) for _ in range(100)]
+    assert sorted(map(str, order)) == [f"host{host:02}" for host in range(100)]
+    places = {host: place for place, host in enumerate(order)}
+    mean = [sum(places[f"host{host:02}"] for host in span) / 50 for span in (range(50), range(50, 100))]
+    assert mean[1] < mean[0] - 10

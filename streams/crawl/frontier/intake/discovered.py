@@ -16,7 +16,7 @@ from streams.crawl.frontier.host_state import CrawlShare
 from streams.crawl.frontier.host_visit import disallowed_outcome
 from streams.crawl.frontier.hosts import LiveHost
 from streams.crawl.frontier.refused_urls import url_refused
-from streams.crawl.frontier.scheduling.ordering import finder_of, head_start
+from streams.crawl.frontier.scheduling.ordering import finder_of, head_start, turn_gap
 from streams.crawl.frontier.state import FrontierState
 from streams.crawl.frontier.url_aliases import AliasTarget, HostRules, alias_target, may_be_alias, may_replace
 from streams.crawl.urls import InvalidUrl, canonicalize, host_of
@@ -80,6 +80,8 @@ class _Intake:
     """The rows of the event's URLs, as stored or about to be stored."""
     writes: dict[UUID, FrontierUrl] = field(default_factory=dict)
     """Rows to write, by page."""
+    finder_rank: float = 1.0
+    """The rank by links of the host that led to the URLs, if it is a stranger's."""
     rules: HostRules | None = None
     """The alias rules of the event's host, read for the first decision that needs them."""
     seen: list[UUID] = field(default_factory=list)
@@ -113,7 +115,8 @@ class _Intake:
         if self.is_urgent:
             return host.position_ahead()
         if finder := finder_of(event):
-            place = host.turns.next(registrable_domain(finder), now, host.gap(self.frontier.policy))
+            gap = turn_gap(host.gap(self.frontier.policy), self.finder_rank)
+            place = host.turns.next(registrable_domain(finder), now, gap)
             return None if place is None else host.position(place)
         return host.position(now - head_start(event.depth)) + len(self.writes)
 
@@ -129,6 +132,8 @@ async def take_discovered(frontier: FrontierState, event: PageDiscovered, delive
         return []
     async with frontier.hosts.lock(event.host, delivery.partition) as live:
         intake = _Intake(frontier, live, cause, delivery.at, is_urgent_topic(delivery.topic))
+        if frontier.policy.rank_priority and (finder := finder_of(event)):
+            intake.finder_rank = await frontier.ranks.of(finder)
         await intake.read([one.page_id for one in news])
         outputs_: list[Event] = []
         for one in news:

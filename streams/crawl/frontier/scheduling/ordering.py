@@ -8,6 +8,7 @@ turns, whatever number of links one has. Their number is bounded in the queue, a
 
 from schemas.crawl import PageDiscovered
 from streams.crawl.domains import same_domain
+from streams.crawl.host_quality import standing
 from streams.crawl.urls import host_of
 
 SECOND = 1_000_000
@@ -23,6 +24,8 @@ MAX_DOMAINS = 64
 """Maximum number of linking domains that a host remembers."""
 STRANGER_SHARE = 0.2
 """Maximum share of a host's budget in a crawl that is spent on URLs that strangers link to."""
+MIN_TURN = 0.25
+"""Distance of two URLs of a linking domain with the highest rank, as a share of the host's delay: it has four turns."""
 MIN_GAP_MICROS = 100_000
 """Minimum distance of two URLs of one linking domain in the queue (microseconds)."""
 
@@ -33,6 +36,11 @@ def finder_of(event: PageDiscovered) -> str:
         return ""
     finder = host_of(event.referrer)
     return "" if same_domain(finder, event.host) else finder
+
+
+def turn_gap(gap: int, rank: float) -> int:
+    """Return the distance of two URLs of a linking domain (microseconds): smaller for a site that many link to."""
+    return round(gap * (1 - (1 - MIN_TURN) * standing(rank)))
 
 
 def head_start(depth: int) -> int:

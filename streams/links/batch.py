@@ -1,0 +1,157 @@
+"""PageRank and harmonic centrality of an exported list of edges, in parts that the machines of a cluster compute. Pure.
+
+    read      a part of the file          -> its edges, as hashes of names; its names
+    divide    by the hash of the target   -> the edges that each range of hashes owns
+    join      all that a range owns       -> its nodes, sorted by hash, and its edges, each once
+    place     the nodes of all ranges     -> edges as places in the list of all nodes
+    step      a vector of all nodes       -> the new values of the range's own nodes
+
+A machine holds the edges of its ranges, and vectors of all nodes: 8 bytes for each node, and 8 more for each 64 starts
+of the centrality. Names stay where their range is. The results are as by `pagerank` and `centrality`: the same
+equation, solved by rounds over all nodes (Jacobi), and the same paths, followed from 64 starts at once, as bits.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import xxhash
+from numpy.typing import NDArray
+
+from streams.links.pagerank import DAMPING
+
+Hashes = NDArray[np.uint64]
+Places = NDArray[np.int64]
+Values = NDArray[np.float64]
+HASH_BITS = 64
+
+
+class Block(NamedTuple):
+    """Edges and names that one range owns, from one part of the file."""
+
+    sources: Hashes
+    targets: Hashes
+    names: dict[int, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """All that a range owns."""
+
+    nodes: Hashes
+    """Its nodes, sorted."""
+    names: list[str]
+    sources: Hashes
+    targets: Hashes
+
+
+@dataclass(frozen=True, slots=True)
+class Local:
+    """The edges to the nodes of a range, each once, ordered by target."""
+
+    count: int
+    """Number of nodes of the range."""
+    sources: Places
+    """Places in the list of all nodes."""
+    targets: Places
+    """Places among the nodes of the range."""
+
+
+def spans_of(path: Path, parts: int) -> list[tuple[int, int]]:
+    """Return the bytes of the file that each part reads."""
+    bounds = np.linspace(0, path.stat().st_size, parts + 1).astype(int).tolist()
+    return list(pairwise(bounds))
+
+
+def read(path: str, start: int, end: int, ranges: int) -> list[Block]:
+    """Read the lines that begin in these bytes, and divide them by the range of their target."""
+    known: dict[str, int] = {}
+    edges = [(hash_of(one, known), hash_of(other, known)) for one, other in _lines(path, start, end)]
+    pairs = np.array(edges, dtype=np.uint64).reshape(-1, 2)
+    owners = range_of(pairs[:, 1], ranges)
+    names: list[dict[int, str]] = [{} for _ in range(ranges)]
+    hashes = np.fromiter(known.values(), dtype=np.uint64, count=len(known))
+    for owner, name, number in zip(range_of(hashes, ranges).tolist(), known, hashes.tolist(), strict=True):
+        names[owner][number] = name
+    return [Block(pairs[owners == one, 0], pairs[owners == one, 1], names[one]) for one in range(ranges)]
+
+
+def _lines(path: str, start: int, end: int) -> Iterator[tuple[str, str]]:
+    with Path(path).open("rb") as file:
+        if start:
+            file.seek(start - 1)
+            file.readline()  # the rest of a line that the part before reads
+        while file.tell() < end and (line := file.readline()):
+            one, _, other = line.decode().rstrip("\r\n").partition("\t")
+            if one and other and one != other:
+                yield one, other
+
+
+def hash_of(name: str, known: dict[str, int]) -> int:
+    if (found := known.get(name)) is None:
+        found = known[name] = xxhash.xxh3_64_intdigest(name.encode())
+    return found
+
+
+def range_of(hashes: Hashes, ranges: int) -> Places:
+    """Return the range that owns each hash: equal spans of all hashes, in their order."""
+    return np.minimum((hashes >> np.uint64(32)).astype(np.int64) * ranges >> 32, ranges - 1)
+
+
+def pick(blocks: Sequence[Block], one: int) -> Block:
+    return blocks[one]
+
+
+def join(*blocks: Block) -> Range:
+    """Return what a range owns, from all parts of the file."""
+    names: dict[int, str] = {}
+    for block in blocks:
+        names.update(block.names)
+    nodes = np.array(sorted(names), dtype=np.uint64)
+    sources = np.concatenate([block.sources for block in blocks])
+    targets = np.concatenate([block.targets for block in blocks])
+    return Range(nodes, [names[node] for node in nodes.tolist()], sources, targets)
+
+
+def nodes_of(owned: Range) -> Hashes:
+    return owned.nodes
+
+
+def names_of(owned: Range) -> list[str]:
+    return owned.names
+
+
+def place(owned: Range, nodes: Hashes) -> Local:
+    """Return the edges of a range as places among all nodes, which are sorted."""
+    sources = np.searchsorted(nodes, owned.sources).astype(np.int64)
+    targets = np.searchsorted(owned.nodes, owned.targets).astype(np.int64)
+    edges = np.unique(targets * len(nodes) + sources)
+    return Local(len(owned.nodes), edges % max(len(nodes), 1), edges // max(len(nodes), 1))
+
+
+def count_links(local: Local, count: int) -> Places:
+    """Return how many nodes of the range each of all nodes links to."""
+    return np.bincount(local.sources, minlength=count)
+
+
+def step_ranks(local: Local, shares: Values) -> Values:
+    """Return the ranks of the range's nodes. `shares`: what each of all nodes passes on by each of its links."""
+    return 1.0 + DAMPING * np.bincount(local.targets, weights=shares[local.sources], minlength=local.count)
+
+
+def step_reached(local: Local, reached: Hashes) -> Hashes:
+    """Return, as bits, from which starts a link leads to each node of the range. `reached`: by node and 64 starts."""
+    found = np.zeros((local.count, reached.shape[1]), dtype=np.uint64)
+    if len(local.targets):
+        firsts = np.flatnonzero(np.diff(local.targets, prepend=-1))
+        found[local.targets[firsts]] = np.bitwise_or.reduceat(reached[local.sources], firsts, axis=0)
+    return found
+
+
+def count_bits(bits: Hashes) -> Places:
+    """Return the number of set bits of each row."""
+    counts: Places = np.unpackbits(bits.view(np.uint8), axis=1).sum(axis=1, dtype=np.int64)
+    return counts
