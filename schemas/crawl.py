@@ -104,6 +104,8 @@ class PageScheduled(Event):
     """Signals of the host's robots.txt about uses of the page's content: `ai-train=no, search=yes`."""
     region: str = ""
     """The region of the fetchers that make the request. Empty: fetchers without a region."""
+    delay_seconds: float | None = Field(None, ge=0)
+    """Minimum time between two requests to the host, by its robots.txt or an operator. None: the setting's."""
 
 
 class PageFetched(Event):
@@ -145,6 +147,9 @@ class PageFetched(Event):
     """The body is the HTML of a page after its scripts ran in a browser."""
     lease_expired: bool = False
     """No request was made, because the lease had expired. The outcome is `timeout`, and it counts as no attempt."""
+    postponed_seconds: float | None = Field(None, ge=0)
+    """No request was made, because the host, its domain or its address was asked a moment ago: it can be asked after
+    this time. The outcome is `rate_limited`, and it counts as no attempt."""
     removed_on_request: bool = False
     """No request was made, because the page was removed on request. The outcome is `refused`."""
     seen_at: int | None = Field(None, ge=0)

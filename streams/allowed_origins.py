@@ -50,13 +50,18 @@ EVERY_ORIGIN = _Every()
 
 @dataclass(frozen=True, slots=True)
 class OwnOrigin:
-    """Allows the origin of one page, for the links on that page."""
+    """Allows the origin of one page, for the links on that page.
+
+    A page of a private network may also name other hosts of one label. `AllowedOrigins` decides on them later.
+    """
 
     url: str
     """The canonical URL of the page."""
 
     def allows(self, origin: str) -> bool:
-        return not is_public(origin) and origin == origin_of(self.url)
+        own = origin_of(self.url)
+        is_beside = _is_private_name(origin) and not is_public(own) and not is_loopback(own)
+        return not is_public(origin) and (origin == own or is_beside)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +116,12 @@ def is_public(url: str) -> bool:
     scheme, _, rest = url.partition("://")
     authority = rest.partition("/")[0]
     return scheme == "https" and ":" not in authority and "." in authority and not _is_address(authority)
+
+
+def _is_private_name(origin: str) -> bool:
+    """Return whether the origin has https and a name of one label that is not this machine's."""
+    scheme, _, authority = origin.partition("://")
+    return scheme == "https" and not any(mark in authority for mark in ".:[") and not is_loopback(origin)
 
 
 def is_loopback(origin: str) -> bool:

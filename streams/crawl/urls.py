@@ -166,7 +166,7 @@ def _origin(parsed: URL, allowed: Origins) -> str:
         return own
     if not is_name:
         raise InvalidUrl("host", f"{host} is an IP address. {ADVICE}")
-    if len(labels) < 2:
+    if len(labels) < 2 and not allowed.allows(f"https://{host}"):
         raise InvalidUrl("host", f"{host!r} is not a public name: it has one label only. {ADVICE}")
     return f"https://{host}{f':{parsed.port}' if parsed.port and parsed.port != '443' else ''}"
 

@@ -56,6 +56,7 @@ _FAILURES = {
     "unsupported_type": "Not a page: its content type is not supported",
     "guarded": "Its address is not on the public network",
     "lease_expired": "Not requested: its lease had expired",
+    "postponed": "Not requested yet: its site was asked a moment ago",
     "invalid": "The answer was not valid HTTP, or the URL is not one of a page",
 }
 """The sentence for each outcome of a fetch without content."""
@@ -205,7 +206,10 @@ def _describe_fetch_outcome(event: PageFetched) -> str:
             return _describe_redirected(event.redirect_to)
     if event.removed_on_request:
         return "Not requested: the page was removed on request"
-    outcome = "lease_expired" if event.lease_expired else event.outcome
+    without_request = "postponed" if event.postponed_seconds is not None else ""
+    if event.lease_expired:
+        without_request = "lease_expired"
+    outcome: str = without_request or event.outcome
     return _describe_failed(FetchFailure(outcome=outcome, error=event.error or "", retryable=event.retryable))
 
 

@@ -75,12 +75,18 @@ _DUPLICATES: dict[str, Reason] = {"exact": "exact_duplicate", "near": "near_dupl
 """The reason for each verdict of a PageDeduplicated."""
 
 
+_WITHOUT_REQUEST = (("lease_expired", "lease_expired"), ("postponed", "postponed_seconds"))
+"""Outcomes of leases that ended without a request, with the field of PageFetched that says so."""
+
+
 class FetchFailure(BaseModel):
     """The reason why a fetch brought no content."""
 
     model_config = ConfigDict(frozen=True)
 
-    outcome: str = Field(description="As in `pages.fetched`, such as `timeout`; or `lease_expired`: no request.")
+    outcome: str = Field(
+        description="As in `pages.fetched`, such as `timeout`; or `lease_expired` or `postponed`: no request."
+    )
     http_status: int | None = Field(None, description="Absent when the server gave no answer.")
     error: str = ""
     retryable: bool = Field(False, description="The frontier tries it again.")
@@ -258,8 +264,9 @@ def _apply_failure(before: PageState, step: Transition, generation: int) -> Page
     after = replace(before, fetch_stage=None, failure=None)
     if step.data.get("removed_on_request") and before.decided:
         return after
+    without_request = [name for name, field in _WITHOUT_REQUEST if step.data.get(field) not in (None, False)]
     failure = FetchFailure(
-        outcome="lease_expired" if step.data.get("lease_expired") else outcome,
+        outcome=next(iter(without_request), outcome),
         http_status=step.data.get("status"),
         error=step.data.get("error") or "",
         retryable=bool(step.data.get("retryable")),

@@ -16,7 +16,7 @@ from streams.pages.sitemap_events import sitemap_events
 from streams.runtime.agent import Agent, Delivery, Emit
 from streams.settings import Settings
 from streams.stores.opener import Stores
-from streams.stores.page_record import Normalized
+from streams.stores.page_record import Fetched, Normalized
 from streams.stores.removals import blob_of_page
 
 _NOINDEX = "the page asks not to be indexed"
@@ -59,9 +59,17 @@ class NormalizeAgent(Agent):
             outcome = await self._pool.parse(body, url=event.url, headers=event.headers)
         except Refused as refusal:
             return await self._refuse(event, refusal, delivery.at)
+        if event.source != "crawl":
+            await self._keep_import(event, delivery.at)
         page = await self._accept(event, outcome, delivery.at)
         links = self._announced.drop_announced(discoveries(event, outcome, self._allowed), delivery.envelope.id)
         return [*links, *page]  # the links first: a crawl must not seem to be done once the page is settled
+
+    async def _keep_import(self, event: PageFetched, at: int) -> None:
+        """Record the answer of an imported page, as a fetch does: sweeps keep its body, and its host can come back."""
+        known = (await self._stores.pages.get(event.page_id)).fetched
+        if known.generation < event.generation:
+            await self._stores.pages.put(event.page_id, Fetched.of_event(event), at)
 
     async def _read_sitemap(self, event: PageFetched) -> Sequence[Event]:
         assert event.body_ref

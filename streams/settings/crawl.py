@@ -20,6 +20,11 @@ class CrawlSettings(SettingsGroup):
     """A page that names the operator of the crawler and a contact. Required in production. Part of the user agent."""
     delay_seconds: float = Field(1.0, ge=0)
     """Time between two fetches of one host, unless its robots.txt sets a delay."""
+    requests_per_domain: int = Field(4, ge=0)
+    """Maximum number of requests to all hosts of a registrable domain within the delay. 0: only hosts are bounded."""
+    requests_per_address: int = Field(8, ge=0)
+    """Maximum number of requests to all hosts of an address within the delay. 0: only hosts and
+    domains are bounded."""
     host_concurrency: int = Field(1, ge=1)
     """Maximum number of concurrent fetches of one host."""
     max_depth: int = Field(16, ge=0)

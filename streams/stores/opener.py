@@ -18,6 +18,7 @@ from streams.stores.protocols import (
     FrontierStore,
     HostLinks,
     Ledger,
+    PaceHolds,
     Pages,
     QueryCounts,
     Reindexing,
@@ -55,6 +56,7 @@ class Stores:
     fingerprints: Fingerprints = _field_of("records")
     frontier: FrontierStore = _field_of("records")
     host_links: HostLinks = _field_of("records")
+    pace_holds: PaceHolds = _field_of("records")
     query_counts: QueryCounts = _field_of("records")
     suggestions: Suggestions = _field_of("records")
     entities: Entities = _field_of("records")
@@ -111,6 +113,7 @@ def memory_stores() -> Stores:
         fingerprints=fingerprints,
         frontier=memory.MemoryFrontier(),
         host_links=memory.MemoryHostLinks(),
+        pace_holds=memory.MemoryPaceHolds(),
         query_counts=memory.MemoryQueryCounts(),
         suggestions=memory.MemorySuggestions(),
         entities=entities,

@@ -100,13 +100,13 @@ async def bad_server(
         await listening.wait_closed()
 
 
-def make_certificate(folder: Path, host: str, *, expired: bool = False) -> tuple[Path, Path, Path]:
-    """Write a certificate for `host`, its key, and the authority that signed it, as PEM files."""
+def make_certificate(folder: Path, *hosts: str, expired: bool = False) -> tuple[Path, Path, Path]:
+    """Write a certificate for some hosts, its key, and the authority that signed it, as PEM files."""
     ca = _authority()
     key = ec.generate_private_key(ec.SECP256R1())
     certificate = (
         _builder("test server", ca[0].subject, key, valid_days=-1 if expired else 1)
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName(host)]), critical=False)
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName(host) for host in hosts]), critical=False)
         .sign(ca[1], hashes.SHA256())
     )
     files = folder / "certificate.pem", folder / "key.pem", folder / "ca.pem"

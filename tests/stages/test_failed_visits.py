@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from schemas import Event, PageIndexed, PageRemoved
+from schemas import Event, PageFetched, PageIndexed, PageRemoved
 from schemas.ids import page_id
 from streams.crawl.fetch.agent import now_micros
 from streams.errors import MissingBlob
@@ -117,3 +117,40 @@ async def test_after_a_failed_visit_a_sweep_keeps_the_body_and_a_host_comes_back
         handled.clear()
         assert [done.pages async for done in restore_pages(stores.pages, "bad.example", now_micros(), send)][-1] == 1
         assert [event.page_id for event in handled if isinstance(event, PageIndexed)] == [PAGE]
+
+
+async def test_a_page_that_comes_back_is_asked_for_without_the_validators_of_its_lost_content(tmp_path: Path) -> None:
+    """A 304 would bring no body, and the page would stay out of the index."""
+    script = in_turn(response(b"<p>Hi", etag='"1"'), response(status="404 Not Found"), response(b"<p>Hi", etag='"1"'))
+    stores = Stores(blobs=MemoryBlobs(), pages=MemoryPages())
+    async with bad_server(tmp_path, {"/x": script}) as server:
+        stage = Stage(server, stores)
+        for _ in range(4):
+            (fetched,) = await stage.fetch(scheduled(etag='"1"'))
+        await stage.agent.stop()
+    assert [b'if-none-match: "1"' in request.lower() for request in server.requests] == [False, True, False, True]
+    assert fetched.body_ref
+
+
+@pytest.mark.parametrize("source", ["warc", "html"])
+async def test_an_imported_page_is_kept_by_sweeps_and_comes_back_with_its_host(source: str) -> None:
+    async with ParsePool(1) as pool:
+        journey = WholeJourney(pool)
+        stores = journey.stores
+        ref = await stores.blobs.put(BODY.encode())
+        fields = {"page_id": PAGE, "url": URL, "host": "bad.example", "outcome": "ok", "body_ref": ref}
+        imported = PageFetched(**fields, generation=now_micros(), source=source)
+        await journey.handle(imported, 0)
+        await journey.handle(
+            imported.model_copy(update={"generation": 5, "body_ref": await stores.blobs.put(b"old")}), 1
+        )
+        assert (await stores.pages.get(PAGE)).fetched.event() == imported, "an older archive replaces nothing"
+        await sweep(stores, 3, 4 + minimum_grace_seconds() / DAY)
+        assert await stores.blobs.get(ref) == BODY.encode()
+        sent: list[Event] = []
+
+        async def send(events: Sequence[Event]) -> None:
+            sent.extend(events)
+
+        assert [done.pages async for done in restore_pages(stores.pages, "bad.example", now_micros(), send)][-1] == 1
+    assert [event.body_ref for event in sent if isinstance(event, PageFetched)] == [ref]

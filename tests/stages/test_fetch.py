@@ -19,12 +19,11 @@ from schemas.ids import page_id
 from streams.crawl.exchange import decode_exchange
 from streams.crawl.fetch.agent import FetchAgent, now_micros
 from streams.crawl.fetch.outcomes import KEPT_HEADERS
-from streams.crawl.fetch.robots_pace import MAX_TARGETS, RobotsPace
 from streams.crawl.fetch.thread import FetchThread
 from streams.errors import StoreUnavailable
 from streams.runtime.agent import Delivery
 from streams.settings import CrawlSettings
-from streams.stores.memory import MemoryBlobs, MemoryPages
+from streams.stores.memory import MemoryBlobs, MemoryPaceHolds, MemoryPages
 from streams.stores.opener import Stores
 from streams.stores.page_record import Removed
 from streams.stores.removals import withdrawal
@@ -50,7 +49,7 @@ class Stage:
     def __init__(self, server: BadServer, stores: Stores) -> None:
         self.server = server
         self.stores = stores
-        self.agent = FetchAgent(server.settings(timeout_seconds=10), stores)
+        self.agent = FetchAgent(server.settings(timeout_seconds=10, delay_seconds=0), stores)
 
     async def fetch(self, event: PageScheduled) -> list[PageFetched]:
         outputs = await self.agent.handle(delivery(event))
@@ -159,31 +158,22 @@ async def test_a_lease_that_expired_within_the_clock_bound_is_fetched(tmp_path: 
     assert (outputs[0].outcome, outputs[0].generation, requests) == ("ok", 7, 1)
 
 
-async def test_redirected_robots_of_many_hosts_keep_a_delay_at_their_target(tmp_path: Path) -> None:
-    hosts = [scheduled(purpose="robots", host=f"h{number}.example") for number in range(3)]
-    (first, *others), _, requests = await run(tmp_path, response(b"User-agent: *"), *hosts)
-    assert (first[0].outcome, requests) == ("ok", 1)
-    for [answer] in others:
-        assert (answer.outcome, answer.retryable, answer.headers) == ("rate_limited", True, {"retry-after": "1"})
-
-
-async def test_the_robots_of_a_host_itself_needs_no_other_delay(tmp_path: Path) -> None:
-    own = [scheduled(purpose="robots") for _ in range(2)]
-    outputs, _, requests = await run(tmp_path, response(b"User-agent: *"), *own)
-    assert ([fetched.outcome for [fetched] in outputs], requests) == (["ok", "ok"], 2)
-
-
-def test_the_pace_of_redirected_robots() -> None:
-    pace = RobotsPace(10)
-    event = scheduled(purpose="robots", host="a.example")
-    assert [pace.seconds_to_wait(event, now) for now in (0.0, 0.5, 9.5, 10.0, 10.1)] == [0, 10, 1, 0, 10]
-
-
-def test_the_memory_of_robots_targets_is_bounded() -> None:
-    pace = RobotsPace(10)
-    for number in range(MAX_TARGETS + 1):
-        pace.seconds_to_wait(scheduled(purpose="robots", host="a.example", url=f"https://b{number}.example/"), 0)
-    assert pace.seconds_to_wait(scheduled(purpose="robots", host="a.example", url="https://b0.example/"), 0) == 0
+@pytest.mark.parametrize("purpose", ["page", "robots"])
+async def test_a_request_that_would_come_too_soon_is_sent_back(tmp_path: Path, purpose: str) -> None:
+    """Robots files of other hosts that are redirected here are asked for at the pace of this host, too."""
+    stores = Stores(blobs=MemoryBlobs(), pages=MemoryPages(), pace_holds=MemoryPaceHolds())
+    hosts = [f"h{number}.example" if purpose == "robots" else "bad.example" for number in range(3)]
+    async with bad_server(tmp_path, {"/x": response(b"User-agent: *")}) as server:
+        agent = FetchAgent(server.settings(delay_seconds=3_600), stores)
+        answers = [await agent.handle(delivery(scheduled(purpose=purpose, host=host))) for host in hosts]
+        await agent.stop()
+    (first,), *others = answers
+    assert isinstance(first, PageFetched)
+    assert (first.outcome, len(server.requests)) == ("ok", 1)
+    postponed = [one for answer in others for one in answer if isinstance(one, PageFetched)]
+    assert [(one.outcome, one.retryable, one.attempt) for one in postponed] == [("rate_limited", True, 2)] * 2
+    first_wait, second_wait = (one.postponed_seconds or 0 for one in postponed)
+    assert 3_500 < first_wait < 3_601 < 7_100 < second_wait < 7_201, "one after the other"
 
 
 async def test_a_stalled_response_does_not_stop_the_loop_of_the_kafka_client(tmp_path: Path) -> None:

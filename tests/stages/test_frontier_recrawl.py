@@ -134,6 +134,16 @@ async def test_a_page_that_comes_back_is_visited_as_before() -> None:
     assert (last.outcome, last.visit_failures) == ("ok", 0)
 
 
+async def test_a_page_that_is_gone_has_no_validators() -> None:
+    world = LivingWorld(site("/a"))
+    tagged = {"outcome": "ok", "status": 200, "headers": {"etag": '"1"', "last-modified": "yesterday"}}
+    world.sites["a.example"].script = {"/a": [tagged, {"outcome": "gone", "status": 404}, tagged, tagged]}
+    world.seed("https://a.example/")
+    await world.run(hours=24 * 3)
+    asked = [(event.etag, event.last_modified) for event in world.scheduled if event.url.endswith("/a")]
+    assert asked[:4] == [(None, None), ('"1"', "yesterday"), (None, None), ('"1"', "yesterday")]
+
+
 async def test_without_recrawl_a_page_is_fetched_once() -> None:
     world = LivingWorld(site("/a"), recrawl=False)
     world.seed("https://a.example/")

@@ -77,7 +77,7 @@ async def test_a_region_without_fetchers_delays_its_own_hosts_alone_and_its_page
 
 
 def in_region(settings: CrawlSettings, stores: Stores, region: str) -> FetchAgent:
-    return FetchAgent(settings.model_copy(update={"region": region, "regions": REGIONS}), stores)
+    return FetchAgent(settings.model_copy(update={"region": region, "regions": REGIONS, "delay_seconds": 0.0}), stores)
 
 
 async def test_fetchers_leave_the_events_of_other_regions(tmp_path: Path) -> None:
@@ -104,7 +104,7 @@ async def test_fetchers_leave_the_events_of_other_regions(tmp_path: Path) -> Non
 async def test_a_fetcher_without_a_region_leaves_events_of_regions(tmp_path: Path) -> None:
     stores = Stores(blobs=MemoryBlobs(), pages=MemoryPages())
     async with bad_server(tmp_path, {"/x": response(b"<p>Hi")}) as server:
-        agent = FetchAgent(server.settings(), stores)
+        agent = FetchAgent(server.settings(delay_seconds=0), stores)
         assert await agent.handle(delivery(scheduled(region="eu"))) == []
         assert len(await agent.handle(delivery(scheduled()))) == 1
         await agent.stop()

@@ -3,13 +3,17 @@
 A scheduled event may be delivered twice. The answer to a lease is stored in the page's record before it is sent, so
 the second delivery sends the same event again, without a second request. An expired lease is not fetched at all: the
 frontier has queued the page for another attempt, and a late request would ignore the host's pace. A page that was
-removed on request is not fetched either.
+removed on request is not fetched either. A request that would come too soon for its host, domain or address waits, or
+is sent back to the frontier (`shared_pace`).
 """
 
 import asyncio
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from uuid import UUID
+from contextlib import suppress
+from typing import Any
+from uuid import UUID, uuid4
 
 import structlog
 
@@ -20,14 +24,17 @@ from streams.crawl.exchange import encode_exchange
 from streams.crawl.fetch.host_load import HostLoad
 from streams.crawl.fetch.http import Answer
 from streams.crawl.fetch.outcomes import Verdict
-from streams.crawl.fetch.robots_pace import RobotsPace
+from streams.crawl.fetch.pace import Window, windows_of
+from streams.crawl.fetch.shared_pace import SharedPace
 from streams.crawl.fetch.thread import FetchThread
 from streams.crawl.scope import CrawlScope
+from streams.crawl.urls import host_of
+from streams.errors import TransientError
 from streams.runtime.agent import Agent, Delivery, Emit
 from streams.settings import CrawlSettings, Settings
 from streams.stores.opener import Stores
-from streams.stores.page_record import Fetched
-from streams.stores.removals import is_held_back
+from streams.stores.page_record import Fetched, PageRecord
+from streams.stores.removals import is_held_back, was_erased
 
 log = structlog.get_logger(__name__)
 
@@ -37,6 +44,12 @@ NEW_STATES: frozenset[Outcome] = frozenset({"ok", "redirect", "gone"})
 """The outcomes that replace or remove the content of a page. After any other one, the last content stays indexed."""
 WISHES = ("content-signal", "content-usage", "tdm-reservation", "x-robots-tag")
 """The headers with wishes of the publisher."""
+
+
+RELEASE_SECONDS = 2.0
+"""Maximum time that a stop waits until the keys of the pace are released (seconds)."""
+MAX_WAIT_SECONDS = 0.5
+"""Maximum time that a request waits for its turn here (seconds). A longer wait would hold a slot of the stage."""
 
 
 def now_micros() -> int:
@@ -51,7 +64,7 @@ class FetchAgent(Agent):
         self._settings = settings
         self._stores = stores
         self._now = now
-        self._robots_pace = RobotsPace(settings.delay_seconds)
+        self._pace = SharedPace(stores.pace_holds, str(uuid4()), time.monotonic)
         self._load = HostLoad(settings.host_concurrency)
         self._starting = asyncio.Lock()
         self._thread: FetchThread | None = None
@@ -59,7 +72,13 @@ class FetchAgent(Agent):
     async def start(self, emit: Emit) -> None:
         self._thread = await FetchThread.start(self._settings)
 
+    async def assigned(self, partitions: frozenset[int]) -> None:
+        self._pace.is_alone = len(partitions) == self.partition_count
+
     async def stop(self) -> None:
+        with suppress(TransientError, TimeoutError):  # else the holds end by themselves
+            async with asyncio.timeout(RELEASE_SECONDS):
+                await self._pace.release()
         if self._thread:
             await self._thread.stop()
             self._thread = None
@@ -87,8 +106,10 @@ class FetchAgent(Agent):
         if self._now() >= micros_from_utc(scheduled.lease_until) + bound:
             log.info("the lease expired before the fetch", url=scheduled.url, lease_id=str(scheduled.lease_id))
             return [_expired_answer(scheduled, self._now())]
-        wait = self._robots_pace.seconds_to_wait(scheduled, time.monotonic())
-        answer = _too_early(wait) if wait else await self._get(scheduled)
+        thread = await self._started()
+        if postponed := await self._wait_for_turn(scheduled, thread):
+            return [_postponed_answer(scheduled, self._now(), postponed)]
+        answer = await self._get(_with_valid_conditions(scheduled, known), thread)
         body_ref = None if answer.body is None else await self._stores.blobs.put(answer.body)
         exchange_ref = await self._keep_exchange(answer)
         fetched = _event(scheduled, answer, body_ref, scheduled.generation or self._now(), exchange_ref)
@@ -103,12 +124,33 @@ class FetchAgent(Agent):
             return None
         return await self._stores.blobs.put(encode_exchange(answer.exchange))
 
-    async def _get(self, scheduled: PageScheduled) -> Answer:
+    async def _started(self) -> FetchThread:
         async with self._starting:
             if self._thread is None:
                 self._thread = await FetchThread.start(self._settings)
+            return self._thread
+
+    async def _get(self, scheduled: PageScheduled, thread: FetchThread) -> Answer:
         with self._load.request(scheduled.host):
-            return await self._thread.get(scheduled)
+            return await thread.get(scheduled)
+
+    async def _wait_for_turn(self, scheduled: PageScheduled, thread: FetchThread) -> float:
+        """Wait until the request may begin, and return 0; or return for how long it is sent back (seconds)."""
+        windows = await self._windows(scheduled, thread)
+        until = time.monotonic() + MAX_WAIT_SECONDS
+        while wait := await self._pace.take(windows):
+            if time.monotonic() + wait > until:
+                return self._pace.postpone(windows, wait)
+            await asyncio.sleep(wait)
+        return 0.0
+
+    async def _windows(self, scheduled: PageScheduled, thread: FetchThread) -> Sequence[Window]:
+        """Return the windows of a request. A redirected robots.txt is asked for at the pace of its target's host."""
+        host = host_of(scheduled.url)
+        delay = scheduled.delay_seconds if host == scheduled.host else None
+        if not (self._settings.delay_seconds or delay):
+            return []
+        return windows_of(host, await thread.addresses(scheduled.url), self._settings, delay)
 
 
 def _answer_to(lease_id: UUID, fetched: Fetched) -> PageFetched | None:
@@ -116,26 +158,31 @@ def _answer_to(lease_id: UUID, fetched: Fetched) -> PageFetched | None:
     return fetched.event() if fetched.lease_id == lease_id else None
 
 
-def _too_early(seconds: int) -> Answer:
-    """Return the answer to a redirected robots.txt: its target was requested a moment ago."""
-    reason = f"another robots.txt was redirected to this host a moment ago; it can be requested in {seconds} s"
-    return Answer(Verdict("rate_limited", True, reason), headers={"retry-after": str(seconds)})
-
-
 def _expired_answer(scheduled: PageScheduled, now: int) -> PageFetched:
     """Return the answer to an expired lease. No request is made."""
+    error = "the lease expired before the fetch"
+    return _answer_without_request(scheduled, now, outcome="timeout", lease_expired=True, error=error)
+
+
+def _postponed_answer(scheduled: PageScheduled, now: int, seconds: float) -> PageFetched:
+    """Return the answer to a request that would come too soon. No request is made."""
+    error = f"its host, domain or address was asked a moment ago; it can be asked in {seconds:.3g} s"
+    headers = {"retry-after": str(math.ceil(seconds))}  # for a frontier of an older release
+    fields = {"postponed_seconds": round(seconds, 3), "headers": headers, "error": error}
+    return _answer_without_request(scheduled, now, outcome="rate_limited", **fields)
+
+
+def _answer_without_request(scheduled: PageScheduled, now: int, **fields: Any) -> PageFetched:
     return PageFetched(
         page_id=scheduled.page_id,
         url=scheduled.url,
         host=scheduled.host,
         purpose=scheduled.purpose,
-        outcome="timeout",
         retryable=True,
-        lease_expired=True,
         generation=scheduled.generation or now,
         lease_id=scheduled.lease_id,
         attempt=scheduled.attempt,
-        error="the lease expired before the fetch",
+        **fields,
         **CrawlScope.of(scheduled).fields(),
     )
 
@@ -164,6 +211,13 @@ def _event(
         elapsed_ms=round(answer.elapsed_ms, 3),
         **CrawlScope.of(scheduled).fields(),
     )
+
+
+def _with_valid_conditions(scheduled: PageScheduled, known: PageRecord) -> PageScheduled:
+    """Return the URL without validators if its content has left the stores: a 304 would bring nothing back."""
+    if known.fetched.body_ref and not was_erased(known, known.fetched.generation):
+        return scheduled
+    return scheduled.model_copy(update={"etag": None, "last_modified": None})
 
 
 def _with_former_body(fetched: PageFetched, former: Fetched) -> PageFetched:

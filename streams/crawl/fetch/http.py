@@ -115,7 +115,7 @@ def _session(
         ssl=context,
         limit=0,  # the stage's concurrency is the limit
         limit_per_host=0,
-        ttl_dns_cache=60,
+        use_dns_cache=False,  # the resolver keeps its answers
         keepalive_timeout=15.0,
     )
     return aiohttp.ClientSession(
@@ -313,6 +313,15 @@ def _is_malformed(error: BaseException) -> bool:
     """Return True if the body's framing breaks the rules of HTTP, and does not only end early."""
     cause = error.__cause__
     return isinstance(cause, BadHttpMessage) and not isinstance(cause, PayloadEncodingError)
+
+
+async def addresses_of(session: aiohttp.ClientSession, host: str) -> list[str]:
+    """Return the addresses that the session connects to for a host; an empty list if the name leads nowhere."""
+    resolver: Any = getattr(session.connector, "_resolver", None)
+    try:
+        return await resolver.addresses(host) if isinstance(resolver, Resolver) else []
+    except OSError:
+        return []
 
 
 async def close_session(session: aiohttp.ClientSession) -> None:

@@ -5,8 +5,11 @@ for 10 seconds or more: a few dead name servers would stop all lookups. Here a l
 """
 
 import asyncio
+import math
 import socket
+from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
+from ipaddress import ip_address
 from typing import Any
 
 import aiodns
@@ -24,12 +27,20 @@ _NO_SEARCH = 1 << 5
 """ARES_FLAG_NOSEARCH: the search domains of this machine's network are never added to a crawled name."""
 TEMPORARY_PAUSES = (0.2, 1.0)
 """Pauses before a lookup with a temporary failure is tried again (seconds). A lookup's whole time stays bounded."""
+PINNED_SECONDS = 60.0
+"""Time for which an answer counts for further requests (seconds). A connection may use it for twice as long."""
+MAX_PINNED = 10_000
+"""Maximum number of answers in memory."""
 _TEMPORARY = frozenset({aiodns.error.ARES_ESERVFAIL, socket.EAI_AGAIN})
 _NO_ANSWER = frozenset({aiodns.error.ARES_ETIMEOUT, aiodns.error.ARES_ESERVFAIL, aiodns.error.ARES_ECONNREFUSED})
 
 
 class Resolver(AbstractResolver):
-    """Resolves names for aiohttp. `nameservers` are ADDRESS:PORT; the default is the system's configuration."""
+    """Resolves names for aiohttp. `nameservers` are ADDRESS:PORT; the default is the system's configuration.
+
+    An answer is pinned: a connection uses one of the addresses by which the pace of its request was decided. At most
+    one address of each family is used, so that a request counts at no more than two.
+    """
 
     def __init__(
         self,
@@ -43,11 +54,33 @@ class Resolver(AbstractResolver):
         self._failing = FailingSuffixes()
         self._lookup_seconds = lookup_seconds
         self._dns = aiodns.DNSResolver(nameservers, flags=_NO_SEARCH, timeout=QUERY_SECONDS, tries=QUERIES)
+        self._pinned: OrderedDict[str, tuple[float, list[ResolveResult]]] = OrderedDict()
+
+    async def addresses(self, host: str) -> list[str]:
+        """Return the addresses that the next connections to a host use. Raises OSError as `resolve` does."""
+        if literal := _literal(host):
+            return [literal]
+        return [found["host"] for found in await self._pin(host, 0, socket.AF_UNSPEC, PINNED_SECONDS)]
 
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
     ) -> list[ResolveResult]:
         """Return the addresses of a name. Raises OSError if there are none, or if the name servers don't answer."""
+        return [_at_port(found, port) for found in await self._pin(host, port, family, 2 * PINNED_SECONDS)]
+
+    async def _pin(
+        self, host: str, port: int, family: socket.AddressFamily, max_age_seconds: float
+    ) -> list[ResolveResult]:
+        at, found = self._pinned.get(host, (-math.inf, []))
+        if self._monotonic() - at > max_age_seconds:
+            found = _one_of_each_family(await self._resolve(host, port, family))
+            self._pinned[host] = self._monotonic(), found
+            self._pinned.move_to_end(host)
+            if len(self._pinned) > MAX_PINNED:
+                self._pinned.popitem(last=False)
+        return found
+
+    async def _resolve(self, host: str, port: int, family: socket.AddressFamily) -> list[ResolveResult]:
         if host in self._local:
             return [_result(host, *self._local[host])]
         if address := _numeric(host):
@@ -91,6 +124,23 @@ def _numeric(host: str) -> str | None:
         return socket.inet_ntoa(socket.inet_aton(host))
     except OSError:
         return None
+
+
+def _literal(host: str) -> str | None:
+    """Return the address that a URL has in place of a name."""
+    try:
+        return str(ip_address(host.strip("[]")))
+    except ValueError:
+        return None
+
+
+def _one_of_each_family(found: Sequence[ResolveResult]) -> list[ResolveResult]:
+    return list({one["family"]: one for one in reversed(found)}.values())[::-1]
+
+
+def _at_port(found: ResolveResult, port: int) -> ResolveResult:
+    """Return the answer with the port of a connection, unless it has its own (local hosts)."""
+    return found if found["port"] else ResolveResult({**found, "port": port})
 
 
 def text_of_address(address: Sequence[Any]) -> str:

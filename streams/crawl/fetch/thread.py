@@ -11,10 +11,19 @@ from collections.abc import Callable
 from concurrent.futures import Future
 
 import aiohttp
+from yarl import URL
 
 from schemas import PageScheduled
 from streams.allowed_origins import origin_of
-from streams.crawl.fetch.http import Answer, close_session, get, limits_of, open_allowed_session, open_session
+from streams.crawl.fetch.http import (
+    Answer,
+    addresses_of,
+    close_session,
+    get,
+    limits_of,
+    open_allowed_session,
+    open_session,
+)
 from streams.settings import CrawlSettings
 
 
@@ -39,9 +48,9 @@ class FetchThread:
 
     async def get(self, scheduled: PageScheduled) -> Answer:
         """Make the request of a scheduled URL. A cancelled caller also cancels the request."""
-        loop, session, allowed_session = self._opened.result()
+        loop, session = self._session_for(scheduled.url)
         request = get(
-            allowed_session if self._needs_permission(scheduled.url) else session,
+            session,
             scheduled.url,
             purpose=scheduled.purpose,
             limits=self._limits,
@@ -50,6 +59,16 @@ class FetchThread:
             last_modified=scheduled.last_modified,
         )
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(request, loop))
+
+    async def addresses(self, url: str) -> list[str]:
+        """Return the addresses that the next request for a URL connects to; an empty list if its name leads nowhere."""
+        loop, session = self._session_for(url)
+        request = addresses_of(session, URL(url, encoded=True).raw_host or "")
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(request, loop))
+
+    def _session_for(self, url: str) -> tuple[asyncio.AbstractEventLoop, aiohttp.ClientSession]:
+        loop, session, allowed_session = self._opened.result()
+        return loop, allowed_session if self._needs_permission(url) else session
 
     def _needs_permission(self, url: str) -> bool:
         """Return whether the URL is of an allowed origin. All others go through the strict guard."""

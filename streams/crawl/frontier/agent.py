@@ -89,6 +89,7 @@ class FrontierAgent(Agent):
         return {
             "frontier_leases": self.state.hosts.leased,
             "frontier_leases_expired": self.state.counts.leases_expired,
+            "frontier_leases_postponed": self.state.counts.leases_postponed,
             "frontier_clock_skew_seconds": self.state.counts.clock_skew_seconds,
         }
 

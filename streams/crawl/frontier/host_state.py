@@ -163,8 +163,11 @@ class Host:
 
     def delay(self, policy: Policy, random: float) -> int:
         """Return the time between two fetches (microseconds). A delay in robots.txt replaces the default."""
-        seconds = max(self.robots.delay_seconds or policy.delay_seconds, self.order.delay_seconds)
-        return round(seconds * (1 + JITTER * random) * SECOND)
+        return round(self.delay_seconds(policy) * (1 + JITTER * random) * SECOND)
+
+    def delay_seconds(self, policy: Policy) -> float:
+        """Return the time between two fetches without jitter (seconds): of robots.txt or the setting, or an order's."""
+        return max(self.robots.delay_seconds or policy.delay_seconds, self.order.delay_seconds)
 
     def robots_due(self, policy: Policy, now: int) -> bool:
         """Return whether robots.txt must be fetched before any page."""

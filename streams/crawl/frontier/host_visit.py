@@ -194,7 +194,8 @@ async def _schedule_robots(frontier: FrontierState, live: LiveHost, now: int) ->
 
 async def _emit_page(frontier: FrontierState, live: LiveHost, url: FrontierUrl, lease: Lease) -> None:
     region = frontier.policy.region_of(url.host)
-    scheduled = outputs.page_scheduled(url, lease, region, await _content_signal(frontier, live.host.robots))
+    delay = live.host.delay_seconds(frontier.policy)
+    scheduled = outputs.page_scheduled(url, lease, region, delay, await _content_signal(frontier, live.host.robots))
     await frontier.emit(scheduled, str(lease.lease_id))
 
 

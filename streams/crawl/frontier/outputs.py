@@ -12,7 +12,9 @@ from streams.crawl.urls import host_of
 from streams.stores.protocols import FrontierUrl
 
 
-def page_scheduled(url: FrontierUrl, lease: Lease, region: str, content_signal: str = "") -> PageScheduled:
+def page_scheduled(
+    url: FrontierUrl, lease: Lease, region: str, delay_seconds: float, content_signal: str = ""
+) -> PageScheduled:
     """Return the event that gives a page to the fetchers of a region."""
     return PageScheduled(
         page_id=url.page_id,
@@ -25,6 +27,7 @@ def page_scheduled(url: FrontierUrl, lease: Lease, region: str, content_signal: 
         attempt=lease.attempt,
         content_signal=content_signal,
         region=region,
+        delay_seconds=delay_seconds,
         etag=url.etag if url.ok_generation else None,
         last_modified=url.last_modified if url.ok_generation else None,
         **CrawlScope.of(url).fields(),
@@ -43,6 +46,7 @@ def robots_scheduled(host: Host, lease: Lease, policy: Policy, region: str) -> P
         generation=lease.generation or None,
         attempt=lease.attempt,
         region=region,
+        delay_seconds=host.delay_seconds(policy),
     )
 
 

@@ -41,6 +41,8 @@ class Counts:
 
     leases_expired: int = 0
     """Number of leases that ended without a request, because no fetcher received them in time."""
+    leases_postponed: int = 0
+    """Number of leases that ended without a request, because their host, domain or address was asked a moment ago."""
     clock_skew_seconds: float = 0.0
     """The longest time before its end that a fetcher took a lease for expired."""
 

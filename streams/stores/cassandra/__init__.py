@@ -1,6 +1,7 @@
 """Records, blobs, ledger, fingerprints and frontier in Apache Cassandra.
 
-Every statement reads or writes partitions by their keys, without filters and lightweight transactions. Only the sweep
+Every statement reads or writes partitions by their keys, without filters; only `pace_holds` has
+conditions (lightweight transactions). Only the sweep
 of blobs (`collection`), backups (`copying`), `riffle reindex`, `riffle links rank` and migrations read whole tables.
 Every write of a record carries the time of the event that it comes from.
 """
@@ -14,6 +15,7 @@ from streams.stores.cassandra.frontier import CassandraFrontier
 from streams.stores.cassandra.host_links import CassandraHostLinks
 from streams.stores.cassandra.ledger import CassandraLedger
 from streams.stores.cassandra.migrating import migrate
+from streams.stores.cassandra.pace_holds import CassandraPaceHolds
 from streams.stores.cassandra.pages import CassandraPages
 from streams.stores.cassandra.query_counts import CassandraQueryCounts
 from streams.stores.cassandra.reindexing import CassandraReindexing
@@ -30,6 +32,7 @@ __all__ = [
     "CassandraFrontier",
     "CassandraHostLinks",
     "CassandraLedger",
+    "CassandraPaceHolds",
     "CassandraPages",
     "CassandraQueryCounts",
     "CassandraReindexing",

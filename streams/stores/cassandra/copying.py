@@ -24,10 +24,18 @@ PAGE_ROWS = 500
 _SMALL_PAGES = {"blobs": 8}
 """Number of rows of a page, for tables with large rows: a chunk of a blob has up to 512 KiB."""
 NOT_COPIED = frozenset(
-    {"api_spending", "migrations", "query_counts", "query_counts_by_day", "suggestions", "suggestion_parts"}
+    {
+        "api_spending",
+        "migrations",
+        "pace_holds",
+        "query_counts",
+        "query_counts_by_day",
+        "suggestions",
+        "suggestion_parts",
+    }
 )
-"""Tables that each keyspace fills by itself, counts of what people and programs asked, which no backup has, and what is
-built of them and of the index."""
+"""Tables that each keyspace fills by itself, counts of what people and programs asked, which no backup has, what is
+built of them and of the index, and what holds for seconds."""
 _SUPPORTED = frozenset({"uuid", "text", "blob", "int", "bigint", "tinyint", "boolean", "double"})
 _MAP = "map<text, blob>"
 """Types of columns that a backup can hold. An entry of a map has a time of its own (Cassandra 5 shows it)."""

@@ -12,6 +12,7 @@ from streams.stores.cassandra.fingerprints import CassandraFingerprints
 from streams.stores.cassandra.frontier import CassandraFrontier
 from streams.stores.cassandra.host_links import CassandraHostLinks
 from streams.stores.cassandra.ledger import CassandraLedger
+from streams.stores.cassandra.pace_holds import CassandraPaceHolds
 from streams.stores.cassandra.pages import CassandraPages
 from streams.stores.cassandra.query_counts import CassandraQueryCounts
 from streams.stores.cassandra.reindexing import CassandraReindexing
@@ -31,6 +32,7 @@ class Records:
     fingerprints: CassandraFingerprints
     frontier: CassandraFrontier
     host_links: CassandraHostLinks
+    pace_holds: CassandraPaceHolds
     query_counts: CassandraQueryCounts
     suggestions: CassandraSuggestions
     entities: CassandraEntities
@@ -58,6 +60,7 @@ async def open_records(settings: Settings) -> Records:
         fingerprints=CassandraFingerprints(session, settings.cassandra.simhash_tables),
         frontier=CassandraFrontier(session),
         host_links=CassandraHostLinks(session),
+        pace_holds=CassandraPaceHolds(session),
         query_counts=CassandraQueryCounts(session),
         suggestions=CassandraSuggestions(session),
         entities=CassandraEntities(session),

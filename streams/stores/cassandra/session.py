@@ -11,7 +11,8 @@ How a store uses it:
 
 Parameters are named (`:name`), `at` is the `:at` of the statement, and rows are tuples in the order of the SELECT. Each
 text is prepared once, so never build a text from values. All statements are taken to be idempotent and are tried once
-more at another server: no counters, no list appends, no conditions (IF) may pass through here.
+more at another server: no counters and no list appends may pass through here, and a condition (IF) only where a second
+try has the same effect (`pace_holds`).
 
 The driver answers in its own thread, and answers are handed to the event loop that asked. At most `IN_FLIGHT` requests
 are on their way at once. The others wait here, and the time of waiting counts against their deadline.

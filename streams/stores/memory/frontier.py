@@ -1,6 +1,6 @@
 """The frontier's store in memory, for tests and for trying a stage by hand."""
 
-from bisect import bisect_right, insort
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from uuid import UUID
@@ -80,8 +80,9 @@ class MemoryFrontier:
     async def push(self, host: str, entries: Sequence[QueueEntry], at: int) -> None:
         queue = self._queues[host]
         for entry in entries:
-            if entry not in queue:
-                insort(queue, entry)
+            place = bisect_left(queue, entry)
+            if queue[place : place + 1] != [entry]:
+                queue.insert(place, entry)
 
     async def queued(self, host: str, after: QueueEntry | None, limit: int) -> list[QueueEntry]:
         queue = self._queues[host]

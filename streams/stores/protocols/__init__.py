@@ -38,6 +38,7 @@ from streams.stores.protocols.frontier import (
 )
 from streams.stores.protocols.host_links import HostLinks, HostRank, PageLink
 from streams.stores.protocols.ledger import Ledger, Transition
+from streams.stores.protocols.pace_holds import PaceHolds
 from streams.stores.protocols.pages import Pages, PartProgress, Reindexing
 from streams.stores.protocols.query_counts import KEPT_DAYS, CountedQuery, DayCounts, QueryCounts
 from streams.stores.protocols.suggestions import PartKind, PrefixRow, StoredSuggestion, Suggestions
@@ -77,6 +78,7 @@ __all__ = [
     "Known",
     "Ledger",
     "NamedEntity",
+    "PaceHolds",
     "PageHits",
     "PageLink",
     "Pages",

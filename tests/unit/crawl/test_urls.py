@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from streams.allowed_origins import AllowedOrigins
 from streams.crawl.domains import has_public_suffix, registrable_domain
 from streams.crawl.urls import MAX_URL_CHARS, InvalidUrl, canonicalize, host_of, reason_not_to_crawl, resolve
 
@@ -115,6 +116,28 @@ def test_links_are_resolved(href: str, url: str) -> None:
             resolve("https://example.com/a/page", href)
     else:
         assert resolve("https://example.com/a/page", href) == url
+
+
+@pytest.mark.parametrize(
+    ("href", "url"),
+    [
+        ("http://docs/a", "http://docs/a"),
+        ("https://docs/a", "http://docs/a"),
+        ("/a", "http://wiki/a"),
+        ("http://router/", None),
+        ("http://10.0.0.1/", None),
+    ],
+)
+def test_pages_of_a_private_network_link_to_named_hosts_of_one_label(href: str, url: str | None) -> None:
+    """The link keeps its host, and the origins that the operator named decide on it."""
+    origins = AllowedOrigins(frozenset({"http://wiki", "http://docs"}))
+    try:
+        found = origins.place(resolve("http://wiki/page", href))
+    except InvalidUrl:
+        assert url is None
+    else:
+        allowed = reason_not_to_crawl(found, origins) is None
+        assert (found if allowed else None) == url
 
 
 @pytest.mark.parametrize(

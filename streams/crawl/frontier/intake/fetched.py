@@ -10,7 +10,7 @@ from streams.crawl.frontier import decisions, outputs
 from streams.crawl.frontier.host_state import Robots
 from streams.crawl.frontier.host_visit import end_unanswered
 from streams.crawl.frontier.hosts import LiveHost
-from streams.crawl.frontier.policy import SECOND, backoff_micros
+from streams.crawl.frontier.policy import JITTER, SECOND, backoff_micros
 from streams.crawl.frontier.state import FrontierState
 from streams.crawl.urls import InvalidUrl, host_of, resolve
 from streams.errors import MissingBlob
@@ -19,8 +19,8 @@ from streams.stores.protocols import FrontierUrl
 
 async def take_fetched(frontier: FrontierState, event: PageFetched, partition: int) -> Sequence[Event]:
     """Apply an answer to its URL, end its lease, and return the events that follow."""
-    if event.lease_expired:
-        await take_expired(frontier, event, partition)
+    if event.lease_expired or event.postponed_seconds is not None:
+        await take_unrequested(frontier, event, partition)
         return []
     async with frontier.hosts.lock(event.host, partition) as live:
         now = frontier.now()
@@ -72,19 +72,25 @@ async def _sitemaps(frontier: FrontierState, url: FrontierUrl, known: Robots) ->
     return [outputs.sitemap_discovered(target, url) for target in found]
 
 
-async def take_expired(frontier: FrontierState, event: PageFetched, partition: int) -> None:
-    """End a lease that expired before a fetcher received it, if it has not ended already.
+async def take_unrequested(frontier: FrontierState, event: PageFetched, partition: int) -> None:
+    """End a lease without a request, if it has not ended already: it expired, or would have come too soon.
 
-    If the lease has not expired here, the clocks differ by more than the bound. The host then waits for as long as the
-    lease, so that such a fetcher gets no stream of leases.
+    If an expired lease has not expired here, the clocks differ by more than the bound. The host then waits for as long
+    as the lease, so that such a fetcher gets no stream of leases.
     """
     async with frontier.hosts.lock(event.host, partition) as live:
         lease = live.host.leases.get(event.lease_id) if event.lease_id else None
         if lease:
             await end_unanswered(frontier, live, lease)
-            live.host.next_at = max(live.host.next_at, lease.begin_by)
-            frontier.counts.leases_expired += 1
-            frontier.counts.note_skew((lease.begin_by - frontier.now()) / SECOND)
+            if event.postponed_seconds is None:
+                live.host.next_at = max(live.host.next_at, lease.begin_by)
+                frontier.counts.leases_expired += 1
+                frontier.counts.note_skew((lease.begin_by - frontier.now()) / SECOND)
+            else:
+                # With jitter: else a host may always come when another worker has the turn.
+                wait = event.postponed_seconds * (1 + JITTER * frontier.random())
+                live.host.next_at = max(live.host.next_at, frontier.now() + round(wait * SECOND))
+                frontier.counts.leases_postponed += 1
             await frontier.hosts.persist(live)
 
 

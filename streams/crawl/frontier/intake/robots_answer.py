@@ -7,14 +7,14 @@ from schemas import Event, PageFetched
 from streams.crawl import robots
 from streams.crawl.frontier import decisions, outputs
 from streams.crawl.frontier.host_state import Robots
-from streams.crawl.frontier.intake.fetched import end_lease, take_expired
+from streams.crawl.frontier.intake.fetched import end_lease, take_unrequested
 from streams.crawl.frontier.state import FrontierState
 
 
 async def take_robots_answer(frontier: FrontierState, event: PageFetched, partition: int) -> Sequence[Event]:
     """Apply the answer to the host, and return `origins.changed` if the answer is the newest."""
-    if event.lease_expired:
-        await take_expired(frontier, event, partition)
+    if event.lease_expired or event.postponed_seconds is not None:
+        await take_unrequested(frontier, event, partition)
         return []
     async with frontier.hosts.lock(event.host, partition) as live:
         if event.lease_id in live.host.leases:

@@ -1,0 +1,96 @@
+"""The pace of requests: sliding windows over hosts, registrable domains and addresses. Pure.
+
+The frontier spaces the requests of each host. It can't space the requests of several hosts at one address, and what it
+scheduled may arrive late and in a bunch. So each request also takes a place in the windows of its keys, by a steady
+clock, just before it begins:
+
+    host      one request in the host's delay
+    domain    a few requests in that time, over all hosts of a registrable domain
+    address   a few requests in that time, over all hosts that the address serves
+"""
+
+from collections import OrderedDict, deque
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from ipaddress import ip_address
+
+from streams.crawl.domains import registrable_domain
+from streams.settings import CrawlSettings
+
+MAX_KEYS = 100_000
+"""Maximum number of keys in memory. The one that was used first is forgotten, if its window has passed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """At most `requests` requests begin within any `seconds`, over all URLs with this key."""
+
+    key: str
+    requests: int
+    seconds: float
+
+
+def windows_of(
+    host: str, addresses: Iterable[str], settings: CrawlSettings, delay_seconds: float | None
+) -> list[Window]:
+    """Return the windows of a request. `delay_seconds` is the host's own delay; None: the setting's.
+
+    A host that allows a shorter delay than the setting speeds up its own domain, and no address but loopback: others
+    may be at the address.
+    """
+    delay = settings.delay_seconds if delay_seconds is None else delay_seconds
+    shared = min(delay, settings.delay_seconds)
+    windows = [
+        Window(f"host {host}", 1, delay),
+        Window(f"domain {registrable_domain(host)}", settings.requests_per_domain, shared),
+        *(
+            Window(f"address {address}", settings.requests_per_address, shared if _is_loopback(address) else each)
+            for address, each in ((address, settings.delay_seconds) for address in addresses)
+        ),
+    ]
+    return [window for window in windows if window.requests and window.seconds]
+
+
+def _is_loopback(address: str) -> bool:
+    return ip_address(address.partition("%")[0]).is_loopback
+
+
+class Pace:
+    """The last requests of each key."""
+
+    def __init__(self) -> None:
+        self._begun: OrderedDict[str, deque[float]] = OrderedDict()
+        self._ends: dict[str, float] = {}
+        """Time until which the last requests of a key matter."""
+
+    def wait(self, windows: Sequence[Window], now: float) -> float:
+        """Return how long a request must wait until each of its windows has a place (seconds)."""
+        return max((self._wait(window, now) for window in windows), default=0.0)
+
+    def _wait(self, window: Window, now: float) -> float:
+        begun = self._begun.get(window.key, ())
+        if len(begun) < window.requests:
+            return 0.0
+        return max(begun[len(begun) - window.requests] + window.seconds - now, 0.0)
+
+    def count(self, windows: Sequence[Window], now: float) -> None:
+        """Count a request that begins now."""
+        for window in windows:
+            begun = self._begun.setdefault(window.key, deque())
+            self._begun.move_to_end(window.key)
+            begun.append(now)
+            self._ends[window.key] = max(self._ends.get(window.key, 0.0), now + window.seconds)
+            while len(begun) > window.requests:
+                begun.popleft()
+        self._forget(now)
+
+    def is_past(self, key: str, now: float) -> bool:
+        """Return whether a request of any window of this key may begin."""
+        return self._ends.get(key, 0.0) <= now
+
+    def _forget(self, now: float) -> None:
+        while len(self._begun) > MAX_KEYS:
+            key = next(iter(self._begun))
+            if self._ends[key] > now:
+                return
+            del self._begun[key], self._ends[key]
