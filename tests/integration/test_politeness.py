@@ -1,0 +1,217 @@
+"""No host, registrable domain or address is asked faster than it allows: the access log of a real crawl decides.
+
+200 hosts of 50 domains are served on ten loopback addresses. Two workers crawl them. Each is killed at some moment, and
+the workers after them find that the clock jumped by an hour. Times are the server's own, by a steady clock, at the
+arrival of a request.
+"""
+
+import asyncio
+import json
+import os
+import ssl
+import subprocess
+import sys
+import time
+from collections import Counter, defaultdict
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from schemas import PageDiscovered
+from schemas.ids import page_id
+from streams.crawl.domains import registrable_domain
+from streams.runtime.producer import EventProducer
+from streams.settings import Settings
+from tests.hostile.servers import make_certificate
+
+pytestmark = [pytest.mark.integration("kafka", "cassandra"), pytest.mark.timeout(600)]
+
+DELAY_SECONDS = 2.0
+PER_DOMAIN, PER_ADDRESS = 3, 8
+SLOW_HOST, SLOW_SECONDS = "h3.d7.test", 6.0
+TOLERANCE_SECONDS = 1.7
+"""Maximum time between the beginning of a request and its place in the log (seconds), on cores that others use. Without
+a pace, the requests to an address come at once: no load makes a distance of that. The simulation is exact
+(tests/unit/crawl/test_pace.py)."""
+HOSTS = [f"h{number % 4}.d{number // 4}.test" for number in range(200)]
+PATHS = ("/1",)
+WAIT_SECONDS = 300.0
+CLOCK_JUMP_SECONDS = 3_600.0
+
+
+class Request(NamedTuple):
+    at: float
+    address: str
+    host: str
+    path: str
+
+
+@dataclass
+class Web:
+    """The servers of all hosts, and the log of their requests."""
+
+    ports: dict[str, int] = field(default_factory=dict)
+    log: list[Request] = field(default_factory=list)
+
+    def address(self, host: str) -> str:
+        return list(self.ports)[HOSTS.index(host) % len(self.ports)]
+
+    def pages(self) -> set[str]:
+        return {f"https://{request.host}{request.path}" for request in self.log if request.path in PATHS}
+
+    async def until(self, pages: int) -> None:
+        """Wait until so many different pages were asked for."""
+        end = time.monotonic() + WAIT_SECONDS
+        while len(self.pages()) < pages:
+            assert time.monotonic() < end, f"{len(self.pages())} of {pages} pages were asked for"
+            await asyncio.sleep(0.05)
+
+
+@asynccontextmanager
+async def serving(folder: Path) -> AsyncIterator[Web]:
+    web, tasks = Web(), set[asyncio.Task[None]]()
+    certificate, key, _ = make_certificate(folder, *HOSTS)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task
+        tasks.add(task)
+        task.add_done_callback(tasks.discard)
+        with suppress(ConnectionError, asyncio.IncompleteReadError, ssl.SSLError, asyncio.CancelledError):
+            head = (await reader.readuntil(b"\r\n\r\n")).decode()
+            host = next(line[6:] for line in head.split("\r\n") if line.lower().startswith("host: "))
+            request = Request(time.monotonic(), writer.get_extra_info("sockname")[0], host, head.split(" ")[1])
+            web.log.append(request)
+            writer.write(_response(request))
+            await writer.drain()
+        writer.close()
+        with suppress(ConnectionError, ssl.SSLError, asyncio.CancelledError):
+            await writer.wait_closed()
+
+    servers = []
+    for number in range(2, 12):
+        server = await asyncio.start_server(answer, f"127.0.0.{number}", 0, ssl=context)
+        servers.append(server)
+        web.ports[f"127.0.0.{number}"] = server.sockets[0].getsockname()[1]
+    try:
+        yield web
+    finally:
+        for server in servers:
+            server.close()
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        for server in servers:
+            await server.wait_closed()
+
+
+def _response(request: Request) -> bytes:
+    delay = f"User-agent: *\nCrawl-delay: {SLOW_SECONDS}\n" if request.host == SLOW_HOST else "User-agent: *\n"
+    body = delay if request.path == "/robots.txt" else f"<p>{request.path}</p>"
+    kind = "text/plain" if request.path == "/robots.txt" else "text/html"
+    head = f"HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+    return (head + body).encode()
+
+
+@dataclass
+class Workers:
+    """Workers of the stages frontier and fetch, each a process."""
+
+    folder: Path
+    environment: dict[str, str]
+    started: list[subprocess.Popen[bytes]] = field(default_factory=list)
+
+    def start(self, clock_ahead: float = 0.0) -> subprocess.Popen[bytes]:
+        command = [sys.executable, "-m", "tests.faults.skewed_worker", str(clock_ahead), "worker", "frontier", "fetch"]
+        with (self.folder / f"worker-{len(self.started)}.log").open("wb") as log:
+            worker = subprocess.Popen(command, env=self.environment, stdout=log, stderr=log)
+        self.started.append(worker)
+        return worker
+
+    def kill(self) -> None:
+        for worker in self.started:
+            worker.kill()
+            worker.wait()
+
+
+def environment(stack: Settings, folder: Path, web: Web) -> dict[str, str]:
+    crawl = {
+        "DELAY_SECONDS": DELAY_SECONDS,
+        "REQUESTS_PER_DOMAIN": PER_DOMAIN,
+        "REQUESTS_PER_ADDRESS": PER_ADDRESS,
+        "CLOCK_BOUND_SECONDS": 2 * CLOCK_JUMP_SECONDS,
+        "RECRAWL": "false",
+        "LOCAL_HOSTS": json.dumps({host: f"{web.address(host)}:{web.ports[web.address(host)]}" for host in HOSTS}),
+        "LOCAL_CA_FILE": folder / "ca.pem",
+    }
+    return {
+        **os.environ,
+        "RIFFLE_HOME": str(stack.home),
+        "RIFFLE_KAFKA__BOOTSTRAP": stack.kafka.bootstrap,
+        "RIFFLE_CASSANDRA__HOSTS": json.dumps(list(stack.cassandra.hosts)),
+        "RIFFLE_CASSANDRA__PORT": str(stack.cassandra.port),
+        "RIFFLE_CASSANDRA__KEYSPACE": stack.cassandra.keyspace,
+        "RIFFLE_RUNTIME__SESSION_TIMEOUT_SECONDS": "6",
+        **{f"RIFFLE_CRAWL__{name}": str(value) for name, value in crawl.items()},
+    }
+
+
+def seeds() -> list[PageDiscovered]:
+    urls = [(host, f"https://{host}{path}") for host in HOSTS for path in PATHS]
+    return [
+        PageDiscovered(page_id=page_id(url), url=url, host=host, why="seed", depth=0, max_depth=0, force=True)
+        for host, url in urls
+    ]
+
+
+def too_fast(log: list[Request]) -> list[str]:
+    """Return the requests of a log that came before their host, domain or address had a place for them."""
+    begun: defaultdict[str, list[float]] = defaultdict(list)
+    found = []
+    for request in sorted(log):
+        windows = (
+            (f"host {request.host}", 1, SLOW_SECONDS if _is_slow(request) else DELAY_SECONDS),
+            (f"domain {registrable_domain(request.host)}", PER_DOMAIN, DELAY_SECONDS),
+            (f"address {request.address}", PER_ADDRESS, DELAY_SECONDS),
+        )
+        for key, requests, seconds in windows:
+            before = begun[key]
+            if len(before) >= requests and (since := request.at - before[-requests]) < seconds - TOLERANCE_SECONDS:
+                found.append(f"{key}: {requests} requests in {since:.3f} s")
+            before.append(request.at)
+    return found
+
+
+def _is_slow(request: Request) -> bool:
+    """Return whether the host's own delay holds: not between two requests for its robots.txt."""
+    return request.host == SLOW_HOST and request.path in PATHS
+
+
+async def test_nothing_is_asked_too_fast_by_workers_that_are_killed_and_whose_clock_jumps(
+    stack: Settings, tmp_path: Path
+) -> None:
+    async with serving(tmp_path) as web:
+        workers = Workers(tmp_path, environment(stack, tmp_path, web))
+        try:
+            killed, second = workers.start(), workers.start()
+            async with EventProducer(stack, "test") as producer:
+                await producer.send_all(seeds())
+            await web.until(40)
+            killed.kill()  # its partitions move
+            await web.until(110)
+            second.kill()
+            for _ in range(2):
+                workers.start(CLOCK_JUMP_SECONDS)
+            await web.until(len(HOSTS) * len(PATHS))
+        finally:
+            workers.kill()
+    asked = Counter(request.path for request in web.log)
+    assert too_fast(web.log) == []
+    assert {request.address for request in web.log} == set(web.ports)
+    assert asked["/robots.txt"] >= len(HOSTS), "each host has its own robots.txt"
