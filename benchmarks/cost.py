@@ -23,7 +23,7 @@ from uuid import uuid4
 from benchmarks.machine import machine, table
 from schemas import EVENTS, PageFetched
 from streams.commands.console import err, out, print_json
-from streams.commands.pages.crawl import seed
+from streams.commands.pages.seeds import seed
 from streams.errors import UsageError
 from streams.local.demo import unpack
 from streams.runtime.connection import client_config

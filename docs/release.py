@@ -29,6 +29,7 @@ def main() -> int:
     parser.add_argument("--tag", default="", help="TAG. Default: the version of the chart's application")
     parser.add_argument("--flavour", default="cpu", choices=("cpu", "gpu"), help="FLAVOUR of Triton's image")
     parser.add_argument("--builder", default="", choices=("", *BUILDERS), help="default: the first one that is found")
+    parser.add_argument("--build-options", default="", help="options of the builder's build, such as --volume ...")
     parser.add_argument("--no-push", action="store_true", help="build, and push nothing")
     parser.add_argument("--dry-run", action="store_true", help="print the commands, and run none")
     given = parser.parse_args()
@@ -39,7 +40,8 @@ def main() -> int:
         parser.error(f"no builder of images was found: install one of {', '.join(BUILDERS)}")
     tag = given.tag or app_version()
     registry = given.registry.rstrip("/")
-    made = release(builder or BUILDERS[0], registry, tag, given.flavour, commit_time(), not given.no_push)
+    options = shlex.split(given.build_options)
+    made = release(builder or BUILDERS[0], registry, tag, given.flavour, commit_time(), not given.no_push, options)
     commands = list(made)
     if given.dry_run:
         print("\n".join(shlex.join(command) for command in commands))
@@ -53,11 +55,13 @@ def main() -> int:
     return 0
 
 
-def release(builder: str, registry: str, tag: str, flavour: str, seconds: str, push: bool) -> Iterator[Command]:
+def release(
+    builder: str, registry: str, tag: str, flavour: str, seconds: str, push: bool, options: Command = ()
+) -> Iterator[Command]:
     """Yield the commands of a release, in their order."""
     app, triton = names(registry, tag, flavour)
-    yield build(builder, app, ["."], seconds)
-    yield build(builder, triton, ["-f", "triton_models/Dockerfile", "--target", flavour, "."], seconds)
+    yield build(builder, app, [*options, "."], seconds)
+    yield build(builder, triton, [*options, "-f", "triton_models/Dockerfile", "--target", flavour, "."], seconds)
     yield ["make", "sbom"]
     chart = ["--destination", "dist", "--app-version", tag]
     yield [".tools/helm" if (ROOT / ".tools" / "helm").exists() else "helm", "package", "helm/riffle", *chart]

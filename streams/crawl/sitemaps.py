@@ -16,6 +16,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
+ROBOTS_PATH, DEFAULT_PATH = "/robots.txt", "/sitemap.xml"
+"""The file that names a host's sitemaps, and where a sitemap is if that file names none."""
 MAX_URLS = 50_000
 """Maximum number of URLs in a file (sitemaps.org)."""
 MAX_BYTES = 50 * 1024 * 1024

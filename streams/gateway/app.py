@@ -10,6 +10,7 @@ from functools import partial
 
 from fastapi import APIRouter, FastAPI
 
+from streams.gateway.access import cors
 from streams.gateway.access.guard import Guard
 from streams.gateway.answers.api import answer_api_routes
 from streams.gateway.answers.html import ask_html_routes
@@ -157,7 +158,7 @@ def create_app(
     else:
         app = _app(public, context, views, suggest=direct)
         routers = (liveness_routes(), *admin, page_html_routes(context, views, guard), *about)
-        app.state.admin = _app(routers, context, views, has_labs=True)
+        app.state.admin = _app(routers, context, views, has_labs=True, is_public=False)
     app.state.gateway = gateway
     gateway.tools = install_tools(app)
     return app
@@ -169,6 +170,7 @@ def _app(
     views: Views,
     *,
     has_labs: bool = False,
+    is_public: bool = True,
     suggest: SuggestService | None = None,
 ) -> FastAPI:
     """Return an app with these routers. `has_labs`: its pages may link to the labs pages."""
@@ -184,6 +186,8 @@ def _app(
         app.include_router(router)
     openapi.install(app, context.settings.gateway.public_url)
     responses.install(app, views)
+    if is_public:
+        cors.install(app, context.settings.gateway.cors_origins)
     host_check.install(app, context.settings.gateway_hosts, views)
     if context.settings.gateway.keys:
         app.add_middleware(PersonalPages)

@@ -1,6 +1,7 @@
 """The events of a sitemap: the pages and further sitemaps that it names, of its own registrable domain. Pure."""
 
 from collections.abc import Iterable, Iterator
+from urllib.parse import urlsplit
 
 from schemas import PageDiscovered, PageFetched
 from schemas.crawl import Purpose
@@ -8,7 +9,7 @@ from schemas.ids import page_id
 from streams.allowed_origins import NO_ORIGINS, AllowedOrigins
 from streams.crawl.domains import same_domain
 from streams.crawl.scope import CrawlScope
-from streams.crawl.sitemaps import Sitemap
+from streams.crawl.sitemaps import DEFAULT_PATH, ROBOTS_PATH, Sitemap
 from streams.crawl.urls import InvalidUrl, host_of, reason_not_to_crawl, resolve
 
 MAX_URLS_PER_EVENT = 200
@@ -22,6 +23,10 @@ def sitemap_events(
 ) -> Iterator[PageDiscovered]:
     """Yield the discoveries of a fetched sitemap. An index within an index is ignored, as sitemaps.org has it."""
     if event.max_depth is not None and event.max_depth < PAGE_DEPTH:
+        return
+    if urlsplit(event.url).path == ROBOTS_PATH:  # it names sitemaps, and they may be indexes
+        named = list(_own(event, found.sitemaps or (DEFAULT_PATH,), allowed))
+        yield from _events(event, named, "sitemap", depth=event.depth)
         return
     if not event.depth:
         yield from _events(event, _own(event, found.sitemaps, allowed), "sitemap")
@@ -40,7 +45,9 @@ def _own(event: PageFetched, urls: Iterable[str], allowed: AllowedOrigins) -> It
             yield canonical
 
 
-def _events(event: PageFetched, urls: Iterable[str], purpose: Purpose) -> Iterator[PageDiscovered]:
+def _events(
+    event: PageFetched, urls: Iterable[str], purpose: Purpose, depth: int = PAGE_DEPTH
+) -> Iterator[PageDiscovered]:
     hosts: dict[str, dict[str, None]] = {}
     for url in urls:
         hosts.setdefault(host_of(url), {})[url] = None
@@ -56,5 +63,5 @@ def _events(event: PageFetched, urls: Iterable[str], purpose: Purpose) -> Iterat
                 why="sitemap",
                 purpose=purpose,
                 referrer=event.url,
-                **CrawlScope.of(event).at_depth(PAGE_DEPTH).fields(),
+                **CrawlScope.of(event).at_depth(depth).fields(),
             )

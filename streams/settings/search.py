@@ -10,6 +10,9 @@ from streams.settings.groups import SettingsGroup
 _Primary = Annotated[str, StringConstraints(pattern=r"^[A-Za-z]{2,3}$", to_lower=True)]
 
 
+_Origin = Annotated[str, StringConstraints(pattern=r"^(\*|https?://[^\s/?#*]+)$", to_lower=True)]
+
+
 class SearchSettings(SettingsGroup):
     """The settings of a search, which the gateway and `riffle eval search` share."""
 
@@ -79,6 +82,9 @@ class GatewaySettings(SearchSettings):
     request with another name is refused with status 403: a page's own name could lead to the gateway (DNS rebinding).
     `localhost` is always allowed, and for health and metrics any IP address. `["*"]`: any name. Default: the name in
     `public_url`. Without it only `localhost` and `host`, and in the production profile any name."""
+    cors_origins: tuple[_Origin, ...] = ()
+    """Origins whose scripts may ask the API from a browser (CORS): `["https://docs.example.org"]`. `["*"]`: all. No
+    cookies are sent or read, and pages of the gateway are not concerned. Default: none."""
     max_connections: int = Field(1_000, ge=1)
     """Maximum number of open connections. Requests on further connections are refused with status 503."""
     publish_queries: bool = False

@@ -3,6 +3,7 @@
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -263,3 +264,12 @@ def test_selectors_match_their_own_pods_and_no_others(values: str) -> None:
         selector = selector.get("matchLabels", selector)
         matching = [name for name, labels in pods.items() if selector.items() <= labels.items()]
         assert matching == [component(each)], each["metadata"]["name"]
+
+
+def test_scripts_of_other_origins_ask_the_api_only_where_they_are_named() -> None:
+    def variables(changes: dict[str, Any]) -> dict[str, Any]:
+        return environment(containers(named(render(changes=changes), "Deployment", "gateway"))[0])
+
+    assert "RIFFLE_GATEWAY__CORS_ORIGINS" not in variables({})
+    named_origins = variables({"gateway": {"corsOrigins": ["https://docs.example.org"]}})
+    assert named_origins["RIFFLE_GATEWAY__CORS_ORIGINS"] == '["https://docs.example.org"]'

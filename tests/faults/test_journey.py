@@ -29,7 +29,8 @@ from uuid import uuid4
 import pytest
 
 from schemas import PageDiscovered, PageIndexed
-from streams.commands.pages.crawl import run_crawl, seed
+from streams.commands.pages.crawl import run_crawl
+from streams.commands.pages.seeds import seed
 from streams.errors import StoreUnavailable
 from streams.local.demo import unpack
 from streams.runtime.topics import describe_topics

@@ -168,7 +168,13 @@ async def test_only_the_mapped_port_of_loopback_is_allowed(tmp_path: Path) -> No
 async def test_a_name_without_address() -> None:
     answer = await fetch(CrawlSettings(timeout_seconds=5), "https://no-such-host.invalid/")
     assert outcome(answer) == ("network_error", True)
-    assert (answer.verdict.error or "").startswith("DNS: ")
+    assert answer.verdict.error == "DNS: Domain name not found"
+
+
+async def test_a_port_without_a_server() -> None:
+    answer = await fetch(CrawlSettings(local_hosts={"other.example": "127.0.0.1:1"}), "https://other.example/")
+    assert outcome(answer) == ("network_error", True)
+    assert answer.verdict.error == "the connection is refused"
 
 
 def test_a_local_host_must_be_on_loopback() -> None:

@@ -7,7 +7,9 @@ import pytest
 
 from schemas import PageFetched
 from schemas.ids import event_id
+from streams.commands.pages.seeds import as_sitemap, seed
 from streams.crawl.frontier.progress import crawl_progress
+from streams.crawl.url_patterns import make_patterns
 from streams.pages.agent import NormalizeAgent
 from streams.pages.sandbox.pool import ParsePool
 from streams.settings import CrawlSettings
@@ -24,7 +26,7 @@ class WorldWithSitemaps(World):
 
     def __init__(self, pool: ParsePool, sitemaps: bool = True, kill: float = 0.0) -> None:
         robots = f"User-agent: *\nAllow: /\nSitemap: {HOST}/index.xml\nSitemap: https://evil.example/s.xml\n"
-        paths = ("/", "/a", "/b", "/index.xml", "/one.xml")
+        paths = ("/", "/a", "/b", "/index.xml", "/one.xml", "/sitemap.xml")
         sites = {"a.example": Site(robots=robots, links={path: [] for path in paths})}
         super().__init__(sites, CrawlSettings(delay_seconds=1, sitemaps=sitemaps, max_pages_per_host=3), 1, kill)
         self.files = {f"{HOST}/index.xml": INDEX, f"{HOST}/one.xml": ONE}
@@ -53,6 +55,29 @@ async def test_the_pages_of_sitemaps_are_fetched_and_sitemaps_cost_no_budget(poo
         assert sorted(set(world.pages())) == [f"{HOST}/{path}" for path in ("", "a", "b", "index.xml", "one.xml")]
         progress = await crawl_progress(Stores(frontier=world.frontier_store), "c")
         assert (progress.pending, progress.failed, progress.refused) == (0, 0, 0)
+
+
+async def test_a_crawl_of_a_sitemap_follows_no_links(pool: ParsePool) -> None:
+    world = WorldWithSitemaps(pool, sitemaps=False)
+    world.sites["a.example"].links["/a"] = [f"{HOST}/c"]
+    world.sites["a.example"].links["/c"] = []
+    world.send(as_sitemap(seed(f"{HOST}/index.xml", depth=2)).model_copy(update={"crawl_id": "c"}))
+    await world.run()
+    assert sorted(world.pages()) == [f"{HOST}/{path}" for path in ("a", "b", "index.xml", "one.xml")]
+
+
+@pytest.mark.parametrize(("named", "sitemaps"), [(True, ["index.xml", "one.xml"]), (False, ["sitemap.xml"])])
+async def test_a_host_names_its_sitemaps_in_robots_txt(pool: ParsePool, named: bool, sitemaps: list[str]) -> None:
+    world = WorldWithSitemaps(pool, sitemaps=False)
+    if not named:
+        world.sites["a.example"].robots = "User-agent: *\nAllow: /\n"
+    world.files[f"{HOST}/robots.txt"] = world.sites["a.example"].robots or ""
+    world.files[f"{HOST}/sitemap.xml"] = ONE
+    patterns = make_patterns(["/a"], [])  # they are for pages, not for sitemaps
+    first = as_sitemap(seed(HOST, depth=2)).model_copy(update={"crawl_id": "c", "patterns": patterns})
+    world.send(first)
+    await world.run()
+    assert sorted(world.pages()) == sorted(f"{HOST}/{path}" for path in ("a", *sitemaps))
 
 
 async def test_sitemaps_are_read_only_where_the_operator_wants_it(pool: ParsePool) -> None:

@@ -166,3 +166,41 @@ async def test_the_page_of_a_site_searches_its_hosts_and_offers_a_box(stores: St
     assert "https://docs.example/wal" in found.text
     assert "other.example" not in found.text + nothing.text
     assert private.status_code == 404
+
+
+HANDBOOK = "https://handbook.example"
+PREFLIGHT = {
+    "Origin": HANDBOOK,
+    "Access-Control-Request-Method": "GET",
+    "Access-Control-Request-Headers": "authorization",
+}
+
+
+async def test_scripts_of_other_origins_ask_the_api_only_where_the_operator_names_them(stores: Stores) -> None:
+    header = await new_key(stores, per_minute=9)
+    async with client(
+        gateway(stores, limits={"cors_origins": (HANDBOOK,)}, access=AccessSettings(anonymous=False))
+    ) as web:
+        before = await web.options(ASK, headers=PREFLIGHT)
+        asked = await web.get(ASK, headers={"Origin": HANDBOOK, **header})
+        refused = await web.get(ASK, headers={"Origin": HANDBOOK})
+        foreign = await web.options(ASK, headers={**PREFLIGHT, "Origin": "https://evil.example"})
+        page = await web.get("/search?q=log", headers={"Origin": HANDBOOK})
+        typed = await web.get("/api/v1/suggest?q=lo", headers={"Origin": HANDBOOK, **header})
+    assert (before.status_code, before.headers["Access-Control-Allow-Origin"]) == (200, HANDBOOK)
+    assert "Authorization" in before.headers["Access-Control-Allow-Headers"]
+    assert (asked.status_code, refused.status_code, typed.status_code) == (200, 401, 200)
+    for answer in (asked, refused, typed):  # a script reads why it was refused, too
+        assert answer.headers["Access-Control-Allow-Origin"] == HANDBOOK
+        assert "Origin" in answer.headers["Vary"]
+        assert "Access-Control-Allow-Credentials" not in answer.headers
+    assert "RateLimit" in asked.headers["Access-Control-Expose-Headers"]
+    assert foreign.status_code == 400
+    assert "Access-Control-Allow-Origin" not in {*foreign.headers, *page.headers}
+
+
+async def test_by_default_no_script_of_another_origin_asks_the_api(stores: Stores) -> None:
+    async with client(gateway(stores)) as web:
+        before, asked = await web.options(ASK, headers=PREFLIGHT), await web.get(ASK, headers={"Origin": HANDBOOK})
+    assert before.status_code == 405
+    assert "Access-Control-Allow-Origin" not in {*before.headers, *asked.headers}

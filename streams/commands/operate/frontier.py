@@ -180,8 +180,9 @@ async def purge(
 
 
 async def _order(host: str, **changes: Any) -> None:
+    name = _host(host)  # a wrong name is an error before any store is asked
     async with open_stores(load_settings(), ["records"]) as stores:
-        await change_order(stores.frontier, _host(host), _now(), **changes)
+        await change_order(stores.frontier, name, _now(), **changes)
 
 
 async def _follow(job: AsyncIterator[HostProgress], verb: str) -> int:

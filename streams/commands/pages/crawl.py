@@ -2,7 +2,6 @@
 
 import asyncio
 import time
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -13,8 +12,6 @@ import typer
 from rich.progress import Progress
 
 from schemas import PageDiscovered
-from schemas.ids import page_id
-from streams.allowed_origins import NO_ORIGINS, AllowedOrigins
 from streams.commands.console import (
     EXIT_NO,
     JSON_OPTION,
@@ -26,11 +23,11 @@ from streams.commands.console import (
     print_json,
     styled,
 )
+from streams.commands.pages.seeds import MAX_EXPLAINED, as_sitemap, explain_seeds, read_seeds, seed
 from streams.commands.watching import FOLLOWED, LOOK_SECONDS, PROGRESS_COLUMNS, Seen, machine_load
 from streams.crawl.frontier.policy import UNREACHABLE_SECONDS
 from streams.crawl.frontier.progress import CrawlProgress, ProgressReader
 from streams.crawl.url_patterns import make_patterns
-from streams.crawl.urls import InvalidUrl, host_of, with_scheme
 from streams.errors import TransientError, UsageError
 from streams.runtime.lags.free_space import describe_shortage
 from streams.runtime.producer import EventProducer
@@ -54,6 +51,14 @@ async def crawl(
     exclude: Annotated[
         list[str] | None, typer.Option(metavar="GLOB", help="No URLs like it, as `*/print.html`. May be repeated.")
     ] = None,
+    sitemap_only: Annotated[
+        bool,
+        typer.Option(
+            "--sitemap-only",
+            help="The seeds are sitemaps: fetch the pages that they name, and follow no links. A seed without a path "
+            "means the sitemaps that the robots.txt of its host names, or else /sitemap.xml.",
+        ),
+    ] = False,
     local: Annotated[
         bool, typer.Option("--local", help="The seeds are servers on this machine, such as http://localhost:8000/.")
     ] = False,
@@ -67,6 +72,7 @@ async def crawl(
         riffle crawl https://example.org/ --depth 2
         riffle crawl https://example.org/docs/ https://example.net/ --max-pages 500 --no-wait
         riffle crawl --seeds seeds.txt --include '/docs/*' --exclude '*/print.html'
+        riffle crawl --sitemap-only https://example.org/ --include '/docs/*'
         riffle crawl --local http://localhost:8000/
     """
     settings = load_settings()
@@ -83,7 +89,7 @@ async def crawl(
     made = [
         seed(url, depth, max_pages, any_host=any_host, origins=origins) for url in read_seeds(urls or (), seeds_from)
     ]
-    seeds = [one.model_copy(update={"patterns": patterns}) for one in made]
+    seeds = [(as_sitemap(one) if sitemap_only else one).model_copy(update={"patterns": patterns}) for one in made]
     need_kafka(settings)
     crawl_id = uuid4().hex[:12]
     return await run_crawl(settings, seeds, crawl_id, wait=wait, as_json=as_json)
@@ -102,44 +108,12 @@ async def run_crawl(
             if not wait:
                 return _report_start(crawl_id, len(seeds), as_json)
             seen, progress, stuck = await _watch(settings, stores, follower, crawl_id)
+            reached = seen.indexed | seen.unchanged
+            without = [one for one in seeds if one.page_id not in reached]
+            reasons = {url: why async for url, why in explain_seeds(stores, without[:MAX_EXPLAINED])}
     finally:
         follower.close()
-    return _report(crawl_id, seen, progress, stuck, as_json=as_json)
-
-
-def read_seeds(urls: Sequence[str], file: Path | None) -> list[str]:
-    """Return the seeds of the arguments, and of the lines of a file that don't begin with `#`. Raises UsageError."""
-    lines = file.read_text(encoding="utf-8", errors="replace").splitlines() if file else []
-    listed = [line.strip() for line in lines if line.strip() and not line.lstrip().startswith("#")]
-    if not (found := list(dict.fromkeys([*urls, *listed]))):
-        raise UsageError("name the seeds, as in `riffle crawl https://example.org/`, or a file of them with --seeds")
-    return found
-
-
-def seed(
-    url: str,
-    depth: int,
-    max_pages: int | None = None,
-    *,
-    any_host: bool = False,
-    origins: AllowedOrigins = NO_ORIGINS,
-) -> PageDiscovered:
-    """Return the event with which a crawl begins at a URL. Raises UsageError."""
-    try:
-        canonical = origins.place(with_scheme(url, origins))
-    except InvalidUrl as error:
-        raise UsageError(f"{url!r} can't be crawled: {error}") from None
-    return PageDiscovered(
-        page_id=page_id(canonical),
-        url=canonical,
-        host=host_of(canonical),
-        why="seed",
-        depth=0,
-        max_depth=depth,
-        max_pages=max_pages,
-        same_host=not any_host,
-        force=True,
-    )
+    return _report(crawl_id, seen, progress, reasons, stuck, as_json=as_json)
 
 
 async def _watch(
@@ -181,7 +155,9 @@ def _report_start(crawl_id: str, seeds: int, as_json: bool) -> int:
     return 0
 
 
-def _report(crawl_id: str, seen: Seen, progress: CrawlProgress, stuck: bool, *, as_json: bool) -> int:
+def _report(
+    crawl_id: str, seen: Seen, progress: CrawlProgress, reasons: dict[str, str], stuck: bool, *, as_json: bool
+) -> int:
     if as_json:
         print_json(
             {
@@ -196,6 +172,7 @@ def _report(crawl_id: str, seen: Seen, progress: CrawlProgress, stuck: bool, *, 
                 "unchanged": len(seen.unchanged),
                 "under_way_before": len(seen.unread),
                 "set_aside": seen.reasons(),
+                "seeds_without_a_page": reasons,
             }
         )
     else:
@@ -209,6 +186,8 @@ def _report(crawl_id: str, seen: Seen, progress: CrawlProgress, stuck: bool, *, 
             out.print(f"{len(seen.unchanged)} of the searchable pages have not changed since an earlier crawl.")
         if seen.unread:
             out.print(f"{len(seen.unread)} unchanged pages are not searchable yet: their earlier fetch is under way.")
+        for url, why in reasons.items():
+            out.print(f"{url}: {why}", highlight=False, soft_wrap=True)
         if progress.deferred:
             out.print(
                 f"{progress.deferred} wait for hosts that do not answer. A host is asked again after "

@@ -10,8 +10,9 @@ from uuid import uuid4
 import typer
 
 from streams.commands.console import EXIT_NO, command, err, load_settings, out, styled
-from streams.commands.pages.crawl import run_crawl, seed
+from streams.commands.pages.crawl import run_crawl
 from streams.commands.pages.search import ask
+from streams.commands.pages.seeds import seed
 from streams.commands.stack.down import stop_stack
 from streams.commands.stack.up import requires_certificates, runs_in_process, start_detached
 from streams.errors import UsageError

@@ -299,7 +299,9 @@ def _classify_failure(error: Exception, limits: Limits) -> Verdict:
         case aiohttp.ClientConnectorError() if GUARD_MARK in str(error):
             return Verdict("guarded", False, text)
         case aiohttp.ClientConnectorDNSError():
-            return Verdict("network_error", True, f"DNS: {text}")
+            return Verdict("network_error", True, f"DNS: {error.strerror or text}")
+        case aiohttp.ClientConnectorError() if isinstance(error.os_error, ConnectionRefusedError):
+            return Verdict("network_error", True, "the connection is refused")
         case aiohttp.ClientPayloadError() if _is_malformed(error):
             return Verdict("invalid", False, f"not valid HTTP: {text}")
         case aiohttp.ClientResponseError() | aiohttp.InvalidURL():

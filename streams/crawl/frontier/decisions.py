@@ -66,7 +66,7 @@ def reason_to_skip(
         return f"more than {MAX_REDIRECTS} redirects in a row"
     if event.depth > min(policy.max_depth, policy.max_depth if event.max_depth is None else event.max_depth):
         return f"depth {event.depth} is beyond the crawl's"
-    if not is_seed(event) and not belongs(event.url, event.patterns):
+    if is_page and not is_seed(event) and not belongs(event.url, event.patterns):  # a sitemap may be anywhere
         return "the crawl's patterns leave it out"
     if event.same_host and not (is_seed(event) or share.seeded):
         return "another host than the seeds'"

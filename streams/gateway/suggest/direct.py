@@ -69,10 +69,15 @@ class DirectSuggestions:
         self._latency.observe(perf_counter() - started)
 
     def _may_pass(self, scope: Scope) -> bool:
-        """Return True if the request is to a host that is answered."""
+        """Return True if the request is to a host that is answered, and not of another site's script (CORS)."""
+        hosts = []
+        for name, value in scope["headers"]:
+            if name == b"host":
+                hosts.append(value)
+            elif name == b"origin":
+                return False
         if not self._names:
             return True
-        hosts = [value for name, value in scope["headers"] if name == b"host"]
         return bool(hosts) and all(host in self._allowed_hosts or self._check(host) for host in hosts)
 
     def _check(self, host: bytes) -> bool:

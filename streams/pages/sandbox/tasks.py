@@ -5,10 +5,12 @@ Request: MessagePack of [url, headers, body]. Answer: MessagePack of the fields 
 
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import urlsplit
 
 import msgpack
 
-from streams.crawl.sitemaps import read_sitemap
+from streams.crawl.robots import parse
+from streams.crawl.sitemaps import ROBOTS_PATH, Sitemap, read_sitemap
 from streams.errors import Refused
 from streams.pages.content.classifier import content_model
 from streams.pages.formats.warm_up import warm_up_files
@@ -61,9 +63,10 @@ def explain_page(request: bytes) -> bytes:
 
 
 def read_urls(request: bytes) -> bytes:
-    """Read the URLs of a sitemap or a feed."""
-    _, _, body = msgpack.unpackb(request, raw=False)
-    found = read_sitemap(body)
+    """Read the URLs of a sitemap or a feed, or the sitemaps that a robots.txt names."""
+    url, _, body = msgpack.unpackb(request, raw=False)
+    is_robots = urlsplit(url).path == ROBOTS_PATH
+    found = Sitemap(sitemaps=parse(body, "").sitemaps) if is_robots else read_sitemap(body)
     return _pack({"pages": found.pages, "sitemaps": found.sitemaps})
 
 

@@ -20,8 +20,8 @@ from typing import Any
 import pytest
 
 from streams.cli import COMMANDS
-from streams.commands.pages.crawl import seed
 from streams.commands.pages.search import ask
+from streams.commands.pages.seeds import seed
 from streams.errors import RiffleError
 from streams.gateway.lazy_stores import RESTORE_SECONDS
 from streams.local.state import running_state

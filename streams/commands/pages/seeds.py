@@ -1,0 +1,109 @@
+"""The seeds of a crawl: where they are named, the events that they become, and why a seed gave no page."""
+
+from collections.abc import AsyncIterator, Iterable, Sequence
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from schemas import PageDiscovered
+from schemas.ids import page_id
+from streams.allowed_origins import NO_ORIGINS, AllowedOrigins
+from streams.crawl.frontier.host_state import Host
+from streams.crawl.sitemaps import ROBOTS_PATH
+from streams.crawl.urls import InvalidUrl, host_of, resolve, with_scheme
+from streams.errors import UsageError
+from streams.ledger.descriptions import describe_status
+from streams.ledger.history import history_of
+from streams.ledger.status import FetchFailure, PageStatus, status_of
+from streams.stores.host_buckets import bucket_of
+from streams.stores.opener import Stores
+from streams.stores.protocols import FrontierUrl
+
+MAX_EXPLAINED = 10
+"""Maximum number of seeds whose reasons are shown."""
+MAX_HOPS = 5
+"""Maximum number of redirects from a seed that are followed."""
+
+
+def read_seeds(urls: Sequence[str], file: Path | None) -> list[str]:
+    """Return the seeds of the arguments, and of the lines of a file that don't begin with `#`. Raises UsageError."""
+    lines = file.read_text(encoding="utf-8", errors="replace").splitlines() if file else []
+    listed = [line.strip() for line in lines if line.strip() and not line.lstrip().startswith("#")]
+    if not (found := list(dict.fromkeys([*urls, *listed]))):
+        raise UsageError("name the seeds, as in `riffle crawl https://example.org/`, or a file of them with --seeds")
+    return found
+
+
+def seed(
+    url: str,
+    depth: int,
+    max_pages: int | None = None,
+    *,
+    any_host: bool = False,
+    origins: AllowedOrigins = NO_ORIGINS,
+) -> PageDiscovered:
+    """Return the event with which a crawl begins at a URL. Raises UsageError."""
+    try:
+        canonical = origins.place(with_scheme(url, origins))
+    except InvalidUrl as error:
+        raise UsageError(f"{url!r} can't be crawled: {error}") from None
+    return PageDiscovered(
+        page_id=page_id(canonical),
+        url=canonical,
+        host=host_of(canonical),
+        why="seed",
+        depth=0,
+        max_depth=depth,
+        max_pages=max_pages,
+        same_host=not any_host,
+        force=True,
+    )
+
+
+def as_sitemap(seed: PageDiscovered) -> PageDiscovered:
+    """Return the event of a crawl of the pages that a sitemap names, and of no links.
+
+    A seed without a path is the host's robots.txt, which names the sitemaps.
+    """
+    parts = urlsplit(seed.url)
+    is_root = parts.path == "/" and not parts.query
+    url = resolve(seed.url, ROBOTS_PATH) if is_root else seed.url
+    return seed.model_copy(update={"page_id": page_id(url), "url": url, "purpose": "sitemap", "max_depth": 1})
+
+
+async def explain_seeds(stores: Stores, seeds: Iterable[PageDiscovered]) -> AsyncIterator[tuple[str, str]]:
+    """Yield the seeds that led to no indexed page, each with the reason in a sentence."""
+    for one in seeds:
+        if reason := await _reason(stores, one):
+            yield one.url, reason
+
+
+async def _reason(stores: Stores, seed: PageDiscovered) -> str:
+    """Return why a seed gave nothing, or an empty string if it gave something, perhaps behind redirects."""
+    identity = seed.page_id
+    for _ in range(MAX_HOPS):
+        row = await stores.frontier.url(identity)
+        if row is None:
+            return "The frontier has not seen it. Is a worker running? `riffle status`"
+        if row.state == "queued":
+            return await _why_queued(stores, row)
+        if row.purpose == "sitemap" and row.outcome != "redirect":
+            return "" if row.outcome in ("ok", "not_modified") else _failed(row)
+        status = status_of(await history_of(stores, identity))
+        if status.status == "redirected" and status.redirect_to:
+            identity = page_id(status.redirect_to)
+        elif status.status == "waiting":  # the ledger comes after the frontier
+            return "" if row.outcome in ("ok", "not_modified", "redirect") else _failed(row)
+        else:
+            return "" if status.status in ("indexed", "duplicate") else describe_status(status)
+    return f"More than {MAX_HOPS} redirects in a row"
+
+
+async def _why_queued(stores: Stores, row: FrontierUrl) -> str:
+    host = await stores.frontier.host(bucket_of(row.host), row.host)
+    detail = (Host.from_row(host).robots.detail if host else "") or row.detail
+    return f"Waiting: {row.host} does not answer ({detail})" if detail else f"Waiting for {row.host}"
+
+
+def _failed(row: FrontierUrl) -> str:
+    failure = FetchFailure(outcome=row.outcome, error=row.detail)
+    return describe_status(PageStatus(status="not_indexed", reason="fetch_failed", failure=failure))

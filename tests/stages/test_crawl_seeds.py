@@ -1,0 +1,72 @@
+"""The seeds of a crawl: what is sent for them, and the reason at the end for each seed that gave no page."""
+
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+
+from streams.commands.pages.seeds import as_sitemap, explain_seeds, read_seeds, seed
+from streams.errors import UsageError
+from streams.ledger.agent import LedgerAgent
+from streams.settings import CrawlSettings
+from streams.stores.opener import memory_stores
+from tests.stages.frontier_world import Site, World, delivery
+
+SITES = {
+    "a.example": Site(
+        robots="User-agent: *\nDisallow: /private\n",
+        links={"/": [], "/target": []},
+        redirects={"/moved": "https://a.example/target", "/lost": "https://a.example/nothing"},
+    ),
+    "down.example": Site(links={"/": []}, down=True),
+}
+CASES = [
+    # a seed, the beginning of its reason; None: it gave a page
+    ("https://a.example/", None),
+    ("https://a.example/moved", None),
+    ("https://a.example/lost", "Not indexed: Gone"),
+    ("https://a.example/nothing", "Not indexed: Gone"),
+    ("https://a.example/private/x", "Refused (robots.txt of a.example disallows it)"),
+    ("https://down.example/", "Waiting: down.example does not answer"),
+    ("https://unseen.example/", "The frontier has not seen it"),
+]
+
+
+async def test_each_seed_without_a_page_has_its_reason() -> None:
+    world = World(SITES, CrawlSettings(delay_seconds=1, max_attempts=2), 1, 0.0)
+    seeds = [seed(url, depth=0) for url, _ in CASES]
+    for one in seeds[:-1]:
+        world.send(one.model_copy(update={"crawl_id": "c"}))
+    await world.run()
+    stores = memory_stores()
+    stores.frontier = world.frontier_store
+    ledger = LedgerAgent(stores.ledger, max_gathering_seconds=0)
+    for n, fetched in enumerate(world.answers):
+        await ledger.handle(delivery(fetched, UUID(int=n), world.now))
+    reasons = {url: why async for url, why in explain_seeds(stores, seeds)}
+    assert reasons.keys() == {url for url, begin in CASES if begin}
+    for url, begin in CASES:
+        assert begin is None or reasons[url].startswith(begin), reasons[url]
+
+
+SITEMAPS = [
+    ("https://a.example", "https://a.example/robots.txt"),
+    ("https://a.example/", "https://a.example/robots.txt"),
+    ("https://a.example/news.xml", "https://a.example/news.xml"),
+    ("https://a.example/?feed=rss", "https://a.example/?feed=rss"),
+]
+
+
+@pytest.mark.parametrize(("named", "fetched"), SITEMAPS)
+def test_which_file_names_the_pages(named: str, fetched: str) -> None:
+    event = as_sitemap(seed(named, depth=5))
+    assert (event.url, event.purpose, event.max_depth, event.why) == (fetched, "sitemap", 1, "seed")
+
+
+def test_seeds_of_a_file_and_of_arguments_are_each_sent_once(tmp_path: Path) -> None:
+    file = tmp_path / "seeds.txt"
+    file.write_text("# two pages\nhttps://a.example/1\n\n  https://a.example/2  \nhttps://a.example/1\n")
+    assert read_seeds(["https://a.example/2"], file) == ["https://a.example/2", "https://a.example/1"]
+    file.write_text("# nothing\n")
+    with pytest.raises(UsageError, match="name the seeds"):
+        read_seeds([], file)
