@@ -98,6 +98,11 @@ class StatementPayload:
         return id_of(self._row["page_id"])
 
     @property
+    def page_key(self) -> str:
+        """The id of the page as text, which is faster as a key than a UUID: a string keeps its hash."""
+        return str(self._row["page_id"])
+
+    @property
     def url(self) -> str:
         return str(self._row.get("url") or "")
 

@@ -11,7 +11,7 @@ model. The bound is measured by `riffle eval confidence` (docs/decisions/0045). 
 """
 
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -50,9 +50,17 @@ class Confidence:
 def measure_confidence(found: Candidates, terms: Collection[int]) -> Confidence:
     """Return the features. Without terms, such as for an emoji, no statement has a share of them."""
     closeness = max((hit.score for hit in found.dense), default=0.0)
-    wanted = frozenset(terms)
-    shares = (len(wanted & _terms_of(hit)) / len(wanted) for hit in found.sparse[:READ_STATEMENTS]) if wanted else ()
-    return Confidence(round(closeness, 4), round(max(shares, default=0.0), 4))
+    return Confidence(round(closeness, 4), round(_greatest_share(frozenset(terms), found.sparse[:READ_STATEMENTS]), 4))
+
+
+def _greatest_share(wanted: frozenset[int], hits: Sequence[Hit]) -> float:
+    """Return the greatest share of the terms that one statement has. Nothing is read behind one that has all."""
+    found = 0
+    for hit in hits if wanted else ():
+        found = max(found, len(wanted & _terms_of(hit)))
+        if found == len(wanted):
+            break
+    return found / len(wanted) if wanted else 0.0
 
 
 def keep_nearest_only(context: RankingContext, pages: list[PageHits]) -> list[PageHits]:

@@ -15,11 +15,13 @@ MIN_DUPLICATE_CHARS = 40
 """Minimum length of a text that is compared (characters). Shorter texts are alike by chance."""
 MAX_CHARS = 2_000
 """Maximum length of a result's text that is compared (characters): three statements of usual length."""
-SKETCH_SIZE = 8
-"""Number of trigrams in a page's sketch: the ones with the lowest hashes. Of two pages with a similarity of .8, the
-lowest hashes of both together are common ones, each with a probability of .8, so pages without a common trigram in
-their sketches are near-duplicates once in 400,000 pairs (Broder, "On the Resemblance and Containment of Documents",
-1997)."""
+SKETCH_SIZE = 16
+"""Number of trigrams in a page's sketch: the ones with the lowest hashes (Broder, "On the Resemblance and Containment
+of Documents", 1997)."""
+MIN_COMMON = 4
+"""Minimum common trigrams of two sketches whose pages are compared. Of two pages with a similarity of .8, the 16 lowest
+hashes of both together are common ones, each with a probability of .8: fewer than 4 are common in one of 4,000,000
+pairs. Pages of one site with a similarity of .15 are compared once in five pairs."""
 MAX_COMPARED = 20
 """Maximum earlier pages that a page is compared with: the ones with the most common trigrams in their sketches. So
 pages that were written to have one sketch cost a bounded time."""
@@ -47,7 +49,9 @@ class ComparedPages:
         own, sketch = frozenset(codes.tolist()), _sketch(codes)
         common = Counter(place for each in sketch for place in self._places.get(each, ()))
         # By the place among the kept pages where the numbers are equal: the better page comes first.
-        nearest = sorted(common, key=lambda place: (-common[place], place))[:MAX_COMPARED]
+        least = min(MIN_COMMON, len(sketch))
+        alike = [place for place, number in common.items() if number >= least]
+        nearest = sorted(alike, key=lambda place: (-common[place], place))[:MAX_COMPARED]
         compared = [self._kept[place] for place in sorted(nearest)]
         near = [other for other, theirs in compared if similarity(own, theirs) >= DUPLICATE_SIMILARITY]
         if not any(is_of_one_site(page, other) for other in near):
@@ -64,7 +68,8 @@ def is_of_one_site(page: PageHits, other: PageHits) -> bool:
 
 def _sketch(codes: npt.NDArray[np.uint64]) -> list[int]:
     """Return the trigrams with the lowest hashes."""
-    lowest = np.sort(codes * _HASH)[:SKETCH_SIZE]
+    hashes = codes * _HASH
+    lowest = np.partition(hashes, SKETCH_SIZE)[:SKETCH_SIZE] if len(hashes) > SKETCH_SIZE else hashes
     found: list[int] = lowest.tolist()
     return found
 
