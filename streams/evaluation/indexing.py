@@ -3,13 +3,15 @@
 A variant of the ablation differs in one step: what a statement is, or which context it has.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from schemas.ids import page_id
 from streams.models.protocols import ChainModel, Embedder
 from streams.pages.document.codec import encode_document
 from streams.pages.document.model import Document
+from streams.pages.quality.assessment import assess
+from streams.pages.quality.counts import NO_COUNTS
 from streams.statements.chaining import chain_input, make_statements
 from streams.statements.codec import PageStatements
 from streams.statements.sandbox_tasks import decode_drafts, draft
@@ -51,8 +53,18 @@ def change_statements(page: PageStatements, change: Callable[[Statement], Statem
     return replace(page, statements=tuple(change(statement) for statement in page.statements))
 
 
-async def index_of(pages: Sequence[PageStatements], embedder: Embedder) -> MemoryIndex:
-    """Return an index with the points of these pages, as the embed and the index stage make them."""
+def qualities_of(documents: Iterable[Document]) -> dict[str, float]:
+    """Return the quality of each document by its URL: by its text only, since a collection has no more of a page."""
+    return {document.url: assess(document, NO_COUNTS).score for document in documents}
+
+
+async def index_of(
+    pages: Sequence[PageStatements], embedder: Embedder, qualities: Mapping[str, float] | None = None
+) -> MemoryIndex:
+    """Return an index with the points of these pages, as the embed and the index stage make them.
+
+    `qualities` has the quality of pages by URL; others have quality 1.
+    """
     texts = [text for page in pages for text in texts_of(page)]
     vectors = await embedder.embed(texts)
     # The vectors pass through Cassandra on their way, in half precision.
@@ -62,7 +74,8 @@ async def index_of(pages: Sequence[PageStatements], embedder: Embedder) -> Memor
     points, start = [], 0
     for page in pages:
         end = start + len(page.statements)
-        points += points_of(page, vectors[start:end], GENERATION)
+        quality = (qualities or {}).get(page.url, 1.0)
+        points += points_of(page, vectors[start:end], GENERATION, quality=quality)
         start = end
     await index.upsert(collection, points)
     return index

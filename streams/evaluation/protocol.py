@@ -22,6 +22,8 @@ RIFFLE = "riffle"
 PARTS: Mapping[str, Mapping[str, Any]] = {
     "trained weight": {"meaning_weight": MEANING_WEIGHT},
     "form of the answer": {"answer_weight": 0.0},
+    "coverage of the words": {"coverage_weight": 0.0},
+    "quality of the page": {"quality_weight": 0.0},
 }
 """The options without each part of the ranking that was chosen by measurement."""
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from streams.evaluation.ablation import CHAINED, variants
 from streams.evaluation.collection import Collection, Query, read_collection
-from streams.evaluation.indexing import index_of, pages_of
+from streams.evaluation.indexing import index_of, pages_of, qualities_of
 from streams.evaluation.metrics import figures, ndcg, percentile
 from streams.evaluation.protocol import PARTS, RIFFLE, Measured, find_collections, summarize
 from streams.evaluation.systems import bm25s_rankings, first_pages, list_rankings, riffle_rankings
@@ -134,7 +134,7 @@ class Run:
         """Return the statements of the documents, and an index with them."""
         step = f"statements of {name}"
         pages = await pages_of(documents, self.models.chains, lambda done, of: self.progress(step, done, of))
-        return pages, await index_of(pages, self.embedder)
+        return pages, await index_of(pages, self.embedder, qualities_of(documents))
 
     async def _ablation(self, collection: Collection, chained: Sequence[Any]) -> dict[str, dict[str, float]]:
         made = await variants(collection.documents, chained, self.settings, None)

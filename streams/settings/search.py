@@ -38,6 +38,9 @@ class SearchSettings(SettingsGroup):
     answer_weight: float = Field(0.6, ge=0, le=10)
     """Addition to the score of a statement with the form of the answer to a short question (a year for "when"), in
     standard deviations of the scores. 0: not used."""
+    coverage_weight: float = Field(1.0, ge=0, le=10)
+    """Maximum addition to the score of one of the first 30 pages for having all words of the query in its statements
+    found, in standard deviations of the scores; the square of the share counts. 0: not used."""
     min_confidence: float | None = Field(None, ge=0, le=2)
     """Minimum confidence in the results of a query, from its words and the nearest statement; below it nothing was
     found. 0: any results are found. Default: the measured one of the embedding model; none for another model

@@ -76,6 +76,7 @@ def _sentence(name: str, facts: SignalFacts) -> str:
         return "newer pages gain: its date is not known, so the day counts on which it was fetched"
     return {
         "meaning": "its meaning is near the meaning of your query",
+        "coverage": "it has many of your words together",
         "rerank": "a language model that read your query and this page together found that they fit",
         "answer_form": _FORMS.get(facts.form, "it has the form of an answer to your question"),
         "preference": f"your preferences raise {facts.host or 'this site'}",

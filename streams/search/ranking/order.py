@@ -17,10 +17,12 @@ from streams.search.ranking.personal import prefer_sites
 from streams.search.ranking.priors import prefer_known_and_fresh
 from streams.search.ranking.reranking import add_model_scores
 from streams.search.ranking.wishes import prefer_wishes
+from streams.search.ranking.word_coverage import prefer_pages_with_all_words
 from streams.stores.protocols import PageHits
 
 PASSES = (
     Pass("merge", merge_found_lists),
+    Pass("coverage", prefer_pages_with_all_words),
     Pass("rerank", add_model_scores),
     Pass("answer_form", prefer_answers),
     Pass("priors", prefer_known_and_fresh),

@@ -1,0 +1,98 @@
+"""The share of the query's words that a page has together, and what it does to the order of pages."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from uuid import UUID, uuid5
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streams.errors import DeadlineExceeded
+from streams.search.ranking.context import RankingContext
+from streams.search.ranking.word_coverage import (
+    MAX_CHARS,
+    PAGES,
+    STATEMENTS,
+    prefer_pages_with_all_words,
+    shares_of,
+    terms_on,
+)
+from streams.stores.protocols import Hit, PageHits
+from streams.vectors.bm25 import query_vector
+from tests.stages.gateway_fakes import payload_of, statement
+from tests.unit.search.ranking.contexts import context_of
+
+QUERY = "vacuum locks tables"
+
+
+def page(name: str, *texts: str, score: float = 1.0, title: str = "", context: Sequence[str] = ()) -> PageHits:
+    url = f"https://a.example/{name}"
+    contexts = [context, *[["vacuum locks tables"]] * len(texts)]
+    rows = [statement(url, text, title=title, context=above) for text, above in zip(texts, contexts, strict=False)]
+    hits = [Hit(uuid5(UUID(int=1), f"{name} {n}"), score, payload_of(row)) for n, row in enumerate(rows)]
+    return PageHits(hits[0].payload.page_id, tuple(hits), score)
+
+
+def context(query: str = QUERY, **options: float) -> RankingContext:
+    return replace(context_of(query, **options), terms=query_vector(query).indices)
+
+
+def names(pages: Sequence[PageHits]) -> list[str]:
+    return [each.hits[0].payload.url.rpartition("/")[2] for each in pages]
+
+
+COVERED = [
+    (page("all", "Vacuum locks the table."), 3, "other inflections are the same words"),
+    (page("together", "A vacuum.", "It takes a lock.", "Each table has one."), 3, "all statements count"),
+    (page("above", "It has one.", title="Vacuum", context=("Locks", "Tables")), 3, "the title and the best context"),
+    (page("others' context", "A vacuum.", "Nothing."), 1, "the context of further statements doesn't count"),
+    (page("late", *["Nothing."] * STATEMENTS, "Vacuum locks tables."), 0, "only the best statements are read"),
+    (page("long", "x " * MAX_CHARS + "vacuum"), 0, "only the beginning of a long statement is read"),
+    (page("none", "Checkpoints."), 0, ""),
+]
+
+
+@pytest.mark.parametrize(("found", "count", "why"), COVERED, ids=[names([each[0]])[0] for each in COVERED])
+def test_the_words_that_a_page_has(found: PageHits, count: int, why: str) -> None:
+    assert len(terms_on(found, frozenset(query_vector(QUERY).indices))) == count, why
+
+
+def test_a_rare_word_has_more_of_the_share() -> None:
+    common, rare, missing = 1, 2, 3
+    with_common, with_rare, *_ = shares_of([{common}, {rare}, {common}, {common}], {common, rare, missing})
+    assert 0 < with_common < with_rare < 1
+
+
+@given(st.lists(st.frozensets(st.integers(0, 5)), min_size=1, max_size=8))
+def test_a_share_is_between_0_and_1_and_grows_with_each_word(covered: list[frozenset[int]]) -> None:
+    wanted = frozenset(range(6))
+    shares = shares_of(covered, wanted)
+    for one, share in zip(covered, shares, strict=True):
+        assert 0 <= share <= 1 + 1e-9
+        assert (share < 1e-9) == (not one)
+        assert all(share <= more + 1e-9 for other, more in zip(covered, shares, strict=True) if one <= other)
+
+
+def test_a_page_with_all_words_passes_a_slightly_better_one() -> None:
+    pages = [page("two", "Vacuum locks.", score=2.0), page("all", "Vacuum locks tables.", score=1.9)]
+    found = context()
+    assert names(prefer_pages_with_all_words(found, pages)) == ["all", "two"]
+    gains = [found.notes.parts[each.page_id]["coverage"] for each in pages]
+    assert 0 < gains[0] < gains[1] <= found.options.coverage_weight + 1e-9
+    assert names(prefer_pages_with_all_words(context(coverage_weight=0.0), pages)) == ["two", "all"]
+
+
+def test_a_query_without_words_and_pages_behind_the_first_ones_change_nothing() -> None:
+    pages = [page(f"{n:02}", "Nothing.", score=100.0 - n) for n in range(PAGES + 2)]
+    pages[-1] = page("last", "Vacuum locks tables.", score=1.0)
+    assert prefer_pages_with_all_words(context("!"), pages) == pages
+    assert prefer_pages_with_all_words(context(), pages) == pages
+
+
+def test_it_ends_at_the_deadline() -> None:
+    def late() -> None:
+        raise DeadlineExceeded("too late")
+
+    with pytest.raises(DeadlineExceeded):
+        prefer_pages_with_all_words(replace(context(), check_time=late), [page("one", "Vacuum.")])
