@@ -109,6 +109,11 @@ FAULTS: dict[str, tuple[Series, set[str]]] = {
         {"RiffleModelFails", "RiffleFailuresAreMany"},
     ),
     "all workers of a stage are gone": (of_stage("index", partitions="0"), {"RiffleStageWithoutWorkers"}),
+    "all workers of a stage are killed": (
+        {name: f"{value.partition('x')[0]}x10" for name, value in healthy().items() if 'stage="index"' in name
+         and not name.startswith(("riffle_events_dead", "riffle_index_page_age"))},
+        {"RiffleStageWithoutWorkers"},
+    ),
     "one partition is stuck": (of_stage("index", committed_age_seconds="2400"), {"RifflePartitionStuck"}),
     "skewed clocks": (
         {'riffle_frontier_clock_skew_seconds{stage="frontier"}': f"4x{MINUTES}"}, {"RiffleClocksDiffer"},
