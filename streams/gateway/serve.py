@@ -24,6 +24,7 @@ from streams.runtime.health_thread import HealthThread
 from streams.settings import GatewaySettings, Settings
 from streams.stores.opener import open_stores
 from streams.tls import server_context
+from streams.tracing import traced
 
 STUCK_SECONDS = 60.0
 """Time without a turn of the event loop after which the gateway is unhealthy: a restart helps (seconds)."""
@@ -56,6 +57,7 @@ async def serve(settings: Settings, publish: Publish | None = None, *, open_stor
         admin = None
         if admin_port is not None:
             admin = sockets.enter_context(contextlib.closing(listen(settings.gateway, admin_port, "ADMIN_PORT")))
+        sockets.enter_context(traced("gateway", settings.otlp_endpoint, settings.trace_share))
         async with open_lazily(settings, open_store=open_store) as stores:
             app = create_app(settings, stores, publish=publish, clock=lambda: datetime.now(UTC))
             # The language model is read before anyone can ask, or the first query would wait for it.

@@ -23,6 +23,7 @@ from streams.models.inference.repository import CHAIN_MODEL, check_files, model_
 from streams.models.inference.runtimes import resolve_runtime
 from streams.models.protocols import Link, ModelInfo, Models, Vectors, shift_link
 from streams.settings import Settings
+from streams.tracing import span
 
 LOCAL_REPOSITORY = "local"
 VERSION = "1"
@@ -89,12 +90,13 @@ class InProcessEmbedder:
         encoder = self._queries if urgent else self._statements
         try:
             async with asyncio.timeout(deadline_seconds):
-                return await embed_in_batches(
-                    texts,
-                    self._batch_size,
-                    self._info.dimensions,
-                    lambda batch: encoder.call(lambda model: model.embed(batch)),
-                )
+                with span(f"model {self._info.name} embed", {"riffle.texts": len(texts)}):
+                    return await embed_in_batches(
+                        texts,
+                        self._batch_size,
+                        self._info.dimensions,
+                        lambda batch: encoder.call(lambda model: model.embed(batch)),
+                    )
         except TimeoutError as error:
             raise DeadlineExceeded(f"the model in this process: no answer in {deadline_seconds} s") from error
 
@@ -113,7 +115,8 @@ class InProcessChains:
         """Return the links. Raises DeadlineExceeded; a part that has begun still ends in the thread."""
         try:
             async with asyncio.timeout(deadline_seconds):
-                return await self._links(sentences)
+                with span("model chains", {"riffle.texts": len(sentences)}):
+                    return await self._links(sentences)
         except TimeoutError as error:
             raise DeadlineExceeded(f"the chain model in this process: no answer in {deadline_seconds} s") from error
 

@@ -40,6 +40,7 @@ from streams.runtime.sign_in.passwords import sign_in_with_current_passwords
 from streams.runtime.sign_in.tokens import TokenProvider
 from streams.settings import Settings
 from streams.topology import Stage, is_urgent_topic
+from streams.tracing import send_span
 
 log = structlog.get_logger()
 
@@ -240,12 +241,13 @@ class StageApp:
         await self._started.wait()
         producer = self.app.producer
         try:
-            deliveries = [
-                await producer.send(record.topic, record.key, record.value, None, None, _headers(record))
-                for record in records
-            ]
-            for delivery in deliveries:
-                await delivery
+            with send_span([record.topic for record in records]):
+                deliveries = [
+                    await producer.send(record.topic, record.key, record.value, None, None, _headers(record))
+                    for record in records
+                ]
+                for delivery in deliveries:
+                    await delivery
         except Exception as error:
             # Faust wraps the error of `send`, but not the error of the delivery.
             if isinstance(error, TOO_LARGE) or isinstance(error.__cause__, TOO_LARGE):

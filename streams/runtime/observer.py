@@ -5,12 +5,12 @@ A trace goes from the seed to the index: W3C trace context in, a span per stage,
 
 import time
 from collections.abc import Sequence
+from contextvars import Token
 
 import structlog
-from opentelemetry.sdk.resources import Resource
-from opentelemetry.sdk.trace import Span, TracerProvider
-from opentelemetry.sdk.trace.export import BatchSpanProcessor
-from opentelemetry.trace import StatusCode, Tracer, set_span_in_context
+from opentelemetry.context import Context, attach, detach
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.trace import Span, SpanKind, StatusCode, Tracer, set_span_in_context
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from streams.errors import PoisonError, TransientError
@@ -20,6 +20,7 @@ from streams.runtime.processing import Result
 from streams.runtime.records import Incoming, Record
 
 log = structlog.get_logger()
+_propagator = TraceContextTextMapPropagator()
 
 
 class StageObserver:
@@ -29,7 +30,8 @@ class StageObserver:
         self._stage = stage
         self._metrics = metrics
         self._tracer = provider.get_tracer("riffle")
-        self._spans: dict[tuple[str, int, int], Span] = {}
+        self._spans: dict[tuple[str, int, int], tuple[Span, Token[Context]]] = {}
+        """The span of each event in progress, and the way back to the context before it."""
         self._arrivals: dict[tuple[str, int, int], float] = {}
 
     def arrived(self, incoming: Incoming) -> None:
@@ -45,7 +47,8 @@ class StageObserver:
             "riffle.subject": delivery.envelope.subject,
         }
         span, traceparent = start_span(self._tracer, self._stage, delivery.envelope.traceparent, attributes)
-        self._spans[_place(incoming)] = span
+        # The event's task has the span from here on: what it asks of stores and models is below it.
+        self._spans[_place(incoming)] = span, attach(set_span_in_context(span))
         return traceparent
 
     def sent(self, records: Sequence[Record]) -> None:
@@ -77,15 +80,16 @@ class StageObserver:
         elif result == "dead":
             self._metrics.events_dead.labels(self._stage).inc()
             log.error("event dead-lettered", stage=self._stage, topic=incoming.topic, offset=incoming.offset)
-        span = self._spans.pop(place, None)
-        if span:
+        if traced := self._spans.pop(place, None):
+            span, before = traced
+            detach(before)
             if result != "handled":
                 span.set_status(StatusCode.ERROR, result)
             span.end()
 
     def forget(self) -> None:
         """Forget all events in progress, after a rebalance."""
-        for span in self._spans.values():
+        for span, _ in self._spans.values():
             span.end()
         self._spans.clear()
         self._arrivals.clear()
@@ -96,27 +100,10 @@ def _place(incoming: Incoming) -> tuple[str, int, int]:
     return incoming.topic, incoming.partition, incoming.offset
 
 
-_propagator = TraceContextTextMapPropagator()
-
-
-def tracer_provider(service: str, otlp_endpoint: str) -> TracerProvider:
-    """Return a tracer whose spans go to the OTLP endpoint.
-
-    Without one they are dropped, and only trace ids are passed on.
-    """
-    provider = TracerProvider(resource=Resource.create({"service.name": f"riffle-{service}"}))
-    if otlp_endpoint:
-        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
-
-        provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(endpoint=otlp_endpoint)))
-    return provider
-
-
 def start_span(tracer: Tracer, name: str, traceparent: str, attributes: dict[str, str | int]) -> tuple[Span, str]:
     """Start a span below the span in `traceparent` (or a new trace). Return the span and the next traceparent."""
-    parent = _propagator.extract({"traceparent": traceparent}) if traceparent else None
-    span = tracer.start_span(name, context=parent, attributes=attributes)
+    parent = _propagator.extract({"traceparent": traceparent}) if traceparent else Context()
+    span = tracer.start_span(name, context=parent, kind=SpanKind.CONSUMER, attributes=attributes)
     carrier: dict[str, str] = {}
     _propagator.inject(carrier, context=set_span_in_context(span))
-    assert isinstance(span, Span)
     return span, carrier.get("traceparent", "")

@@ -14,6 +14,7 @@ from streams.errors import RecordTooLarge, StoreUnavailable
 from streams.runtime.connection import client_options, no_answer
 from streams.runtime.records import Record, copies_ahead, encode
 from streams.settings import KafkaSettings, Settings
+from streams.tracing import send_span, traceparent
 
 LINGER_MS = 5
 
@@ -61,7 +62,7 @@ class EventProducer:
         cause = cause or str(uuid4())
         now = datetime.now(UTC)
         records = [
-            encode(event, cause=cause, ordinal=first + n, source=self._source, time=now)
+            encode(event, cause=cause, ordinal=first + n, source=self._source, time=now, traceparent=traceparent())
             for n, event in enumerate(events)
         ]
         await self.send_records(records)
@@ -84,11 +85,13 @@ class EventProducer:
         """Send records unchanged. Raises StoreUnavailable or RecordTooLarge."""
         assert self._producer, "the producer is not started: use `async with`"
         try:
-            deliveries = [
-                await self._producer.send(r.topic, key=r.key, value=r.value, headers=r.headers) for r in records
-            ]
-            for delivery in deliveries:
-                await delivery
+            sent = list(records)
+            with send_span([record.topic for record in sent]):
+                deliveries = [
+                    await self._producer.send(r.topic, key=r.key, value=r.value, headers=r.headers) for r in sent
+                ]
+                for delivery in deliveries:
+                    await delivery
         except (MessageSizeTooLargeError, RecordListTooLargeError) as error:
             raise RecordTooLarge(f"a record is too large for Kafka: {error}") from error
         except KafkaError as error:

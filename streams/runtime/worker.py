@@ -33,7 +33,7 @@ from streams.runtime.lags.free_space import describe_shortage
 from streams.runtime.lags.offsets import PartitionOffsets
 from streams.runtime.lags.stage_lags import LagReader
 from streams.runtime.metrics import Metrics
-from streams.runtime.observer import StageObserver, tracer_provider
+from streams.runtime.observer import StageObserver
 from streams.runtime.poison.brake import Brake, notes_path
 from streams.runtime.preparation import Prepared, prepare, prepare_with_retries
 from streams.runtime.processing import Processor
@@ -41,6 +41,7 @@ from streams.runtime.records import encode
 from streams.settings import Settings
 from streams.stores.opener import Stores
 from streams.topology import Stage, in_regions
+from streams.tracing import traced
 
 log = structlog.get_logger()
 
@@ -90,7 +91,6 @@ async def run_worker(
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, ask_to_stop)
     metrics = Metrics()
-    provider = tracer_provider(names, settings.otlp_endpoint)
     runtime = settings.runtime
     progress = {
         stage.label: Progress(
@@ -100,6 +100,7 @@ async def run_worker(
     }
     running: list[_Running] = []
     async with AsyncExitStack() as stack:
+        provider = stack.enter_context(traced(names, settings.otlp_endpoint, settings.trace_share))
         health = HealthServer(
             metrics,
             progress,
@@ -132,7 +133,6 @@ async def run_worker(
         await asyncio.gather(*(item.app.stop(runtime.grace_seconds) for item in running))
         for item in running:
             await item.agent.stop()
-        provider.shutdown()
         brake.end()
     log.info("worker stopped", stages=names)
     return 0

@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from streams.allowed_hosts import LOCAL_NAMES, host_of
@@ -44,7 +44,9 @@ class Settings(BaseSettings):
     """The local stack starts a worker process for each stage, as a cluster does. False: one worker process for all
     stages, which starts quicker and takes less memory, unless `local_tls` gives each stage its own certificate."""
     otlp_endpoint: str = ""
-    """Address for traces (OTLP over HTTP). Empty: no traces are sent."""
+    """Address for traces (OTLP over HTTP), such as `http://collector:4318`. Empty: no traces are sent."""
+    trace_share: float = Field(1.0, ge=0, le=1)
+    """The share of requests and seeds that are traced. All events that follow from a traced seed are traced."""
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
     """Minimum level of log lines."""
     log_json: bool = False

@@ -13,6 +13,7 @@ import asyncio
 from bisect import insort
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from time import perf_counter
@@ -22,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streams.models.protocols import Embedder, ModelInfo, Vectors
+from streams.tracing import span
 
 BATCH_TEXTS = 64
 """Maximum texts of a batch: as many as the local model takes at once."""
@@ -124,8 +126,9 @@ class TextBatcher:
                     await self._look_up(key, text, known, former or {}, mine)
                 else:
                     self.counts.texts["repeated"] += 1
-            for one in mine:
-                known[one.key] = await asyncio.shield(one.vector)
+            with span("model batches", {"riffle.texts": len(mine)}) if mine else nullcontext():
+                for one in mine:
+                    known[one.key] = await asyncio.shield(one.vector)
         finally:
             self._leave(mine)
         if not keys:

@@ -13,6 +13,7 @@ import pytest
 from docs.generate import ROOT
 from streams.local.demo import unpack
 from streams.local.ports import free_ports
+from tests.integration.collector import Collector, collector
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(900)]
 
@@ -21,10 +22,16 @@ PROGRAM = f"{sys.executable} -c 'from streams.cli import main; main()'"
 
 
 @pytest.fixture
-def shell(tmp_path: Path) -> Iterator["Shell"]:
+def traces() -> Iterator[Collector]:
+    with collector() as traces:
+        yield traces
+
+
+@pytest.fixture
+def shell(tmp_path: Path, traces: Collector) -> Iterator["Shell"]:
     unpacked = unpack(tmp_path / "web")
     shutil.move(unpacked / "git-scm.test" / "html", tmp_path / "site")
-    shell = Shell(tmp_path)
+    shell = Shell(tmp_path, traces.address)
     yield shell
     shell.run(".venv/bin/riffle down --clean")
 
@@ -32,11 +39,12 @@ def shell(tmp_path: Path) -> Iterator["Shell"]:
 class Shell:
     """Runs lines of the guide in a folder, with the checkout's `riffle` and a free port for 8000."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, traces_address: str) -> None:
         self.folder = folder
         (self._port,) = free_ports(1)
         # Without a delay between pages: a reader of the guide waits a second for each.
         own = {"RIFFLE_HOME": str(folder / "home"), "PYTHONPATH": str(ROOT), "RIFFLE_CRAWL__DELAY_SECONDS": "0"}
+        own["RIFFLE_OTLP_ENDPOINT"] = traces_address
         self._environment = {**os.environ, **own}
         self.background: list[subprocess.Popen[bytes]] = []
 
@@ -58,11 +66,23 @@ def lines() -> list[str]:
     return [line.removeprefix("$ ") for block in blocks for line in block.splitlines()]
 
 
-def test_the_guide_word_by_word(shell: Shell) -> None:
-    up, imported, asked, watched, served, crawled, page = lines()
+STAGES = ("normalize", "dedup", "statements", "embed", "index")
+
+
+def test_the_guide_word_by_word(shell: Shell, traces: Collector) -> None:
+    """The stack of this guide also sends its traces: one search, and one page from its import to the index."""
+    up, imported, asked, watched, served, crawled, shown = lines()
     shell.run(up)
     assert re.search(r"(\d+) of them are searchable", shell.run(imported))
     assert "https://docs.example/" in shell.run(asked)
+    stores = ("Cassandra SELECT", "POST /collections/", "model ")
+    search = traces.wait_for(lambda trace: trace.has("GET /api/v1/search", *stores), 60)
+    page = traces.wait_for(lambda trace: trace.has(*STAGES, *stores, "Kafka send pages.indexed", "PUT /coll"), 60)
+    words = asked.partition('"')[2].partition('"')[0].split()
+    for trace in (search, page):
+        print(trace.tree())
+        sent = str(trace.spans)
+        assert not [word for word in words if len(word) > 3 and word in sent], "a span never has a query"
     shell.run(watched)
     new = shell.folder / "site" / "zebra.md"
     new.write_text("# Zebras\n\nA zebra repository has black and white stripes, and commits them in pairs.\n")
@@ -73,7 +93,7 @@ def test_the_guide_word_by_word(shell: Shell) -> None:
     try:
         # The same texts are in the index already, from the import.
         assert re.search(r"2\d fetched.*2\d duplicate", shell.run(crawled), re.DOTALL)
-        assert "uplicate" in shell.run(page)
+        assert "uplicate" in shell.run(shown)
     finally:
         for process in shell.background:
             process.terminate()

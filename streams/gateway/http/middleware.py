@@ -8,6 +8,7 @@ from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from streams.gateway.http.metrics import Metrics
+from streams.tracing import SERVER, span
 
 SECURITY_HEADERS = {
     "X-Content-Type-Options": "nosniff",
@@ -67,11 +68,17 @@ class HeadersAndMetrics:
                     headers.setdefault(name, value)
             await send(message)
 
+        method = _method_of(scope)
         try:
-            await self._app(scope, receive, send_with_headers)
+            with span(method, kind=SERVER) as traced:
+                try:
+                    await self._app(scope, receive, send_with_headers)
+                finally:
+                    traced.update_name(f"{method} {_route_of(scope)}")
+                    traced.set_attribute("http.response.status_code", status)
         finally:
             route = _route_of(scope)
-            self._metrics.requests.labels(route, _method_of(scope), status).inc()
+            self._metrics.requests.labels(route, method, status).inc()
             self._metrics.latency.labels(route).observe(perf_counter() - started)
 
 

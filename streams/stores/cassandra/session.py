@@ -43,6 +43,7 @@ from cassandra.query import BatchStatement, BatchType
 from streams.errors import DeadlineExceeded, PoisonError, RiffleError, StoreUnavailable, UsageError
 from streams.settings import CassandraSettings
 from streams.stores.cassandra.driver import NoHostAvailable, new_cluster
+from streams.tracing import cassandra_span
 
 IN_FLIGHT = 256
 """Maximum number of requests of a session at once. Measured: beyond 128, a single server answers later, not faster."""
@@ -77,10 +78,11 @@ class CassandraSession:
         """
         bound_params = dict(params or {}) if at is None else {**(params or {}), "at": at}
         try:
-            async with asyncio.timeout(self._settings.request_timeout_seconds), self._free:
-                statement = _bind_params(await self._prepare(cql), bound_params)
-                statement.fetch_size = page_rows
-                return await self._ask_when_free(statement)
+            with cassandra_span(cql):
+                async with asyncio.timeout(self._settings.request_timeout_seconds), self._free:
+                    statement = _bind_params(await self._prepare(cql), bound_params)
+                    statement.fetch_size = page_rows
+                    return await self._ask_when_free(statement)
         except Exception as error:
             raise translate_error(error, self._settings, cql) from error
 
@@ -101,10 +103,11 @@ class CassandraSession:
         batch = BatchStatement(batch_type=BatchType.UNLOGGED)
         batch.is_idempotent = True
         try:
-            async with asyncio.timeout(self._settings.request_timeout_seconds), self._free:
-                for cql, params in statements:
-                    batch.add(_bind_params(await self._prepare(cql), params))
-                await self._ask_when_free(batch)
+            with cassandra_span(statements[0][0], len(statements)):
+                async with asyncio.timeout(self._settings.request_timeout_seconds), self._free:
+                    for cql, params in statements:
+                        batch.add(_bind_params(await self._prepare(cql), params))
+                    await self._ask_when_free(batch)
         except Exception as error:
             raise translate_error(error, self._settings, statements[0][0]) from error
 
@@ -147,10 +150,11 @@ class CassandraSession:
         Raises as `execute` does.
         """
         try:
-            async with asyncio.timeout(self._settings.request_timeout_seconds), self._free:
-                statement = _bind_params(await self._prepare(cql), params)
-                statement.fetch_size = page_rows
-                return await self._ask_for_page(statement, after)
+            with cassandra_span(cql):
+                async with asyncio.timeout(self._settings.request_timeout_seconds), self._free:
+                    statement = _bind_params(await self._prepare(cql), params)
+                    statement.fetch_size = page_rows
+                    return await self._ask_for_page(statement, after)
         except Exception as error:
             raise translate_error(error, self._settings, cql) from error
 

@@ -1,0 +1,88 @@
+"""Traces: nothing is kept without an address, spans are named by routes and tables, and hold nothing of a person."""
+
+from collections.abc import Iterator
+
+import pytest
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+from streams.stores.opener import memory_stores
+from streams.tracing import (
+    cassandra_span,
+    send_span,
+    span,
+    statement_title,
+    traced,
+    traceparent,
+    tracer_provider,
+    traces_url,
+)
+from tests.stages.gateway_fakes import client, gateway
+
+TITLES = [
+    ("SELECT part, value FROM pages WHERE page_id = :page_id", "SELECT pages"),
+    ("INSERT INTO pages (page_id) VALUES (:page_id) USING TIMESTAMP :at", "INSERT pages"),
+    ("UPDATE fingerprints USING TTL :t SET a = :a", "UPDATE fingerprints"),
+    ("DELETE FROM reindexing WHERE collection = :c", "DELETE reindexing"),
+    ("BEGIN UNLOGGED BATCH INSERT INTO fingerprints (a) VALUES (:a) APPLY BATCH", "BATCH fingerprints"),
+    ("", "statement"),
+]
+
+
+@pytest.fixture
+def spans() -> Iterator[InMemorySpanExporter]:
+    exporter = InMemorySpanExporter()
+    with traced("test", "", processor=SimpleSpanProcessor(exporter)):
+        yield exporter
+
+
+@pytest.mark.parametrize(("cql", "title"), TITLES)
+def test_a_statement_is_named_by_its_verb_and_table(cql: str, title: str) -> None:
+    assert statement_title(cql) == title
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "url"),
+    [
+        ("http://collector:4318", "http://collector:4318/v1/traces"),
+        ("http://collector:4318/", "http://collector:4318/v1/traces"),
+        ("https://traces.example/otlp/v1/traces", "https://traces.example/otlp/v1/traces"),
+    ],
+)
+def test_the_address_of_a_collector_gets_the_usual_path(endpoint: str, url: str) -> None:
+    assert traces_url(endpoint) == url
+
+
+def test_without_an_address_no_span_is_kept_and_ids_are_passed_on() -> None:
+    with traced("test", "") as provider, span("a"), cassandra_span("SELECT a FROM b"), send_span(["t"]) as inner:
+        assert not inner.is_recording()
+        assert traceparent() == ""
+        assert not provider.get_tracer("riffle").start_span("stage").is_recording()
+
+
+@pytest.mark.parametrize(("share", "kept"), [(0.0, 0), (1.0, 20)])
+def test_the_share_of_traces_that_are_kept(share: float, kept: int) -> None:
+    provider = tracer_provider("test", "http://127.0.0.1:9/", share)
+    tracer = provider.get_tracer("riffle")
+    assert sum(tracer.start_span("stage").is_recording() for _ in range(20)) == kept
+
+
+def test_what_a_block_asks_is_below_its_span(spans: InMemorySpanExporter) -> None:
+    with span("outer"):
+        assert int(traceparent()[-2:], 16) & 1, "it is sampled (W3C Trace Context, trace-flags)"
+        with cassandra_span("SELECT a FROM b WHERE c = :c"), send_span(["pages.fetched", "pages.fetched"]):
+            pass
+    sent, read, outer = spans.get_finished_spans()
+    assert [each.name for each in (outer, read, sent)] == ["outer", "Cassandra SELECT b", "Kafka send pages.fetched"]
+    assert read.parent is not None
+    assert sent.parent is not None
+    assert (read.parent.span_id, sent.parent.span_id) == (outer.context.span_id, read.context.span_id)
+
+
+async def test_a_request_has_a_span_without_its_query_and_its_client(spans: InMemorySpanExporter) -> None:
+    async with client(gateway(memory_stores(), deadline_seconds=60.0)) as web:
+        assert (await web.get("/api/v1/search", params={"q": "zebra stripes"})).status_code == 200
+    root = next(each for each in spans.get_finished_spans() if each.parent is None)
+    assert root.name == "GET /api/v1/search"
+    assert dict(root.attributes or {}) == {"http.response.status_code": 200}
+    assert "zebra" not in "".join(each.to_json() for each in spans.get_finished_spans())
