@@ -1,7 +1,7 @@
 """Traces: what one request, or one event of a page, asked of Cassandra, Qdrant, Kafka and the models (OpenTelemetry).
 
 A process traces while `traced` is open and an address for traces is set. The spans of requests to Qdrant (HTTP) and to
-Triton (gRPC) are OpenTelemetry's own instrumentation. The spans of Cassandra, Kafka and models in process are made here:
+Triton (gRPC) are OpenTelemetry's own instrumentation. Spans of Cassandra, Kafka and models in process are made here:
 OpenTelemetry's span of Cassandra ends when a statement is sent, and its spans of a web server hold the address of the
 person and the query.
 

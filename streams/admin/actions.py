@@ -18,6 +18,8 @@ from streams.topology import STAGES
 
 BATCH_LETTERS = 500
 MAX_DEPTH = 16
+ORDER_SECONDS = 10.0
+"""Maximum time that an action on a host waits for its job (seconds)."""
 
 
 @dataclass(slots=True)
@@ -38,12 +40,10 @@ class Actions:
                 return await self._crawl(form, actor)
             case "replay" | "remove":
                 return await self._job(name, [_required(form, "host" if name == "replay" else "url")], actor)
-            case "block" | "unblock" | "purge":
-                return await self._job(name, [_required(form, "host")], actor)
-            case "delay":
-                return await self._job(name, [_required(form, "host"), _number(form, "seconds")], actor)
             case "reindex" | "sweep" | "rank" | "map":
                 return await self._job(name, [], actor)
+            case "block" | "unblock" | "purge" | "delay" | "budget":
+                return await self._order(name, form, actor)
             case "stop":
                 return await self._stop(form, actor)
         raise UsageError(f"there is no action {name!r}")
@@ -80,6 +80,15 @@ class Actions:
         await self.audit.write(actor, f"start {name}", " ".join(values), "")
         job = await self.jobs.start(name, values, actor)
         return f"Job {job.number} has begun: {job.command}"
+
+    async def _order(self, name: str, form: Mapping[str, str], actor: str) -> str:
+        """Change the order for a host, and wait for the end for a moment: the host's page then shows the change."""
+        value = {"delay": "seconds", "budget": "pages"}.get(name)
+        values = [_required(form, "host"), *([_number(form, value)] if value else [])]
+        await self.audit.write(actor, f"start {name}", " ".join(values), "")
+        job = await self.jobs.start(name, values, actor)
+        await self.jobs.wait(job, ORDER_SECONDS)
+        return f"Job {job.number}: {job.lines[-1]}" if job.lines else f"Job {job.number} has begun: {job.command}"
 
     async def _stop(self, form: Mapping[str, str], actor: str) -> str:
         number = form.get("number", "")

@@ -11,6 +11,7 @@ import structlog
 import uvicorn
 from fastapi import FastAPI
 
+from schemas.envelope import utc_from_micros
 from streams.admin.actions import Actions
 from streams.admin.audit import AuditLog
 from streams.admin.figures import Reader
@@ -23,6 +24,7 @@ from streams.gateway.http.metrics import Metrics
 from streams.gateway.http.middleware import HeadersAndMetrics, content_security_policy
 from streams.gateway.http.static_routes import static_routes
 from streams.gateway.http.templates import Views
+from streams.maintenance.frontier_hosts import COUNTED_URLS, describe_order
 from streams.settings import Settings
 from streams.stores.opener import Stores, open_stores
 
@@ -45,7 +47,8 @@ def key_of(settings: Settings) -> tuple[str, bool]:
 def create_admin_app(settings: Settings, reader: Reader, actions: Actions, key: str) -> FastAPI:
     """Return the app. The caller runs `looking` beside it, and closes the jobs at the end."""
     views = Views()
-    views.share(format_ago=format_ago, format_span=format_span)
+    views.share(format_ago=format_ago, format_span=format_span, describe_order=describe_order)
+    views.share(utc=utc_from_micros, counted_urls=COUNTED_URLS)
     app = FastAPI(title="Riffle admin", docs_url=None, redoc_url=None, openapi_url=None)
     app.include_router(admin_routes(reader, actions, views, key))
     app.include_router(static_routes(views, ""))

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, TypeVar
 
-from schemas.envelope import utc_from_micros
+from schemas.envelope import micros_from_utc, utc_from_micros
 from streams.admin.rates import Rates, StageRate
-from streams.crawl.frontier.host_state import Host
 from streams.doctor.overview import Figures, Problem
 from streams.errors import RiffleError
+from streams.maintenance.frontier_hosts import HostView, view_host
 from streams.maintenance.mapping import IndexMap
 from streams.maintenance.sampling import FIRST_TOKEN, LAST_TOKEN
 from streams.queries.counts import list_queries
@@ -20,15 +20,14 @@ from streams.runtime.lags.free_space import describe_shortage
 from streams.runtime.lags.stage_lags import Lag, stage_lags
 from streams.runtime.replays.dead_letters import DeadLetters
 from streams.settings import Settings
-from streams.stores.host_buckets import BUCKETS, bucket_of
+from streams.stores.host_buckets import BUCKETS
 from streams.stores.opener import Stores
 from streams.stores.page_record import PageRecord
+from streams.stores.protocols import JobReport
 
 SAMPLED_BUCKETS = 256
 """Number of buckets of hosts that are read for the size of the frontier: a sixteenth."""
 SHOWN_HOSTS = 50
-MAX_QUEUE_READ = 1_000
-"""Maximum number of entries of a host's queue that are counted."""
 SAMPLED_PAGES = 400
 """Number of pages that are drawn for the storage of hosts."""
 RUN_PAGES = 20
@@ -60,21 +59,6 @@ class FrontierSize:
 
 
 @dataclass(frozen=True, slots=True)
-class HostView:
-    """The state of a host in the frontier."""
-
-    name: str
-    due: datetime | None
-    queued: int
-    queue_is_longer: bool
-    state: Host | None
-
-    @property
-    def next_at(self) -> datetime | None:
-        return utc_from_micros(self.state.next_at) if self.state and self.state.next_at else None
-
-
-@dataclass(frozen=True, slots=True)
 class HostStorage:
     """A host's part of a random sample of pages."""
 
@@ -93,6 +77,8 @@ class Overview:
     frontier: FrontierSize | None = None
     newest_page: datetime | None = None
     storage: Sequence[HostStorage] = ()
+    reports: Sequence[JobReport] = ()
+    """The last report of each long job, wherever it runs."""
     empty_queries: Sequence[tuple[str, str, float]] | None = None
     """Language, query, and how often it had no result. None: queries are not collected."""
     missing: Sequence[str] = ()
@@ -124,17 +110,26 @@ class Reader:
     async def overview(self) -> Overview:
         """Read all figures at once, each with a deadline."""
         missing: list[str] = []
-        lags, letters, frontier, sample, empty = await asyncio.gather(
+        lags, letters, frontier, sample, empty, reports = await asyncio.gather(
             _part(self.look(), "the lags of the stages", missing),
             _part(asyncio.to_thread(self.read_letters, self.settings), "the dead letters", missing),
             _part(self.frontier(), "the frontier", missing),
             _part(self.sample(), "the sample of pages", missing),
             _part(self.empty_queries(), "the queries without results", missing),
+            _part(self.stores.job_reports.recent(), "the reports of jobs", missing),
         )
         figures = Figures((), lags or (), letters or {}, describe_shortage(self.settings))
         storage, newest = _storage(sample or ()), _newest(sample or ())
         return Overview(
-            self.rates.stages(), letters, figures.problems(), frontier, newest, storage, empty, tuple(missing)
+            stages=self.rates.stages(),
+            letters=letters,
+            problems=figures.problems(),
+            frontier=frontier,
+            newest_page=newest,
+            storage=storage,
+            reports=reports or (),
+            empty_queries=empty,
+            missing=tuple(missing),
         )
 
     async def frontier(self) -> FrontierSize:
@@ -149,13 +144,9 @@ class Reader:
         hosts = len(found) if few else len(found) * BUCKETS // SAMPLED_BUCKETS
         return FrontierSize(hosts, not few, sum(host.due <= now for host in due), tuple(due[:SHOWN_HOSTS]))
 
-    async def host(self, name: str) -> HostView:
-        """Return what the frontier knows of a host."""
-        row = await self.stores.frontier.host(bucket_of(name), name)
-        host = Host.from_row(row) if row else None
-        entries = await self.stores.frontier.queued(name, host.cursor if host else None, MAX_QUEUE_READ + 1)
-        due = utc_from_micros(row.due) if row and row.due else None
-        return HostView(name, due, min(len(entries), MAX_QUEUE_READ), len(entries) > MAX_QUEUE_READ, host)
+    async def host(self, name: str) -> HostView | None:
+        """Return what the frontier knows of a host, or None if it knows nothing."""
+        return await view_host(self.stores.frontier, name, micros_from_utc(self.now()))
 
     async def sample(self) -> list[PageRecord]:
         """Draw pages from all parts of the ring of tokens."""

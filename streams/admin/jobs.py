@@ -7,6 +7,7 @@ Each of these commands continues, or changes nothing twice, when it is started a
 
 import asyncio
 import re
+import socket
 import sys
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
@@ -38,6 +39,7 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "unblock": ("frontier", "unblock"),
     "purge": ("frontier", "purge", "--yes"),
     "delay": ("frontier", "delay"),
+    "budget": ("frontier", "budget"),
 }
 """Arguments of each job, before the values of its form."""
 
@@ -54,6 +56,8 @@ class Job:
     lines: deque[str] = field(default_factory=lambda: deque(maxlen=KEPT_LINES))
     status: int | None = None
     """Exit status. None: it runs."""
+    pid: int = 0
+    """The process, by which the reports of the job are found."""
 
     @property
     def command(self) -> str:
@@ -70,6 +74,7 @@ class Jobs:
 
     def __init__(self, now: Callable[[], datetime], program: Sequence[str] = RIFFLE) -> None:
         self._now, self._program = now, tuple(program)
+        self.machine = socket.gethostname()
         self.all: deque[Job] = deque(maxlen=MAX_JOBS)
         self._running: dict[int, tuple[asyncio.subprocess.Process, asyncio.Task[None]]] = {}
         self._number = 0
@@ -89,9 +94,15 @@ class Jobs:
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,
         )
+        job.pid = process.pid
         self.all.append(job)
         self._running[job.number] = (process, asyncio.create_task(self._follow(job, process)))
         return job
+
+    async def wait(self, job: Job, seconds: float) -> None:
+        """Wait until a job has ended, or until the time is over."""
+        if running := self._running.get(job.number):
+            await asyncio.wait([running[1]], timeout=seconds)
 
     async def stop(self, number: int) -> Job | None:
         """Ask a job to end. Return it, or None if it does not run."""

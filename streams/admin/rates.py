@@ -5,19 +5,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from streams.doctor.overview import StageLag
+
 KEPT_LOOKS = 30
 """Number of looks that a rate covers: five minutes, with one look in ten seconds."""
 
 
-class StageLag(Protocol):
+class HandledLag(StageLag, Protocol):
     """The events of one topic that wait for a stage, and those it has handled."""
 
-    @property
-    def stage(self) -> str: ...
-    @property
-    def events(self) -> int: ...
-    @property
-    def lost(self) -> int: ...
     @property
     def handled(self) -> int: ...
 
@@ -41,7 +37,7 @@ class Rates:
     looks: deque[tuple[float, dict[str, tuple[int, int]]]] = field(default_factory=lambda: deque(maxlen=KEPT_LOOKS))
     """Time (seconds), and the waiting and handled events of each stage."""
 
-    def note(self, now: float, lags: Sequence[StageLag]) -> None:
+    def note(self, now: float, lags: Sequence[HandledLag]) -> None:
         """Remember a look."""
         stages: dict[str, tuple[int, int]] = {}
         for lag in lags:

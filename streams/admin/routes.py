@@ -5,12 +5,13 @@ from datetime import datetime
 from typing import Any
 
 from fastapi import APIRouter, Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 
 from streams.admin.access import CHALLENGE, Operator, read_operator
 from streams.admin.actions import Actions
 from streams.admin.figures import Reader
 from streams.admin.map_view import parse_window, view_map
+from streams.admin.reports import match_reports, reports_elsewhere
 from streams.errors import RiffleError, TransientError
 from streams.gateway.http.forms import read_form, refuse_other_sites
 from streams.gateway.http.problems import Problem, ProblemError
@@ -40,6 +41,11 @@ def admin_routes(reader: Reader, actions: Actions, views: Views, key: str) -> AP
         content = views.render(template, request, operator=operator, now=reader.now(), **{"message": note, **values})
         return HTMLResponse(content, status_code=values.get("status", 200), headers=_NO_STORE)
 
+    @router.get("/healthz")
+    async def healthz() -> Response:
+        """Answer that the process runs: probes have no key."""
+        return PlainTextResponse("ok\n", headers=_NO_STORE)
+
     @router.get("/")
     async def root() -> Response:
         return RedirectResponse("/admin", 303)
@@ -48,7 +54,10 @@ def admin_routes(reader: Reader, actions: Actions, views: Views, key: str) -> AP
     async def overview(request: Request) -> Response:
         operator = await operator_of(request)
         found = await reader.overview()
-        return show("admin.html", request, operator, view=found, jobs=tuple(reversed(actions.jobs.all)))
+        own, machine = tuple(actions.jobs.all), actions.jobs.machine
+        jobs = match_reports(own, found.reports, machine)
+        elsewhere = reports_elsewhere(own, found.reports, machine, reader.now())
+        return show("admin.html", request, operator, view=found, jobs=jobs, elsewhere=elsewhere)
 
     @router.api_route("/admin/host", methods=["GET", "HEAD"])
     async def host(request: Request, name: str = "") -> Response:

@@ -130,6 +130,14 @@ def print_figures(title: str, figures: dict[str, Any], as_json: bool) -> None:
     out.print(rows)
 
 
+def print_result(sentence: str, figures: dict[str, Any], as_json: bool) -> None:
+    """Print what a command has done: a sentence for people, or its figures as JSON."""
+    if as_json:
+        print_json(figures)
+    else:
+        out.print(sentence, highlight=False, soft_wrap=True)
+
+
 def load_settings(**overrides: Any) -> Settings:
     """Read the settings and set up logging. Print a mistake with the name of its environment variable."""
     try:

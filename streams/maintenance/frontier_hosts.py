@@ -79,6 +79,19 @@ async def change_order(store: FrontierStore, name: str, now: int, **changes: Any
     return order
 
 
+def describe_order(order: HostOrder | None) -> str:
+    """Return an operator's order for people; an empty text if there is none."""
+    if order is None:
+        return ""
+    parts = [
+        "blocked" if order.blocked else "",
+        f"delay {order.delay_seconds:g} s" if order.delay_seconds else "",
+        f"at most {order.max_pages:,} pages" if order.max_pages else "",
+        order.note,
+    ]
+    return ", ".join(filter(None, parts))
+
+
 async def _count(store: FrontierStore, host: Host) -> int:
     count, after = 0, host.cursor
     while count < COUNTED_URLS and (entries := await store.queued(host.name, after, PAGE)):

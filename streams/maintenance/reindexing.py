@@ -96,6 +96,8 @@ class Reindexer:
         self._pace = Pace(per_second)
         self._writer = PageWriter(stores, embedder, self._pace)
         self._mender = Mender(stores, recomputer, self._writer) if recomputer else None
+        self.share = 0.0
+        """The part of the ring of tokens that the present pass has visited."""
         self._visited: list[UUID] = []
         """The first pages of the index that the present pass visited."""
 
@@ -118,6 +120,7 @@ class Reindexer:
             await self._stores.reindexing.clear(job, self.host)
         done = await self._stores.reindexing.progress(job, self.host)
         for part in range(PARTS):
+            self.share = part / PARTS
             _, last = part_tokens(part)
             progress = done.get(part) or PartProgress(part_tokens(part)[0])
             while found := await self._stores.pages.scan(progress.token, last, SCANNED_PAGES):

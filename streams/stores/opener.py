@@ -17,6 +17,7 @@ from streams.stores.protocols import (
     Fingerprints,
     FrontierStore,
     HostLinks,
+    JobReports,
     Ledger,
     PaceHolds,
     Pages,
@@ -61,6 +62,7 @@ class Stores:
     suggestions: Suggestions = _field_of("records")
     entities: Entities = _field_of("records")
     reindexing: Reindexing = _field_of("records")
+    job_reports: JobReports = _field_of("records")
     api_keys: ApiKeys = _field_of("records")
     api_spending: ApiSpending = _field_of("records")
     vectors: VectorIndex = _field_of("vectors")
@@ -118,6 +120,7 @@ def memory_stores() -> Stores:
         suggestions=memory.MemorySuggestions(),
         entities=entities,
         reindexing=memory.MemoryReindexing(),
+        job_reports=memory.MemoryJobReports(),
         api_keys=memory.MemoryApiKeys(),
         api_spending=memory.MemoryApiSpending(),
         vectors=memory.MemoryIndex(),

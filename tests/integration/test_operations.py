@@ -28,19 +28,27 @@ pytestmark = pytest.mark.integration("kafka", "cassandra")
 NOW = datetime.now(UTC)
 
 
-async def riffle(stack: Settings, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run a command in a process of its own, with the stack's addresses in its environment."""
-    environment = {
+RIFFLE = (sys.executable, "-c", "from streams.cli import main; main()")
+
+
+def environment(stack: Settings) -> dict[str, str]:
+    """The environment of a command, with the stack's addresses."""
+    return {
         **{name: value for name, value in os.environ.items() if not name.startswith("RIFFLE_")},
         "RIFFLE_HOME": str(stack.home / "commands"),
         "RIFFLE_KAFKA__BOOTSTRAP": stack.kafka.bootstrap,
         "RIFFLE_CASSANDRA__HOSTS": json.dumps(stack.cassandra.hosts),
         "RIFFLE_CASSANDRA__PORT": str(stack.cassandra.port),
         "RIFFLE_CASSANDRA__KEYSPACE": stack.cassandra.keyspace,
+        "RIFFLE_QDRANT__URL": stack.qdrant.url,
         "COLUMNS": "80",
     }
-    command = [sys.executable, "-c", "from streams.cli import main; main()", *arguments]
-    return await asyncio.to_thread(subprocess.run, command, capture_output=True, text=True, env=environment)
+
+
+async def riffle(stack: Settings, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run a command in a process of its own."""
+    command = [*RIFFLE, *arguments]
+    return await asyncio.to_thread(subprocess.run, command, capture_output=True, text=True, env=environment(stack))
 
 
 async def answer(stack: Settings, *arguments: str, status: int = 0) -> Any:

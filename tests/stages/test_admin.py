@@ -3,12 +3,15 @@
 import asyncio
 import re
 from pathlib import Path
+from uuid import uuid4
 
 import httpx
 import pytest
 
+from schemas.envelope import micros_from_utc
 from streams.stores.opener import memory_stores
-from tests.stages.admin_fakes import AUTHORIZATION, admin
+from streams.stores.protocols import JobReport, JobState
+from tests.stages.admin_fakes import AUTHORIZATION, NOW, admin
 from tests.stages.gateway_fakes import client
 
 HTML = {"accept": "text/html", **AUTHORIZATION}
@@ -31,6 +34,7 @@ async def test_the_pages_need_the_key_and_forms_too(path: str, tmp_path: Path) -
         refused = await web.get(path, headers={"accept": "text/html"})
         assert (refused.status_code, refused.headers["www-authenticate"][:5]) == (401, "Basic")
         assert (await web.post("/admin/do/sweep", data={"token": "x"})).status_code == 401
+        assert (await web.get("/healthz")).text == "ok\n", "probes have no key"
         assert audit.entries == []
 
 
@@ -101,6 +105,7 @@ ACTIONS = [
     ("block", {"host": "a.example"}, "frontier block a.example"),
     ("purge", {"host": "a.example"}, "frontier purge --yes a.example"),
     ("delay", {"host": "a.example", "seconds": "2.5"}, "frontier delay a.example 2.5"),
+    ("budget", {"host": "a.example", "pages": "500"}, "frontier budget a.example 500"),
 ]
 
 
@@ -133,3 +138,35 @@ async def test_values_that_are_no_argument_start_nothing(action: str, fields: di
     async with admin(memory_stores(), tmp_path) as (app, actions, _), client(app) as web:
         answer = await act(web, action, **fields)
         assert (answer.status_code, list(actions.jobs.all)) == (400, [])
+
+
+async def test_jobs_that_were_started_elsewhere_show_how_far_they_are(tmp_path: Path) -> None:
+    stores, now = memory_stores(), micros_from_utc(NOW)
+
+    async def report(command: str, seconds_ago: float, state: JobState, share: float | None, sentence: str) -> None:
+        updated = now - int(seconds_ago * 1e6)
+        await stores.job_reports.put(
+            JobReport(uuid4(), command, "cron-7:12", updated - 60_000_000, updated, state, share, sentence)
+        )
+
+    await report("reindex", 3, "running", 0.25, "Filling <b>statements</b>")
+    await report("blobs sweep", 3_000, "running", 0.5, "mark: 50%")
+    await report("import", 100, "failed", None, "Kafka does not answer")
+    async with admin(stores, tmp_path) as (app, _, _audit), client(app) as web:
+        page = " ".join((await web.get("/admin", headers=HTML)).text.split())
+    assert '<progress max="1" value="0.250" aria-label="riffle reindex"></progress> 25%' in page
+    assert "Filling &lt;b&gt;statements" in page
+    assert "no report for 50 minutes: its process has died" in page
+    assert "failed after 60 seconds" in page
+    assert "Kafka does not answer" in page
+
+
+async def test_a_job_of_the_page_is_shown_once_with_its_report(tmp_path: Path) -> None:
+    stores, now = memory_stores(), micros_from_utc(NOW)
+    async with admin(stores, tmp_path) as (app, actions, _audit), client(app) as web:
+        await act(web, "sweep")
+        place = f"{actions.jobs.machine}:{actions.jobs.all[0].pid}"
+        await stores.job_reports.put(JobReport(uuid4(), "blobs sweep", place, now, now, "running", 0.4, "mark: 40%"))
+        page = (await web.get("/admin", headers=HTML)).text
+    assert 'value="0.400" aria-label="Job 1"' in page
+    assert "Started elsewhere" not in page

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from concurrent.futures import Executor
 from contextlib import asynccontextmanager
 from datetime import timedelta
+from functools import partial
 from typing import Any
 from xml.etree import ElementTree
 
@@ -12,6 +13,7 @@ import pytest
 
 from schemas import Envelope, OriginChanged, PageIndexed
 from schemas.ids import event_id, page_id
+from streams.commands.job_reports import unreported
 from streams.commands.operate import suggest as command
 from streams.errors import PoisonError
 from streams.gateway.app import create_app
@@ -418,7 +420,8 @@ async def test_the_tasks_of_a_build_run_on_a_dask_cluster(monkeypatch: pytest.Mo
     with cluster:
         pool = executor(cluster)
         settings = Settings()
-        await command._run(run_map, map_numbers(), settings, JOB, stores, pool, "Reading")
-        reduced = await command._run(run_reduce, range(SHARDS), settings, JOB, stores, pool, "Writing")
+        run = partial(command._run, settings, JOB, stores, pool, unreported)
+        await run("Reading", run_map, map_numbers())
+        reduced = await run("Writing", run_reduce, range(SHARDS))
     await finish(stores, JOB, reduced)
     assert await stored(stores, "tide") == ["tide tables"]

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from streams.cli import COMMANDS, load_command
+from streams.commands.console import EXIT_UNAVAILABLE
 from tests.wheel.environment import Installed
 
 HELPS = """
@@ -188,7 +189,11 @@ def test_every_command_has_a_use_here() -> None:
     assert set(paths()) - groups - used == set()
 
 
-@pytest.mark.parametrize("use", USES)
+NEEDS_A_SERVER = tuple(use for use, (status, _) in USES.items() if status == EXIT_UNAVAILABLE)
+"""Uses that end at a server that is away. `tests/unit/commands/test_without_servers.py` runs them, in one process."""
+
+
+@pytest.mark.parametrize("use", [use for use in USES if use not in NEEDS_A_SERVER])
 def test_a_use_without_servers(use: str, plain: Installed, files: None, nowhere: dict[str, str]) -> None:
     status, expected = USES[use]
     models = str(next(plain.prefix.parent.glob(MODELS)))

@@ -1,5 +1,6 @@
 """`riffle backup` and `riffle restore`: all stores of a small installation, as files."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -10,6 +11,7 @@ from streams.backup import whole
 from streams.backup.manifest import Manifest
 from streams.backup.manifest import Progress as Report
 from streams.commands.console import JSON_OPTION, command, err, load_kafka_settings, out, print_json
+from streams.commands.job_reports import reported_beside
 
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the backup.")]
 AsJson = Annotated[bool, JSON_OPTION]
@@ -34,8 +36,8 @@ def backup(
         riffle backup /backups/monday --no-vectors
     """
     settings = load_kafka_settings()
-    with _bars() as bars:
-        manifest = whole.back_up(settings, folder, _reporter(bars), vectors=vectors)
+    with _bars() as bars, reported_beside(settings, "backup") as say:
+        manifest = whole.back_up(settings, folder, _reporter(bars, say), vectors=vectors)
     _print("Backed up", manifest, folder, as_json)
     return 0
 
@@ -71,13 +73,14 @@ def _bars() -> Progress:
     return Progress(*columns, TimeElapsedColumn(), console=err)
 
 
-def _reporter(bars: Progress) -> Report:
+def _reporter(bars: Progress, say: Callable[[str], None] = lambda _: None) -> Report:
     tasks = {}
 
     def report(name: str, done: int) -> None:
         if name not in tasks:
             tasks[name] = bars.add_task(name, total=None)
         bars.update(tasks[name], completed=done)
+        say(f"{name}: {done:,}")
 
     return report
 

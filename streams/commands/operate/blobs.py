@@ -19,6 +19,7 @@ from streams.commands.console import (
     out,
     print_json,
 )
+from streams.commands.job_reports import Report, reported
 from streams.maintenance import saved_progress
 from streams.maintenance.reference_set import ReferenceSet
 from streams.maintenance.sweeping import DAY, Counts, Progress, Sweeper, minimum_grace_seconds
@@ -67,8 +68,8 @@ async def sweep(
         Progress(time.time()),
         ReferenceSet(memory_mb * 1024 * 1024, os.urandom(32)),
     )
-    keeper = Keeper(file, references, mode, rows_per_second)
-    async with open_stores(settings, ["records"]) as stores:
+    async with open_stores(settings, ["records"]) as stores, reported(stores.job_reports, "blobs sweep") as report:
+        keeper = Keeper(file, references, mode, rows_per_second, report)
         sweeper = Sweeper(
             stores.blob_collection, references, progress, keeper.report, grace_seconds=grace_seconds, delete=delete
         )
@@ -84,19 +85,21 @@ async def sweep(
 class Keeper:
     """The observer of a sweep: it slows the sweep down to its rate, prints its progress, and saves it."""
 
-    def __init__(self, file: Path, references: ReferenceSet, mode: str, rows_per_second: int) -> None:
+    def __init__(self, file: Path, references: ReferenceSet, mode: str, rows_per_second: int, say: Report) -> None:
         self._file, self._references, self._mode = file, references, mode
-        self._rows_per_second = rows_per_second
+        self._rows_per_second, self._say = rows_per_second, say
         self._saved_at = time.monotonic()
         self._next_at = 0.0
 
     async def report(self, progress: Progress, rows: int) -> None:
         now = time.monotonic()
+        found = f"{progress.counts.references:,} references, {progress.counts.blobs:,} blobs read"
+        sentence = f"{progress.phase}: {progress.share:.0%} ({found})"
+        self._say(sentence, progress.share)
         if now - self._saved_at >= SAVE_SECONDS:
             self._saved_at = now
             saved_progress.save(self._file, progress, self._references, self._mode)
-            found = f"{progress.counts.references} references, {progress.counts.blobs} blobs read"
-            err.print(f"{progress.phase}: {progress.share:.0%} ({found})", highlight=False)
+            err.print(sentence, highlight=False)
         self._next_at = max(self._next_at, now) + rows / self._rows_per_second
         await asyncio.sleep(max(0.0, self._next_at - now))
 

@@ -10,7 +10,13 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from streams.commands.console import command, err, load_settings, out
+from streams.commands.console import (
+    JSON_OPTION,
+    command,
+    err,
+    load_settings,
+    print_result,
+)
 from streams.errors import UsageError
 from streams.models.inference.encoder import Floats, SentenceEncoder
 from streams.models.inference.repository import parameters_of, read_config
@@ -34,6 +40,7 @@ _MODEL_NAME = re.compile(r'^name: "[^"]*"', re.MULTILINE)
 def distill(
     name: Annotated[str, typer.Option(help="Name of the new model in the local model repository.")] = "sbert_static",
     dimensions: Annotated[int, typer.Option(min=16, help="Dimensions of its vectors.")] = 256,
+    as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
     """Make a static embedding model from the present model, in some minutes. A text has the mean vector of its tokens.
 
@@ -55,7 +62,12 @@ def distill(
     shutil.copyfile(source / "1" / "model.py", target / "1" / "model.py")
     config = make_config((source / "config.pbtxt").read_text(), name, dimensions, parameters, target / "1" / FILE)
     (target / "config.pbtxt").write_text(config)
-    out.print(f"{target}: {len(rows)} tokens, {dimensions} dimensions, {(target / '1' / FILE).stat().st_size:,} bytes.")
+    size_bytes = (target / "1" / FILE).stat().st_size
+    print_result(
+        f"{target}: {len(rows)} tokens, {dimensions} dimensions, {size_bytes:,} bytes.",
+        {"folder": str(target), "tokens": len(rows), "dimensions": dimensions, "bytes": size_bytes},
+        as_json,
+    )
 
 
 def _make_folder(folder: Path) -> None:

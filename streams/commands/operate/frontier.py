@@ -18,11 +18,12 @@ from streams.commands.console import (
     need_kafka,
     out,
     print_json,
+    print_result,
     table,
 )
 from streams.crawl.urls import InvalidUrl, host_of, with_scheme
 from streams.errors import UsageError
-from streams.maintenance.frontier_hosts import change_order, due_hosts, view_host
+from streams.maintenance.frontier_hosts import change_order, describe_order, due_hosts, view_host
 from streams.maintenance.host_pages import HostProgress, remove_pages, restore_pages
 from streams.runtime.producer import EventProducer
 from streams.settings import Settings
@@ -47,9 +48,11 @@ async def hosts(
     async with open_stores(load_settings(), ["records"]) as stores:
         due = await due_hosts(stores.frontier)
         orders = {order.host: order for order in await stores.frontier.orders()}
-    shown = [{"host": host, "due": _time(when), "order": _words(orders.get(host))} for host, when in due[:count]]
+    shown = [
+        {"host": host, "due": _time(when), "order": describe_order(orders.get(host))} for host, when in due[:count]
+    ]
     named = {row["host"] for row in shown}
-    shown += [{"host": host, "due": "", "order": _words(orders[host])} for host in orders if host not in named]
+    shown += [{"host": host, "due": "", "order": describe_order(orders[host])} for host in orders if host not in named]
     if as_json:
         print_json({"hosts": len(due), "shown": shown})
         return
@@ -86,7 +89,7 @@ async def show(host: HostName, as_json: AsJson = False) -> int:
         ("robots.txt", " ".join(filter(None, [view.robots, view.detail]))),
         ("failures in a row", str(view.failures)),
         ("pages scheduled, all crawls", f"{view.scheduled:,}"),
-        ("order", _words(view.order) or "none"),
+        ("order", describe_order(view.order) or "none"),
     ):
         rows.add_row(label, value)
     out.print(rows)
@@ -107,7 +110,9 @@ async def block(host: HostName, note: Note = "", as_json: AsJson = False) -> Non
         async with EventProducer(settings, "frontier") as producer:
             detail = f"the host is blocked{f': {note}' if note else ''}"
             pages = await _follow(remove_pages(stores.pages, name, now, detail, producer.send_ahead), "removed")
-    _report(as_json, f"{name} is blocked. {pages:,} pages are being removed from the index.", name, pages=pages)
+    print_result(
+        f"{name} is blocked. {pages:,} pages are being removed from the index.", {"host": name, "pages": pages}, as_json
+    )
 
 
 @frontier_app.command("unblock")
@@ -127,7 +132,9 @@ async def unblock(host: HostName, as_json: AsJson = False) -> None:
                 await producer.send_all(events)
 
             pages = await _follow(restore_pages(stores.pages, name, now, send), "sent")
-    _report(as_json, f"{name} is crawled again. {pages:,} stored pages are on their way.", name, pages=pages)
+    print_result(
+        f"{name} is crawled again. {pages:,} stored pages are on their way.", {"host": name, "pages": pages}, as_json
+    )
 
 
 @frontier_app.command("delay")
@@ -142,7 +149,11 @@ async def delay(
     Example:  riffle frontier delay www.example.org 10
     """
     await _order(host, delay_seconds=seconds)
-    _report(as_json, f"Requests to {_host(host)} are at least {seconds:g} s apart.", _host(host), delay_seconds=seconds)
+    print_result(
+        f"Requests to {_host(host)} are at least {seconds:g} s apart.",
+        {"host": _host(host), "delay_seconds": seconds},
+        as_json,
+    )
 
 
 @frontier_app.command("budget")
@@ -158,7 +169,7 @@ async def budget(
     """
     await _order(host, max_pages=pages)
     limit = f"at most {pages:,} pages" if pages else "as many pages as it allows"
-    _report(as_json, f"A crawl fetches {limit} of {_host(host)}.", _host(host), max_pages=pages)
+    print_result(f"A crawl fetches {limit} of {_host(host)}.", {"host": _host(host), "max_pages": pages}, as_json)
 
 
 @frontier_app.command("purge")
@@ -176,7 +187,7 @@ async def purge(
     if not yes:
         typer.confirm(f"Drop all URLs of {name} that wait?", abort=True)
     await _order(host, purged_at=_now())
-    _report(as_json, f"The URLs of {name} that wait are being dropped.", name)
+    print_result(f"The URLs of {name} that wait are being dropped.", {"host": name}, as_json)
 
 
 async def _order(host: str, **changes: Any) -> None:
@@ -195,31 +206,12 @@ async def _follow(job: AsyncIterator[HostProgress], verb: str) -> int:
     return pages
 
 
-def _report(as_json: bool, sentence: str, host: str, **fields: float) -> None:
-    if as_json:
-        print_json({"host": host, **fields})
-    else:
-        out.print(sentence, highlight=False, soft_wrap=True)
-
-
 def _host(text: str) -> str:
     settings: Settings = load_settings()
     try:
         return host_of(with_scheme(text, settings.crawl.origins))
     except InvalidUrl as error:
         raise UsageError(f"{text!r} is no name of a host: {error}") from None
-
-
-def _words(order: Any) -> str:
-    if order is None:
-        return ""
-    parts = [
-        "blocked" if order.blocked else "",
-        f"delay {order.delay_seconds:g} s" if order.delay_seconds else "",
-        f"at most {order.max_pages:,} pages" if order.max_pages else "",
-        order.note,
-    ]
-    return ", ".join(filter(None, parts))
 
 
 def _time(micros: int) -> str:

@@ -17,8 +17,10 @@ from streams.commands.console import (
     load_settings,
     out,
     print_json,
+    print_result,
     table,
 )
+from streams.commands.job_reports import reported
 from streams.errors import UsageError
 from streams.links.batch_job import Here, compute
 from streams.links.centrality import most_central
@@ -51,11 +53,13 @@ async def rank(
     settings = load_settings()
     async with open_stores(settings, ["records"]) as stores:
         with err.status("Reading links ...") as status:
-            ranked = await rank_hosts(
-                stores.host_links,
-                anew=anew,
-                progress=lambda step, hosts: status.update(f"{step}: {hosts:,} hosts"),
-            )
+            async with reported(stores.job_reports, "links rank") as report:
+
+                def show_step(step: str, hosts: int) -> None:
+                    status.update(f"{step}: {hosts:,} hosts")
+                    report(f"{step}: {hosts:,} hosts")
+
+                ranked = await rank_hosts(stores.host_links, anew=anew, progress=show_step)
     _show_ranked(ranked, as_json=as_json)
 
 
@@ -111,6 +115,7 @@ async def show(
 @command
 async def export(
     file: Annotated[Path, typer.Argument(dir_okay=False, help="The file to write, such as edges.tsv.")],
+    as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> int:
     """Write the graph of registrable domains as a list of edges: a line has the linking domain and the linked one.
 
@@ -127,7 +132,11 @@ async def export(
         file.write_text("".join(f"{one}\t{other}\n" for one, other in graph.edges()), encoding="utf-8")
     except OSError as error:
         raise UsageError(f"{file} can't be written: {error.strerror or error}") from error
-    out.print(f"{len(graph.targets):,} edges between {len(graph.hosts):,} domains: {file}")
+    print_result(
+        f"{len(graph.targets):,} edges between {len(graph.hosts):,} domains: {file}",
+        {"file": str(file), "edges": len(graph.targets), "domains": len(graph.hosts)},
+        as_json,
+    )
     return 0 if len(graph.targets) else EXIT_NO
 
 
@@ -183,6 +192,7 @@ def _write_values(file: Path, rows: Iterable[tuple[str, float]]) -> None:
 @command
 async def load(
     file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="Lines of a domain, a tab, and its rank.")],
+    as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> int:
     """Write ranks that another program computed, for the hosts of each domain.
 
@@ -196,7 +206,11 @@ async def load(
             written = await load_ranks(
                 stores.host_links, ranks, lambda step, hosts: status.update(f"{step}: {hosts:,} hosts")
             )
-    out.print(f"{written:,} ranks of hosts were written, from {len(ranks):,} ranks of domains.")
+    print_result(
+        f"{written:,} ranks of hosts were written, from {len(ranks):,} ranks of domains.",
+        {"written": written, "domains": len(ranks)},
+        as_json,
+    )
     return 0 if written else EXIT_NO
 
 

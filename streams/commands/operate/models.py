@@ -5,7 +5,12 @@ from typing import Annotated
 
 import typer
 
-from streams.commands.console import command, command_group, out
+from streams.commands.console import (
+    JSON_OPTION,
+    command,
+    command_group,
+    print_result,
+)
 from streams.errors import UsageError
 from streams.models.inference.prepared_repository import Changes, prepare_repository
 
@@ -33,6 +38,7 @@ def prepare(
         str,
         typer.Option(metavar="MODEL,MODEL,...", help="Copy only the first of these models that is there."),
     ] = "",
+    as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
     """Copy a model repository, with instances and batching for the machine that will serve it.
 
@@ -50,7 +56,7 @@ def prepare(
         only=tuple(model for model in only.split(",") if model),
     )
     models = prepare_repository(source, destination, changes)
-    out.print(f"{destination}: {', '.join(models)}.", highlight=False)
+    print_result(f"{destination}: {', '.join(models)}.", {"folder": str(destination), "models": models}, as_json)
 
 
 def _model_and_count(text: str) -> tuple[str, int]:

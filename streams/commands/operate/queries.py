@@ -5,7 +5,16 @@ from typing import Annotated
 
 import typer
 
-from streams.commands.console import JSON_OPTION, command, command_group, load_settings, out, print_json, table
+from streams.commands.console import (
+    JSON_OPTION,
+    command,
+    command_group,
+    load_settings,
+    out,
+    print_json,
+    print_result,
+    table,
+)
 from streams.queries.counts import Counts, list_queries
 from streams.stores.opener import open_stores
 
@@ -37,7 +46,10 @@ async def empty(days: _DAYS = 30, limit: _LIMIT = 20, as_json: Annotated[bool, J
 
 @queries_app.command("purge")
 @command
-async def purge(yes: Annotated[bool, typer.Option("--yes", help="Don't ask.")] = False) -> None:
+async def purge(
+    yes: Annotated[bool, typer.Option("--yes", help="Don't ask.")] = False,
+    as_json: Annotated[bool, JSON_OPTION] = False,
+) -> None:
     """Delete all counts of queries, and all suggestions. Records in Kafka end by themselves within a day.
 
     `riffle suggest build` then makes suggestions only from the index. Gateways forget theirs within a minute.
@@ -49,8 +61,10 @@ async def purge(yes: Annotated[bool, typer.Option("--yes", help="Don't ask.")] =
     async with open_stores(load_settings(), ["records"]) as stores:
         await stores.query_counts.purge()
         await stores.suggestions.purge()
-    out.print(
-        "The counts of all queries are deleted, and all suggestions. riffle suggest build makes those of the index."
+    print_result(
+        "The counts of all queries are deleted, and all suggestions. riffle suggest build makes those of the index.",
+        {"purged": ["query_counts", "suggestions"]},
+        as_json,
     )
 
 

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 import typer
 
 from streams.commands.console import EXIT_NO, JSON_OPTION, command, err, load_settings, out, print_json
+from streams.commands.job_reports import Report, reported, unreported
 from streams.crawl.urls import InvalidUrl, with_scheme
 from streams.errors import UsageError
 from streams.maintenance.page_writer import Outcome
@@ -143,8 +144,9 @@ async def _fill(
         recomputer = await _start_recomputer(stores, models, stack) if recompute else None
         reindexer = Reindexer(stores, models.embedder, host=host, per_second=rate, recomputer=recomputer)
         collection = await stores.vectors.ensure(await models.embedder.info())
+        report = await stack.enter_async_context(reported(stores.job_reports, "reindex"))
         return await _fill_and_switch(
-            stores, reindexer, collection, switch=switch, skip_failed=skip_failed, as_json=as_json
+            stores, reindexer, collection, report, switch=switch, skip_failed=skip_failed, as_json=as_json
         )
 
 
@@ -162,6 +164,7 @@ async def _fill_and_switch(
     stores: Stores,
     reindexer: Reindexer,
     collection: str,
+    report: Report = unreported,
     *,
     switch: bool,
     as_json: bool,
@@ -169,12 +172,13 @@ async def _fill_and_switch(
 ) -> int:
     former = await stores.vectors.active()
     try:
-        outcome = await _until_complete(reindexer, collection)
+        outcome = await _until_complete(reindexer, collection, report)
         if reindexer.host and not outcome.pages:
             raise UsageError(
                 f"The index has no page of {reindexer.host}. Give the host as it is in the pages' URLs: "
                 "www.sqlite.org and sqlite.org are two hosts"
             )
+        report(f"Verifying {collection}")
         verification = await reindexer.verify()
         failed = [*outcome.failed, *verification.failed]
         # The sample doesn't show that single pages are missing.
@@ -185,7 +189,7 @@ async def _fill_and_switch(
         if switched:
             await stores.vectors.activate(collection)
             # One more pass for the pages that were indexed into the former collection during the last pass.
-            await _one_pass(reindexer, collection, again=True)
+            await _one_pass(reindexer, collection, report, again=True)
             failed += outcome.failed
     finally:
         await reindexer.close()
@@ -196,16 +200,16 @@ async def _fill_and_switch(
     return EXIT_NO if faults else 0
 
 
-async def _until_complete(reindexer: Reindexer, collection: str) -> Outcome:
-    await _one_pass(reindexer, collection, again=False)
+async def _until_complete(reindexer: Reindexer, collection: str, report: Report) -> Outcome:
+    await _one_pass(reindexer, collection, report, again=False)
     for _ in range(MAX_PASSES - 1):
         written = reindexer.outcome.written
-        if not await _one_pass(reindexer, collection, again=True) - written:
+        if not await _one_pass(reindexer, collection, report, again=True) - written:
             break
     return reindexer.outcome
 
 
-async def _one_pass(reindexer: Reindexer, collection: str, *, again: bool) -> int:
+async def _one_pass(reindexer: Reindexer, collection: str, report: Report, *, again: bool) -> int:
     """Read all pages once. Return the number of pages that all passes have written so far."""
     total = reindexer.outcome
     total.pages = total.statements = 0
@@ -214,10 +218,12 @@ async def _one_pass(reindexer: Reindexer, collection: str, *, again: bool) -> in
     with err.status(f"Filling {collection} ...") as status:
         async for so_far in reindexer.run(again=again):
             per_second = so_far.written_statements / max(time.monotonic() - started, 0.001)
-            status.update(
+            sentence = (
                 f"{'Looking for changes' if again else 'Filling'} {collection}: {so_far.pages} pages, "
                 f"{so_far.statements} statements; {so_far.written} pages written, {per_second:.0f} statements/s"
             )
+            status.update(sentence)
+            report(sentence, reindexer.share)
             await asyncio.sleep(0)
     return total.written
 

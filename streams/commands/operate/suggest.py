@@ -5,12 +5,14 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import partial
 from typing import Annotated, Any
 
 import typer
 
 from streams.commands.cluster import dask_client
 from streams.commands.console import JSON_OPTION, command, command_group, err, load_settings, out, print_json, table
+from streams.commands.job_reports import Report, reported
 from streams.queries.counts import quarter_of
 from streams.queries.suggestions.block_words import read_block_words
 from streams.queries.suggestions.build import Job, finish, map_numbers, run_map, run_reduce
@@ -69,9 +71,11 @@ async def build(
         if statements is not None and not await has_grown(stores.suggestions, statements):
             print_json({"build": "", "read": 0, "suggestions": 0, "seconds": 0.0}) if as_json else out.print(UNCHANGED)
             return
-        with _executor(processes, scheduler) as executor:
-            read = sum(await _run(run_map, map_numbers(), settings, job, stores, executor, "Reading pages and queries"))
-            reduced = await _run(run_reduce, range(SHARDS), settings, job, stores, executor, "Writing suggestions")
+        async with reported(stores.job_reports, "suggest build") as report:
+            with _executor(processes, scheduler) as executor:
+                run = partial(_run, settings, job, stores, executor, report)
+                read = sum(await run("Reading pages and queries", run_map, map_numbers()))
+                reduced = await run("Writing suggestions", run_reduce, range(SHARDS))
         count = await finish(stores, job, reduced)
         if statements is not None:
             await note_statements(stores.suggestions, statements)
@@ -113,13 +117,14 @@ async def show(
 
 
 async def _run(
-    task: Task,
-    numbers: Sequence[int],
     settings: Settings,
     job: Job,
     stores: Stores,
     executor: Executor | None,
+    report: Report,
     title: str,
+    task: Task,
+    numbers: Sequence[int],
 ) -> list[Any]:
     """Run a task for each number, and show how many are done."""
     slots = asyncio.Semaphore(len(numbers) if executor else _AT_ONCE)
@@ -134,7 +139,9 @@ async def _run(
             else:
                 found = await loop.run_in_executor(executor, run_alone, task, settings, job, number)
         done += 1
-        status.update(f"{title}: {done} of {len(numbers)} tasks")
+        sentence = f"{title}: {done} of {len(numbers)} tasks"
+        status.update(sentence)
+        report(sentence, done / len(numbers))
         return found
 
     with err.status(f"{title} ...") as status:

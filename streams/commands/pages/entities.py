@@ -13,6 +13,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, SpinnerColumn, Ta
 
 from schemas import EntityChanged
 from streams.commands.console import EXIT_NO, JSON_OPTION, command, err, load_settings, need_kafka, out, print_json
+from streams.commands.job_reports import reported
 from streams.commands.pages.importing import import_app
 from streams.errors import UsageError
 from streams.knowledge.dumps.importer import DumpImport, Importing, source_of
@@ -57,6 +58,7 @@ File = Annotated[Path, typer.Argument(exists=True, dir_okay=False, metavar="DUMP
 Language = Annotated[
     str, typer.Option(help="Language of names and texts, as Wikimedia's projects spell it. Default: the setting.")
 ]
+AsJson = Annotated[bool, JSON_OPTION]
 Missing = Annotated[
     bool | None,
     typer.Option(
@@ -68,26 +70,26 @@ Missing = Annotated[
 
 @import_app.command("wikidata")
 @command
-async def wikidata(file: File, language: Language = "", missing: Missing = None) -> int:
+async def wikidata(file: File, language: Language = "", missing: Missing = None, as_json: AsJson = False) -> int:
     """Import the items of a JSON dump of Wikidata: .json, .json.gz or .json.bz2.
 
     An interrupted import goes on where it was when the same command runs again. A later dump updates what has changed.
 
     Example:  riffle import wikidata latest-all.json.bz2
     """
-    return await _import(file, "wikidata", language, missing)
+    return await _import(file, "wikidata", language, missing, as_json)
 
 
 @import_app.command("wikipedia")
 @command
-async def wikipedia(file: File, language: Language = "", missing: Missing = None) -> int:
+async def wikipedia(file: File, language: Language = "", missing: Missing = None, as_json: AsJson = False) -> int:
     """Import the articles of an XML dump of a Wikipedia: .xml, .xml.gz or .xml.bz2.
 
     An interrupted import goes on where it was when the same command runs again. A later dump updates what has changed.
 
     Example:  riffle import wikipedia enwiki-latest-pages-articles-multistream.xml.bz2
     """
-    return await _import(file, "wikipedia", language, missing)
+    return await _import(file, "wikipedia", language, missing, as_json)
 
 
 @import_app.command("entities")
@@ -98,6 +100,7 @@ async def entities(
         bool, typer.Option("--replace", help="Remove the own entities that the file does not have.")
     ] = False,
     schema: Annotated[bool, typer.Option("--schema", help="Print the JSON Schema of a line, and do nothing.")] = False,
+    as_json: AsJson = False,
 ) -> int:
     """Import own entities: JSON Lines, an entity on each line.
 
@@ -111,7 +114,7 @@ async def entities(
         return 0
     if file is None:
         raise UsageError("FILE is missing. `riffle import entities --schema` prints what its lines may have")
-    return await _import(file, "own", "", replace)
+    return await _import(file, "own", "", replace, as_json)
 
 
 @import_app.command("index")
@@ -175,7 +178,7 @@ def _report_found(counts: Collected) -> None:
     )
 
 
-async def _import(file: Path, name: str, language: str, missing: bool | None) -> int:
+async def _import(file: Path, name: str, language: str, missing: bool | None, as_json: bool) -> int:
     settings = load_settings()
     need_kafka(settings)
     spoken = language or settings.knowledge.language
@@ -189,7 +192,7 @@ async def _import(file: Path, name: str, language: str, missing: bool | None) ->
             )
 
         saved = await _run(file, name, spoken, missing, settings, show, bars, task)
-    _report(name, saved)
+    _report(saved, as_json)
     return 0 if saved.sent + saved.unchanged + saved.removed else EXIT_NO
 
 
@@ -209,9 +212,14 @@ async def _run(
         open_stores(settings, ["records"]) as stores,
         EventProducer(settings, "import") as producer,
         SandboxPool(TASKS, processes=PROCESSES, limits=LIMITS, name="entities") as sandbox,
+        reported(stores.job_reports, f"import {name}") as report,
     ):
         with closing(LagReader(settings, [stage("knowledge")])) as lags:
             source = PausingSource(LagWatch(lags.read, lag), lambda why: bars.update(task, description=f"Read{why}"))
+
+            def show_and_report(saved: Saved, dump: Dump) -> None:
+                show(saved, dump)
+                report(f"{saved.items:,} items read", dump.read_bytes / max(dump.size_bytes, 1))
 
             async def send(events: Sequence[EntityChanged], cause: str) -> None:
                 await producer.send_all(events, cause)
@@ -225,7 +233,7 @@ async def _run(
                 language=language,
                 remove_missing=missing is not False,
                 is_confirmed=missing is True,
-                progress=show,
+                progress=show_and_report,
                 wait_for_room=source.wait,
             )
             job = DumpImport(file, source_of(name, language), importing, uuid4().hex)
@@ -234,7 +242,11 @@ async def _run(
             return await job.run()
 
 
-def _report(name: str, saved: Saved) -> None:
+def _report(saved: Saved, as_json: bool) -> None:
+    if as_json:
+        counts = {"items": saved.items, "sent": saved.sent, "unchanged": saved.unchanged, "removed": saved.removed}
+        print_json({**counts, "skipped": dict(saved.skipped)})
+        return
     out.print(
         f"{saved.items:,} items read: {saved.sent:,} entities and names are new or changed, {saved.unchanged:,} are as "
         f"before, {saved.removed:,} are removed.",

@@ -8,7 +8,7 @@ from typing import Annotated, BinaryIO
 import typer
 from rich.progress import Progress
 
-from streams.commands.console import EXIT_NO, command, command_group, err, load_settings, out
+from streams.commands.console import EXIT_NO, JSON_OPTION, command, command_group, err, load_settings, out, print_result
 from streams.commands.watching import PROGRESS_COLUMNS
 from streams.crawl.archives.exporter import ExportReport, ExportSource, export_warc
 from streams.crawl.archives.writer import warcinfo
@@ -24,6 +24,7 @@ _PARTS = 1_000
 async def warc(
     file: Annotated[Path, typer.Argument(dir_okay=False, help="The file to write, such as pages.warc.gz.")],
     host: Annotated[list[str] | None, typer.Option("--host", help="Only pages of this host. May be repeated.")] = None,
+    as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> int:
     """Write the pages as a WARC file: each request with its response, what the crawler knows of it, and revisits.
 
@@ -48,8 +49,13 @@ async def warc(
             source = ExportSource(stores.pages, stores.ledger, stores.blobs)
             report = await export_warc(source, opened, show, hosts=frozenset(host or ()))
     partial.rename(file)
-    out.print(f"{report.pages:,} pages in {report.records:,} records, {report.written_bytes:,} bytes: {file}")
-    if report.missing:
+    print_result(
+        f"{report.pages:,} pages in {report.records:,} records, {report.written_bytes:,} bytes: {file}",
+        {"file": str(file), "pages": report.pages, "records": report.records, "bytes": report.written_bytes,
+         "versions_not_kept": report.missing},
+        as_json,
+    )  # fmt: skip
+    if report.missing and not as_json:
         out.print(f"  {report.missing:,} older versions of pages are no longer kept.", highlight=False)
     return 0 if report.pages else EXIT_NO
 

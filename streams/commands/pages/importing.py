@@ -25,6 +25,7 @@ from streams.commands.console import (
     print_json,
     styled,
 )
+from streams.commands.job_reports import Report, reported
 from streams.commands.watching import FOLLOWED, LOOK_SECONDS, PROGRESS_COLUMNS, Seen, machine_load
 from streams.crawl.archives.common_crawl_importer import import_common_crawl
 from streams.crawl.archives.file_importer import import_html
@@ -209,12 +210,12 @@ async def _import(read: Import, path: Path, wait: bool, as_json: bool, name: str
     follower = await asyncio.to_thread(Follower, settings, FOLLOWED)
     try:
         with Progress(*PROGRESS_COLUMNS, console=err) as bars:
-            async with open_stores(settings, ["records"]) as stores:
+            async with open_stores(settings, ["records"]) as stores, reported(stores.job_reports, "import") as say:
                 place = _place_of(settings, path, name)
-                report = await _read_archive(settings, partial(read, path), stores, seen.crawl_id, bars, place)
+                report = await _read_archive(settings, partial(read, path), stores, seen.crawl_id, bars, place, say)
                 if wait:
                     seen.last_event_at = time.monotonic()  # no event was looked at during the reading
-                    finished = await _wait_until_settled(follower, seen, report.imported, stores, bars)
+                    finished = await _wait_until_settled(follower, seen, report.imported, stores, bars, say)
     finally:
         follower.close()
     if as_json:
@@ -242,7 +243,13 @@ def _place_of(settings: Settings, path: Path, name: str) -> ImportPlace | None:
 
 
 async def _read_archive(
-    settings: Settings, read: Import, stores: Stores, crawl_id: str, bars: Progress, place: ImportPlace | None
+    settings: Settings,
+    read: Import,
+    stores: Stores,
+    crawl_id: str,
+    bars: Progress,
+    place: ImportPlace | None,
+    say: Report,
 ) -> ImportReport:
     """Send the pages of the archive, and wait while a stage is too far behind."""
     skip = place.load() if place else 0
@@ -251,6 +258,7 @@ async def _read_archive(
 
     def show(report: ImportReport) -> None:
         bars.update(reading, completed=report.done, total=report.total or None)
+        say(f"Reading: {report.imported:,} pages", report.done / report.total if report.total else None)
         if place:
             place.save(report.resumed + report.seen)
 
@@ -298,7 +306,9 @@ def print_report(report: ImportReport) -> None:
         out.print(f"  {count} skipped: {reason}, such as {report.examples.get(reason, '?')}", highlight=False)
 
 
-async def _wait_until_settled(follower: Follower, seen: Seen, imported: int, stores: Stores, bars: Progress) -> bool:
+async def _wait_until_settled(
+    follower: Follower, seen: Seen, imported: int, stores: Stores, bars: Progress, say: Report
+) -> bool:
     """Wait until each imported page is searchable or removed. Return False if no event came for long."""
     indexing = bars.add_task("Searchable", total=imported or None)
     while len(seen.fetched) < imported or seen.under_way:
@@ -308,6 +318,7 @@ async def _wait_until_settled(follower: Follower, seen: Seen, imported: int, sto
         with suppress(TransientError):
             await seen.look_at_unchanged(stores.pages)
         bars.update(indexing, completed=seen.settled, description=f"Searchable{seen.why_slow(now, load)}")
+        say(f"{seen.settled:,} of {imported:,} pages are searchable or set aside", seen.settled / max(imported, 1))
         if seen.is_stuck(now, load):
             return False
     return True

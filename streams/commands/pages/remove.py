@@ -12,7 +12,14 @@ import typer
 from schemas import PageRemoved
 from schemas.ids import page_id
 from streams.allowed_origins import NO_ORIGINS, AllowedOrigins
-from streams.commands.console import JSON_OPTION, command, err, load_settings, need_kafka, out, print_json
+from streams.commands.console import (
+    JSON_OPTION,
+    command,
+    err,
+    load_settings,
+    need_kafka,
+    print_result,
+)
 from streams.crawl.urls import InvalidUrl, possible_urls
 from streams.errors import TransientError, UsageError
 from streams.knowledge.found.ids import SOURCE, entity_id_of
@@ -61,10 +68,10 @@ async def remove(
     )
     if undo:
         await _undo(settings, pages)
-        _report(
-            as_json,
+        print_result(
             f"Withdrew the removal of {len(pages)} page(s). To fetch them again: riffle crawl URL --depth 0",
             {"withdrawn": len(pages)},
+            as_json,
         )
         return
     need_kafka(settings)
@@ -82,19 +89,12 @@ async def remove(
         links = await take_back_links(stores.host_links, set(pages.values()), printer.report)
         links += await take_back_page_links(stores.host_links, set(pages.values()), printer.report)
         erased = await eraser.erase(list(pages), time.time_ns() // 1_000, others, own | panels)
-    _report(
-        as_json,
+    print_result(
         f"Erased {len(pages)} page(s): {erased.blobs} blobs ({erased.bytes:,} bytes), {links} links to others. "
         f"{erased.shared} blobs stay, since another page refers to them.",
         {"pages": len(pages), "blobs": erased.blobs, "bytes": erased.bytes, "links": links, "shared": erased.shared},
+        as_json,
     )
-
-
-def _report(as_json: bool, sentence: str, fields: dict[str, int]) -> None:
-    if as_json:
-        print_json(fields)
-    else:
-        out.print(sentence, highlight=False, soft_wrap=True)
 
 
 def _pages(addresses: Collection[str], origins: AllowedOrigins = NO_ORIGINS) -> dict[UUID, str]:

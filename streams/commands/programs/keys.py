@@ -17,6 +17,7 @@ from streams.commands.console import (
     load_settings,
     out,
     print_json,
+    print_result,
     table,
 )  # fmt: skip
 from streams.errors import UsageError
@@ -105,6 +106,7 @@ async def list_keys(as_json: Annotated[bool, JSON_OPTION] = False) -> None:
 @command
 async def revoke(
     key_id: Annotated[str, typer.Argument(help="The id, as `riffle keys list` shows it, or the key itself.")],
+    as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> int:
     """Revoke a key. Gateways refuse it after 30 seconds at the latest.
 
@@ -119,7 +121,7 @@ async def revoke(
             return EXIT_NO
         if not key.revoked:
             await stores.api_keys.put(replace(key, revoked=now), now)
-    out.print(f"The key {wanted} ({key.name}) is revoked.")
+    print_result(f"The key {wanted} ({key.name}) is revoked.", {"id": wanted, "name": key.name}, as_json)
     return 0
 
 

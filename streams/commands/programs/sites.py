@@ -6,7 +6,16 @@ from typing import Annotated
 
 import typer
 
-from streams.commands.console import JSON_OPTION, command, command_group, load_settings, out, print_json, table
+from streams.commands.console import (
+    JSON_OPTION,
+    command,
+    command_group,
+    load_settings,
+    out,
+    print_json,
+    print_result,
+    table,
+)
 from streams.errors import UsageError
 from streams.search.query_language.operator_values import ascii_host
 from streams.search.request import MAX_DOMAINS
@@ -25,6 +34,7 @@ async def add(
     host: Annotated[list[str], typer.Option(help="A domain, with its subdomains. Give it once for each.")],
     title: Annotated[str, typer.Option(help="Its name for people. Default: NAME.")] = "",
     private: Annotated[bool, typer.Option("--private", help="Only keys of the site find its pages.")] = False,
+    as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
     """Make a site, or replace it. Its search is at /sites/NAME, with a box for other pages.
 
@@ -40,8 +50,10 @@ async def add(
         raise UsageError("private sites need RIFFLE_ACCESS__PRIVATE_SITES=true, for this command and for the gateways")
     async with open_stores(settings, ["records"]) as stores:
         await stores.api_keys.put_site(Site(name, title or name, hosts, private), int(time.time() * _MICROS))
-    out.print(
-        f"The site {name} has {len(hosts)} {'host' if len(hosts) == 1 else 'hosts'}. Its search is at /sites/{name}."
+    print_result(
+        f"The site {name} has {len(hosts)} {'host' if len(hosts) == 1 else 'hosts'}. Its search is at /sites/{name}.",
+        {"name": name, "title": title or name, "hosts": list(hosts), "private": private},
+        as_json,
     )
 
 
@@ -71,11 +83,14 @@ async def list_sites(as_json: Annotated[bool, JSON_OPTION] = False) -> None:
 
 @sites_app.command("remove")
 @command
-async def remove(name: Annotated[str, typer.Argument(help="Name of the site.")]) -> None:
+async def remove(
+    name: Annotated[str, typer.Argument(help="Name of the site.")],
+    as_json: Annotated[bool, JSON_OPTION] = False,
+) -> None:
     """Remove a site. Its pages stay in the index, and its keys are refused.
 
     Example:  riffle sites remove docs
     """
     async with open_stores(load_settings(), ["records"]) as stores:
         await stores.api_keys.remove_site(name, int(time.time() * _MICROS))
-    out.print(f"The site {name} is removed.")
+    print_result(f"The site {name} is removed.", {"name": name}, as_json)

@@ -54,7 +54,7 @@ def _rows(identities: Identities, now: datetime) -> list[dict[str, object]]:
 
 @certificates_app.command("renew")
 @command
-def renew() -> int:
+def renew(as_json: Annotated[bool, JSON_OPTION] = False) -> int:
     """Give every identity a new certificate while the stack runs.
 
     Riffle's processes and Kafka go on without a restart. Triton and Cassandra are restarted one after the other.
@@ -62,5 +62,14 @@ def renew() -> int:
     Example:  riffle certificates renew
     """
     home = local_home()
-    renew_all(home, load_settings(home=home), datetime.now(UTC), lambda text: out.print(text, highlight=False))
+    steps: list[str] = []
+
+    def show(step: str) -> None:
+        steps.append(step)
+        if not as_json:
+            out.print(step, highlight=False)
+
+    renew_all(home, load_settings(home=home), datetime.now(UTC), show)
+    if as_json:
+        print_json({"steps": steps})
     return 0

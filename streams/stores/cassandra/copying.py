@@ -26,6 +26,7 @@ _SMALL_PAGES = {"blobs": 8}
 NOT_COPIED = frozenset(
     {
         "api_spending",
+        "jobs",
         "migrations",
         "pace_holds",
         "query_counts",
@@ -35,7 +36,7 @@ NOT_COPIED = frozenset(
     }
 )
 """Tables that each keyspace fills by itself, counts of what people and programs asked, which no backup has, what is
-built of them and of the index, and what holds for seconds."""
+built of them and of the index, what holds for seconds, and the reports of jobs, which ran on this installation only."""
 _SUPPORTED = frozenset({"uuid", "text", "blob", "int", "bigint", "tinyint", "boolean", "double"})
 _MAP = "map<text, blob>"
 """Types of columns that a backup can hold. An entry of a map has a time of its own (Cassandra 5 shows it)."""

@@ -15,7 +15,7 @@ from streams.stores.cassandra.ledger import CassandraLedger
 from streams.stores.cassandra.pace_holds import CassandraPaceHolds
 from streams.stores.cassandra.pages import CassandraPages
 from streams.stores.cassandra.query_counts import CassandraQueryCounts
-from streams.stores.cassandra.reindexing import CassandraReindexing
+from streams.stores.cassandra.reindexing import CassandraJobReports, CassandraReindexing
 from streams.stores.cassandra.restoring import refuse_unfinished_restore, unfinished_restore
 from streams.stores.cassandra.session import connect
 from streams.stores.cassandra.suggestions import CassandraSuggestions
@@ -37,6 +37,7 @@ class Records:
     suggestions: CassandraSuggestions
     entities: CassandraEntities
     reindexing: CassandraReindexing
+    job_reports: CassandraJobReports
     api_keys: CassandraApiKeys
     api_spending: CassandraApiSpending
     unfinished_restore: Callable[[], Awaitable[str]]
@@ -65,6 +66,7 @@ async def open_records(settings: Settings) -> Records:
         suggestions=CassandraSuggestions(session),
         entities=CassandraEntities(session),
         reindexing=CassandraReindexing(session),
+        job_reports=CassandraJobReports(session),
         api_keys=CassandraApiKeys(session),
         api_spending=CassandraApiSpending(session),
         unfinished_restore=lambda: unfinished_restore(session),

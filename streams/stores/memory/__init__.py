@@ -10,6 +10,7 @@ from streams.stores.memory.entities import MemoryEntities
 from streams.stores.memory.fingerprints import MemoryFingerprints
 from streams.stores.memory.frontier import MemoryFrontier
 from streams.stores.memory.host_links import MemoryHostLinks
+from streams.stores.memory.job_reports import MemoryJobReports
 from streams.stores.memory.pace_holds import MemoryPaceHolds
 from streams.stores.memory.query_counts import MemoryQueryCounts
 from streams.stores.memory.records import MemoryBlobs, MemoryLedger, MemoryPages
@@ -27,6 +28,7 @@ __all__ = [
     "MemoryFrontier",
     "MemoryHostLinks",
     "MemoryIndex",
+    "MemoryJobReports",
     "MemoryLedger",
     "MemoryPaceHolds",
     "MemoryPages",

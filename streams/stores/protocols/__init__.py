@@ -37,6 +37,7 @@ from streams.stores.protocols.frontier import (
     total,
 )
 from streams.stores.protocols.host_links import HostLinks, HostRank, PageLink
+from streams.stores.protocols.job_reports import REPORT_DAYS, JobReport, JobReports, JobState
 from streams.stores.protocols.ledger import Ledger, Transition
 from streams.stores.protocols.pace_holds import PaceHolds
 from streams.stores.protocols.pages import Pages, PartProgress, Reindexing
@@ -49,6 +50,7 @@ __all__ = [
     "KEPT_DAYS",
     "MAX_FOUND",
     "MIN_NEAR_WORDS",
+    "REPORT_DAYS",
     "SPENDING_DAYS",
     "UNREAD",
     "AliasEvidence",
@@ -75,6 +77,9 @@ __all__ = [
     "HostOrder",
     "HostRank",
     "HostShare",
+    "JobReport",
+    "JobReports",
+    "JobState",
     "Known",
     "Ledger",
     "NamedEntity",

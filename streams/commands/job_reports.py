@@ -1,0 +1,146 @@
+"""Reports of a long command, which the pages of operators show, wherever it runs.
+
+    async with reported(stores.job_reports, "reindex") as report:
+        report("Filling statements-1: 200 pages", 0.1)
+
+A report is written every few seconds, also without progress: a job whose reports end has died. A report that can't be
+written is left out, and never fails the job. While a job reports, SIGTERM ends it as Ctrl-C does, so that a job that
+Kubernetes or the pages of operators stop saves how far it is, and its last report says that it was stopped.
+"""
+
+import asyncio
+import os
+import signal
+import socket
+import threading
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import replace
+from types import FrameType
+from typing import Protocol
+from uuid import uuid4
+
+from streams.errors import RiffleError
+from streams.settings import Settings
+from streams.stores.opener import open_stores
+from streams.stores.protocols import JobReport, JobReports
+
+REPORT_SECONDS = 5.0
+"""Time between two reports (seconds)."""
+LAST_SECONDS = 5.0
+"""Maximum time that a job waits for its last report (seconds)."""
+MAX_SENTENCE_CHARS = 500
+
+
+class Report(Protocol):
+    """Notes what a job does now, and the part of it that is done (0 to 1)."""
+
+    def __call__(self, sentence: str, share: float | None = None) -> None: ...
+
+
+def unreported(sentence: str, share: float | None = None) -> None:
+    """Note nothing: of a job that nobody follows."""
+
+
+class Reporter:
+    """Keeps what a job says of itself. Called by the job, in any thread."""
+
+    def __init__(self, command: str) -> None:
+        now = time.time_ns() // 1_000
+        self._said = JobReport(uuid4(), command, own_place(), now, now)
+
+    def __call__(self, sentence: str, share: float | None = None) -> None:
+        """Note what the job does now, and the part of it that is done (0 to 1)."""
+        self._said = replace(self._said, sentence=sentence[:MAX_SENTENCE_CHARS], share=share)
+
+    def ended(self, error: BaseException | None) -> None:
+        """Note how the job ended."""
+        if error is None:
+            self._said = replace(self._said, state="done", share=1.0)
+        elif isinstance(error, RiffleError):
+            self._said = replace(self._said, state="failed", sentence=str(error)[:MAX_SENTENCE_CHARS])
+        else:
+            is_stop = isinstance(error, KeyboardInterrupt | asyncio.CancelledError)
+            self._said = replace(self._said, state="stopped" if is_stop else "failed")
+
+    async def write(self, store: JobReports) -> None:
+        """Write the report, or leave it out if the store does not answer."""
+        with suppress(RiffleError):
+            await store.put(replace(self._said, updated=time.time_ns() // 1_000))
+
+
+def own_place() -> str:
+    """Return the machine and the id of this process, as reports name them."""
+    return f"{socket.gethostname()}:{os.getpid()}"
+
+
+@asynccontextmanager
+async def reported(store: JobReports, command: str) -> AsyncIterator[Reporter]:
+    """Report a job until the end of the block."""
+    reporter = Reporter(command)
+    error: BaseException | None = None
+    with _terminated_as_interrupted():
+        beats = asyncio.create_task(_beat(reporter, store))
+        try:
+            yield reporter
+        except BaseException as raised:
+            error = raised
+            raise
+        finally:
+            beats.cancel()
+            await asyncio.gather(beats, return_exceptions=True)
+            reporter.ended(error)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(LAST_SECONDS):
+                    await reporter.write(store)
+
+
+@contextmanager
+def reported_beside(settings: Settings, command: str) -> Iterator[Reporter]:
+    """Report a job that is not async, from a thread with stores of its own."""
+    reporter, end = Reporter(command), threading.Event()
+
+    async def report_on() -> None:
+        with suppress(RiffleError):
+            async with open_stores(settings, ["records"]) as stores:
+                while not await asyncio.to_thread(end.wait, REPORT_SECONDS):
+                    await reporter.write(stores.job_reports)
+                await reporter.write(stores.job_reports)
+
+    thread = threading.Thread(target=lambda: asyncio.run(report_on()), name="job-reports", daemon=True)
+    error: BaseException | None = None
+    with _terminated_as_interrupted():
+        thread.start()
+        try:
+            yield reporter
+        except BaseException as raised:
+            error = raised
+            raise
+        finally:
+            reporter.ended(error)
+            end.set()
+            thread.join(LAST_SECONDS)
+
+
+async def _beat(reporter: Reporter, store: JobReports) -> None:
+    while True:
+        await reporter.write(store)
+        await asyncio.sleep(REPORT_SECONDS)
+
+
+@contextmanager
+def _terminated_as_interrupted() -> Iterator[None]:
+    """Let SIGTERM end the process as Ctrl-C does. Elsewhere than in the main thread nothing changes."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def interrupt(_number: int, _frame: FrameType | None) -> None:
+        signal.raise_signal(signal.SIGINT)
+
+    former = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, former)

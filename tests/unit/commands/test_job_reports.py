@@ -1,0 +1,100 @@
+"""Reports of long commands: the last one says how the job ended, and a store that is away never fails the job."""
+
+import asyncio
+import signal
+from dataclasses import dataclass, field
+
+import pytest
+
+from streams.commands import job_reports
+from streams.commands.job_reports import own_place, reported
+from streams.errors import StoreUnavailable, UsageError
+from streams.stores.memory import MemoryJobReports
+from streams.stores.protocols import JobReport
+
+
+async def test_a_job_reports_from_its_start_also_without_progress(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(job_reports, "REPORT_SECONDS", 0.0)
+    store = Noting()
+    async with reported(store, "reindex") as report:
+        await store.until(1)
+        report("Filling statements-1", 0.5)
+        await store.until(store.count + 2)
+    (last,) = await store.recent()
+    assert (last.command, last.place, last.state, last.share) == ("reindex", own_place(), "done", 1.0)
+    assert {(each.state, each.share, each.sentence) for each in store.seen} >= {
+        ("running", None, ""),
+        ("running", 0.5, "Filling statements-1"),
+    }
+    assert last.updated >= last.started
+
+
+@pytest.mark.parametrize(
+    ("error", "state", "sentence"),
+    [(UsageError("no model"), "failed", "no model"), (ZeroDivisionError("odd"), "failed", "half"),
+     (asyncio.CancelledError(), "stopped", "half")],
+)  # fmt: skip
+async def test_the_last_report_says_how_the_job_ended(error: BaseException, state: str, sentence: str) -> None:
+    store = MemoryJobReports()
+
+    async def job() -> None:
+        async with reported(store, "reindex") as report:
+            report("half", 0.5)
+            raise error
+
+    with pytest.raises(type(error)):
+        await job()
+    (last,) = await store.recent()
+    assert (last.state, last.sentence) == (state, sentence)
+
+
+def test_a_job_that_is_terminated_ends_as_by_an_interrupt() -> None:
+    """Kubernetes and the pages of operators stop a job by SIGTERM: it must be able to save how far it is."""
+    store = MemoryJobReports()
+    saved = []
+
+    async def job() -> None:
+        async with reported(store, "blobs sweep"):
+            try:
+                signal.raise_signal(signal.SIGTERM)
+                await asyncio.sleep(60)
+            except asyncio.CancelledError:
+                saved.append("the place of the sweep")
+                raise
+
+    former = signal.getsignal(signal.SIGTERM)
+    with pytest.raises(KeyboardInterrupt):
+        asyncio.run(job())
+    (last,) = asyncio.run(store.recent())
+    assert (last.state, saved) == ("stopped", ["the place of the sweep"])
+    assert signal.getsignal(signal.SIGTERM) is former
+
+
+async def test_a_store_that_is_away_fails_no_job() -> None:
+    store = Noting(is_away=True)
+    async with reported(store, "reindex"):
+        await store.until(1)
+    assert await store.recent() == []
+
+
+@dataclass
+class Noting(MemoryJobReports):
+    """A store that remembers all reports, and may be away."""
+
+    is_away: bool = False
+    seen: list[JobReport] = field(default_factory=list)
+    count: int = 0
+
+    def __post_init__(self) -> None:
+        super().__init__()
+
+    async def put(self, report: JobReport) -> None:
+        self.count += 1
+        if self.is_away:
+            raise StoreUnavailable("Cassandra is away")
+        self.seen.append(report)
+        await super().put(report)
+
+    async def until(self, count: int) -> None:
+        while self.count < count:
+            await asyncio.sleep(0)
