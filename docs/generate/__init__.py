@@ -17,6 +17,7 @@ from docs.generate.operators import operators_table
 from docs.generate.reference import commands_page, settings_page
 from docs.generate.schemas import asyncapi, json_schema
 from schemas import EVENTS
+from streams.knowledge import own
 
 __all__ = ["GENERATED", "ROOT", "asyncapi", "json_schema", "published_files"]
 
@@ -34,6 +35,7 @@ CHART = ROOT / "helm" / "riffle"
 def published_files() -> dict[Path, str]:
     """Each generated file with its content."""
     files = {GENERATED / f"{event.topic}.schema.json": _json(json_schema(event)) for event in EVENTS}
+    files[GENERATED / "own-entity.schema.json"] = _json(own.json_schema())
     files[GENERATED / "asyncapi.json"] = _json(asyncapi())
     files[DOCS / "concepts" / "journey.md"] = journey_page()
     files[DOCS / "reference" / "settings.md"] = settings_page()

@@ -3,7 +3,7 @@
 import asyncio
 from uuid import UUID
 
-from streams.answers.choosing import choose_answer
+from streams.answers.choosing import asks, choose_answer
 from streams.answers.confidence import parameters
 from streams.answers.evidence import evidence_of
 from streams.answers.found_answer import FoundAnswer, QuotedAnswer
@@ -11,6 +11,7 @@ from streams.answers.surroundings import surroundings_of
 from streams.errors import RiffleError
 from streams.pages.document.codec import decode_document
 from streams.search.deadline import Deadline
+from streams.search.request import SearchRequest
 from streams.search.searcher import Found
 from streams.stores.opener import Stores
 
@@ -27,9 +28,13 @@ class StatementAnswers:
         self._stores = stores
         self._parameters = parameters()
 
+    def can_answer(self, request: SearchRequest) -> bool:
+        """Return whether a query may have an answer: only a first page has one."""
+        return request.page == 1 and request.cursor is None
+
     async def find_among(self, found: Found, deadline: Deadline) -> FoundAnswer | None:
-        """Return the answer to the query of these results, or None. A later page of results has none."""
-        if found.request.page > 1 or found.request.cursor is not None or not found.text:
+        """Return the answer to the query of these results, or None, at once for a query that asks nothing."""
+        if not self.can_answer(found.request) or not asks(found.text):
             return None
         answer = await asyncio.to_thread(choose_answer, found.text, evidence_of(found), self._parameters)
         if answer is None or not any(each.kind in SURROUNDED for each in answer.answers):

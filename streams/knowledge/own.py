@@ -110,4 +110,6 @@ def json_schema() -> dict[str, Any]:
     """Return the JSON Schema of a line."""
     schema = OwnEntity.model_json_schema()
     schema.pop("title", None)
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "Own entity of Riffle", **schema}
+    name = "urn:riffle:schema:own-entity.v1"
+    dialect = "https://json-schema.org/draft/2020-12/schema"
+    return {"$schema": dialect, "$id": name, "title": "Own entity of Riffle", **schema}

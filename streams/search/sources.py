@@ -1,7 +1,9 @@
 """Sources beside the results: they answer a query side by side with the results, under one deadline.
 
-A source is a panel, an answer, spelling, related queries. Each may come late, fail or be absent without the results or
-the others noticing: then the answer is without it, and says why. Only the results are indispensable.
+A source is a panel, an answer, spelling, related queries. A source with a method `can_answer(request)` is asked only if
+that returns True at once: for other queries it costs nothing, not even a task. Each may come late, fail or be absent
+without the results or the others noticing: then the answer is without it, and says why. Only the results are
+indispensable.
 """
 
 import asyncio
@@ -103,9 +105,15 @@ class SideBySide:
         def note(source: AnySource) -> Callable[[Reason], None]:
             return lambda why: missing.update({source.name: _sentence(source.name, why)})
 
-        answers = await asyncio.gather(*(ask(source, part) for source, part in self._sources))
-        named = ((source.name, answer) for (source, _), answer in zip(self._sources, answers, strict=True))
+        asked = [(source, part) for source, part in self._sources if _can_answer(source, request)]
+        answers = await asyncio.gather(*(ask(source, part) for source, part in asked))
+        named = ((source.name, answer) for (source, _), answer in zip(asked, answers, strict=True))
         return Beside({name: answer for name, answer in named if answer is not None}, missing)
+
+
+def _can_answer(source: AnySource, request: SearchRequest) -> bool:
+    can_answer: Callable[[SearchRequest], bool] = getattr(source, "can_answer", lambda _: True)
+    return can_answer(request)
 
 
 def _sentence(name: str, why: Reason) -> str:

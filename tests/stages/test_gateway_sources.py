@@ -141,3 +141,27 @@ async def test_results_are_sent_while_a_slow_source_is_awaited() -> None:
     assert answer.results
     assert not running.beside.done()
     running.cancel()
+
+
+class Selective:
+    """A source that can answer only one query."""
+
+    name = "selective"
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def can_answer(self, request: SearchRequest) -> bool:
+        return request.text == "rocks"
+
+    async def find(self, request: SearchRequest, deadline: Deadline) -> None:
+        self.asked.append(request.text)
+
+
+async def test_a_source_is_asked_only_for_queries_that_it_can_answer() -> None:
+    source = Selective()
+    async with client(gateway(await searchable(STATEMENTS), sources=[source])) as web:
+        for query in ("rocks", "rivers"):
+            answer = (await web.get("/api/v1/search", params={"q": query})).json()
+            assert "missing" not in answer, "it is not missing: it has nothing to say"
+    assert source.asked == ["rocks"]

@@ -70,12 +70,17 @@ class PanelSource:
 
     async def find(self, request: SearchRequest, deadline: Deadline) -> Panel | None:
         """Return the panel of the first page of a query without operators, or None."""
-        if not self._settings.panels or not self.has_entities() or request.page > 1 or request.host or request.include:
+        if not self.can_answer(request):
             return None
         parsed = parse_query(request.text)
         return (
             None if parsed.conditions.keys() - {"phrase"} else await self.look_up(parsed.text, hidden=request.exclude)
         )
+
+    def can_answer(self, request: SearchRequest) -> bool:
+        """Return whether a query may have a panel: the first page of a search of all sites, if there are entities."""
+        is_first_of_all = request.page == 1 and not request.host and not request.include
+        return self._settings.panels and is_first_of_all and self.has_entities()
 
     async def look_up(
         self, text: str, *, minimum: float | None = None, only: tuple[str, ...] = (), hidden: tuple[str, ...] = ()
