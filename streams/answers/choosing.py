@@ -30,13 +30,27 @@ def choose_answer(question: str, evidence: Sequence[Evidence], parameters: Param
     confidence = confidence_of(question, judged, parameters)
     if confidence < MIN_CONFIDENCE:
         return None
-    chosen, also = side_by_side(question, judged)
+    chosen, also = side_by_side(question, prefer_antecedent(judged))
     return FoundAnswer(
         confidence=round(confidence, 3),
         disagree=len(chosen) > 1,
         answers=tuple(_quote(each) for each in chosen),
         also=also,
     )
+
+
+def prefer_antecedent(judged: Sequence[Judged]) -> list[Judged]:
+    """Return the statements, with one first that the context of the best one consists of, if it has more of the
+    question's terms itself.
+
+    "It stands on a hill." gets its vector and terms from the sentence before, which may be the answer.
+    """
+    best, *rest = judged
+    for each in rest:
+        is_before = each.evidence.page_id == best.evidence.page_id and each.evidence.text in best.evidence.context
+        if is_before and each.features["covered_own"] > best.features["covered_own"]:
+            return [each, best, *(other for other in rest if other is not each)]
+    return list(judged)
 
 
 def _can_answer(evidence: Evidence) -> bool:

@@ -22,16 +22,14 @@ from streams.knowledge.entity import Entity, Part
 from streams.knowledge.found.ids import SOURCE, entity_id_of, page_of
 from streams.knowledge.merging import merge_parts
 from streams.knowledge.names import name_keys
-from streams.knowledge.points import point_id, read_record
+from streams.knowledge.points import point_id, point_of, read_record
 from streams.models.protocols import ModelInfo
 from streams.runtime.agent import Agent, Delivery
 from streams.settings import Settings
 from streams.stores.opener import Stores
-from streams.stores.protocols import Point, StoredPart
-from streams.stores.statement_payload import StatementPayload
+from streams.stores.protocols import StoredPart
 from streams.stores.vector_collection import MissingCollection
 from streams.vectors.batching import TextBatcher
-from streams.vectors.bm25 import document_vector
 from streams.vectors.page_records import indexed_page
 
 MAX_ROUNDS = 5
@@ -177,13 +175,8 @@ class KnowledgeAgent(Agent):
                         await self._stores.entity_vectors.remove_page(collection, identity)
             return
         self._batcher.embedder = self._stores.embedder
-        text = whole.text_to_embed()
-        [dense] = await self._batcher.embed([text])
-        payload = StatementPayload.of_row(
-            {"page_id": str(identity), "url": whole.entity_id, "title": whole.label, "text": text, "kind": "entity"}
-        )
-        sparse = document_vector(" ".join((*whole.names, text)))
-        point = Point(identity, dense, sparse, payload)
+        [dense] = await self._batcher.embed([whole.text_to_embed()])
+        point = point_of(whole, dense)
         try:
             await self._stores.entity_vectors.upsert(whole.collection, [point])
         except MissingCollection:  # dropped since the last event: it is made again

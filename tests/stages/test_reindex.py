@@ -148,7 +148,7 @@ async def test_another_model_is_filled_beside_the_present_one_switched_and_switc
     assert await stores.vectors.active() == collection != former
     assert await stores.vectors.count(collection) == await stores.vectors.count(str(former)) == 3 * PAGES
     assert (await found(stores, "Title first statement 1 of page 7", other))[0] == page_id(url(7))
-    assert (await _switch_collection(stores, ""))["searched"] == former
+    assert (await _switch_collection(stores.vectors, ""))["searched"] == former
     assert (await found(stores, "Title first statement 1 of page 7", stores.embedder))[0] == page_id(url(7))
 
 
@@ -528,12 +528,12 @@ async def test_a_page_without_its_statements_is_named_and_does_not_end_the_run(s
 
 async def test_back_needs_a_name_if_there_are_several_others(stores: Stores) -> None:
     with pytest.raises(UsageError, match="no other collection"):
-        await _switch_collection(stores, "")
+        await _switch_collection(stores.vectors, "")
     for name in ("a", "b"):
         await stores.vectors.ensure(await MemoryEmbedder(32, name=name).info())
     with pytest.raises(UsageError, match=r"statements-a-1, statements-b-1.*--activate"):
-        await _switch_collection(stores, "")
-    assert (await _switch_collection(stores, "statements-b-1"))["searched"] == "statements-b-1"
+        await _switch_collection(stores.vectors, "")
+    assert (await _switch_collection(stores.vectors, "statements-b-1"))["searched"] == "statements-b-1"
 
 
 def test_the_parts_of_the_ring_follow_each_other_and_hold_every_token() -> None:

@@ -12,6 +12,7 @@ import typer
 
 from streams.commands.console import EXIT_NO, JSON_OPTION, command, err, load_settings, out, print_json
 from streams.commands.job_reports import Report, reported, unreported
+from streams.commands.operate.reindex_entities import reindex_entities
 from streams.crawl.urls import InvalidUrl, with_scheme
 from streams.errors import UsageError
 from streams.maintenance.page_writer import Outcome
@@ -22,6 +23,7 @@ from streams.models.protocols import Models
 from streams.settings import Settings
 from streams.statements.making import drafting_pool
 from streams.stores.opener import Stores, open_stores
+from streams.stores.protocols import VectorIndex
 
 MAX_PASSES = 5
 """Maximum passes over all pages. Each pass writes the pages that were indexed elsewhere during the pass before."""
@@ -52,6 +54,9 @@ async def reindex(
     activate: Annotated[str, typer.Option(help="Only switch: search this collection from now on.")] = "",
     back: Annotated[bool, typer.Option("--back", help="Only switch: search the other collection again.")] = False,
     drop: Annotated[str, typer.Option(help="Only remove this collection, which no search reads.")] = "",
+    entities: Annotated[
+        bool, typer.Option("--entities", help="The collection of entities, with --model, --activate, --back or --drop.")
+    ] = False,
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> int:
     """Fill a model's collection from the statements in Cassandra, verify it, and search it from then on.
@@ -67,6 +72,7 @@ async def reindex(
         riffle reindex --model sbert_mpnet --rate 200
         riffle reindex --model sbert_mpnet --host www.sqlite.org --no-switch
         riffle reindex --recompute --rate 200
+        riffle reindex --entities --model sbert_mpnet
         riffle reindex --back
         riffle reindex --drop statements-all-minilm-l6-v2-int8-1
     """
@@ -74,12 +80,17 @@ async def reindex(
         raise UsageError("--activate, --back and --drop stand alone: each only changes which collections there are")
     if model and recompute:
         raise UsageError("--recompute compares pages with the model that they were indexed with: without --model")
+    if entities and (host or rate or recompute or skip_failed):
+        raise UsageError("--entities goes with --model, --no-switch, --activate, --back and --drop only")
     settings = load_settings()
     if activate or back or drop:
         async with open_stores(settings, ["vectors"]) as stores:
-            answer = await _drop_collection(stores, drop) if drop else await _switch_collection(stores, activate)
+            index = stores.entity_vectors if entities else stores.vectors
+            answer = await _drop_collection(index, drop) if drop else await _switch_collection(index, activate)
         _print(answer, as_json)
         return 0
+    if entities:
+        return await reindex_entities(settings, model or settings.triton.model, switch=switch, as_json=as_json)
     only = _host(host) if host else ""
     return await _fill(
         settings,
@@ -107,22 +118,22 @@ def _host(given: str) -> str:
     return host
 
 
-async def _drop_collection(stores: Stores, collection: str) -> dict[str, Any]:
-    await stores.vectors.drop(collection)
+async def _drop_collection(index: VectorIndex, collection: str) -> dict[str, Any]:
+    await index.drop(collection)
     return {"dropped": collection}
 
 
-async def _switch_collection(stores: Stores, collection: str) -> dict[str, Any]:
-    former = await stores.vectors.active()
+async def _switch_collection(index: VectorIndex, collection: str) -> dict[str, Any]:
+    former = await index.active()
     if not collection:
-        others = [name for name in await stores.vectors.collections() if name != former]
+        others = [name for name in await index.collections() if name != former]
         if len(others) != 1:
             raise UsageError(
                 f"there {'is no other collection' if not others else 'are several others: ' + ', '.join(others)}. "
                 "Name one: riffle reindex --activate COLLECTION"
             )
         collection = others[0]
-    await stores.vectors.activate(collection)
+    await index.activate(collection)
     return {"searched": collection, "former": former}
 
 

@@ -18,8 +18,10 @@ from streams.knowledge.lookup.panel import MAX_OTHERS, Panel, RelatedEntity, ids
 from streams.knowledge.lookup.readings import Reading, read_query
 from streams.knowledge.names import name_key, name_keys
 from streams.knowledge.points import point_id, read_record
+from streams.search.retrieval.active_model import ActiveModel
 from streams.stores.opener import Stores
 from streams.stores.protocols import NamedEntity
+from streams.stores.vector_collection import ENTITIES_ALIAS
 
 MAX_WITH_NAME = 12
 """Maximum entities with one name that are looked at, the most widely known ones."""
@@ -57,6 +59,7 @@ class Finder:
 
     def __init__(self, stores: Stores) -> None:
         self._stores = stores
+        self._active_model = ActiveModel(lambda: stores.entity_vectors, ENTITIES_ALIAS)
 
     async def look_up(self, text: str) -> Lookup:
         """Return what a query may ask for. Raises the stores' errors."""
@@ -70,8 +73,11 @@ class Finder:
         exact = self._exact(readings, named, records)
         if lookup := _choose(readings, exact):
             return lookup
-        vector, near = await self._nearest(text)
-        similar = await self._similarities([one.entity_id for one, _, _ in exact], vector)
+        near: list[tuple[Entity, float]] = []
+        similar: dict[str, float] = {}
+        if not await self._active_model.mismatch(await self._stores.embedder.info(urgent=True)):
+            vector, near = await self._nearest(text)
+            similar = await self._similarities([one.entity_id for one, _, _ in exact], vector)
         candidates = [
             _candidate(entity, reading, measure(entity, reading, share, similar.get(entity.entity_id, 0.0)))
             for entity, reading, share in exact

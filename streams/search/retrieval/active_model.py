@@ -7,13 +7,14 @@ same vectors.
 """
 
 from asyncio import timeout
+from collections.abc import Callable
 from time import monotonic
 
 import structlog
 
 from streams.models.protocols import ModelInfo
 from streams.search.optional import OptionalPart
-from streams.stores.opener import Stores
+from streams.stores.protocols import VectorIndex
 from streams.stores.vector_collection import ALIAS
 
 CHECK_SECONDS = 15.0
@@ -28,8 +29,8 @@ log = structlog.get_logger(__name__)
 class ActiveModel:
     """The model of the active collection. The collection's name is read again after CHECK_SECONDS."""
 
-    def __init__(self, stores: Stores) -> None:
-        self._stores = stores
+    def __init__(self, index: Callable[[], VectorIndex], alias: str = ALIAS) -> None:
+        self._index, self._alias = index, alias
         # The search itself counts an index that is away.
         self._part = OptionalPart("name of the active collection")
         self._collection = ""
@@ -38,7 +39,7 @@ class ActiveModel:
     async def mismatch(self, model: ModelInfo) -> str:
         """Return the reason why vectors of this model must not be searched, or an empty string."""
         collection = await self._active()
-        if not collection or collection.startswith(f"{ALIAS}-{model.name}-"):
+        if not collection or collection.startswith(f"{self._alias}-{model.name}-"):
             return ""
         return (
             f"The index is {collection}, but queries are embedded by {model.name} {model.version}; meaning was not "
@@ -57,4 +58,4 @@ class ActiveModel:
         return self._collection
 
     async def _read(self) -> str:
-        return await self._stores.vectors.active() or ""
+        return await self._index().active() or ""

@@ -46,7 +46,7 @@ class QueryReader:
 
     def __init__(self, stores: Stores, on_failure: OnFailure, model_languages: Sequence[str] | None = None) -> None:
         self._embedder = QueryEmbedder(stores, on_failure)
-        self._active_model = ActiveModel(stores)
+        self._active_model = ActiveModel(lambda: stores.vectors)
         self._model_languages = model_languages
 
     async def read(self, request: SearchRequest, deadline: Deadline, trace: Trace) -> IndexQuery:

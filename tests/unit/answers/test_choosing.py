@@ -85,3 +85,15 @@ def test_a_table_and_a_list_stand_as_in_the_page() -> None:
     assert items is not None
     assert (items.rows, items.place) == ((("Take the stairs.",), ("Take the lift.",)), 1)
     assert surroundings_of(document, "No such row | 5", "row") is None
+
+
+def test_a_sentence_is_the_answer_and_not_the_one_that_points_back_to_it() -> None:
+    first = "The Quill tower is 120 metres high."
+    found = [
+        evidence("https://a.test/", "It stands on a hill.", context=("The Quill tower", first), similarity=0.8),
+        evidence("https://a.test/", first, context=("The Quill tower",), similarity=0.7),
+    ]
+    for order in (found, found[::-1]):
+        answer = choose_answer("How high is the Quill tower?", order, parameters())
+        assert answer
+        assert answer.answers[0].text == first
