@@ -38,7 +38,7 @@ ALLOWED_TAGS = frozenset(
         r"\w+",
         "html head meta title link style body a header main h1 h2 h3 form label input button section ul ol li details "
         "summary p article div span mark footer nav svg path strong dl dt dd time pre code select option "
-        "fieldset legend kbd textarea table thead tbody tr th td q br nav",
+        "fieldset legend kbd bdi textarea table thead tbody tr th td q br nav",
     )
 )
 

@@ -65,14 +65,28 @@ def highlights(text: str, words: Iterable[str], language: str = "") -> list[Rang
 
 
 def segments(text: str, ranges: Iterable[Range]) -> list[tuple[str, bool]]:
-    """Return the text in pieces, each with a flag: highlighted or not. The pieces together are the text."""
+    """Return the text in pieces, each with a flag: highlighted or not. The pieces together are the text.
+
+    Words side by side are one piece, so `write-ahead log` is one mark and not three.
+    """
     pieces: list[tuple[str, bool]] = []
     position = 0
-    for start, end in ranges:
+    for start, end in _join_neighbours(text, ranges):
         pieces += [(text[position:start], False), (text[start:end], True)]
         position = end
     pieces.append((text[position:], False))
     return [piece for piece in pieces if piece[0]]
+
+
+def _join_neighbours(text: str, ranges: Iterable[Range]) -> list[Range]:
+    """Return the ranges, with one range for those that only a space or a hyphen divides."""
+    joined: list[Range] = []
+    for start, end in ranges:
+        if joined and text[joined[-1][1] : start] in (" ", "-"):
+            joined[-1] = (joined[-1][0], end)
+        else:
+            joined.append((start, end))
+    return joined
 
 
 def _is_function_word(word: str) -> bool:

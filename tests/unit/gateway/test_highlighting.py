@@ -54,6 +54,20 @@ def test_inflected_words_are_marked_in_the_language_of_the_text() -> None:
     assert highlights(text, ["haus"]) == []
 
 
+@pytest.mark.parametrize(
+    ("text", "marked"),
+    [
+        ("the write-ahead log, written", ["write-ahead log"]),
+        ("write, ahead", ["write", "ahead"]),
+        ("log  ahead", ["log", "ahead"]),
+        ("write the log", ["write", "log"]),
+    ],
+)
+def test_words_side_by_side_are_one_mark(text: str, marked: list[str]) -> None:
+    pieces = segments(text, highlights(text, query_words("write-ahead log")))
+    assert [piece for piece, is_marked in pieces if is_marked] == marked
+
+
 @given(st.text(max_size=200), st.text(max_size=50))
 def test_segments_are_the_text_again(text: str, query: str) -> None:
     pieces = segments(text, highlights(text, query_words(query)))
