@@ -40,6 +40,8 @@ class QueryAsked(Event):
     person: str
     """Hash of address and browser, with a key of the day. It is in no store."""
     results: int = Field(ge=0)
+    shown: tuple[UUID, ...] = ()
+    """Page ids of the first ten results, best first."""
 
 
 class ResultClicked(Event):
@@ -51,6 +53,10 @@ class ResultClicked(Event):
     query_hash: str
     page_id: UUID
     position: int
+    asked_hash: str = ""
+    """Hash of the query as `queries.asked` has it. Empty where queries are not collected."""
+    person: str = ""
+    """Hash of address and browser, as in `queries.asked`. Empty where queries are not collected."""
 
 
 class ResultRated(Event):

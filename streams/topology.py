@@ -231,8 +231,8 @@ STAGES: tuple[Stage, ...] = (
     ),
     Stage(
         name="queries",
-        says="counts the queries that enough people ask, where the operator collects them",
-        inputs=(QueryAsked,),
+        says="counts the queries that enough people ask, and clicks on their results, where the operator collects them",
+        inputs=(QueryAsked, ResultClicked),
         outputs=(),
         agent="streams.queries.collection.agent:build",
         stores=("records",),

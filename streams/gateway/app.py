@@ -144,7 +144,7 @@ def create_app(
         answer_api_routes(search, answers, guard, settings.access.trusted_proxies),
         ask_html_routes(search, answers, views, guard, settings.access.trusted_proxies),
         preferences_routes(cookies, views, can_show_adult=not settings.gateway.hide_adult),
-        *([click_routes(context, keys, clicks.send)] if keys else []),
+        *([click_routes(context, keys, clicks.send, search.asked.identify)] if keys else []),
         *([feedback_routes(context, keys, cookies, clicks.send)] if keys else []),
         page_html_routes(context, views, guard),
         *about,

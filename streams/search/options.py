@@ -10,9 +10,11 @@ class SearchOptions(SearchSettings):
 
     rerank: bool = False
     """A cross-encoder scores the first results."""
+    clicks: bool = False
+    """Queries and clicks are collected, so pages may gain by clicks."""
 
     @classmethod
     def of(cls, settings: Settings) -> Self:
         """Return the options that these settings ask for."""
         of_search = {name: getattr(settings.gateway, name) for name in SearchSettings.model_fields}
-        return cls(**of_search, rerank=bool(settings.triton.rerank_model))
+        return cls(**of_search, rerank=bool(settings.triton.rerank_model), clicks=settings.queries.collect)

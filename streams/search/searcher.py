@@ -14,6 +14,7 @@ from time import perf_counter
 from uuid import UUID
 
 from streams.search.block_lists import BlockLists
+from streams.search.click_reader import ClickReader
 from streams.search.copies import Copies
 from streams.search.cursor import SALT_BYTES
 from streams.search.deadline import Deadline
@@ -184,6 +185,8 @@ class Searcher:
             min_confidence=min_confidence(
                 trace.model, query.conditions, has_text=query.has_text, fixed=self.options.min_confidence
             ),
+            asked=query.request.text,
+            language=query.request.language or "",
             check_time=deadline.check,
         )
         return await self._ranker.rank(context, deadline, trace)
@@ -201,6 +204,8 @@ def _readers(stores: Stores, options: SearchOptions, on_failure: OnFailure) -> d
     readers: dict[str, Reader] = {"filters": Copies(stores, on_failure).read}
     if options.authority_weight:
         readers["priors"] = HostRanks(stores, on_failure).read
+    if options.clicks and options.clicks_weight:
+        readers["clicks"] = ClickReader(stores, on_failure).read
     if options.rerank:
         readers["rerank"] = Reranking(stores, on_failure).read
     return readers

@@ -10,7 +10,7 @@ from uuid import UUID
 from streams.models.protocols import ModelInfo
 from streams.search.ranking.weights import Weight
 
-OrderingPart = Literal["dense", "rerank", "authority"]
+OrderingPart = Literal["dense", "rerank", "authority", "clicks"]
 """The optional parts that give scores: without one of them, the order of results is another."""
 ORDERING_PARTS: frozenset[OrderingPart] = frozenset(get_args(OrderingPart))
 Part = OrderingPart | Literal["sparse", "index", "copies", "similar"]
@@ -19,6 +19,7 @@ State = Literal["ok", "cached", "empty", "failed"]
 _LEFT_OUT: dict[OrderingPart, str] = {
     "dense": "Meaning could not be searched for the first page of results, so it is left out of all pages.",
     "rerank": "The cross-encoder failed on the first page of results, so it is left out of all pages.",
+    "clicks": "Clicks could not be read for the first page of results, so they are left out of all pages.",
     "authority": "The ranks of hosts were missing on the first page of results, so they are left out of all pages.",
 }
 

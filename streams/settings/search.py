@@ -53,6 +53,9 @@ class SearchSettings(SettingsGroup):
     not used. `riffle links rank` computes the ranks of hosts."""
     freshness_weight: float = Field(0.05, ge=0, le=10)
     """Maximum addition to the score of a page for a recent date of publication. 0: not used."""
+    clicks_weight: float = Field(0.1, ge=0, le=1)
+    """Maximum addition to the score of a page that people open more often than its place explains, and maximum
+    subtraction for the others. Only where queries and clicks are collected (`RIFFLE_QUERIES__COLLECT`). 0: not used."""
     quality_weight: float = Field(0.3, ge=0, le=10)
     """Maximum subtraction from the score of a page for its low quality (repetition, stuffing, incoherence, hidden text,
     advertisements). 0: not used."""

@@ -12,10 +12,10 @@ from streams.queries.collection.agent import QueriesAgent, build
 from streams.queries.collection.counting import Counted, QueriesOfToday
 from streams.queries.collection.offering import SuggestedQueries, is_due
 from streams.queries.counts import list_queries, quarter_of, read_counts
-from streams.queries.normal_form import normalize_query
 from streams.queries.suggestions.block_words import BlockedWords
 from streams.queries.suggestions.prefixes import best
 from streams.runtime.agent import Delivery
+from streams.search.query_language.normal_form import normalize_query
 from streams.settings import QueriesSettings, Settings
 from streams.stores.memory import MemoryQueryCounts, MemorySuggestions
 from streams.stores.opener import memory_stores

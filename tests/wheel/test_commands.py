@@ -102,6 +102,8 @@ USES: dict[str, tuple[int, str]] = {
     "eval suggest queries.tsv": (0, "MRR@10"),
     "queries hot": (3, NO_CASSANDRA),
     "queries empty": (3, NO_CASSANDRA),
+    "queries learn": (3, NO_CASSANDRA),
+    "queries unclicked": (3, NO_CASSANDRA),
     "queries purge --yes": (3, NO_CASSANDRA),
     "keys add program": (3, NO_CASSANDRA),
     "keys list": (3, NO_CASSANDRA),

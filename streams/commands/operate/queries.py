@@ -1,5 +1,6 @@
 """`riffle queries`: the counts of queries that enough people asked."""
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Annotated
 
@@ -15,8 +16,10 @@ from streams.commands.console import (
     print_result,
     table,
 )
+from streams.queries.clicks.learning import learn_examination, read_clicks
 from streams.queries.counts import Counts, list_queries
 from streams.stores.opener import open_stores
+from streams.stores.protocols import PlaceCounts
 
 queries_app = command_group("Counts of queries, where the operator collects them: show them, delete them.")
 _DAYS = Annotated[int, typer.Option(min=1, max=90, help="Number of days to read.")]
@@ -44,13 +47,56 @@ async def empty(days: _DAYS = 30, limit: _LIMIT = 20, as_json: Annotated[bool, J
     _show(sorted(found, key=lambda row: -row[2].empty)[:limit], as_json=as_json)
 
 
+@queries_app.command("unclicked")
+@command
+async def unclicked(days: _DAYS = 30, limit: _LIMIT = 20, as_json: Annotated[bool, JSON_OPTION] = False) -> None:
+    """Show the queries on whose results nobody clicked, the most asked first.
+
+    Example:  riffle queries unclicked
+    """
+    now = datetime.now(UTC)
+    async with open_stores(load_settings(), ["records"]) as stores:
+        clicks = await read_clicks(stores.query_counts, now, days)
+        rows = await list_queries(stores.query_counts, now, days)
+    _show([row for row in rows if row[:2] in clicks and not _has_clicks(clicks[row[:2]])][:limit], as_json=as_json)
+
+
+@queries_app.command("learn")
+@command
+async def learn(days: _DAYS = 30, as_json: Annotated[bool, JSON_OPTION] = False) -> None:
+    """Learn from all clicks how probably people look at each place of the results, and store it for searches.
+
+    Only with these probabilities do pages gain by clicks (RIFFLE_GATEWAY__CLICKS_WEIGHT). Run it each week.
+
+    Example:  riffle queries learn
+    """
+    async with open_stores(load_settings(), ["records"]) as stores:
+        found = await learn_examination(stores.query_counts, datetime.now(UTC), days)
+    if as_json:
+        print_json({"examination": found})
+        return
+    if not found:
+        out.print(
+            "There are no clicks on results of counted queries: clicks are not published, or queries not counted."
+        )
+        return
+    shown = table("place", "people who look at it")
+    for place, probability in enumerate(found, 1):
+        shown.add_row(str(place), f"{probability:.0%}")
+    out.print(shown)
+
+
+def _has_clicks(pages: Mapping[str, PlaceCounts]) -> bool:
+    return any(counts.clicked for counts in pages.values())
+
+
 @queries_app.command("purge")
 @command
 async def purge(
     yes: Annotated[bool, typer.Option("--yes", help="Don't ask.")] = False,
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
-    """Delete all counts of queries, and all suggestions. Records in Kafka end by themselves within a day.
+    """Delete all counts of queries and clicks, and all suggestions. Records in Kafka end by themselves within a day.
 
     `riffle suggest build` then makes suggestions only from the index. Gateways forget theirs within a minute.
 

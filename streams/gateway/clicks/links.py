@@ -36,8 +36,10 @@ class OutgoingLinks:
         """True if links go over `/act`."""
         return bool(self._keys)
 
-    def for_results(self, query_hash: str, pages: Mapping[str, tuple[UUID, int]]) -> Leave:
+    def for_results(self, query_hash: str, pages: Mapping[str, tuple[UUID, int]], asked_hash: str = "") -> Leave:
         """Return the maker of links for one page of results. `pages`: page id and rank by the URL of the page.
+
+        `asked_hash`: the hash of the query for counts, empty where queries are not counted.
 
         The link to a page without a rank, and a link that would be too long, is plain.
         """
@@ -49,7 +51,7 @@ class OutgoingLinks:
             if not address or url not in pages or len(address.encode()) > MAX_CHARS // 2:
                 return address
             page, rank = pages[url]
-            click = Click(query_hash, page, rank, now, address)
+            click = Click(query_hash, page, rank, now, address, asked_hash)
             return f"/act?c={seal_click(click, self._keys[0], secrets.token_bytes(NONCE_BYTES))}"
 
         return leave

@@ -1,9 +1,10 @@
 """The payload of an outgoing link: which result of which query it is, sealed with AES-256-GCM (NIST SP 800-38D). Pure.
 
-    1 byte    version
+    1 byte    version: 1, or 2 where queries are counted
     4 bytes   id of the key
     12 bytes  nonce, random for each link
-    rest      sealed: 16 bytes query hash, 16 bytes page id, 2 bytes rank, 4 bytes time (seconds), the address (UTF-8)
+    rest      sealed: 16 bytes query hash, 16 bytes page id, 2 bytes rank, 4 bytes time (seconds),
+              in version 2: 16 bytes hash of the query for counts; the address (UTF-8)
 
 Version and key id are authenticated with the rest. So nobody else can make a link that leads anywhere:
 `/act` is no open redirect. A payload says nothing of a person, and is not kept.
@@ -27,8 +28,8 @@ MAX_AGE = timedelta(hours=24)
 NONCE_BYTES = 12
 MAX_CHARS = 12_000
 """Maximum length of a payload in a link."""
-_VERSION = 1
-_HEAD = struct.Struct(">16s16sHI")
+_HEADS = {1: struct.Struct(">16s16sHI"), 2: struct.Struct(">16s16sHI16s")}
+"""The fields before the address, by version."""
 _CLOCK_SKEW = timedelta(minutes=5)
 
 Fault = Literal["tampered", "foreign", "expired"]
@@ -53,13 +54,16 @@ class Click:
     """Place of the result, from 1."""
     made: datetime
     url: str
+    asked_hash: str = ""
+    """32 hexadecimal digits: the query's hash for counts. Empty where queries are not counted."""
 
 
 def seal_click(click: Click, key: Key, nonce: bytes) -> str:
     """Return the payload. The nonce is random, and used once."""
-    head = bytes([_VERSION]) + key.id
-    digest = bytes.fromhex(click.query_hash)
-    packed = _HEAD.pack(digest, click.page_id.bytes, click.rank, int(click.made.timestamp()))
+    version = 2 if click.asked_hash else 1
+    head = bytes([version]) + key.id
+    fields = (bytes.fromhex(click.query_hash), click.page_id.bytes, click.rank, int(click.made.timestamp()))
+    packed = _HEADS[version].pack(*fields, *([bytes.fromhex(click.asked_hash)] if click.asked_hash else []))
     sealed = AESGCM(key.value).encrypt(nonce, packed + click.url.encode(), head)
     return urlsafe_b64encode(head + nonce + sealed).rstrip(b"=").decode()
 
@@ -68,7 +72,7 @@ def open_click(payload: str, keys: Sequence[Key], now: datetime) -> Click:
     """Return the click of a payload. Raises InvalidLink."""
     content = _decode(payload)
     head, rest = content[: 1 + ID_BYTES], content[1 + ID_BYTES :]
-    if len(rest) < NONCE_BYTES or head[0] != _VERSION:
+    if len(rest) < NONCE_BYTES or head[0] not in _HEADS:
         raise InvalidLink("tampered")
     key = next((key for key in keys if key.id == head[1:]), None)
     if key is None:
@@ -77,11 +81,13 @@ def open_click(payload: str, keys: Sequence[Key], now: datetime) -> Click:
         packed = AESGCM(key.value).decrypt(rest[:NONCE_BYTES], rest[NONCE_BYTES:], head)
     except InvalidTag:
         raise InvalidLink("tampered") from None
-    digest, page, rank, seconds = _HEAD.unpack_from(packed)
+    fields = _HEADS[head[0]]
+    digest, page, rank, seconds, *asked = fields.unpack_from(packed)
     made = datetime.fromtimestamp(seconds, now.tzinfo)
     if not -_CLOCK_SKEW <= now - made <= MAX_AGE:
         raise InvalidLink("expired")
-    return Click(digest.hex(), UUID(bytes=page), rank, made, packed[_HEAD.size :].decode())
+    url = packed[fields.size :].decode()
+    return Click(digest.hex(), UUID(bytes=page), rank, made, url, "".join(each.hex() for each in asked))
 
 
 def _decode(payload: str) -> bytes:

@@ -42,8 +42,16 @@ _PROBLEMS: dict[Fault, Problem] = {
 }
 
 
-def click_routes(context: GatewayContext, keys: Sequence[Key], publish: Callable[[ResultClicked], None]) -> APIRouter:
-    """Return the route. `publish` sends an event in the background: it neither waits nor fails."""
+def click_routes(
+    context: GatewayContext,
+    keys: Sequence[Key],
+    publish: Callable[[ResultClicked], None],
+    identify: Callable[[Request], str],
+) -> APIRouter:
+    """Return the route. `publish` sends an event in the background: it neither waits nor fails.
+
+    `identify` returns the hash of the person, empty where queries are not counted.
+    """
     router = APIRouter(include_in_schema=False)
 
     @router.api_route("/act", methods=["GET", "HEAD"])
@@ -52,7 +60,7 @@ def click_routes(context: GatewayContext, keys: Sequence[Key], publish: Callable
         if not safe_href(click.url):
             raise ProblemError(_PROBLEMS["tampered"])
         if request.method == "GET" and not _is_prefetch(request):
-            publish(_event_of(click))
+            publish(_event_of(click, identify(request) if click.asked_hash else ""))
         return Response(status_code=303, headers={"Location": quote(click.url, safe=_PRINTABLE), **HEADERS})
 
     return router
@@ -72,5 +80,11 @@ def _is_prefetch(request: Request) -> bool:
     return any("prefetch" in purpose for purpose in purposes)
 
 
-def _event_of(click: Click) -> ResultClicked:
-    return ResultClicked(query_hash=click.query_hash, page_id=click.page_id, position=click.rank)
+def _event_of(click: Click, person: str) -> ResultClicked:
+    return ResultClicked(
+        query_hash=click.query_hash,
+        page_id=click.page_id,
+        position=click.rank,
+        asked_hash=click.asked_hash,
+        person=person,
+    )

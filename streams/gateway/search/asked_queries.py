@@ -17,11 +17,14 @@ from schemas import QueryAsked
 from streams.gateway.http.keys import Key, derive_keys
 from streams.gateway.http.metrics import Metrics
 from streams.gateway.search.query_events import BackgroundEvents, Publish
-from streams.queries.normal_form import normalize_query
+from streams.search.query_language.normal_form import normalize_query
+from streams.search.request import SearchRequest
 from streams.search.searcher import Found
 from streams.settings import Settings
 
 _HASH_BYTES = 16
+MAX_SHOWN = 10
+"""Maximum results of a question that its event names."""
 
 
 def person_keys(settings: Settings) -> tuple[Key, ...]:
@@ -61,14 +64,31 @@ class AskedQueries:
         if not query or found.failed:
             return
         language = found.request.language or ""
-        digest = self._hash("query", f"{language}\0{query}")
         self._events.send(
-            QueryAsked(query_hash=digest, query=query, language=language, person=person, results=len(found.pages))
+            QueryAsked(
+                query_hash=self._digest(language, query),
+                query=query,
+                language=language,
+                person=person,
+                results=len(found.pages),
+                shown=tuple(page.page_id for page in found.pages[:MAX_SHOWN]),
+            )
         )
+
+    def hash_of(self, request: SearchRequest) -> str:
+        """Return the hash of a query as its questions have it; empty where no clicks are counted.
+
+        Clicks on a sample of the questions could not be told from the others, so no sample has them.
+        """
+        query = normalize_query(request.text) if self._events.is_on and self._sample == 1 else ""
+        return self._digest(request.language or "", query) if query else ""
 
     async def drain(self) -> None:
         """Wait for the events that are being sent."""
         await self._events.drain()
+
+    def _digest(self, language: str, query: str) -> str:
+        return self._hash("query", f"{language}\0{query}")
 
     def _hash(self, use: str, text: str) -> str:
         day = self._clock().astimezone(UTC).date().isoformat()

@@ -101,7 +101,9 @@ def search_html_routes(
 
         def shown(answer: SearchAnswer, asked: SearchRequest) -> dict[str, Any]:
             query = replace(asked, text=answer.query)  # the corrected query, if the results are its results
-            leave = links.for_results(service.hash_of(query.text), _places(answer, query))
+            # A corrected query has other results than the query that was asked.
+            asked_hash = service.asked.hash_of(asked) if query.text == asked.text else ""
+            leave = links.for_results(service.hash_of(query.text), _places(answer, query), asked_hash)
             values = _result_values(answer, query, cursor, everywhere, leave)
             return {
                 **values,

@@ -58,6 +58,8 @@ def describe_signals(parts: Mapping[str, float], facts: SignalFacts) -> tuple[Si
         described.append(
             SignalInWords("preference", 0.0, "less", f"your preferences lower {facts.host or 'this site'}")
         )
+    if parts.get("clicks", 0) < 0:
+        described.append(SignalInWords("clicks", 0.0, "less", "people who asked this opened it less often than others"))
     if parts.get("quality", 0) < 0:
         described.append(SignalInWords("quality", 0.0, "less", "its text looks as if it was made for search engines"))
     return tuple(described)
@@ -80,6 +82,7 @@ def _sentence(name: str, facts: SignalFacts) -> str:
         "rerank": "a language model that read your query and this page together found that they fit",
         "answer_form": _FORMS.get(facts.form, "it has the form of an answer to your question"),
         "preference": f"your preferences raise {facts.host or 'this site'}",
+        "clicks": "people who asked this opened it more often than its place explains",
         "wish": "it is as your query wishes (`prefer:`)",
         "authority": f"pages of other sites link to {facts.host or 'this site'}",
     }.get(name, name.replace("_", " "))

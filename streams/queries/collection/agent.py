@@ -6,6 +6,8 @@ event: a redelivered event changes nothing. A repeat of events whose query was n
 An event from another day than today, as far as this machine's clock says, is not counted: a wrong clock of a gateway
 makes no counts of the future, and old records no counts of the past.
 
+Where clicks are published, too, the pages that a counted query showed are counted, and clicks on them (`clicks.py`).
+
 A query whose counts are stored is offered as a suggestion, before its counts are written: after a crash between the
 two, the event comes again.
 """
@@ -14,8 +16,9 @@ import secrets
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
-from schemas import Event, QueryAsked
+from schemas import Event, QueryAsked, ResultClicked
 from streams.errors import PoisonError
+from streams.queries.collection.clicks import ClickCounts
 from streams.queries.collection.counting import Counted, QueriesOfToday, QueryOfDay, Question, count_question
 from streams.queries.collection.offering import SuggestedQueries
 from streams.queries.suggestions.block_words import BlockedWords, read_block_words
@@ -32,7 +35,7 @@ QUARTER = timedelta(minutes=15)
 
 
 class QueriesAgent(Agent):
-    """Stores the counts of each query that enough people asked, and offers it as a suggestion."""
+    """Stores the counts and clicks of each query that enough people asked, and offers it as a suggestion."""
 
     def __init__(
         self,
@@ -45,15 +48,24 @@ class QueriesAgent(Agent):
         self._counts, self._suggested, self._min_people = counts, suggested, min_people
         self._clock, self._salt = clock, salt
         self._queries = QueriesOfToday()
+        self._clicks = ClickCounts(counts, salt)
 
     async def handle(self, delivery: Delivery) -> Sequence[Event]:
-        """Count one question. Raises PoisonError for another event."""
+        """Count one question or one click. Raises PoisonError for another event."""
         event = delivery.event
-        if not isinstance(event, QueryAsked):
-            raise PoisonError(f"{type(event).__name__} is no query")
+        if not isinstance(event, QueryAsked | ResultClicked):
+            raise PoisonError(f"{type(event).__name__} is no query and no click")
         now = self._clock()
         if not -MAX_AHEAD <= now - delivery.time <= MAX_AGE:
             return ()
+        if isinstance(event, QueryAsked):
+            await self._count(event, delivery, now)
+        else:
+            day = (delivery.time - EPOCH) // timedelta(days=1)
+            await self._clicks.note_click(event, day, delivery.offset, delivery.at)
+        return ()
+
+    async def _count(self, event: QueryAsked, delivery: Delivery, now: datetime) -> None:
         self._queries.forget_before((now - EPOCH - MAX_AGE) // timedelta(days=1))
         day, within = divmod(delivery.time - EPOCH, timedelta(days=1))
         key = (day, event.language, event.query)
@@ -64,8 +76,9 @@ class QueriesAgent(Agent):
         if after is not before and after.people is None:
             await self._suggested.offer(event.language, event.query, day, after.counts, delivery.at)
             await self._counts.put(event.language, event.query, day, after.counts, delivery.at)
+        if after.people is None:
+            await self._clicks.note_question(event, day, delivery.offset, delivery.at)
         self._queries.put(key, after)
-        return ()
 
     async def _load(self, key: QueryOfDay) -> Counted:
         """Return what is stored of a query: its people were enough."""
@@ -75,6 +88,7 @@ class QueriesAgent(Agent):
 
     async def assigned(self, partitions: frozenset[int]) -> None:
         self._queries.clear()
+        self._clicks.clear()
 
     def measurements(self) -> Mapping[str, float]:
         return {"queries_in_memory": len(self._queries)}

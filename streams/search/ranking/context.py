@@ -68,6 +68,10 @@ class RankingContext:
     read: dict[str, Any] = field(default_factory=dict)
     """Values that the readers of passes have read from stores and models, by the name of the pass."""
     notes: Notes = field(default_factory=Notes)
+    asked: str = ""
+    """The query as it was asked, with its operators."""
+    language: str = ""
+    """The language that the request names; empty: none."""
     check_time: Callable[[], None] = lambda: None
     """A function that raises DeadlineExceeded after the end of the search. Long loops call it."""
 

@@ -7,6 +7,7 @@ it. A new signal is a function in a module of its own and a line in this list.
 from collections.abc import Sequence
 
 from streams.search.ranking.answer_form import prefer_answers
+from streams.search.ranking.clicks import prefer_clicked
 from streams.search.ranking.confidence import keep_nearest_only
 from streams.search.ranking.context import Pass, RankingContext
 from streams.search.ranking.facets import count_facets
@@ -26,6 +27,7 @@ PASSES = (
     Pass("rerank", add_model_scores),
     Pass("answer_form", prefer_answers),
     Pass("priors", prefer_known_and_fresh),
+    Pass("clicks", prefer_clicked),
     Pass("personal", prefer_sites),
     Pass("wishes", prefer_wishes),
     Pass("identifiers", put_identifiers_first),

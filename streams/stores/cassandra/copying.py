@@ -26,13 +26,16 @@ _SMALL_PAGES = {"blobs": 8}
 NOT_COPIED = frozenset(
     {
         "api_spending",
+        "click_estimates",
         "jobs",
         "migrations",
         "pace_holds",
+        "query_clicks",
         "query_counts",
         "query_counts_by_day",
-        "suggestions",
+        "query_digests",
         "suggestion_parts",
+        "suggestions",
     }
 )
 """Tables that each keyspace fills by itself, counts of what people and programs asked, which no backup has, what is

@@ -1,6 +1,8 @@
 """Counts of queries in memory."""
 
-from streams.stores.protocols import CountedQuery, DayCounts
+from collections.abc import Sequence
+
+from streams.stores.protocols import CountedQuery, DayCounts, PageClicks
 
 
 class MemoryQueryCounts:
@@ -8,6 +10,9 @@ class MemoryQueryCounts:
 
     def __init__(self) -> None:
         self._rows: dict[tuple[str, str], dict[int, tuple[int, DayCounts]]] = {}
+        self._digests: dict[str, tuple[str, str]] = {}
+        self._clicks: dict[tuple[str, str], dict[tuple[int, str], tuple[int, PageClicks]]] = {}
+        self._examination: tuple[float, ...] = ()
 
     async def days(self, language: str, query: str) -> dict[int, DayCounts]:
         return {day: counts for day, (_, counts) in self._rows.get((language, query), {}).items()}
@@ -23,5 +28,28 @@ class MemoryQueryCounts:
         ]
         return found[:limit]
 
+    async def put_digest(self, digest: str, language: str, query: str, at: int) -> None:
+        self._digests[digest] = language, query
+
+    async def of_digest(self, digest: str) -> tuple[str, str] | None:
+        return self._digests.get(digest)
+
+    async def put_clicks(self, language: str, query: str, day: int, source: str, clicks: PageClicks, at: int) -> None:
+        rows = self._clicks.setdefault((language, query), {})
+        if (day, source) not in rows or rows[day, source][0] <= at:
+            rows[day, source] = at, clicks
+
+    async def clicks_of(self, language: str, query: str) -> dict[tuple[int, str], PageClicks]:
+        return {key: clicks for key, (_, clicks) in self._clicks.get((language, query), {}).items()}
+
+    async def put_examination(self, probabilities: Sequence[float], at: int) -> None:
+        self._examination = tuple(probabilities)
+
+    async def examination(self) -> tuple[float, ...]:
+        return self._examination
+
     async def purge(self) -> None:
         self._rows.clear()
+        self._digests.clear()
+        self._clicks.clear()
+        self._examination = ()

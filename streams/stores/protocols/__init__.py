@@ -41,7 +41,14 @@ from streams.stores.protocols.job_reports import REPORT_DAYS, JobReport, JobRepo
 from streams.stores.protocols.ledger import Ledger, Transition
 from streams.stores.protocols.pace_holds import PaceHolds
 from streams.stores.protocols.pages import Pages, PartProgress, Reindexing
-from streams.stores.protocols.query_counts import KEPT_DAYS, CountedQuery, DayCounts, QueryCounts
+from streams.stores.protocols.query_counts import (
+    KEPT_DAYS,
+    CountedQuery,
+    DayCounts,
+    PageClicks,
+    PlaceCounts,
+    QueryCounts,
+)
 from streams.stores.protocols.suggestions import PartKind, PrefixRow, StoredSuggestion, Suggestions
 from streams.stores.protocols.vector_index import Candidates, Filters, Hit, PageHits, Point, SparseVector, VectorIndex
 
@@ -84,6 +91,7 @@ __all__ = [
     "Ledger",
     "NamedEntity",
     "PaceHolds",
+    "PageClicks",
     "PageHits",
     "PageLink",
     "Pages",
@@ -91,6 +99,7 @@ __all__ = [
     "PartPlace",
     "PartProgress",
     "PartitionOwner",
+    "PlaceCounts",
     "Point",
     "PrefixRow",
     "QueryCounts",

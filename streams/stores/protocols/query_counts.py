@@ -1,8 +1,9 @@
 """The counts of queries that enough people asked."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
+from uuid import UUID
 
 KEPT_DAYS = 90
 """Time for which the counts of a day are kept (days)."""
@@ -31,6 +32,23 @@ class CountedQuery:
     counts: DayCounts
 
 
+@dataclass(frozen=True, slots=True)
+class PlaceCounts:
+    """The number of times that a page was shown and clicked for one query, by its place (from 1)."""
+
+    shown: Mapping[int, int] = field(default_factory=dict)
+    clicked: Mapping[int, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class PageClicks:
+    """The pages of one query on one day, by the events with one key."""
+
+    pages: Mapping[UUID, PlaceCounts] = field(default_factory=dict)
+    offset: int = -1
+    """Offset of the last counted event. An event at or before it was counted already."""
+
+
 class QueryCounts(Protocol):
     """Counts of queries by day. Days are numbers since 1970-01-01 (UTC). A query with counts was asked by enough people
     on that day."""
@@ -44,5 +62,23 @@ class QueryCounts(Protocol):
     async def of_day(self, day: int, limit: int) -> list[CountedQuery]:
         """Return queries of a day, at most `limit`, in no order."""
 
+    async def put_digest(self, digest: str, language: str, query: str, at: int) -> None:
+        """Store for a day which counted query has this hash."""
+
+    async def of_digest(self, digest: str) -> tuple[str, str] | None:
+        """Return language and query of a hash; None for a query that is not counted."""
+
+    async def put_clicks(self, language: str, query: str, day: int, source: str, clicks: PageClicks, at: int) -> None:
+        """Store what a source (all events with one key) has of a query on a day. The newest write stays."""
+
+    async def clicks_of(self, language: str, query: str) -> dict[tuple[int, str], PageClicks]:
+        """Return the clicks of a query by day and source."""
+
+    async def put_examination(self, probabilities: Sequence[float], at: int) -> None:
+        """Store the probability for each place that a person looks at it."""
+
+    async def examination(self) -> tuple[float, ...]:
+        """Return these probabilities; empty before the first estimate."""
+
     async def purge(self) -> None:
-        """Delete all counts."""
+        """Delete all counts and clicks."""

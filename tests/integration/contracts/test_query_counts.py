@@ -1,10 +1,12 @@
 """The contract of the counts of queries, in memory and in Cassandra."""
 
+from uuid import uuid4
+
 import pytest
 
 from streams.stores.cassandra import CassandraQueryCounts
 from streams.stores.memory import MemoryQueryCounts
-from streams.stores.protocols import CountedQuery, DayCounts, QueryCounts
+from streams.stores.protocols import CountedQuery, DayCounts, PageClicks, PlaceCounts, QueryCounts
 from tests.conftest import fresh_name
 from tests.integration.contracts.conftest import BOTH
 
@@ -41,3 +43,25 @@ async def test_the_queries_of_a_day_are_listed_and_purged(counts: QueryCounts) -
     await counts.purge()
     assert await counts.of_day(DAY + 7, 100) == []
     assert await counts.days("en", queries.pop()) == {}
+
+
+async def test_clicks_of_a_query_are_kept_by_day_and_source(counts: QueryCounts) -> None:
+    query, page = fresh_name("query"), uuid4()
+    first, later = PageClicks({page: PlaceCounts({1: 1}, {})}, 3), PageClicks({page: PlaceCounts({1: 2}, {1: 1})}, 4)
+    assert await counts.clicks_of("en", query) == {}
+    for _ in range(2):  # a redelivery
+        await counts.put_clicks("en", query, DAY, "asked", later, 2)
+    await counts.put_clicks("en", query, DAY, "asked", first, 1)
+    await counts.put_clicks("en", query, DAY, "clicked a", first, 1)
+    assert await counts.clicks_of("en", query) == {(DAY, "asked"): later, (DAY, "clicked a"): first}
+    assert await counts.clicks_of("de", query) == {}
+
+
+async def test_hashes_and_estimates_are_kept_and_purged(counts: QueryCounts) -> None:
+    digest = fresh_name("digest")
+    assert await counts.of_digest(digest) is None
+    await counts.put_digest(digest, "en", "tides", 1)
+    await counts.put_examination((1.0, 0.5), 1)
+    assert (await counts.of_digest(digest), await counts.examination()) == (("en", "tides"), (1.0, 0.5))
+    await counts.purge()
+    assert (await counts.of_digest(digest), await counts.examination()) == (None, ())
