@@ -54,6 +54,7 @@ async def bench_entity_dump(
     kind: Annotated[str, typer.Option(help="wikidata or wikipedia.")] = "wikidata",
     minutes: Annotated[float, typer.Option(min=0, help="Stop after this time. 0: at the end of the dump.")] = 0,
     folder: Annotated[Path | None, typer.Option(file_okay=False, help="Where the dump is kept.")] = None,
+    with_stage: Annotated[bool, typer.Option("--stage", help="Handle each event, with the model in process.")] = False,
     as_json: AsJson = False,
 ) -> int:
     """Measure the import of a generated dump: items a second, and memory over the whole run.
@@ -62,7 +63,7 @@ async def bench_entity_dump(
     """
     from benchmarks.entity_dump import run
 
-    return await run(kind, gigabytes, minutes, folder, as_json=as_json)
+    return await run(kind, gigabytes, minutes, folder, with_stage=with_stage, as_json=as_json)
 
 
 @bench_app.command("panels")

@@ -2,11 +2,13 @@
 
     python -m benchmarks entity-dump --gigabytes 2
     python -m benchmarks entity-dump --gigabytes 2 --kind wikipedia --minutes 10
+    python -m benchmarks entity-dump --gigabytes 2 --kind wikipedia --minutes 4 --stage
 
 The dump is generated once into a folder (it is not committed): items with statements, qualifiers and references as
 Wikidata's, or articles with templates, links and references as Wikipedia's, all with words of a fixed seed. The stores
 throw everything away, so the figures are about reading, parsing and making events. `riffle import` on the running stack
-is slower: Kafka and Cassandra answer for each event.
+is slower: Kafka and Cassandra answer for each event. With `--stage`, the stage `knowledge` handles each event in this
+process, with the model in process and stores in memory: its CPU time for an event, and the rate of both together.
 """
 
 import asyncio
@@ -18,46 +20,36 @@ import resource
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import orjson
 import psutil
 
 from benchmarks.machine import machine
-from schemas import EntityChanged
+from schemas import EntityChanged, Envelope
 from streams.commands.console import err, print_figures
 from streams.commands.pages.entities import LIMITS, PROCESSES
+from streams.knowledge.agent import KnowledgeAgent
 from streams.knowledge.dumps.importer import DumpImport, Importing, source_of
 from streams.knowledge.dumps.progress import Saved
 from streams.knowledge.dumps.reading import Dump
 from streams.knowledge.dumps.tasks import TASKS
+from streams.models.opening import IN_PROCESS, open_models
+from streams.models.protocols import Models
+from streams.runtime.agent import Delivery
 from streams.sandbox.pool import SandboxPool
+from streams.settings import Settings
 from streams.stores.memory import MemoryBlobs, MemoryEntities
-from streams.stores.opener import Stores
+from streams.stores.opener import Stores, memory_stores
 from streams.stores.row_codec import blob_ref
 
 LOOK_SECONDS = 0.5
-_SYLLABLES = (
-    "ka",
-    "lo",
-    "mi",
-    "ter",
-    "san",
-    "ve",
-    "ro",
-    "du",
-    "pel",
-    "qui",
-    "ban",
-    "for",
-    "gra",
-    "nes",
-    "ti",
-    "mo",
-    "lu",
-)
+_SYLLABLES = "ka lo mi ter san ve ro du pel qui ban for gra nes ti mo lu".split()  # noqa: SIM905 - it is shorter
 TEMPLATES = 500
 """Number of different items of a dump. Each comes again and again with another number: words cost more than reading."""
 _NUMBER = b"1234567890123"
@@ -196,7 +188,9 @@ class Memory:
         return [value >> 20 for value in self.by_tenth[::step]][:11]
 
 
-async def run(kind: str, gigabytes: float, minutes: float, folder: Path | None, *, as_json: bool) -> int:
+async def run(
+    kind: str, gigabytes: float, minutes: float, folder: Path | None, *, with_stage: bool, as_json: bool
+) -> int:
     """Generate the dump if it is missing, import it, and print the figures."""
     place = folder or Path(tempfile.gettempdir())
     path = place / f"{kind}-{gigabytes:g}-gb"
@@ -204,12 +198,17 @@ async def run(kind: str, gigabytes: float, minutes: float, folder: Path | None, 
         err.print(f"Generating {path} ...")
         await asyncio.to_thread(generate, path, kind, int(gigabytes * 1e9))
     memory, stores = Memory(), Stores(blobs=DiscardedBlobs(), entities=MemoryEntities())
+    stage = await Stage.start() if with_stage else None
+    if stage:
+        stores = stage.stores
     started, last = time.monotonic(), [0]
     made = 0
 
     async def send(events: Sequence[EntityChanged], cause: str) -> None:
         nonlocal made
         made += len([event.to_json() for event in events])
+        if stage:
+            await stage.handle(events)
 
     def progress(saved: Saved, dump: Dump) -> None:
         last[0] = saved.items
@@ -228,6 +227,8 @@ async def run(kind: str, gigabytes: float, minutes: float, folder: Path | None, 
             err.print(f"Stopped after {minutes:g} minutes.")
         finally:
             looking.cancel()
+            if stage:
+                await stage.models.close()
     seconds, cpu = time.monotonic() - started, resource.getrusage(resource.RUSAGE_SELF)
     dump = job._dump
     unpacked = gigabytes * 1e3 * dump.read_bytes / dump.size_bytes
@@ -244,9 +245,36 @@ async def run(kind: str, gigabytes: float, minutes: float, folder: Path | None, 
         "peak_memory_of_all_parsers_mb": memory.parsers_bytes >> 20,
         "memory_in_the_course_mb": memory.course(),
         "cpu_seconds_of_the_import": round(cpu.ru_utime + cpu.ru_stime),
+        "cpu_ms_of_this_process_for_an_event": round(1e3 * (cpu.ru_utime + cpu.ru_stime) / max(made, 1), 2),
     }
     print_figures("Import of a generated dump", figures, as_json)
     return 0
+
+
+@dataclass(slots=True)
+class Stage:
+    """The stage `knowledge` in this process."""
+
+    stores: Stores
+    models: Models
+    agent: KnowledgeAgent
+
+    @classmethod
+    async def start(cls) -> "Stage":
+        settings = Settings.load()
+        triton = settings.triton.model_copy(update={"url": IN_PROCESS})
+        models = await open_models(settings.model_copy(update={"triton": triton}))
+        stores = memory_stores()
+        stores.embedder = models.embedder
+        return cls(stores, models, KnowledgeAgent(stores))
+
+    async def handle(self, events: Sequence[EntityChanged]) -> None:
+        await asyncio.gather(*(self.agent.handle(_delivery(one)) for one in events))
+
+
+def _delivery(event: EntityChanged) -> Delivery:
+    envelope = Envelope(id=uuid4(), type=event.event_type(), source="/riffle/bench", time=datetime.now(UTC))
+    return Delivery(event, envelope, event.topic, 0, 0)
 
 
 async def _look(memory: Memory) -> None:
