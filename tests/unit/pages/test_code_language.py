@@ -47,9 +47,9 @@ def test_language_of_code(why: str, html: str, language: str) -> None:
 
 
 def test_long_classes_cost_little() -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     normalize(f"<p>Text.</p><pre class='{'highlight-' * 50_000} {'lang-' * 50_000}'>x</pre>", url=URL)
-    assert time.perf_counter() - started < 2
+    assert time.process_time() - started < 2
 
 
 @pytest.mark.parametrize(

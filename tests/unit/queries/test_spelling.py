@@ -1,7 +1,7 @@
 """Corrections of queries: which words are touched, what is offered, and how long it may take."""
 
 from functools import cache
-from time import perf_counter
+from time import process_time
 
 import pytest
 from hypothesis import given
@@ -116,9 +116,9 @@ def test_the_right_word_costs_nothing_and_any_other_something(words: list[str], 
 )
 def test_hostile_queries_take_a_bounded_time(query: str) -> None:
     base = base_corrector("en")
-    started = perf_counter()
+    started = process_time()
     base.correct(query)
-    assert perf_counter() - started < 1.0  # a few milliseconds on a machine without other work
+    assert process_time() - started < 1.0  # of CPU; a few milliseconds, measured
 
 
 def test_a_search_without_time_gets_no_correction() -> None:
