@@ -18,7 +18,7 @@ from tests.stages.frontier_world import Site, World, discovered
 A, M = "https://a.example", "https://www.a.example"
 ITEMS = range(40)
 FEW_ITEMS = range(12)
-"""Items of a start page that crashes interrupt: an event of 80 links, killed at one of 100 calls, is repeated too often."""
+"""Items behind a start page that crashes interrupt. An event of 80 links would be killed, and repeated, too often."""
 RULE = "parameter:remove:ref"
 
 
