@@ -16,7 +16,7 @@ COPY schemas/ schemas/
 COPY streams/ streams/
 COPY triton_models/ triton_models/
 RUN /opt/riffle/bin/uv pip install -q --python /opt/riffle --no-deps --no-build-isolation . \
-    && /opt/riffle/bin/uv pip uninstall -q --python /opt/riffle hatchling editables \
+    && /opt/riffle/bin/uv pip uninstall -q --python /opt/riffle hatchling trove-classifiers editables pip uv \
     && /opt/riffle/bin/python -m compileall -q /opt/riffle/lib
 
 FROM python:3.12-slim-bookworm

@@ -332,6 +332,13 @@ OUTSIDE_PRODUCERS: dict[type[Event], str] = {
     OperationAudited: "operators",
 }
 """Events with producers that are not stages, for the diagram and the docs."""
+WHEN_SENT: dict[type[Event], str] = {
+    QueryAsked: "RIFFLE_QUERIES__COLLECT",
+    QueryMade: "RIFFLE_GATEWAY__PUBLISH_QUERIES",
+    ResultClicked: "RIFFLE_GATEWAY__PUBLISH_CLICKS",
+    ResultRated: "RIFFLE_GATEWAY__PUBLISH_CLICKS",
+}
+"""Events that nobody sends by default, and the setting with which they are sent."""
 
 
 GATEWAY = "gateway"

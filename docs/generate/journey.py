@@ -3,7 +3,7 @@
 from docs.generate.reference import wrapped_item
 from schemas import EVENTS, Event
 from streams.servers import STORES, server_of
-from streams.topology import OUTSIDE_PRODUCERS, PAGE_EVENTS, STAGES
+from streams.topology import OUTSIDE_PRODUCERS, PAGE_EVENTS, STAGES, WHEN_SENT
 
 RECORDERS = tuple(stage for stage in STAGES if stage.inputs == PAGE_EVENTS)
 """The stages that read every event of a page: a sentence has them in place of an arrow for each event."""
@@ -21,11 +21,13 @@ def journey_diagram() -> str:
             continue
         for writer in writers:
             for reader in readers:
-                lines.append(f"    {_node(writer)} -- {event.topic} --> {_node(reader)}")
+                arrow = f"-. {event.topic} .->" if event in WHEN_SENT else f"-- {event.topic} -->"
+                lines.append(f"    {_node(writer)} {arrow} {_node(reader)}")
     lines += ["    subscribers([subscribers])", "```", ""]
     recorders = " and ".join(f"the {stage.name}" for stage in RECORDERS)
     lines.append(
-        f"Every event of a page also reaches {recorders}. Each stage has its own topics for retries and dead letters."
+        f"Every event of a page also reaches {recorders}. Each stage has its own topics for retries and dead letters. "
+        "Nobody sends the events of dotted arrows by default."
     )
     return "\n".join(lines)
 
@@ -78,7 +80,8 @@ letters are in `NAME.dead`, for 90 days (see `riffle dead-letters`).
 
 def _writers(event: type[Event]) -> str:
     outside = [OUTSIDE_PRODUCERS[event]] if event in OUTSIDE_PRODUCERS else []
-    return ", ".join([stage.name for stage in STAGES if event in stage.outputs] + outside)
+    setting = f"; nobody by default (`{WHEN_SENT[event]}`)" if event in WHEN_SENT else ""
+    return ", ".join([stage.name for stage in STAGES if event in stage.outputs] + outside) + setting
 
 
 def _readers(event: type[Event]) -> str:

@@ -9,6 +9,7 @@ import httpx
 
 from streams.client import requests
 from streams.client.errors import ApiError, NotReached
+from streams.client.events import ModelAnswer, answer_of
 from streams.client.requests import ApiRequest
 from streams.client.types import (
     BatchAnswer,
@@ -128,6 +129,14 @@ class AsyncRiffle:
         async for part in self._parts(page_id, "vectors", ref):
             for vector in part["vectors"]:
                 yield cast(list[float], vector)
+
+    async def answer(self, q: str, *, then: Sequence[str] = ()) -> ModelAnswer:
+        """Return the answer of the gateway's language model. `then`: the further questions of a conversation.
+
+        Raises ApiError, of the kind `no-model` where the gateway has none.
+        """
+        answer = await self._ask(requests.get("answer", q=q, then=list(then)))
+        return answer_of(answer.text)
 
     async def feed(self, q: str, format: FeedFormat = "rss") -> str:
         """Return the newest results of a query as a feed."""

@@ -71,7 +71,10 @@ def test_packages_are_installed_by_checksum_and_nothing_is_fetched(path: Path) -
 
 
 def test_no_build_tool_is_left_in_the_application_image() -> None:
-    *_, last = stages(ROOT / "Dockerfile")
+    first, *_, last = stages(ROOT / "Dockerfile")
+    *_, (_, removing) = first
+    (removed,) = re.findall(r"uninstall -q --python /opt/riffle ([^&]*)", removing)
+    assert {"hatchling", "editables", "pip", "uv"} <= set(removed.split()), "the last command of the first stage"
     assert [value for kind, value in last if kind == "RUN" and "pip install" in value] == []
     assert [value for kind, value in last if kind == "COPY"] == ["--from=build /opt/riffle /opt/riffle"]
 

@@ -5,12 +5,16 @@ valid data is not a fault here; each refusal must be a documented problem.
 """
 
 import asyncio
+from collections import Counter
 from typing import Any
 
 import pytest
 import schemathesis
+from fastapi import FastAPI
 from hypothesis import HealthCheck, given, settings
+from pydantic import BaseModel
 from schemathesis import GenerationMode, checks
+from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from streams.stores.opener import Stores
 from tests.stages.gateway_fakes import gateway, searchable, statement
@@ -38,6 +42,9 @@ OPERATIONS = [
     for operation in operations.values()
     if path.startswith("/api/")
 ]
+ANSWERED = {"search", "batch", "feed", "suggest"}
+"""Operations that answer most valid questions. The others ask for pages that are not there."""
+MIN_ASKED = 5
 ASKED = [
     (name, mode) for name in OPERATIONS for mode in (VALID, WRONG) if mode == VALID or name not in ANY_DATA_IS_VALID
 ]
@@ -49,13 +56,50 @@ def api() -> Any:
     return schemathesis.openapi.from_asgi("/api/v1/openapi.json", app)
 
 
+def ask(api: Any, name: str, mode: GenerationMode) -> Counter[int]:
+    """Ask an operation some times, and compare each answer with the description. Return the number of each status."""
+    operation, statuses = api.find_operation_by_id(name), Counter[int]()
+
+    @settings(max_examples=25, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+    @given(case=operation.as_strategy(generation_mode=mode))
+    def once(case: Any) -> None:
+        statuses[case.call_and_validate(checks=CHECKS).status_code] += 1
+
+    once()
+    return statuses
+
+
 @pytest.mark.parametrize(("name", "mode"), ASKED)
 def test_every_answer_is_as_described(api: Any, name: str, mode: GenerationMode) -> None:
-    operation = api.find_operation_by_id(name)
+    statuses = ask(api, name, mode)
+    assert statuses.total() >= MIN_ASKED, "else nothing was compared"
+    if mode == WRONG:
+        assert all(400 <= status < 500 for status in statuses), statuses
+    elif name in ANSWERED:
+        assert statuses[200], statuses
 
-    @settings(max_examples=25, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
-    @given(case=operation.as_strategy(generation_mode=mode))
-    def ask(case: Any) -> None:
-        case.call_and_validate(checks=CHECKS)
 
-    ask()
+WRONG_ANSWERS = [
+    # what the app returns in place of {"found": 1}, what the check says
+    (JSONResponse({"found": "none"}), "Response violates schema"),
+    (JSONResponse({"found": 1}, status_code=418), "Undocumented status code"),
+    (PlainTextResponse("found"), "Undocumented Content-Type"),
+    (JSONResponse({"found": 1}, status_code=500), "Server error"),
+]
+
+
+@pytest.mark.parametrize(("answer", "says"), WRONG_ANSWERS, ids=[says for _, says in WRONG_ANSWERS])
+def test_an_answer_that_is_not_as_described_is_found(answer: Response, says: str) -> None:
+    class Count(BaseModel):
+        found: int
+
+    app = FastAPI(generate_unique_id_function=lambda route: route.name)
+
+    @app.get("/count", response_model=Count)
+    def count(n: int) -> Response:
+        return answer
+
+    described = schemathesis.openapi.from_asgi("/openapi.json", app)
+    with pytest.raises(BaseExceptionGroup) as found:
+        ask(described, "count", VALID)
+    assert says in str(found.value)

@@ -12,12 +12,15 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
 from streams.gateway.tools.results import MAX_TEXT_CHARS, cut, to_markdown
-from streams.settings import AccessSettings
+from streams.settings import AccessSettings, AnswersSettings
 from streams.stores.opener import Stores
+from tests.model_server import model_server
 from tests.stages.gateway_fakes import gateway
 from tests.stages.test_gateway_access import new_key
 from tests.stages.test_gateway_content import PAGE, TEXTS, URL, filled
 from tests.stages.test_gateway_limits import Patient, serving
+from tests.stages.test_gateway_model_answers import QUESTION, STATEMENTS, TOWER
+from tests.stages.test_gateway_model_answers import stores as tower_stores
 
 TOOLS = {"search", "similar", "answer", "page", "extract"}
 
@@ -101,6 +104,30 @@ async def test_keys_and_budgets_hold_for_tools_too(stores: Stores) -> None:
     assert [each.is_error for each in answered] == [False, False]
     assert spent.is_error
     assert "Too many requests" in str(spent.content)
+
+
+async def test_an_answer_by_the_model_has_the_statement_of_each_sentence() -> None:
+    made = await tower_stores()
+    key = await new_key(made, scopes=("search",))
+    async with model_server("quote") as model:
+        limited = AnswersSettings(url=model.url, per_person=1)
+        async with served(made, answers=limited) as address, connected(address) as client:
+            quoted = await call(client, "answer", question=QUESTION, write=False)
+            assert model.requests == []
+            written = await call(client, "answer", question=QUESTION)
+            spent = await call(client, "answer", question="How many steps has the Quill tower?")
+        async with served(made, answers=limited) as address, connected(address, **key) as client:
+            asked = len(model.requests)
+            not_allowed = await call(client, "answer", question=QUESTION)
+            assert len(model.requests) == asked
+    assert written["kind"] == "model"
+    assert written["answer"] == " ".join(each["text"] for each in written["sentences"])
+    first = written["sentences"][0]
+    assert (first["url"], first["statement"], first["title"]) == (TOWER, STATEMENTS[0]["text"], "The Quill tower")
+    assert [each["url"] for each in written["sources"]] == [each["url"] for each in quoted["sources"]]
+    assert (spent["sentences"], not_allowed["sentences"], quoted["sentences"]) == ([], [], [])
+    assert "as many answers in this hour" in spent["reason"]
+    assert spent["sources"]
 
 
 WRONG = [

@@ -3,7 +3,8 @@
 from uuid import UUID
 
 from schemas import EVENTS, LinkFound, PageIndexed
-from streams.topology import PAGE_EVENTS, STAGES, Stage
+from streams.settings import Settings
+from streams.topology import PAGE_EVENTS, STAGES, WHEN_SENT, Stage
 
 
 def lead_to_the_index() -> set[str]:
@@ -46,3 +47,10 @@ def test_the_ledger_reads_every_event_of_a_page() -> None:
     (ledger,) = (stage for stage in STAGES if stage.name == "ledger")
     assert isinstance(ledger, Stage)
     assert ledger.inputs == PAGE_EVENTS
+
+
+def test_events_that_nobody_sends_by_default_have_a_setting_that_is_off() -> None:
+    own = Settings()
+    for event, variable in WHEN_SENT.items():
+        group, name = variable.removeprefix("RIFFLE_").lower().split("__")
+        assert getattr(getattr(own, group), name) is False, event.topic

@@ -49,7 +49,8 @@ def box_of(site: Site, base: str) -> str:
     title = escape(f"Search {site.title}")
     return (
         f'<form action="{escape(base)}/sites/{escape(site.name)}" method="get" role="search">\n'
-        f'  <label>{title} <input type="search" name="q" required></label>\n'
+        f"  <label>{title}\n"
+        '    <input type="search" name="q" required></label>\n'
         '  <button type="submit">Search</button>\n'
         "</form>"
     )

@@ -88,17 +88,29 @@ def _add_searches(server: MCPServer[Any], open_client: OpenClient) -> None:
         return SimilarResult(url=found["url"], results=sources)
 
     @server.tool(title="Answer a question", annotations=READ_ONLY)
-    async def answer(ctx: Context[Any, Any], question: Query, count: Count = 5) -> AnswerResult:
-        """Answer sums, conversions, times, dates and definitions, or give the statements that may answer."""
-        found: Any = await _ask(open_client(ctx), lambda riffle: riffle.search(question, per_page=count))
-        quick, quoted = found.get("quick") or {}, (found.get("beside") or {}).get("answer") or {}
-        texts = [each["text"] for each in quoted.get("answers", ())]
-        return AnswerResult(
-            question=question,
-            answer=quick.get("answer", "") or "\n".join(texts),
-            kind=quick.get("kind", "") or ("quotation" if texts else ""),
-            sources=[results.to_source(each) for each in found["results"]],
-        )
+    async def answer(
+        ctx: Context[Any, Any],
+        question: Query,
+        count: Count = 5,
+        write: Annotated[
+            bool, Field(description="Let the search engine's language model write the answer, where it has one.")
+        ] = True,
+    ) -> AnswerResult:
+        """Answer a question: by a calculation, a definition, statements, or sentences with the statement of each."""
+
+        async def find(riffle: AsyncRiffle) -> AnswerResult:
+            found: Any = await riffle.search(question, per_page=count)
+            quick, quoted = found.get("quick") or {}, (found.get("beside") or {}).get("answer") or {}
+            texts = [each["text"] for each in quoted.get("answers", ())]
+            shown = AnswerResult(
+                question=question,
+                answer=quick.get("answer", "") or "\n".join(texts),
+                kind=quick.get("kind", "") or ("quotation" if texts else ""),
+                sources=[results.to_source(each) for each in found["results"]],
+            )
+            return await _written(riffle, shown) if write and not quick and shown.sources else shown
+
+        return await _ask(open_client(ctx), find)
 
 
 def _add_pages(server: MCPServer[Any], open_client: OpenClient) -> None:
@@ -152,6 +164,20 @@ def _add_pages(server: MCPServer[Any], open_client: OpenClient) -> None:
             facts=document.get("facts", {}),
             links=results.links_of(document),
         )
+
+
+async def _written(riffle: AsyncRiffle, found: AnswerResult) -> AnswerResult:
+    """Return the answer by the gateway's model; what was found where it has no model, or the key may not ask it."""
+    try:
+        made = await riffle.answer(found.question)
+    except ApiError as error:
+        if error.kind in ("no-model", "scope-missing"):
+            return found
+        raise
+    if sentences := results.to_sentences(made):
+        text = " ".join(each.text for each in sentences)
+        return found.model_copy(update={"answer": text, "kind": "model", "sentences": sentences})
+    return found.model_copy(update={"reason": made["end"].get("reason", "")})
 
 
 async def _ask(opening: AbstractAsyncContextManager[AsyncRiffle], ask: Callable[[AsyncRiffle], Awaitable[T]]) -> T:
