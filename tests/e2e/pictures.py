@@ -12,6 +12,7 @@ from streams.queries.suggestions.index import Suggestion
 from tests.e2e.answers_site import QUESTION, TABLE_QUESTION, UNKNOWN, answers_app
 from tests.e2e.browser import Tab, browser, chromium
 from tests.e2e.demo import demo_stores, served
+from tests.e2e.foreign_page import SITE, foreign_page
 from tests.e2e.test_search_pages import PATHS
 from tests.e2e.test_suggestions import IS_OPEN, KNOWN
 from tests.model_server import Way, model_server
@@ -124,6 +125,19 @@ async def take_answers(folder: Path) -> None:
             await app.state.gateway.close()
 
 
+async def take_box(folder: Path) -> None:
+    """Take the page of a site, and its box on another page."""
+    program = chromium()
+    assert program is not None, "the pictures need Debian's package `chromium`"
+    async with browser(program) as tab, foreign_page(tab, allowed=False) as page:
+        for site, picture in (
+            (page.gateway, Picture("site", f"/sites/{SITE.name}", height=560)),
+            (page.address, Picture("site-box", "/", height=300)),
+        ):
+            (folder / f"{picture.name}.webp").write_bytes(await take(tab, site, picture))
+
+
 if __name__ == "__main__":
+    asyncio.run(take_box(Path(sys.argv[1])))
     asyncio.run(take_all(Path(sys.argv[1])))
     asyncio.run(take_answers(Path(sys.argv[1])))
