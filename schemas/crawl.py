@@ -11,7 +11,7 @@ from schemas.ids import page_id
 from schemas.unknown_values import ReadAs, Waits
 
 Why = Annotated[Literal["seed", "link", "sitemap", "redirect", "canonical", "import"], ReadAs("link")]
-Purpose = Annotated[Literal["page", "robots", "sitemap"], Waits()]
+Purpose = Annotated[Literal["page", "robots", "sitemap", "rights"], Waits()]
 Outcome = Annotated[
     Literal[
         "ok",
@@ -104,6 +104,8 @@ class PageScheduled(Event):
     """Signals of the host's robots.txt about uses of the page's content: `ai-train=no, search=yes`."""
     region: str = ""
     """The region of the fetchers that make the request. Empty: fetchers without a region."""
+    tdm_reserved: bool = False
+    """The host's /.well-known/tdmrep.json reserves the page from text and data mining."""
     delay_seconds: float | None = Field(None, ge=0)
     """Minimum time between two requests to the host, by its robots.txt or an operator. None: the setting's."""
 

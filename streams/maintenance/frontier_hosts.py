@@ -1,6 +1,6 @@
 """The hosts of the frontier as operators see them: read from its store, and changed by orders."""
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from streams.crawl.frontier.host_state import Host
@@ -31,6 +31,8 @@ class HostView:
     scheduled: int
     """Pages that all crawls have scheduled."""
     order: HostOrder
+    left_out: dict[str, int] = field(default_factory=dict)
+    """Number of URLs that were left out as traps, by the name of the trap."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the fields for a program."""
@@ -63,6 +65,7 @@ async def view_host(store: FrontierStore, name: str, now: int) -> HostView | Non
         detail=host.robots.detail,
         scheduled=sum(share.scheduled for share in host.crawls.values()),
         order=order or HostOrder(name),
+        left_out=dict(host.traps.left_out),
     )
 
 

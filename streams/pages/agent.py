@@ -6,10 +6,11 @@ from collections.abc import Callable, Sequence
 from schemas import Event, PageFetched, PageNormalized, PageRemoved, PageSettled
 from schemas.envelope import utc_from_micros
 from streams.allowed_origins import NO_ORIGINS, AllowedOrigins
+from streams.crawl.robots import product_token
 from streams.errors import PageErased, Refused
 from streams.pages.announced_links import AnnouncedLinks
 from streams.pages.link_events import anchors, discoveries
-from streams.pages.parse.robots_directives import is_expired
+from streams.pages.parse.robots_directives import BOT, ROBOT_NAME, is_expired
 from streams.pages.sandbox.pool import ParsePool
 from streams.pages.sandbox.worker_messages import PageOutcome
 from streams.pages.sitemap_events import sitemap_events
@@ -32,7 +33,10 @@ class NormalizeAgent(Agent):
         pool: ParsePool,
         monotonic: Callable[[], float] = time.monotonic,
         allowed: AllowedOrigins = NO_ORIGINS,
+        robot: str = BOT,
     ) -> None:
+        """`robot` is the name under which pages have directives for this crawler."""
+        self._robot = robot
         self._stores = stores
         self._pool = pool
         self._allowed = allowed
@@ -56,7 +60,7 @@ class NormalizeAgent(Agent):
         except PageErased:
             return [_settled_event(event)]
         try:
-            outcome = await self._pool.parse(body, url=event.url, headers=event.headers)
+            outcome = await self._pool.parse(body, url=event.url, headers={**event.headers, ROBOT_NAME: self._robot})
         except Refused as refusal:
             return await self._refuse(event, refusal, delivery.at)
         if event.source != "crawl":
@@ -156,4 +160,5 @@ def _removed_event(event: PageFetched, reason: str, detail: str) -> PageRemoved:
 
 async def build(settings: Settings, stores: Stores) -> NormalizeAgent:
     """Make the stage's agent. Its parsing processes start and end with it."""
-    return NormalizeAgent(stores, ParsePool(), allowed=settings.crawl.origins)
+    robot = product_token(settings.crawl.user_agent)
+    return NormalizeAgent(stores, ParsePool(), allowed=settings.crawl.origins, robot=robot)

@@ -62,6 +62,9 @@ class CrawlSettings(SettingsGroup):
     quality_budgets: bool = True
     """Multiply a host's budget of pages by a factor of its quality: 0.1 for duplicates and made pages, 2.5 for unique
     and good ones. False: every host has the same budget."""
+    rights_files: bool = False
+    """Read the reservations of text and data mining in each host's /.well-known/tdmrep.json, once a day before its
+    pages: one more request for each host."""
     robots_ttl_seconds: float = 86_400.0
     """Time until a host's robots.txt is fetched again. RFC 9309 section 2.4: at most 24 hours."""
     in_flight: int = Field(64, ge=1)

@@ -17,6 +17,7 @@ from schemas import Envelope, Event, OriginChanged, PageDiscovered, PageFetched,
 from schemas.envelope import micros_from_utc, utc_from_micros
 from schemas.ids import event_id, page_id
 from streams.crawl.frontier.agent import FrontierAgent
+from streams.crawl.rights import RIGHTS_PATH
 from streams.crawl.scope import CrawlScope
 from streams.errors import StoreUnavailable, TransientError
 from streams.runtime.agent import Delivery
@@ -93,6 +94,8 @@ class Site:
 
     robots: str | None = None
     """Content of robots.txt. None: 404."""
+    rights: str | None = None
+    """Content of /.well-known/tdmrep.json. None: 404."""
     links: dict[str, list[str]] = field(default_factory=dict)
     """URLs on a page, by path."""
     script: dict[str, list[dict[str, Any] | None]] = field(default_factory=dict)
@@ -254,6 +257,8 @@ class World:
             fields = {"outcome": "redirect", "status": 301, "redirect_to": site.redirects[path]}
         elif path == "/robots.txt":
             fields = {"outcome": "gone", "status": 404} if site.robots is None else fields
+        elif path == RIGHTS_PATH:
+            fields = {"outcome": "gone", "status": 404} if site.rights is None else fields
         elif path not in site.links:
             fields = {"outcome": "gone", "status": 404}
         names = ("page_id", "url", "host", "purpose", "lease_id", "attempt")
@@ -269,8 +274,9 @@ class World:
         host, _, path = fetched.url.removeprefix("https://").partition("/")
         site = self.sites[host]
         self.answers.append(fetched)
-        if fetched.purpose == "robots" and fetched.outcome == "ok":
-            ref = await self.blobs.put((site.robots or "").encode())
+        if fetched.purpose in ("robots", "rights") and fetched.outcome == "ok":
+            content = site.robots if fetched.purpose == "robots" else site.rights
+            ref = await self.blobs.put((content or "").encode())
             fetched = fetched.model_copy(update={"body_ref": ref})
         self._send(fetched, id_)
         if fetched.purpose == "page" and fetched.outcome == "ok":

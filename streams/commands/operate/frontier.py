@@ -89,6 +89,7 @@ async def show(host: HostName, as_json: AsJson = False) -> int:
         ("robots.txt", " ".join(filter(None, [view.robots, view.detail]))),
         ("failures in a row", str(view.failures)),
         ("pages scheduled, all crawls", f"{view.scheduled:,}"),
+        ("URLs left out as traps", ", ".join(f"{name} {count:,}" for name, count in view.left_out.items()) or "none"),
         ("order", describe_order(view.order) or "none"),
     ):
         rows.add_row(label, value)

@@ -59,6 +59,9 @@ async def crawl(
             "means the sitemaps that the robots.txt of its host names, or else /sitemap.xml.",
         ),
     ] = False,
+    now: Annotated[
+        bool, typer.Option("--now", help="Fetch the seeds at once, also of a host that is deferred, and no links.")
+    ] = False,
     local: Annotated[
         bool, typer.Option("--local", help="The seeds are servers on this machine, such as http://localhost:8000/.")
     ] = False,
@@ -73,9 +76,13 @@ async def crawl(
         riffle crawl https://example.org/docs/ https://example.net/ --max-pages 500 --no-wait
         riffle crawl --seeds seeds.txt --include '/docs/*' --exclude '*/print.html'
         riffle crawl --sitemap-only https://example.org/ --include '/docs/*'
+        riffle crawl --now https://example.org/news
         riffle crawl --local http://localhost:8000/
+
+    A seed comes before everything that waits for its host. Delays, robots.txt and orders of operators hold for all.
     """
     settings = load_settings()
+    depth = 0 if now else depth
     if local and not settings.crawl.allow_loopback:
         raise UsageError(
             "--local needs workers that may connect to this machine: those of `riffle up`, or of a local profile with "

@@ -202,7 +202,7 @@ def _event(
         lease_id=scheduled.lease_id,
         attempt=scheduled.attempt,
         status=answer.status,
-        headers=_with_signals(answer.headers, scheduled.content_signal),
+        headers=_with_signals(answer.headers, scheduled.content_signal, tdm_reserved=scheduled.tdm_reserved),
         body_ref=body_ref,
         body_bytes=len(answer.body or b""),
         exchange_ref=exchange_ref,
@@ -246,8 +246,13 @@ def _with_new_wishes(fetched: PageFetched, former: Fetched) -> PageFetched:
     return fetched.model_copy(update={"outcome": "ok"})
 
 
-def _with_signals(headers: Mapping[str, str], of_robots: str) -> dict[str, str]:
-    """Return the headers with the signals of robots.txt beside the page's own. Where they differ, `no` holds."""
+def _with_signals(headers: Mapping[str, str], of_robots: str, *, tdm_reserved: bool = False) -> dict[str, str]:
+    """Return the headers with the signals of robots.txt beside the page's own. Where they differ, `no` holds.
+
+    A reservation in the host's tdmrep.json holds unless the page has a reservation header of its own.
+    """
+    if tdm_reserved:
+        headers = {"tdm-reservation": "1", **headers}
     if not of_robots:
         return dict(headers)
     own = headers.get("content-signal")

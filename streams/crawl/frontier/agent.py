@@ -7,7 +7,7 @@ and the cursor passes a queue entry only when the host is written.
 
 import asyncio
 import random as randomness
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from uuid import uuid4
@@ -22,10 +22,12 @@ from streams.crawl.frontier.held_urls import HeldUrls
 from streams.crawl.frontier.hosts import Hosts
 from streams.crawl.frontier.intake.discovered import take_discovered
 from streams.crawl.frontier.intake.fetched import take_fetched
+from streams.crawl.frontier.intake.rights_answer import take_rights_answer
 from streams.crawl.frontier.intake.robots_answer import take_robots_answer
 from streams.crawl.frontier.intake.settled import take_settled
 from streams.crawl.frontier.policy import Policy
-from streams.crawl.frontier.robots_cache import RobotsCache
+from streams.crawl.frontier.purposes import PURPOSES, Intake
+from streams.crawl.frontier.robots_cache import RightsCache, RobotsCache
 from streams.crawl.frontier.scheduling.host_orders import HostOrders
 from streams.crawl.frontier.scheduling.host_ranks import RankCache
 from streams.crawl.frontier.seen_cache import SeenCache
@@ -37,6 +39,12 @@ from streams.runtime.agent import Agent, Delivery, Emit
 from streams.settings import CrawlSettings, Settings
 from streams.stores.host_buckets import partition_of
 from streams.stores.opener import Stores
+
+_INTAKES: Mapping[Intake, Callable[[FrontierState, PageFetched, int], Awaitable[Sequence[Event]]]] = {
+    "fetched": take_fetched,
+    "robots": take_robots_answer,
+    "rights": take_rights_answer,
+}
 
 
 def now_micros() -> int:
@@ -98,10 +106,9 @@ class FrontierAgent(Agent):
         match delivery.event:
             case PageDiscovered() as event:
                 return await take_discovered(self.state, event, delivery)
-            case PageFetched(purpose="robots") as event:
-                return await take_robots_answer(self.state, event, delivery.partition)
             case PageFetched() as event:
-                return await take_fetched(self.state, event, delivery.partition)
+                take = _INTAKES[PURPOSES[event.purpose].intake]
+                return await take(self.state, event, delivery.partition)
             case PageSettled() as event:
                 await take_settled(self.state, event, delivery.partition)
                 return []
@@ -142,6 +149,7 @@ def _new_state(
         marks=marks,
         seen=SeenCache(),
         robots=RobotsCache(stores.blobs, robots.product_token(settings.user_agent)),
+        rights=RightsCache(stores.blobs),
         aliases=UrlAliases(stores.fingerprints, held, now),
         held=held,
         orders=HostOrders(store, now),

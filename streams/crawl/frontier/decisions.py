@@ -7,7 +7,7 @@ comes in time, the URL is queued again. That costs no attempt, since no fetcher 
 from dataclasses import replace
 from uuid import UUID, uuid5
 
-from schemas.crawl import Outcome, PageDiscovered, PageFetched, PageSettled
+from schemas.crawl import Outcome, PageDiscovered, PageFetched, PageSettled, Purpose
 from streams.allowed_origins import is_public
 from streams.crawl.domains import has_public_suffix
 from streams.crawl.frontier.host_state import CrawlShare, Host, Lease, Robots
@@ -148,13 +148,14 @@ def lease_of(url: FrontierUrl, policy: Policy, now: int) -> Lease:
     return Lease(lease_id_of(url), url.page_id, until, url.attempt + 1, begin_by=begin_by, generation=generation)
 
 
-def robots_lease_of(host: Host, page_id: UUID, policy: Policy, now: int) -> Lease:
-    """Return a lease for the host's robots.txt."""
-    attempt = host.robots.failures + 1
+def host_lease_of(host: Host, purpose: Purpose, page_id: UUID, policy: Policy, now: int) -> Lease:
+    """Return a lease for a file of the host: its robots.txt, or its reservations of rights."""
+    attempt = host.robots.failures + 1 if purpose == "robots" else 1
+    fetched_at = host.robots.fetched_at if purpose == "robots" else host.rights.fetched_at
     begin_by, until = policy.lease_times(now)
-    generation = max(now, host.robots.fetched_at + 1)
+    generation = max(now, fetched_at + 1)
     lease_id = uuid5(page_id, f"{now}/{attempt}")
-    return Lease(lease_id, page_id, until, attempt, robots=True, begin_by=begin_by, generation=generation)
+    return Lease(lease_id, page_id, until, attempt, purpose=purpose, begin_by=begin_by, generation=generation)
 
 
 def lease_id_of(url: FrontierUrl) -> UUID:

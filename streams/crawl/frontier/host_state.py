@@ -8,9 +8,13 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal
 from uuid import UUID
 
+from schemas.crawl import Purpose
 from streams.crawl.frontier.policy import JITTER, SECOND, Policy
+from streams.crawl.frontier.purposes import PURPOSES
 from streams.crawl.frontier.scheduling.ordering import Turns
+from streams.crawl.frontier.scheduling.traps import Traps
 from streams.crawl.host_quality import MIDDLE, HostRecord, budget_factor, host_quality
+from streams.crawl.rights import RIGHTS_PATH
 from streams.crawl.robots import Window, seconds_until_open
 from streams.stores.protocols import FrontierHost, HostOrder, QueueEntry
 
@@ -29,12 +33,25 @@ class Lease:
     until: int
     """Time when the lease expires, by the frontier's clock."""
     attempt: int
-    robots: bool = False
-    """True if the lease is for the host's robots.txt."""
+    purpose: Purpose = "page"
     begin_by: int = 0
     """The last time when a fetcher may begin."""
     generation: int = 0
     """Generation of the answer."""
+
+    @property
+    def is_of_host(self) -> bool:
+        """True if the lease is for a file of the host, and not for a URL of its queue."""
+        return PURPOSES[self.purpose].is_of_host
+
+    def row(self) -> dict[str, Any]:
+        """Return the fields as they are stored. Earlier releases know only leases of robots files by `robots`."""
+        return {**asdict(self), "robots": self.is_of_host}
+
+    @classmethod
+    def of_row(cls, row: Mapping[str, Any]) -> "Lease":
+        purpose = "robots" if row.get("robots") else "page"
+        return cls(**{"purpose": purpose, **known_fields(cls, row)})
 
 
 @dataclass(slots=True)
@@ -82,6 +99,15 @@ class Robots:
 
 
 @dataclass(slots=True)
+class RightsFile:
+    """The frontier's knowledge of a host's /.well-known/tdmrep.json."""
+
+    ref: str | None = None
+    """The blob that holds the file. None: there is none."""
+    fetched_at: int = 0
+
+
+@dataclass(slots=True)
 class Host:
     """The state of a host, without its queue."""
 
@@ -103,7 +129,9 @@ class Host:
     has_other_shares: bool = False
     """True if shares of other crawls have rows of their own."""
     robots: Robots = field(default_factory=Robots)
+    rights: RightsFile = field(default_factory=RightsFile)
     turns: Turns = field(default_factory=Turns)
+    traps: Traps = field(default_factory=Traps)
     record: HostRecord = field(default_factory=HostRecord)
     """Counts of the pages of the host. A few pages may be missing after a crash."""
     order: HostOrder = field(default_factory=lambda: HostOrder(""))
@@ -158,7 +186,7 @@ class Host:
     def concurrency(self, policy: Policy) -> int:
         """Return the maximum number of leases at once: one while robots.txt is read, or if it asks for a delay."""
         is_slow = bool(self.robots.delay_seconds or self.order.delay_seconds)
-        alone = is_slow or any(lease.robots for lease in self.leases.values())
+        alone = is_slow or any(lease.is_of_host for lease in self.leases.values())
         return 1 if alone else policy.host_concurrency
 
     def delay(self, policy: Policy, random: float) -> int:
@@ -174,6 +202,10 @@ class Host:
         if self.robots.status in ("unknown", "unreachable"):
             return True
         return now >= self.robots.fetched_at + round(policy.robots_ttl_seconds * SECOND)
+
+    def rights_due(self, policy: Policy, now: int) -> bool:
+        """Return whether /.well-known/tdmrep.json must be fetched before any page."""
+        return policy.rights_files and now >= self.rights.fetched_at + round(policy.robots_ttl_seconds * SECOND)
 
     def closed_for(self, now: int) -> int:
         """Return how long the host may not be asked at this time of day (microseconds)."""
@@ -191,6 +223,9 @@ class Host:
         """Return the URL of the host's own robots.txt, before any redirect."""
         return f"{policy.origins.origin_of_host(self.name)}/robots.txt"
 
+    def rights_url(self, policy: Policy) -> str:
+        return f"{policy.origins.origin_of_host(self.name)}{RIGHTS_PATH}"
+
     def to_row(self, due: int | None, now: int) -> FrontierHost:
         """Return the row to write. Its write time is greater than the last row's."""
         state: dict[str, Any] = {
@@ -198,11 +233,13 @@ class Host:
             "next_at": self.next_at,
             "failures": self.failures,
             "trimmed": self.trimmed,
-            "leases": [asdict(lease) for lease in self.leases.values()],
+            "leases": [lease.row() for lease in self.leases.values()],
             "crawls": [[crawl_id, *share.to_row()] for crawl_id, share in self.crawls.items()],
             "has_other_shares": self.has_other_shares,
             "robots": asdict(self.robots),
+            "rights": asdict(self.rights),
             "turns": self.turns.last,
+            "traps": self.traps.row(),
             "record": asdict(self.record),
         }
         return FrontierHost(self.bucket, self.name, due, state, self.next_version(now))
@@ -210,7 +247,7 @@ class Host:
     @classmethod
     def from_row(cls, row: FrontierHost) -> "Host":
         state = row.state
-        leases = [Lease(**known_fields(Lease, lease)) for lease in state["leases"]]
+        leases = [Lease.of_row(lease) for lease in state["leases"]]
         return cls(
             bucket=row.bucket,
             name=row.host,
@@ -223,7 +260,9 @@ class Host:
             crawls={crawl_id: CrawlShare(*share[:3]) for crawl_id, *share in state["crawls"]},
             has_other_shares=state["has_other_shares"],
             robots=Robots(**known_fields(Robots, state["robots"])),
+            rights=RightsFile(**known_fields(RightsFile, state.get("rights") or {})),
             turns=Turns(state.get("turns")),
+            traps=Traps(state.get("traps")),
             record=HostRecord(**known_fields(HostRecord, state.get("record") or {})),
         )
 

@@ -5,10 +5,13 @@ A visit holds the host's lock, so that an event of the same host waits for it.
 
 from dataclasses import replace
 
+from schemas.crawl import Purpose
 from schemas.ids import page_id as page_id_of
+from streams.allowed_origins import origin_of
 from streams.crawl.frontier import decisions, outputs
-from streams.crawl.frontier.host_state import Host, Lease, Robots
+from streams.crawl.frontier.host_state import Host, Lease, RightsFile, Robots
 from streams.crawl.frontier.hosts import LiveHost
+from streams.crawl.frontier.purposes import PURPOSES, purpose_of
 from streams.crawl.frontier.refused_urls import url_refused
 from streams.crawl.frontier.scheduling.host_orders import BLOCKED_MICROS
 from streams.crawl.frontier.scheduling.ordering import strangers_budget
@@ -71,10 +74,12 @@ async def _handle_first_entry(frontier: FrontierState, live: LiveHost) -> bool:
     if entry is None or entry.position > now:
         return False
     if live.host.robots_due(frontier.policy, now):
-        await _schedule_robots(frontier, live, now)
+        await _schedule_host_file(frontier, live, "robots", now)
         return False
     if closed := live.host.closed_for(now):
         live.host.next_at = now + closed
+        return False
+    if live.host.rights_due(frontier.policy, now) and await _schedule_rights(frontier, live, now):
         return False
     url = await hosts.url(live, entry.page_id)
     if url is None or url.position != entry.position or live.host.is_leased(url.page_id):
@@ -127,7 +132,7 @@ async def _end_reason(frontier: FrontierState, live: LiveHost, url: FrontierUrl)
 
 
 def _costs_budget(url: FrontierUrl) -> bool:
-    return url.purpose == "page" and not url.revisit
+    return PURPOSES[purpose_of(url)].costs_budget and not url.revisit
 
 
 async def _spent_budget(frontier: FrontierState, live: LiveHost, url: FrontierUrl) -> str:
@@ -181,21 +186,36 @@ async def _schedule(frontier: FrontierState, live: LiveHost, url: FrontierUrl) -
     await _emit_page(frontier, live, url, lease)
 
 
-async def _schedule_robots(frontier: FrontierState, live: LiveHost, now: int) -> None:
-    host = live.host
+async def _schedule_rights(frontier: FrontierState, live: LiveHost, now: int) -> bool:
+    """Schedule the host's reservations of rights. Return False if its robots.txt disallows the file."""
+    known = live.host.robots
+    try:
+        if known.ref and not (await frontier.robots.get(known.ref)).allowed(live.host.rights_url(frontier.policy)):
+            live.host.rights = RightsFile(None, now)
+            return False
+    except MissingBlob:
+        return False  # robots.txt is fetched again before the next page
+    await _schedule_host_file(frontier, live, "rights", now)
+    return True
+
+
+async def _schedule_host_file(frontier: FrontierState, live: LiveHost, purpose: Purpose, now: int) -> None:
+    host, policy = live.host, frontier.policy
     # The page id of the host's own robots.txt, even after a redirect: the answer never touches another page's record.
-    page_id = page_id_of(host.own_robots_url(frontier.policy))
-    lease = decisions.robots_lease_of(host, page_id, frontier.policy, now)
+    page_id = page_id_of(host.own_robots_url(policy) if purpose == "robots" else host.rights_url(policy))
+    lease = decisions.host_lease_of(host, purpose, page_id, policy, now)
     host.leases[lease.lease_id] = lease
     host.next_at = now + host.delay(frontier.policy, frontier.random())
     await frontier.hosts.persist(live)
-    await _emit_robots(frontier, host, lease)
+    await _emit_host_file(frontier, host, lease)
 
 
 async def _emit_page(frontier: FrontierState, live: LiveHost, url: FrontierUrl, lease: Lease) -> None:
     region = frontier.policy.region_of(url.host)
     delay = live.host.delay_seconds(frontier.policy)
-    scheduled = outputs.page_scheduled(url, lease, region, delay, await _content_signal(frontier, live.host.robots))
+    signal = await _content_signal(frontier, live.host.robots)
+    reserved = await _is_reserved(frontier, live, url.url)
+    scheduled = outputs.page_scheduled(url, lease, region, delay, signal, tdm_reserved=reserved)
     await frontier.emit(scheduled, str(lease.lease_id))
 
 
@@ -208,9 +228,21 @@ async def _content_signal(frontier: FrontierState, known: Robots) -> str:
     return ", ".join(f"{name}={'yes' if allowed else 'no'}" for name, allowed in sorted(signals.items()))
 
 
-async def _emit_robots(frontier: FrontierState, host: Host, lease: Lease) -> None:
+async def _is_reserved(frontier: FrontierState, live: LiveHost, url: str) -> bool:
+    """Return whether the host reserves a URL from text and data mining. A missing file is fetched again."""
+    if not live.host.rights.ref:
+        return False
+    try:
+        rights = await frontier.rights.get(live.host.rights.ref)
+    except MissingBlob:
+        live.host.rights = RightsFile()
+        return False
+    return rights.reserves(url.removeprefix(origin_of(url)))
+
+
+async def _emit_host_file(frontier: FrontierState, host: Host, lease: Lease) -> None:
     region = frontier.policy.region_of(host.name)
-    await frontier.emit(outputs.robots_scheduled(host, lease, frontier.policy, region), str(lease.lease_id))
+    await frontier.emit(outputs.host_file_scheduled(host, lease, frontier.policy, region), str(lease.lease_id))
 
 
 async def _send_again(frontier: FrontierState, live: LiveHost) -> None:
@@ -218,8 +250,8 @@ async def _send_again(frontier: FrontierState, live: LiveHost) -> None:
     for lease_id in sorted(live.unsent):
         lease = live.host.leases[lease_id]
         if lease.until > frontier.now():
-            if lease.robots:
-                await _emit_robots(frontier, live.host, lease)
+            if lease.is_of_host:
+                await _emit_host_file(frontier, live.host, lease)
             else:
                 url = await frontier.hosts.url(live, lease.page_id)
                 if url and decisions.awaits_answer(lease_id, url):
@@ -241,7 +273,7 @@ async def _expire_leases(frontier: FrontierState, live: LiveHost) -> None:
 
 async def end_unanswered(frontier: FrontierState, live: LiveHost, lease: Lease) -> None:
     """End a lease without a request, in memory, and queue its page again."""
-    url = None if lease.robots else await frontier.hosts.url(live, lease.page_id)
+    url = None if lease.is_of_host else await frontier.hosts.url(live, lease.page_id)
     if url and decisions.awaits_answer(lease.lease_id, url):
         now = frontier.now()
         await frontier.urls.requeue(decisions.expire_lease(url, lease, live.host.position(now), now), live)

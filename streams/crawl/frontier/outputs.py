@@ -7,25 +7,33 @@ from streams.allowed_origins import origin_of
 from streams.crawl.frontier.decisions import BLOCKED_AFTER_FAILURES
 from streams.crawl.frontier.host_state import Host, Lease
 from streams.crawl.frontier.policy import Policy
+from streams.crawl.frontier.purposes import purpose_of
 from streams.crawl.scope import CrawlScope
 from streams.crawl.urls import host_of
 from streams.stores.protocols import FrontierUrl
 
 
 def page_scheduled(
-    url: FrontierUrl, lease: Lease, region: str, delay_seconds: float, content_signal: str = ""
+    url: FrontierUrl,
+    lease: Lease,
+    region: str,
+    delay_seconds: float,
+    content_signal: str = "",
+    *,
+    tdm_reserved: bool = False,
 ) -> PageScheduled:
     """Return the event that gives a page to the fetchers of a region."""
     return PageScheduled(
         page_id=url.page_id,
         url=url.url,
         host=url.host,
-        purpose="sitemap" if url.purpose == "sitemap" else "page",
+        purpose=purpose_of(url),
         lease_id=lease.lease_id,
         lease_until=utc_from_micros(lease.begin_by or lease.until),
         generation=lease.generation or None,
         attempt=lease.attempt,
         content_signal=content_signal,
+        tdm_reserved=tdm_reserved,
         region=region,
         delay_seconds=delay_seconds,
         etag=url.etag if url.ok_generation else None,
@@ -34,13 +42,13 @@ def page_scheduled(
     )
 
 
-def robots_scheduled(host: Host, lease: Lease, policy: Policy, region: str) -> PageScheduled:
-    """Return the event that gives a host's robots.txt to the fetchers of a region."""
+def host_file_scheduled(host: Host, lease: Lease, policy: Policy, region: str) -> PageScheduled:
+    """Return the event that gives a file of a host (robots.txt, tdmrep.json) to the fetchers of a region."""
     return PageScheduled(
         page_id=lease.page_id,
-        url=host.robots_url(policy),
+        url=host.robots_url(policy) if lease.purpose == "robots" else host.rights_url(policy),
         host=host.name,
-        purpose="robots",
+        purpose=lease.purpose,
         lease_id=lease.lease_id,
         lease_until=utc_from_micros(lease.begin_by or lease.until),
         generation=lease.generation or None,
@@ -95,7 +103,7 @@ def _redirect_discovered(target: str, url: FrontierUrl) -> PageDiscovered:
         url=target,
         host=host_of(target),
         why="redirect",
-        purpose="sitemap" if url.purpose == "sitemap" else "page",
+        purpose=purpose_of(url),
         referrer=url.url,
         force=url.forced,
         redirects=url.redirects + 1,

@@ -34,6 +34,7 @@ class Policy:
     robots_ttl_seconds: float
     recrawl: bool
     sitemaps: bool
+    rights_files: bool
     rank_priority: bool
     quality_budgets: bool
     regions: Regions
@@ -53,6 +54,7 @@ class Policy:
             robots_ttl_seconds=settings.robots_ttl_seconds,
             recrawl=settings.recrawl,
             sitemaps=settings.sitemaps,
+            rights_files=settings.rights_files,
             rank_priority=settings.rank_priority,
             quality_budgets=settings.quality_budgets,
             regions=Regions(settings.regions),

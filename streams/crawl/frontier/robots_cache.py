@@ -3,6 +3,7 @@
 import asyncio
 from collections import OrderedDict
 
+from streams.crawl.rights import Rights, parse_rights
 from streams.crawl.robots import Rules, parse
 from streams.stores.protocols import Blobs
 
@@ -34,3 +35,20 @@ class RobotsCache:
         if len(self._rules) > MAX_RULES:
             self._rules.popitem(last=False)
         return rules
+
+
+class RightsCache:
+    """Reservations of rights of many hosts, by their blob."""
+
+    def __init__(self, blobs: Blobs) -> None:
+        self._blobs = blobs
+        self._rights: OrderedDict[str, Rights] = OrderedDict()
+
+    async def get(self, ref: str) -> Rights:
+        """Return the reservations of the file in this blob. Raises MissingBlob."""
+        if ref not in self._rights:
+            self._rights[ref] = parse_rights(await self._blobs.get(ref))
+        self._rights.move_to_end(ref)
+        if len(self._rights) > MAX_RULES:
+            self._rights.popitem(last=False)
+        return self._rights[ref]

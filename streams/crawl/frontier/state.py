@@ -9,7 +9,7 @@ from streams.crawl.frontier.held_urls import HeldUrls
 from streams.crawl.frontier.host_state import Host
 from streams.crawl.frontier.hosts import Hosts
 from streams.crawl.frontier.policy import Policy
-from streams.crawl.frontier.robots_cache import RobotsCache
+from streams.crawl.frontier.robots_cache import RightsCache, RobotsCache
 from streams.crawl.frontier.scheduling.host_orders import HostOrders
 from streams.crawl.frontier.scheduling.host_ranks import RankCache
 from streams.crawl.frontier.scheduling.recrawl import plan_visit
@@ -61,6 +61,7 @@ class FrontierState:
     marks: CrawlMarks
     seen: SeenCache
     robots: RobotsCache
+    rights: RightsCache
     aliases: UrlAliases
     held: HeldUrls
     orders: HostOrders

@@ -12,6 +12,9 @@ from email.utils import parsedate_to_datetime
 from streams.crawl.content_signals import parse_signals
 
 BOT = "rifflebot"
+"""The name of Riffle's robot, unless the headers have another one."""
+ROBOT_NAME = "riffle-robot-name"
+"""A field that is added to a page's headers: the name of this installation's robot, as robots.txt files use it."""
 KNOWN = frozenset(
     [
         "noindex",
@@ -33,17 +36,18 @@ _WITH_VALUE = frozenset({"max-snippet", "max-image-preview", "max-video-preview"
 
 
 def directives(metas: Iterable[tuple[str, str]], headers: Mapping[str, str]) -> tuple[str, ...]:
-    """Return all directives for Riffle's robot, in lower case, sorted. `metas` are (name, content) of meta elements.
+    """Return all directives for this robot, in lower case, sorted. `metas` are (name, content) of meta elements.
 
     Directives of both sources are united, so the strictest hold. `none` means noindex and nofollow.
     """
+    robot = headers.get(ROBOT_NAME, BOT).lower()
     found: set[str] = set()
     for name, content in metas:
-        if name in ("robots", BOT):
+        if name in ("robots", robot):
             found |= _parse(content)
         elif name == "tdm-reservation" and content.strip() == "1":
             found.add("noai")
-    found |= _header(headers.get("x-robots-tag", ""))
+    found |= _header(headers.get("x-robots-tag", ""), robot)
     if headers.get("tdm-reservation", "").strip() == "1":
         found.add("noai")
     signals = parse_signals(f"{headers.get('content-signal', '')}, {headers.get('content-usage', '')}")
@@ -79,14 +83,14 @@ def _parse(content: str) -> set[str]:
     return found
 
 
-def _header(value: str) -> set[str]:
+def _header(value: str, robot: str) -> set[str]:
     """Read `X-Robots-Tag: noindex, otherbot: nofollow, noarchive`. A name with a colon starts another robot's part."""
     found: set[str] = set()
     is_own = True
     for item in value.lower().split(","):
         name, colon, rest = (part.strip() for part in item.partition(":"))
         if colon and name not in _WITH_VALUE:
-            is_own = name in (BOT, "*")
+            is_own = name in (robot, "*")
             item = rest
         if is_own:
             found |= _parse(item)

@@ -8,7 +8,7 @@ from streams.crawl.content_signals import parse_signals
 from streams.crawl.fetch.agent import _with_signals
 from streams.crawl.fetch.outcomes import select_headers
 from streams.pages.document.consent import Consent
-from streams.pages.parse.robots_directives import directives, is_expired
+from streams.pages.parse.robots_directives import ROBOT_NAME, directives, is_expired
 
 NOW = datetime(2030, 6, 1, tzinfo=UTC)
 
@@ -41,6 +41,11 @@ def test_no_holds_where_a_page_and_the_robots_txt_of_its_host_differ() -> None:
     assert _with_signals({}, "") == {}
 
 
+def test_a_reservation_in_tdmrep_json_holds_unless_the_page_has_its_own() -> None:
+    assert directives([], _with_signals({}, "search=yes", tdm_reserved=True)) == ("noai",)
+    assert directives([], _with_signals({"tdm-reservation": "0"}, "", tdm_reserved=True)) == ()
+
+
 @pytest.mark.parametrize(
     ("values", "expected"),
     [
@@ -52,6 +57,13 @@ def test_no_holds_where_a_page_and_the_robots_txt_of_its_host_differ() -> None:
 )
 def test_each_robots_header_stands_by_itself(values: list[str], expected: tuple[str, ...]) -> None:
     assert directives([], select_headers({"x-robots-tag": values})) == expected
+
+
+def test_the_robot_has_the_name_of_the_setting() -> None:
+    headers = select_headers({"x-robots-tag": ["corpbot: noindex, rifflebot: nofollow"]})
+    metas = [("corpbot", "nosnippet"), ("rifflebot", "noarchive")]
+    assert directives(metas, {**headers, ROBOT_NAME: "CorpBot"}) == ("noindex", "nosnippet")
+    assert directives(metas, headers) == ("noarchive", "nofollow")
 
 
 @pytest.mark.parametrize(

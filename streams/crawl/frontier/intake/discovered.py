@@ -15,6 +15,7 @@ from streams.crawl.frontier import decisions, outputs
 from streams.crawl.frontier.host_state import CrawlShare
 from streams.crawl.frontier.host_visit import disallowed_outcome
 from streams.crawl.frontier.hosts import LiveHost
+from streams.crawl.frontier.policy import SECOND
 from streams.crawl.frontier.refused_urls import url_refused
 from streams.crawl.frontier.scheduling.ordering import finder_of, head_start, turn_gap
 from streams.crawl.frontier.state import FrontierState
@@ -84,6 +85,8 @@ class _Intake:
     """The rank by links of the host that led to the URLs, if it is a stranger's."""
     rules: HostRules | None = None
     """The alias rules of the event's host, read for the first decision that needs them."""
+    is_trapped: bool = False
+    """True if a URL was left out as a trap. The host's row counts it."""
     seen: list[UUID] = field(default_factory=list)
     """Pages with a row that needs no further read, once all is written."""
 
@@ -139,8 +142,8 @@ async def take_discovered(frontier: FrontierState, event: PageDiscovered, delive
         for one in news:
             await _note_seed(frontier, one, live)
             outputs_ += await _carry_out(intake, await _decide(intake, one), one)
-        if intake.writes:
-            await frontier.urls.write(list(intake.writes.values()), live)
+        if intake.writes or intake.is_trapped:
+            await frontier.urls.write(list(intake.writes.values()), live, persist=intake.is_trapped)
             if intake.is_urgent:
                 if live.host.is_deferred:  # a person asks, so its robots.txt is tried now
                     live.host.next_at = min(live.host.next_at, frontier.now())
@@ -184,6 +187,9 @@ async def _decide(intake: _Intake, event: PageDiscovered) -> Decision:
     limit = live.host.page_limit(event.max_pages, frontier.policy)
     if reason := decisions.reason_to_skip(event, share, known, frontier.policy, frontier.now(), limit):
         return Skip(reason, known)
+    if known is None and (trap := live.host.traps.take(event, frontier.now() // SECOND)):
+        intake.is_trapped = True
+        return Skip(trap, None)
     may_wait = known is None and may_be_alias(event)
     target = alias_target(event, await intake.alias_rules()) if may_wait else None
     if target is not None:

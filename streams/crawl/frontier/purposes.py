@@ -1,0 +1,36 @@
+"""The purposes of leases: one table of how each is scheduled, and of the intake that takes its answer. Pure."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from schemas.crawl import Purpose
+from streams.stores.protocols import FrontierUrl
+
+Intake = Literal["fetched", "robots", "rights"]
+
+
+@dataclass(frozen=True, slots=True)
+class PurposeRule:
+    """The way in which requests with a purpose are scheduled, and in which their answers are taken."""
+
+    is_of_host: bool
+    """The request is for the host: before its next page, with no other request beside it, and outside of the queue."""
+    costs_budget: bool
+    """A first visit counts as a page of the crawl."""
+    intake: Intake
+    """The module of `streams.crawl.frontier.intake` that takes the answer."""
+
+
+PURPOSES: Mapping[Purpose, PurposeRule] = {
+    "page": PurposeRule(is_of_host=False, costs_budget=True, intake="fetched"),
+    "sitemap": PurposeRule(is_of_host=False, costs_budget=False, intake="fetched"),
+    "robots": PurposeRule(is_of_host=True, costs_budget=False, intake="robots"),
+    "rights": PurposeRule(is_of_host=True, costs_budget=False, intake="rights"),
+}
+"""A sitemap may be a feed: only its content says which. The pages of both are discovered by the normalize stage."""
+
+
+def purpose_of(url: FrontierUrl) -> Purpose:
+    """Return the purpose of a URL in the queue. A row of a newer release may have another one: it is read as a page."""
+    return "sitemap" if url.purpose == "sitemap" else "page"

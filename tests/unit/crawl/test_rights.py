@@ -1,0 +1,67 @@
+"""Reservations of text and data mining in /.well-known/tdmrep.json."""
+
+import json
+from typing import Any, get_args
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from schemas.crawl import Purpose
+from streams.crawl.frontier.host_state import Lease
+from streams.crawl.frontier.purposes import PURPOSES
+from streams.crawl.rights import MAX_BYTES, parse_rights
+
+FILE = [
+    {"location": "/*", "tdm-reservation": 1, "tdm-policy": "https://a.example/policy.json"},
+    {"location": "/free/", "tdm-reservation": 0},
+    {"location": "/free/books/*.html$", "tdm-reservation": "1"},
+    {"location": 7},
+    "what",
+]
+
+
+@pytest.mark.parametrize(
+    ("path", "is_reserved"),
+    [
+        ("/", True),
+        ("/a?b=c", True),
+        ("/free/", False),
+        ("/free/a", False),
+        ("/free/books/one.html", True),
+        ("/free/books/one.html?page=2", False),
+    ],
+)
+def test_the_longest_location_decides(path: str, is_reserved: bool) -> None:
+    assert parse_rights(json.dumps(FILE).encode()).reserves(path) is is_reserved
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"{}", b"[]", b"<html>", b"[" * 50_000, b"[1, null]", b"\xff", b" " * MAX_BYTES + b"[]"]
+)
+def test_a_file_that_is_none_reserves_nothing(body: bytes) -> None:
+    assert not parse_rights(body).reserves("/")
+
+
+JSON = st.recursive(
+    st.none() | st.integers() | st.text(), lambda part: st.lists(part) | st.dictionaries(st.text(), part)
+)
+
+
+@given(st.lists(st.fixed_dictionaries({"location": JSON | st.just("/*"), "tdm-reservation": JSON})), st.text())
+def test_any_file_can_be_read(rules: Any, path: str) -> None:
+    assert isinstance(parse_rights(json.dumps(rules).encode()).reserves(f"/{path}"), bool)
+
+
+def test_each_purpose_has_a_rule() -> None:
+    assert set(PURPOSES) == set(get_args(get_args(Purpose)[0]))
+
+
+@pytest.mark.parametrize("purpose", PURPOSES)
+def test_a_lease_is_stored_for_this_release_and_the_one_before(purpose: Any) -> None:
+    """A release without purposes knows only that a lease is for a file of the host."""
+    lease = Lease(page_id=None, lease_id=None, until=3, attempt=1, purpose=purpose)  # type: ignore[arg-type] # not used
+    row = lease.row()
+    assert Lease.of_row(row) == lease
+    del row["purpose"]
+    assert Lease.of_row(row).purpose == ("robots" if lease.is_of_host else "page")
