@@ -181,7 +181,7 @@ class Searcher:
             is_of_one_site=query.is_of_one_site or query.request.sort == "date",
             personal=query.request.personal,
             block_list=await self._block_lists.current(),
-            terms=query.sparse.indices if query.sparse else (),
+            words=query.words,
             min_confidence=min_confidence(
                 trace.model, query.conditions, has_text=query.has_text, fixed=self.options.min_confidence
             ),

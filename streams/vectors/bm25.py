@@ -68,10 +68,24 @@ def query_vector(text: str, language: str = "") -> SparseVector:
     that inflections are found. English function words are left out when `language` is English or empty: these words are
     in nearly every statement, so they would find little and read the longest lists.
     """
+    return vector_of_words(query_words(text, language))
+
+
+def query_words(text: str, language: str = "") -> tuple[tuple[int, ...], ...]:
+    """Return the terms of each word of a query: its English stem, and its stem in the query's language.
+
+    A statement has the word if it has one of its terms.
+    """
     asked = words(text)
     if language in {"", "en"}:
         asked = [word for word in asked if word not in FUNCTION_WORDS] or asked
-    counts = Counter(_terms(asked, language or identify(text).language))
+    known = language or identify(text).language
+    return tuple(tuple(_terms([word], known)) for word in asked)
+
+
+def vector_of_words(found: Sequence[tuple[int, ...]]) -> SparseVector:
+    """Return the vector of a query by the terms of its words."""
+    counts = Counter(term for terms in found for term in terms)
     return _make_vector({term: float(count) for term, count in counts.most_common(MAX_QUERY_TERMS)})
 
 

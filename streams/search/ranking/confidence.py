@@ -4,14 +4,15 @@ A dense list always has a nearest statement, also for `asdkjhqwe zxcvqwe`. Two f
 results are about it:
 
     closeness  cosine between the query and the nearest statement
-    words      greatest share of the query's terms that one statement has, with its context and title
+    words      greatest share of the query's words that one statement has, with its context and title. A word is worth
+               its rarity among the first statements by words: of "when was vindvloos born", `born` is worth little
 
 Nothing was found if no statement has all words, and `closeness + WORDS_WORTH * words` is below a bound of the embedding
 model. The bound is measured by `riffle eval confidence` (docs/decisions/0045). Without a bound nothing is judged.
 """
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -20,11 +21,12 @@ from streams.models.protocols import ModelInfo
 from streams.search.query_language.operators import Conditions
 from streams.search.ranking.context import RankingContext
 from streams.search.ranking.fusion import best_of_pages
+from streams.search.ranking.word_coverage import Words, shares_of, words_in
 from streams.stores.protocols import Candidates, Hit, PageHits
 from streams.vectors.bm25 import statement_terms
 
 BOUNDS = Path(__file__).with_name("confidence.json")
-WORDS_WORTH = 0.5
+WORDS_WORTH = 1.0
 """The closeness that all words of the query are worth in one statement."""
 READ_STATEMENTS = 20
 """Maximum statements of the sparse list whose words are read. The best ones have the most of the query's words."""
@@ -47,27 +49,27 @@ class Confidence:
         return self.closeness + WORDS_WORTH * self.words
 
 
-def measure_confidence(found: Candidates, terms: Collection[int]) -> Confidence:
-    """Return the features. Without terms, such as for an emoji, no statement has a share of them."""
+def measure_confidence(found: Candidates, words: Words) -> Confidence:
+    """Return the features. Without words, such as for an emoji, no statement has a share of them."""
     closeness = max((hit.score for hit in found.dense), default=0.0)
-    return Confidence(round(closeness, 4), round(_greatest_share(frozenset(terms), found.sparse[:READ_STATEMENTS]), 4))
+    return Confidence(round(closeness, 4), round(_greatest_share(words, found.sparse[:READ_STATEMENTS]), 4))
 
 
-def _greatest_share(wanted: frozenset[int], hits: Sequence[Hit]) -> float:
-    """Return the greatest share of the terms that one statement has. Nothing is read behind one that has all."""
-    found = 0
-    for hit in hits if wanted else ():
-        found = max(found, len(wanted & _terms_of(hit)))
-        if found == len(wanted):
-            break
-    return found / len(wanted) if wanted else 0.0
+def _greatest_share(words: Words, hits: Sequence[Hit]) -> float:
+    """Return the greatest share of the words that one statement has. Nothing is read behind one that has all."""
+    covered: list[frozenset[int]] = []
+    for hit in hits if words else ():
+        covered.append(words_in(_terms_of(hit), words))
+        if len(covered[-1]) == len(words):
+            return 1.0
+    return max(shares_of(covered, len(words)), default=0.0) if words else 0.0
 
 
 def keep_nearest_only(context: RankingContext, pages: list[PageHits]) -> list[PageHits]:
     """Apply the pass `confidence`: where nothing was found, at most three pages are left, the nearest first."""
     if context.min_confidence is None or not context.found.dense:
         return pages
-    measured = measure_confidence(context.found, context.terms)
+    measured = measure_confidence(context.found, context.words)
     context.notes.passes["confidence"] = {"closeness": measured.closeness, "words": measured.words}
     if measured.words == 1.0 or measured.score >= context.min_confidence:
         return pages

@@ -61,8 +61,8 @@ class RankingContext:
     """True if the request names a host or sites, and so asks for many results of one host."""
     personal: PersonalRules = field(default_factory=PersonalRules)
     block_list: BlockList = field(default_factory=BlockList)
-    terms: tuple[int, ...] = ()
-    """The terms of the query, as the sparse list has them."""
+    words: tuple[tuple[int, ...], ...] = ()
+    """The terms of each word of the query. A statement has the word if it has one of them."""
     min_confidence: float | None = None
     """The bound below which nothing was found (`confidence.py`). None: the results are not judged."""
     read: dict[str, Any] = field(default_factory=dict)

@@ -8,7 +8,7 @@ decides nothing. The share is squared, so that a page with all words stands out 
 
 import math
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from streams.search.ranking.context import RankingContext
@@ -23,18 +23,21 @@ MAX_CHARS = 1_000
 """Maximum length of a statement, and of its title and context, whose words are read (characters)."""
 
 
+Words = Sequence[Sequence[int]]
+"""The terms of each word of a query: its English stem, and the stem in the query's language."""
+
+
 def prefer_pages_with_all_words(context: RankingContext, pages: list[PageHits]) -> list[PageHits]:
     """Apply the pass `coverage`: note what the words that a page has add to its score."""
     weight = context.options.coverage_weight
-    wanted = frozenset(context.terms)
-    if not weight or not wanted:
+    if not weight or not context.words:
         return pages
     first, covered = pages[:PAGES], []
     for page in first:
         context.check_time()
-        covered.append(terms_on(page, wanted))
+        covered.append(words_on(page, context.words))
     changed = []
-    for page, share in zip(first, shares_of(covered, wanted), strict=True):
+    for page, share in zip(first, shares_of(covered, len(context.words)), strict=True):
         gain = weight * share**2
         context.notes.note_part(page.page_id, "coverage", gain)
         changed.append(replace(page, score=page.score + gain))
@@ -42,31 +45,35 @@ def prefer_pages_with_all_words(context: RankingContext, pages: list[PageHits]) 
     return sorted([*changed, *pages[PAGES:]], key=lambda page: -page.score)
 
 
-def terms_on(page: PageHits, wanted: Collection[int]) -> frozenset[int]:
-    """Return the terms of the query that the page has: in its title, its best statements, and the best one's context.
+def words_on(page: PageHits, words: Words) -> frozenset[int]:
+    """Return the places of the words that the page has: in its title, its best statements, and the best one's context.
 
-    Statements are read until all terms are found.
+    Statements are read until all words are found.
     """
     best, *others = page.hits[:STATEMENTS]
-    found = _terms_of(best, (best.payload.title, *best.payload.context)).intersection(wanted)
+    found = words_in(_terms_of(best, (best.payload.title, *best.payload.context)), words)
     for hit in others:
-        if len(found) == len(wanted):
+        if len(found) == len(words):
             break
-        found |= _terms_of(hit).intersection(wanted)
+        found |= words_in(_terms_of(hit), words)
     return found
 
 
-def shares_of(covered: Sequence[Collection[int]], wanted: Collection[int]) -> list[float]:
-    """Return for each page the share of the terms that it has, from 0 to 1. Rarer terms have more of it."""
-    worth = _worths(covered, wanted)
-    total = math.fsum(worth.values())
-    return [math.fsum(worth[term] for term in terms) / total for terms in covered]
+def words_in(terms: Collection[int], words: Words) -> frozenset[int]:
+    """Return the places of the words that have one of these terms."""
+    return frozenset(place for place, forms in enumerate(words) if any(form in terms for form in forms))
 
 
-def _worths(covered: Sequence[Collection[int]], wanted: Collection[int]) -> Mapping[int, float]:
-    """Return the worth of each term: its inverse document frequency among these pages, as BM25 has it."""
-    counts = Counter(term for terms in covered for term in terms)
-    return {term: math.log(1 + (len(covered) + 0.5) / (counts[term] + 0.5)) for term in wanted}
+def shares_of(covered: Sequence[Collection[int]], count: int) -> list[float]:
+    """Return the share of the `count` words that each text has, from 0 to 1. Rarer words have more of it.
+
+    `covered` are the places of the words that the texts have. The worth of a word is its inverse document frequency
+    among these texts, as BM25 has it.
+    """
+    counts = Counter(place for places in covered for place in places)
+    worth = [math.log(1 + (len(covered) + 0.5) / (counts[place] + 0.5)) for place in range(count)]
+    total = math.fsum(worth)
+    return [math.fsum(worth[place] for place in sorted(places)) / total for places in covered]
 
 
 def _terms_of(hit: Hit, above: Sequence[str] = ()) -> frozenset[int]:

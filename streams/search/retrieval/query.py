@@ -15,7 +15,7 @@ from streams.search.retrieval.unknown_language import MODEL_LANGUAGES, unknown_l
 from streams.search.trace import Trace
 from streams.stores.opener import Stores
 from streams.stores.protocols import Filters, SparseVector
-from streams.vectors.bm25 import query_vector
+from streams.vectors.bm25 import MAX_QUERY_TERMS, query_words, vector_of_words
 
 UNKNOWN_LANGUAGE = "und"
 
@@ -32,6 +32,8 @@ class IndexQuery:
     """The conditions that the index checks before it cuts its lists."""
     dense: Sequence[float] | None = None
     sparse: SparseVector | None = None
+    words: tuple[tuple[int, ...], ...] = ()
+    """The terms of each word of the query, each word once."""
     has_text: bool = True
     """False if the query has only operators, so that `text` is their values."""
 
@@ -52,23 +54,17 @@ class QueryReader:
     async def read(self, request: SearchRequest, deadline: Deadline, trace: Trace) -> IndexQuery:
         """Return the query with its vectors. Raises SearchUnavailable if the query has no vector."""
         parsed = parse_query(request.text)
-        sparse = self._make_sparse(request, parsed.text, trace)
+        with trace.timed("terms_ms"):
+            words = query_words(parsed.text, request.languages[0] if len(request.languages) == 1 else "")
+        sparse = _make_sparse(words, trace)
         dense = await self._make_dense(parsed.text, deadline, trace)
         if dense is not None and sparse is not None and self._is_unknown(request, parsed.text, trace):
             dense = None
         if dense is None and sparse is None:
             raise SearchUnavailable(_nothing_left(trace))
         filters = _index_filters(request, parsed.conditions)
-        return IndexQuery(request, parsed.text, parsed.conditions, filters, dense, sparse, parsed.has_text)
-
-    def _make_sparse(self, request: SearchRequest, text: str, trace: Trace) -> SparseVector | None:
-        with trace.timed("terms_ms"):
-            vector = query_vector(text, request.languages[0] if len(request.languages) == 1 else "")
-        trace.states["sparse"] = "ok" if vector.indices else "empty"
-        if not vector.indices:
-            trace.reasons["sparse"] = "The query has no words that are kept in the word index."
-            return None
-        return vector
+        asked = tuple(dict.fromkeys(words))[:MAX_QUERY_TERMS]
+        return IndexQuery(request, parsed.text, parsed.conditions, filters, dense, sparse, asked, parsed.has_text)
 
     async def _make_dense(self, text: str, deadline: Deadline, trace: Trace) -> Sequence[float] | None:
         if trace.leave_out("dense"):
@@ -91,6 +87,15 @@ class QueryReader:
             f"The embedding model doesn't know this language ({language}); only words were searched."
         )
         return True
+
+
+def _make_sparse(words: Sequence[tuple[int, ...]], trace: Trace) -> SparseVector | None:
+    vector = vector_of_words(words)
+    trace.states["sparse"] = "ok" if vector.indices else "empty"
+    if not vector.indices:
+        trace.reasons["sparse"] = "The query has no words that are kept in the word index."
+        return None
+    return vector
 
 
 def _index_filters(request: SearchRequest, conditions: Conditions) -> Filters:

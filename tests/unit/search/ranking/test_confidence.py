@@ -1,5 +1,6 @@
 """The confidence in results: its features, the queries that are judged, and what is left where nothing was found."""
 
+import math
 from dataclasses import replace
 from uuid import UUID, uuid5
 
@@ -16,7 +17,7 @@ from streams.search.ranking.confidence import (
     model_bounds,
 )
 from streams.stores.protocols import Candidates, Hit, PageHits
-from streams.vectors.bm25 import query_vector
+from streams.vectors.bm25 import query_words
 from tests.stages.gateway_fakes import payload_of, statement
 from tests.unit.search.ranking.contexts import context_of
 
@@ -29,12 +30,13 @@ def hit(number: int, score: float, text: str = "The log is kept.", context: tupl
 
 
 def test_words_count_in_a_statement_with_its_context_and_title() -> None:
-    terms = query_vector("does a crash lose the log?").indices
+    terms = query_words("does a crash lose the log?")
     one = hit(1, 2.0, "Data is lost.")
     found = Candidates(dense=(hit(1, 0.4), hit(2, 0.3)), sparse=(one, hit(2, 1.0)), limit=9)
-    assert measure_confidence(found, terms) == Confidence(0.4, round(2 / 3, 4)), (
-        "crash and log, in the second statement"
-    )
+    # Of two statements both have "crash", one has "log", and none has "lose", whose past is another stem.
+    worth = {word: math.log(1 + 2.5 / (count + 0.5)) for word, count in (("crash", 2), ("log", 1), ("lose", 0))}
+    share = (worth["crash"] + worth["log"]) / sum(worth.values())
+    assert measure_confidence(found, terms) == Confidence(0.4, round(share, 4))
     assert measure_confidence(replace(found, sparse=()), terms) == Confidence(0.4, 0.0)
     assert measure_confidence(Candidates(), ()) == Confidence(0.0, 0.0), "an emoji has no terms"
 
@@ -68,7 +70,7 @@ def test_the_nearest_pages_are_left_where_nothing_was_found() -> None:
     context = replace(
         context_of("zxcvq"),
         found=Candidates(dense=hits, limit=9),
-        terms=query_vector("zxcvq").indices,
+        words=query_words("zxcvq"),
         min_confidence=0.5,
     )
     assert keep_nearest_only(context, pages) == pages[::-1][:MAX_NEAREST]
@@ -84,7 +86,7 @@ def test_a_statement_with_all_words_is_found_however_far_its_meaning_is() -> Non
     context = replace(
         context_of("zxcvq"),
         found=Candidates(dense=(far,), sparse=(far,), limit=9),
-        terms=query_vector("zxcvq").indices,
+        words=query_words("zxcvq"),
         min_confidence=0.9,
     )
     keep_nearest_only(context, [PageHits(far.payload.page_id, (far,), 1.0)])

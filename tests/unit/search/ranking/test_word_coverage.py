@@ -16,10 +16,11 @@ from streams.search.ranking.word_coverage import (
     STATEMENTS,
     prefer_pages_with_all_words,
     shares_of,
-    terms_on,
+    words_in,
+    words_on,
 )
 from streams.stores.protocols import Hit, PageHits
-from streams.vectors.bm25 import query_vector
+from streams.vectors.bm25 import query_words
 from tests.stages.gateway_fakes import payload_of, statement
 from tests.unit.search.ranking.contexts import context_of
 
@@ -35,7 +36,7 @@ def page(name: str, *texts: str, score: float = 1.0, title: str = "", context: S
 
 
 def context(query: str = QUERY, **options: float) -> RankingContext:
-    return replace(context_of(query, **options), terms=query_vector(query).indices)
+    return replace(context_of(query, **options), words=query_words(query))
 
 
 def names(pages: Sequence[PageHits]) -> list[str]:
@@ -55,23 +56,30 @@ COVERED = [
 
 @pytest.mark.parametrize(("found", "count", "why"), COVERED, ids=[names([each[0]])[0] for each in COVERED])
 def test_the_words_that_a_page_has(found: PageHits, count: int, why: str) -> None:
-    assert len(terms_on(found, frozenset(query_vector(QUERY).indices))) == count, why
+    assert len(words_on(found, query_words(QUERY))) == count, why
 
 
 def test_a_rare_word_has_more_of_the_share() -> None:
-    common, rare, missing = 1, 2, 3
-    with_common, with_rare, *_ = shares_of([{common}, {rare}, {common}, {common}], {common, rare, missing})
+    common, rare = 0, 1  # a third word is in no page
+    with_common, with_rare, *_ = shares_of([{common}, {rare}, {common}, {common}], 3)
     assert 0 < with_common < with_rare < 1
 
 
 @given(st.lists(st.frozensets(st.integers(0, 5)), min_size=1, max_size=8))
 def test_a_share_is_between_0_and_1_and_grows_with_each_word(covered: list[frozenset[int]]) -> None:
-    wanted = frozenset(range(6))
-    shares = shares_of(covered, wanted)
+    shares = shares_of(covered, 6)
     for one, share in zip(covered, shares, strict=True):
         assert 0 <= share <= 1 + 1e-9
         assert (share < 1e-9) == (not one)
         assert all(share <= more + 1e-9 for other, more in zip(covered, shares, strict=True) if one <= other)
+
+
+def test_a_word_is_found_by_its_stem_in_any_language_of_the_query() -> None:
+    english, other = 1, 2
+    assert words_in({english}, [(english, other), (3,)]) == words_in({other}, [(english, other), (3,)]) == {0}
+    # A name may be taken for a word of another language, with one more stem that no English page has.
+    assert len(query_words("sqlite")[0]) == 2
+    assert words_on(page("name", "SQLite is small."), query_words("sqlite")) == {0}
 
 
 def test_a_page_with_all_words_passes_a_slightly_better_one() -> None:

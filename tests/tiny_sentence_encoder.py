@@ -1,0 +1,83 @@
+"""A sentence encoder of a few hundred bytes that knows two languages, as a model repository of its own.
+
+It is as far from the bundled model as a user's own may be: another length of its vectors, a Unigram tokenizer with
+other marks around a text, in which a word begins with `▁`, and a network without segments of its input. Words of both
+languages that mean the same have the same vector: a one at the place of their meaning.
+"""
+
+import json
+from hashlib import sha256
+from pathlib import Path
+
+import numpy as np
+
+from streams.models.inprocess import LOCAL_REPOSITORY, VERSION
+from streams.settings import Settings
+from tests.tiny_cross_encoder import _FLOAT, _INT64, _field, _node, _number, _tensor, _text, _value
+
+NAME, MODEL = "two_languages", "tiny-two-languages"
+MEANINGS = (("cat", "gato"), ("sleeps", "duerme"), ("bread", "pan"), ("bakes", "hornea"), ("river", "río"))
+MARKS = ("<s>", "<pad>", "</s>", "<unk>")
+DIMENSIONS = len(MEANINGS)
+
+
+def write_repository(folder: Path) -> Path:
+    """Write a repository with the model as the local one has its own, and with the local model of chains."""
+    made = folder / LOCAL_REPOSITORY / NAME
+    (made / VERSION).mkdir(parents=True)
+    local = Settings().models_path / LOCAL_REPOSITORY
+    (folder / LOCAL_REPOSITORY / "statement_chain").symlink_to(local / "statement_chain")
+    files = {"model": ("model.onnx", _model()), "tokenizer": ("tokenizer.json", json.dumps(_tokenizer()).encode())}
+    parameters = {
+        "model_name": MODEL, "model_version": "1", "runtime": "onnxruntime", "dimensions": str(DIMENSIONS),
+        "max_tokens": "32", "normalized": "true", "pooling": "mean",
+    }  # fmt: skip
+    for what, (name, content) in files.items():
+        (made / VERSION / name).write_bytes(content)
+        parameters |= {f"{what}_sources": f"path:{name}", f"{what}_sha256": sha256(content).hexdigest()}
+    lines = [f'{{ key: "{key}" value {{ string_value: "{value}" }} }}' for key, value in parameters.items()]
+    (made / "config.pbtxt").write_text(f'name: "{NAME}"\nparameters [\n' + ",\n".join(lines) + "\n]\n")
+    return folder
+
+
+def _words() -> list[str]:
+    return [f"▁{word}" for pair in MEANINGS for word in pair]
+
+
+def _tokenizer() -> dict[str, object]:
+    vocabulary = [[piece, -1.0] for piece in (*MARKS, *_words(), "▁")]
+    marks = [
+        {"id": place, "content": name, "special": True, "normalized": False, "single_word": False, "lstrip": False,
+         "rstrip": False}
+        for place, name in enumerate(MARKS)
+    ]  # fmt: skip
+    first, last = ({"SpecialToken": {"id": name, "type_id": 0}} for name in ("<s>", "</s>"))
+    return {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": marks,
+        "normalizer": {"type": "Lowercase"},
+        "pre_tokenizer": {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": True},
+        "post_processor": {
+            "type": "TemplateProcessing",
+            "single": [first, {"Sequence": {"id": "A", "type_id": 0}}, last],
+            "pair": [first, {"Sequence": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 0}}, last],
+            "special_tokens": {
+                name: {"id": name, "ids": [MARKS.index(name)], "tokens": [name]} for name in ("<s>", "</s>")
+            },
+        },
+        "decoder": None,
+        "model": {"type": "Unigram", "unk_id": MARKS.index("<unk>"), "vocab": vocabulary, "byte_fallback": False},
+    }
+
+
+def _model() -> bytes:
+    """The network: the row of each token. It reads no mask and no segments, only ids."""
+    table = np.zeros((len(MARKS) + 2 * DIMENSIONS + 1, DIMENSIONS), np.float32)
+    for place in range(2 * DIMENSIONS):
+        table[len(MARKS) + place, place // 2] = 1.0
+    graph = _field(1, _node("Gather", ["table", "input_ids"], "hidden")) + _text(2, "tiny")
+    graph += _field(5, _tensor("table", table)) + _field(11, _value("input_ids", _INT64, ("batch", "tokens")))
+    graph += _field(12, _value("hidden", _FLOAT, ("batch", "tokens", DIMENSIONS)))
+    return _number(1, 6) + _field(7, graph) + _field(8, _text(1, "") + _number(2, 11))
