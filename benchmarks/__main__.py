@@ -239,6 +239,21 @@ def bench_link_ranks(
     print_figures("Ranks by links", run(edges), as_json)
 
 
+@bench_app.command("frontier-store")
+@command
+async def bench_frontier_store(
+    urls: Annotated[int, typer.Option(min=1_000, help="Completed URLs of one host.")] = 100_000,
+    as_json: AsJson = False,
+) -> None:
+    """Measure the frontier on a Cassandra of its own: reads after many completed URLs, partitions, sustained rate.
+
+    Example:  python -m benchmarks frontier-store --urls 100000
+    """
+    from benchmarks.frontier_store import run
+
+    print_figures("The frontier's store", await run(load_settings(), urls), as_json)
+
+
 @bench_app.command("page")
 @command
 def bench_page(

@@ -38,14 +38,16 @@ class GeneratedStore(MemoryFrontier):
 
     def __init__(self, hosts: int, urls: int) -> None:
         super().__init__()
-        self._count, self._urls_of_host = hosts, urls
+        self._urls_of_host = urls
         self._written: dict[str, FrontierHost] = {}
         self._entries: dict[UUID, FrontierUrl] = {}
+        self._names: dict[int, list[str]] = {}
+        for number in range(hosts):
+            name = f"host{number}.example"
+            self._names.setdefault(bucket_of(name), []).append(name)
 
     async def active_hosts(self, buckets: Sequence[int]) -> list[tuple[str, int]]:
-        wanted = frozenset(buckets)
-        names = (f"host{number}.example" for number in range(self._count))
-        return [(name, START) for name in names if bucket_of(name) in wanted]
+        return [(name, START) for bucket in buckets for name in self._names.get(bucket, ())]
 
     async def host(self, bucket: int, host: str) -> FrontierHost | None:
         if host in self._written:
@@ -93,6 +95,8 @@ async def _measure(hosts: int, urls: int, leases: int) -> dict[str, Any]:
     agent.partition_count = 1
     before, begin = _memory(), time.process_time()
     await agent.state.hosts.own(frozenset({0}))
+    while await agent.state.hosts.read_more():
+        pass
     assigned_seconds, assigned = time.process_time() - begin, _memory() - before
     agent.dispatcher.assign(frozenset({0}))
     begin = time.process_time()
@@ -110,12 +114,13 @@ async def _measure(hosts: int, urls: int, leases: int) -> dict[str, Any]:
         "leases": len(sent),
         "leases_per_cpu_second": round(len(sent) / scheduling_seconds),
         "mb_with_leases": round(in_flight / MEGABYTE, 1),
-        "heap_operations_per_cpu_second": _heap_rate(hosts),
+        "heap_operations_per_cpu_second": heap_rate(hosts),
         "peak_mb_of_the_process": round(psutil.Process().memory_info().rss / MEGABYTE, 1),
     }
 
 
-def _heap_rate(hosts: int) -> int:
+def heap_rate(hosts: int) -> int:
+    """Return how many pops and pushes a plain heap of N hosts does in a CPU second."""
     heap = [(START, f"https://host{number}.example/0") for number in range(hosts)]
     heapq.heapify(heap)
     begin = time.process_time()

@@ -90,8 +90,8 @@ class Dispatcher:
             return self._state.now() + RETRY_MICROS
         while self._hosts.leased < self._in_flight and not self._hosts.paused:
             due = [name for name in (self._pop() for _ in range(VISITS_AT_ONCE)) if name]
-            if not due:
-                return self._hosts.due.next_at()
+            if not due and not await self._hosts.read_more():
+                return self._hosts.next_at()
             await asyncio.gather(*(self._visit(name) for name in due))
         return self._state.now() + RETRY_MICROS
 

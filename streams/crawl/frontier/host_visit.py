@@ -35,8 +35,8 @@ async def visit(frontier: FrontierState, name: str, partition: int, in_flight: i
         for _ in range(STEPS_PER_VISIT):
             if not _may_request(frontier, live, in_flight) or not await _handle_first_entry(frontier, live):
                 break
-        if live.persisted_due is not None and live.next_due(1) is None:
-            await hosts.persist(live)  # nothing waits any more
+        if hosts.is_stored_early(live):
+            await hosts.persist(live)  # nothing waits any more, or not for long
         await hosts.trim(live)
 
 

@@ -14,6 +14,7 @@ from streams.crawl.frontier.host_state import CrawlShare, Host
 from streams.crawl.frontier.new_hosts import NewHosts
 from streams.crawl.frontier.policy import SECOND
 from streams.crawl.frontier.queue_head import HEAD_ENTRIES, DueHosts, Head
+from streams.crawl.frontier.scheduling.bucket_sweep import HORIZON_MICROS, BucketSweep
 from streams.stores.host_buckets import bucket_of, buckets_of, partition_of
 from streams.stores.protocols import FrontierStore, FrontierUrl
 
@@ -21,6 +22,8 @@ RETRY_MICROS = SECOND
 """Time until a host is tried again after a failure of the store (microseconds)."""
 IDLE_MICROS = 30 * SECOND
 """Maximum time until a host is due for it to stay in memory (microseconds). Any other host is read again in time."""
+SOON_MICROS = 5 * SECOND
+"""Time within which another URL of the host makes the write of an ended lease unnecessary (microseconds)."""
 MAX_URLS = 4 * HEAD_ENTRIES
 """Maximum number of URLs of one host in memory, unless its head and leases need more."""
 MAX_IDLE_HOSTS = 256
@@ -97,6 +100,7 @@ class Hosts:
         self._partition_of: dict[str, int] = {}
         self.owned: frozenset[int] = frozenset()
         self.due = DueHosts()
+        self._sweep = BucketSweep(now)
         self.expiring = DueHosts()
         """Hosts with leases, by the time at which the first of them expires."""
         self.leased = 0
@@ -110,28 +114,44 @@ class Hosts:
         return self._partition_of.get(name)
 
     async def own(self, partitions: frozenset[int]) -> None:
-        """Own these partitions from now on. Hosts of lost partitions are forgotten, hosts of new ones are read."""
+        """Own these partitions from now on. Hosts of lost partitions are forgotten; `read_more` reads the new ones."""
         gained = partitions - self.owned
         self.keep(partitions)
         for name in [name for name, partition in self._partition_of.items() if partition not in partitions]:
             self._forget(name)
         for partition in sorted(gained):
-            # Owned first, so that a host that an event makes active during the read is not missed.
             self.owned |= {partition}
             try:
                 await self._fence.claim(partition)
-                active = await self._store.active_hosts(buckets_of(partition, self._partitions()))
             except BaseException:
                 self.owned -= {partition}
                 raise
-            for name, due in active:
-                if partition_of(name, self._partitions()) == partition:
-                    self._partition_of[name] = partition
-                    self.due.put(name, due)
+            self._sweep.begin(buckets_of(partition, self._partitions()))
+
+    async def read_more(self) -> bool:
+        """Read some of the hosts that wait in the store. Return False if none are to be read now."""
+        buckets = self._sweep.take()
+        try:
+            active = await self._store.active_hosts(buckets) if buckets else []
+        except BaseException:
+            self._sweep.give_back(buckets)
+            raise
+        for name, due in active:
+            partition = partition_of(name, self._partitions())
+            # What is in memory is newer than what was read.
+            if partition in self.owned and name not in self._partition_of and self._sweep.keeps(due):
+                self._partition_of[name] = partition
+                self.due.put(name, due)
+        return bool(buckets)
+
+    def next_at(self) -> int | None:
+        """Return when the next host is due, or hosts are to be read. The time may be past."""
+        return min((when for when in (self.due.next_at(), self._sweep.next_at()) if when is not None), default=None)
 
     def keep(self, partitions: frozenset[int]) -> None:
         """Own only these partitions. Idle hosts are read again, since another worker may have changed them."""
         self.owned &= partitions
+        self._sweep.keep({bucket for one in self.owned for bucket in buckets_of(one, self._partitions())})
         self._idle.clear()
         self._new.clear()
 
@@ -240,6 +260,24 @@ class Hosts:
         live.persisted_due = due
         live.is_stored = True
 
+    def is_stored_early(self, live: LiveHost) -> bool:
+        """Return whether the stored row is due long before the host is, so that it would be read again and again."""
+        due = live.next_due(1)
+        return live.persisted_due is not None and (
+            due is None or due > max(live.persisted_due, self._now()) + HORIZON_MICROS
+        )
+
+    def is_written_soon(self, live: LiveHost) -> bool:
+        """Return whether the host's next URL is scheduled soon: that writes the row, without the lease that just ended.
+
+        After a crash before that the next owner sends the lease again. The fetcher answers it from its record, without
+        a request, and the host's pace follows from that answer.
+        """
+        first, host = live.head.first(), live.host
+        if first is None or host.leases or not live.is_stored:
+            return False
+        return max(first.position, host.next_at) <= self._now() + SOON_MICROS
+
     def covers(self, live: LiveHost, when: int) -> bool:
         """Return whether the stored row is due by this time. If not, the host must be written again."""
         return live.persisted_due is not None and live.persisted_due <= max(when, live.host.next_at)
@@ -287,7 +325,10 @@ class Hosts:
             return
         self.leased += len(live.host.leases) - live.leased
         live.leased = len(live.host.leases)
-        self.due.put(live.name, live.next_due(self._concurrency(live.host)), self._priority(live.host))
+        due = live.next_due(self._concurrency(live.host))
+        if due is not None and not self._sweep.keeps(due):
+            due = None  # its row is due by then, and is read again in time
+        self.due.put(live.name, due, self._priority(live.host))
         self.expiring.put(live.name, min((lease.until for lease in live.host.leases.values()), default=None))
 
     def _forget_idle(self, live: LiveHost) -> None:
@@ -298,7 +339,7 @@ class Hosts:
             del self._live[live.name]
             return
         due = live.next_due(1)
-        if due is None:
+        if due is None or due > self._now() + HORIZON_MICROS:
             self._partition_of.pop(live.name, None)
         if due is None or due > self._now() + IDLE_MICROS:
             self._idle[live.name] = self._live.pop(live.name)
