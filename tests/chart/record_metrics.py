@@ -29,8 +29,8 @@ from tests.chart.rendering import CHART
 from tests.faults.processes import RIFFLE, process, stopped, until_healthy
 
 FOLDER = Path(__file__).parent / "recorded"
-WINDOW_SECONDS = 45.0
-SETTLE_SECONDS = 30.0
+WINDOW_SECONDS = 30.0
+SETTLE_SECONDS = 20.0
 """Time between the begin of a fault and the first reading: what a server does in the first moments is no pattern."""
 SEARCH_SECONDS = 0.3
 GROWING = {"riffle_lag_seconds", "riffle_committed_age_seconds"}
