@@ -3,7 +3,7 @@
 import asyncio
 import random
 import secrets
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
 
@@ -16,6 +16,7 @@ from streams.admin.actions import Actions
 from streams.admin.audit import AuditLog
 from streams.admin.figures import Reader
 from streams.admin.jobs import Jobs
+from streams.admin.recall import PROBE_SECONDS, curve, mean
 from streams.admin.routes import admin_routes, format_ago, format_span
 from streams.allowed_hosts import LOCAL_NAMES
 from streams.errors import RiffleError, UsageError
@@ -30,6 +31,7 @@ from streams.stores.opener import Stores, open_stores
 
 LOOK_SECONDS = 10.0
 """Time between two looks at the lags of the stages (seconds)."""
+MAX_LOOK_SECONDS = 60.0
 KEY_BYTES = 18
 
 log = structlog.get_logger(__name__)
@@ -48,8 +50,10 @@ def create_admin_app(settings: Settings, reader: Reader, actions: Actions, key: 
     """Return the app. The caller runs `looking` beside it, and closes the jobs at the end."""
     views = Views()
     views.share(format_ago=format_ago, format_span=format_span, describe_order=describe_order)
+    views.share(recall_curve=curve, recall_mean=mean)
     views.share(utc=utc_from_micros, counted_urls=COUNTED_URLS)
     app = FastAPI(title="Riffle admin", docs_url=None, redoc_url=None, openapi_url=None)
+    app.state.reader = reader
     app.include_router(admin_routes(reader, actions, views, key))
     app.include_router(static_routes(views, ""))
     responses.install(app, views)
@@ -60,20 +64,23 @@ def create_admin_app(settings: Settings, reader: Reader, actions: Actions, key: 
 
 @asynccontextmanager
 async def looking(reader: Reader) -> AsyncIterator[None]:
-    """Look at the lags again and again, for the rates. A look that fails is left out."""
+    """Look at the lags and at the recall again and again. A look that fails is left out."""
 
-    async def look_on() -> None:
+    async def look_on(look: Callable[[], Awaitable[object]], seconds: float) -> None:
         while True:
-            with suppress(RiffleError):
-                await reader.look()
-            await asyncio.sleep(LOOK_SECONDS)
+            with suppress(RiffleError, TimeoutError):
+                async with asyncio.timeout(MAX_LOOK_SECONDS):
+                    await look()
+            await asyncio.sleep(seconds)
 
-    task = asyncio.create_task(look_on())
+    looks = ((reader.look, LOOK_SECONDS), (reader.recall.probe, PROBE_SECONDS))
+    tasks = [asyncio.create_task(look_on(look, seconds)) for look, seconds in looks]
     try:
         yield
     finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def now_utc() -> datetime:
@@ -82,7 +89,7 @@ def now_utc() -> datetime:
 
 async def serve_admin(settings: Settings, key: str) -> None:
     """Serve until SIGINT or SIGTERM. Raises StoreUnavailable if the records don't answer."""
-    async with open_stores(settings, ["records"]) as stores:
+    async with open_stores(settings, ["records", "vectors"]) as stores:
         reader, actions = parts(settings, stores)
         app = create_admin_app(settings, reader, actions, key)
         config = uvicorn.Config(

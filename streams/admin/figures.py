@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from schemas.envelope import micros_from_utc, utc_from_micros
 from streams.admin.rates import Rates, StageRate
+from streams.admin.recall import RecallLog
 from streams.doctor.overview import Figures, Problem
 from streams.errors import RiffleError
 from streams.maintenance.frontier_hosts import HostView, view_host
@@ -77,6 +78,8 @@ class Overview:
     frontier: FrontierSize | None = None
     newest_page: datetime | None = None
     storage: Sequence[HostStorage] = ()
+    recall: Sequence[tuple[datetime, float]] = ()
+    """Time and recall of the last comparisons with an exact search."""
     reports: Sequence[JobReport] = ()
     """The last report of each long job, wherever it runs."""
     empty_queries: Sequence[tuple[str, str, float]] | None = None
@@ -100,6 +103,10 @@ class Reader:
     read_lags: Callable[[Settings], list[Lag]] = stage_lags
     read_letters: Callable[[Settings], Counter[tuple[str, str]]] = read_letters
     rates: Rates = field(default_factory=Rates)
+    recall: RecallLog = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.recall = RecallLog(self.stores, self.chance, self.now)
 
     async def look(self) -> list[Lag]:
         """Read the lags of all stages, and remember them for the rates. Raises StoreUnavailable."""
@@ -127,6 +134,7 @@ class Reader:
             frontier=frontier,
             newest_page=newest,
             storage=storage,
+            recall=tuple(self.recall.figures),
             reports=reports or (),
             empty_queries=empty,
             missing=tuple(missing),

@@ -3,9 +3,9 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
-from streams.maintenance.mapping import IndexMap, Label, MappedPage
+from streams.maintenance.mapping import Gap, IndexMap, Label, MappedPage
 from streams.pages.text.tokens import words
 
 MAX_ZOOM = 64
@@ -16,6 +16,9 @@ COLOURS = 8
 SIZE = 1_000
 """Width and height of the picture, in its own units."""
 LISTED = 30
+EDGE = 40
+"""Minimum distance of a label from the upper and lower side, in the picture's units."""
+Anchor = Literal["start", "middle", "end"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +76,8 @@ class MapView:
 
     window: Window
     dots: tuple[Dot, ...]
-    labels: tuple[tuple[Label, float, float], ...]
+    labels: tuple[tuple[Label, float, float, Anchor], ...]
+    gaps: tuple[tuple[Gap, float, float], ...]
     hosts: tuple[tuple[str, int, int], ...]
     """Host, colour and number of pages of the hosts with a colour."""
     found: tuple[MappedPage, ...]
@@ -98,9 +102,19 @@ def view_map(map_: IndexMap, window: Window) -> MapView:
     wanted = set(words(window.query))
     found = tuple(page for page in map_.pages if wanted and _has(page, wanted))
     dots = _dots(map_.pages, window, colours, {page.page_id for page in found})
-    labels = tuple((label, *place) for label in map_.labels if (place := window.place(label.x, label.y)))
+    labels = tuple(
+        (label, place[0], min(max(place[1], EDGE), SIZE - EDGE), _anchor(place[0]))
+        for label in map_.labels
+        if (place := window.place(label.x, label.y))
+    )
+    gaps = tuple((gap, *place) for gap in map_.gaps if (place := window.place(gap.x, gap.y)))
     hosts = tuple((host, colours[host], count) for host, count in most)
-    return MapView(window, tuple(dots[:MAX_SHOWN]), labels, hosts, found[:LISTED], len(dots))
+    return MapView(window, tuple(dots[:MAX_SHOWN]), labels, gaps, hosts, found[:LISTED], len(dots))
+
+
+def _anchor(x: float) -> Anchor:
+    """Return which end of a label stands at its place, so that labels at the sides are not cut off."""
+    return "start" if x < SIZE / 5 else "end" if x > SIZE * 4 / 5 else "middle"
 
 
 def _dots(pages: Sequence[MappedPage], window: Window, colours: dict[str, int], found: set[str]) -> list[Dot]:

@@ -16,6 +16,7 @@ from streams.errors import RiffleError, TransientError
 from streams.gateway.http.forms import read_form, refuse_other_sites
 from streams.gateway.http.problems import Problem, ProblemError
 from streams.gateway.http.templates import Views, address
+from streams.maintenance.mapping import IndexMap
 
 REFUSAL_SECONDS = 1.0
 """Time until a wrong key is answered (seconds), so that keys are not tried quickly."""
@@ -87,7 +88,7 @@ def admin_routes(reader: Reader, actions: Actions, views: Views, key: str) -> AP
         except (OSError, ValueError) as error:
             raise ProblemError(Problem(500, "map-damaged", "The map can't be read", f"{error}.")) from error
         view = await asyncio.to_thread(view_map, found, window) if found else None
-        return show("admin_map.html", request, operator, map=found, view=view, window=window)
+        return show("admin_map.html", request, operator, map=found, view=view, window=window, made_at=_time_of(found))
 
     @router.post("/admin/do/{action}")
     async def act(request: Request, action: str) -> Response:
@@ -106,6 +107,14 @@ def admin_routes(reader: Reader, actions: Actions, views: Views, key: str) -> AP
         return RedirectResponse(address(back, name=form.get("host", "") if back != "/admin" else "", note=outcome), 303)
 
     return router
+
+
+def _time_of(found: IndexMap | None) -> datetime | None:
+    """Return when a map was drawn, or None if there is none, or if its file says no time."""
+    try:
+        return datetime.fromisoformat(found.made_at) if found else None
+    except ValueError:
+        return None
 
 
 def format_span(seconds: float | None) -> str:

@@ -23,6 +23,8 @@ MIN_PAGES = 30
 """Minimum number of pages of a map: fewer say nothing."""
 NEIGHBOURS = 15
 """Number of neighbours by which UMAP describes the place of a page (its default)."""
+QUERY_NEIGHBOURS = 5
+"""Number of the nearest pages by which a query is placed."""
 SEED = 42
 CELLS = 6
 """Number of cells of the grid in each direction."""
@@ -61,6 +63,18 @@ class Label:
 
 
 @dataclass(frozen=True, slots=True)
+class Gap:
+    """A query without results, among the pages of the sample that are nearest to it in meaning."""
+
+    query: str
+    language: str
+    times: float
+    """Number of times it had no result, in the last days."""
+    x: float
+    y: float
+
+
+@dataclass(frozen=True, slots=True)
 class IndexMap:
     """A map of a sample of pages."""
 
@@ -68,6 +82,8 @@ class IndexMap:
     collection: str
     pages: tuple[MappedPage, ...]
     labels: tuple[Label, ...]
+    gaps: tuple[Gap, ...] = ()
+    """Only where queries are collected."""
 
     def to_json(self) -> str:
         return json.dumps(asdict(self), ensure_ascii=False)
@@ -78,9 +94,25 @@ class IndexMap:
         try:
             found: dict[str, Any] = json.loads(text)
             pages = tuple(MappedPage(**{**page, "words": tuple(page["words"])}) for page in found["pages"])
-            return cls(found["made_at"], found["collection"], pages, tuple(Label(**one) for one in found["labels"]))
+            labels, gaps = (tuple(kind(**one) for one in found.get(name, ())) for kind, name in _PARTS)
+            return cls(found["made_at"], found["collection"], pages, labels, gaps)
         except (KeyError, TypeError) as error:
             raise ValueError(f"this is no map: {error}") from None
+
+
+_PARTS: tuple[tuple[Any, str], ...] = ((Label, "labels"), (Gap, "gaps"))
+
+
+def place_queries(queries: Floats, pages: Floats, places: Floats) -> Floats:
+    """Return the place of each query: the mean of the places of its nearest pages, weighted by their cosines.
+
+    `queries` and `pages` are vectors of length 1, `places` the pages' coordinates.
+    """
+    cosines = queries @ pages.T
+    nearest = np.argsort(-cosines, axis=1)[:, :QUERY_NEIGHBOURS]
+    weights = np.maximum(np.take_along_axis(cosines, nearest, axis=1), 1e-3)
+    result: Floats = (places[nearest] * weights[:, :, None]).sum(axis=1) / weights.sum(axis=1, keepdims=True)
+    return result
 
 
 def page_words(texts: Iterable[str]) -> tuple[str, ...]:

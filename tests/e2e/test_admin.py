@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from streams.maintenance.mapping import IndexMap, MappedPage, label_regions
+from streams.maintenance.mapping import Gap, IndexMap, MappedPage, label_regions
 from tests.e2e.axe import violations
 from tests.e2e.browser import Tab
 from tests.e2e.demo import demo_stores, served
@@ -35,7 +35,9 @@ def made_map() -> IndexMap:
                    min(max(chance.gauss(x, 0.08), 0), 1), min(max(chance.gauss(y, 0.08), 0), 1))
         for host, words, x, y in groups for number in range(120)
     )  # fmt: skip
-    return IndexMap("2026-11-24T12:00:00+00:00", "statements_1", pages, label_regions(pages))
+    gaps = tuple(Gap(query, "en", times, x, y) for query, times, x, y in (
+        ("how to undo a frobnication", 14.0, 0.62, 0.34), ("frobnicate a branch", 6.0, 0.66, 0.37)))  # fmt: skip
+    return IndexMap("2026-11-24T12:00:00+00:00", "statements_1", pages, label_regions(pages), gaps)
 
 
 @pytest.mark.parametrize(("width", "dark"), [(1280, False), (390, True)])
@@ -48,7 +50,7 @@ async def test_the_pages_of_operators(tab: Tab, operators: str, tmp_path: Path, 
         await tab.click("form[action='/admin/do/rank'] button")
         notice = await tab.evaluate("document.querySelector('.once').innerText")
         assert notice.endswith("has begun: riffle links rank")
-        for path in ("/admin", "/admin/host?name=www.sqlite.test", "/admin/map?zoom=2&q=commit", "/admin/audit"):
+        for path in ("/admin", "/admin/host?name=www.sqlite.test", "/admin/map?q=commit", "/admin/audit"):
             await tab.open(f"{operators}{path}")
             assert await violations(tab) == []
             assert await tab.evaluate("document.documentElement.scrollWidth <= innerWidth"), path

@@ -9,12 +9,25 @@ from typing import Annotated
 from urllib.parse import urlsplit
 from uuid import UUID
 
+import numpy as np
 import typer
 
 from streams.commands.console import JSON_OPTION, command, err, load_settings, out, print_json
 from streams.errors import UsageError
-from streams.maintenance.mapping import IndexMap, MappedPage, label_regions, lay_out, mean_vectors, page_words
+from streams.maintenance.mapping import (
+    Floats,
+    Gap,
+    IndexMap,
+    MappedPage,
+    label_regions,
+    lay_out,
+    mean_vectors,
+    page_words,
+    place_queries,
+)
 from streams.maintenance.sampling import sample_pages
+from streams.queries.counts import list_queries
+from streams.servers import Store
 from streams.settings import Settings
 from streams.stores.opener import Stores, open_stores
 from streams.stores.protocols import Hit
@@ -22,6 +35,9 @@ from streams.stores.protocols import Hit
 STATEMENTS = 8
 """Maximum number of statements of a page that make its vector."""
 BATCH_PAGES = 64
+GAP_DAYS = 30
+"""Days whose queries are placed on the map."""
+MAX_GAPS = 60
 FILE = "map.json"
 
 
@@ -32,6 +48,7 @@ async def make_map(
 ) -> None:
     """Draw a map of a random sample of the index: pages that mean the same are close, and regions have their words.
 
+    Where queries are collected, those without results stand among the pages that are nearest to them in meaning.
     `riffle admin` shows it. It needs UMAP: pip install 'riffle-search[map]'.
 
     Examples:
@@ -40,7 +57,10 @@ async def make_map(
         riffle map --pages 5000
     """
     settings = load_settings()
-    async with open_stores(settings, ["records", "vectors"]) as stores:
+    needs: list[Store] = ["records", "vectors"]
+    if settings.queries.collect:
+        needs.append("models")
+    async with open_stores(settings, needs) as stores:
         collection = await stores.vectors.active()
         if collection is None:
             raise UsageError("nothing is indexed yet: there is no collection that searches read")
@@ -48,7 +68,7 @@ async def make_map(
             sample = await sample_pages(stores.pages, random.Random(), pages, lambda _: True)  # noqa: S311 - a sample
             hits = [hit for part in _parts(sample) for hit in await stores.vectors.first_statements(part, STATEMENTS)]
         with err.status(f"Laying out {len(sample)} pages ..."):
-            made = await _make(stores, sample, hits, collection)
+            made = await _make(stores, settings, sample, hits, collection)
     file = await asyncio.to_thread(_save, settings, made)
     if as_json:
         print_json({"pages": len(made.pages), "labels": [label.text for label in made.labels], "file": str(file)})
@@ -61,7 +81,7 @@ def _parts(sample: list[UUID]) -> list[list[UUID]]:
     return [sample[first : first + BATCH_PAGES] for first in range(0, len(sample), BATCH_PAGES)]
 
 
-async def _make(stores: Stores, sample: list[UUID], hits: list[Hit], collection: str) -> IndexMap:
+async def _make(stores: Stores, settings: Settings, sample: list[UUID], hits: list[Hit], collection: str) -> IndexMap:
     of_page: dict[UUID, list[Hit]] = {}
     for hit in hits:
         of_page.setdefault(hit.payload.page_id, []).append(hit)
@@ -73,13 +93,30 @@ async def _make(stores: Stores, sample: list[UUID], hits: list[Hit], collection:
     known = list(dict.fromkeys(owners))
     if not known:
         raise UsageError("no page of the sample has vectors: nothing is searchable yet")
-    places = await asyncio.to_thread(lay_out, mean_vectors(vectors, owners, known))
+    means = mean_vectors(vectors, owners, known)
+    places = await asyncio.to_thread(lay_out, means)
     pages = tuple(
         replace(_page(page_id, of_page[page_id]), x=round(float(x), 4), y=round(float(y), 4))
         for page_id, (x, y) in zip(known, places, strict=True)
     )
+    gaps = await _gaps(stores, means, places) if settings.queries.collect else ()
     made_at = datetime.now(UTC).isoformat(timespec="seconds")
-    return IndexMap(made_at, collection, pages, label_regions(pages))
+    return IndexMap(made_at, collection, pages, label_regions(pages), gaps)
+
+
+async def _gaps(stores: Stores, means: Floats, places: Floats) -> tuple[Gap, ...]:
+    """Return the queries that most often had no result, each among the pages that are nearest to it."""
+    rows = await list_queries(stores.query_counts, datetime.now(UTC), GAP_DAYS)
+    empty = sorted((row for row in rows if row[2].empty > 0), key=lambda row: -row[2].empty)[:MAX_GAPS]
+    if not empty:
+        return ()
+    vectors = await stores.embedder.embed([query for _, query, _ in empty])
+    lengths = np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
+    found = place_queries(vectors / lengths, means, places)
+    return tuple(
+        Gap(query, language, round(counts.empty, 1), round(float(x), 4), round(float(y), 4))
+        for (language, query, counts), (x, y) in zip(empty, found, strict=True)
+    )
 
 
 def _page(page_id: UUID, hits: list[Hit]) -> MappedPage:

@@ -1,20 +1,25 @@
 """The map of the index: places, labels of regions, and the window of it that is shown."""
 
+import json
+from dataclasses import replace
 from uuid import UUID
 
 import numpy as np
 import pytest
 
-from streams.admin.map_view import MAX_ZOOM, SIZE, Window, parse_window, view_map
+from streams.admin.map_view import EDGE, MAX_ZOOM, SIZE, Window, parse_window, view_map
 from streams.errors import UsageError
 from streams.maintenance.mapping import (
     MIN_PAGES,
+    Gap,
     IndexMap,
+    Label,
     MappedPage,
     label_regions,
     lay_out,
     mean_vectors,
     page_words,
+    place_queries,
 )
 
 
@@ -28,7 +33,8 @@ PAGES = (
     *(page(n, 0.9, 0.9, "index", "query", host="b.example") for n in range(10, 30)),
     page(30, 0.5, 0.5, "alone"),
 )
-MAP = IndexMap("2026-11-24T12:00:00+00:00", "statements_1", PAGES, label_regions(PAGES))
+GAPS = (Gap("how to frobnicate", "en", 12.0, 0.3, 0.4),)
+MAP = IndexMap("2026-11-24T12:00:00+00:00", "statements_1", PAGES, label_regions(PAGES), GAPS)
 
 
 def test_regions_are_labelled_by_words_that_others_do_not_have() -> None:
@@ -43,6 +49,30 @@ def test_a_map_is_read_as_it_was_written() -> None:
     for text in ("", "{}", "[]", '{"made_at": 1, "collection": "", "pages": [1], "labels": []}'):
         with pytest.raises(ValueError, match=r"map|Expecting"):
             IndexMap.from_json(text)
+
+
+def test_a_map_of_the_former_release_has_no_gaps() -> None:
+    older = json.loads(MAP.to_json())
+    del older["gaps"]
+    assert IndexMap.from_json(json.dumps(older)) == replace(MAP, gaps=())
+
+
+def test_a_query_stands_among_the_pages_that_are_nearest_to_it() -> None:
+    pages = np.asarray([[1, 0]] * 6 + [[0, 1]] * 6, np.float32)
+    places = np.asarray([[0.1, 0.2]] * 6 + [[0.8, 0.9]] * 6, np.float32)
+    queries = np.asarray([[1, 0], [0, 1], [-1, 0]], np.float32)
+    found = place_queries(queries, pages, places)
+    assert found[:2].tolist() == pytest.approx(np.asarray([[0.1, 0.2], [0.8, 0.9]]))
+    assert np.isfinite(found).all(), "also of a query that is far from all pages"
+
+
+def test_labels_at_the_sides_are_not_cut_off_and_gaps_are_in_the_window() -> None:
+    left, right = Label("river water", 0.0, 0.0, 9), Label("index query", 1.0, 1.0, 9)
+    made = IndexMap("", "", PAGES, (left, right), (Gap("frobnicate", "en", 7.0, 0.9, 0.9),))
+    view = view_map(made, Window())
+    assert [(anchor, y) for _, _, y, anchor in view.labels] == [("start", EDGE), ("end", SIZE - EDGE)]
+    assert [gap.query for gap, _, _ in view.gaps] == ["frobnicate"]
+    assert view_map(made, Window(0.125, 0.125, 4)).gaps == ()
 
 
 def test_the_whole_map_and_a_part_of_it() -> None:
