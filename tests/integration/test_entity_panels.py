@@ -1,4 +1,4 @@
-"""From one import command to a panel on the page, on real servers. The import is killed once on its way."""
+"""From one import command to a panel on the page, on real servers. The first import is killed once on its way."""
 
 import asyncio
 import bz2
@@ -15,15 +15,23 @@ import httpx
 import orjson
 import pytest
 
+from schemas.ids import page_id
 from streams.gateway.app import create_app
+from streams.links.page_links import place_of
+from streams.pages.document.codec import encode_document
+from streams.pages.normalize import normalize
 from streams.settings import Settings, TritonSettings
 from streams.stores.opener import open_stores
+from streams.stores.page_record import Indexed, Normalized
+from streams.stores.protocols import PageLink
 
 pytestmark = [pytest.mark.integration("kafka", "cassandra", "qdrant"), pytest.mark.timeout(400)]
 
 LABELS = 3_000
 """Number of items that are only names, so that there is time to kill the import."""
 WAIT_SECONDS = 200
+FOUND = "Sylvania Works"
+"""Name of an entity that is found in the index."""
 
 
 def text(words: str) -> dict[str, object]:
@@ -85,9 +93,47 @@ async def test_from_an_import_command_to_a_panel_on_the_page(
         printed = (await asyncio.to_thread(again.communicate))[0].decode()
         assert again.returncode == 0, printed
         assert await shown(stack, "zubrowka observatory")
+        await put_linked_page(stack)
+        found = riffle(environment, "import", "index", "--domains", "2", "--json")
+        printed = (await asyncio.to_thread(found.communicate))[0].decode()
+        assert found.returncode == 0, printed
+        assert json.loads(printed[printed.index("{") :])["sent"] >= 1
+        assert (await panel_of(stack, FOUND))["found_in_index"]
     finally:
         worker.terminate()
         worker.communicate()
+
+
+async def put_linked_page(stack: Settings) -> None:
+    """A page in the stores that two sites link to under one name."""
+    url = "https://sylvania-works.test/"
+    data = {"@type": "Organization", "name": FOUND, "foundingDate": "1888", "description": "A maker of bells."}
+    script = f'<script type="application/ld+json">{json.dumps(data)}</script>'
+    html = f"<title>{FOUND}</title>{script}<p>{FOUND} makes bells.</p>"
+    sites = [f"https://site{number}.test/" for number in range(2)]
+    async with open_stores(stack, ["records"]) as stores:
+        ref = await stores.blobs.put(encode_document(normalize(html, url=url).document))
+        row = {"url": url, "generation": 1}
+        await stores.pages.put(page_id(url), Normalized.of_row({**row, "document_ref": ref}), 1)
+        await stores.pages.put(page_id(url), Indexed.of_row(row), 1)
+        links = [PageLink(page_id(url), place_of(site), site, FOUND) for site in sites]
+        await stores.host_links.put_page_links(links)
+
+
+async def panel_of(stack: Settings, query: str) -> dict[str, object]:
+    """Ask a gateway over these stores until it has a panel."""
+    settings = stack.model_copy(update={"triton": TritonSettings(url="inprocess:")})
+    async with open_stores(settings, ["records", "vectors", "models"]) as stores:
+        app = create_app(settings, stores, publish=None, clock=lambda: datetime.now(UTC))
+        transport = httpx.ASGITransport(app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1", timeout=30) as web:
+            for _ in range(WAIT_SECONDS):
+                panel: dict[str, object] = (await web.get("/api/v1/entities", params={"q": query})).json().get("panel")
+                if panel:
+                    break
+                await asyncio.sleep(1)
+        await app.state.gateway.close()
+    return panel
 
 
 async def shown(stack: Settings, query: str) -> bool:

@@ -4,6 +4,7 @@ from contextlib import AsyncExitStack
 from typing import Any
 
 from streams.commands.console import EXIT_NO, err, out, print_json
+from streams.commands.job_reports import reported
 from streams.knowledge.reindexing import EntityReindexer, Reindexed
 from streams.models.opening import open_models
 from streams.models.protocols import Embedder
@@ -17,13 +18,15 @@ async def reindex_entities(settings: Settings, model: str, *, switch: bool, as_j
     async with open_stores(settings, ["records", "vectors"]) as stores, AsyncExitStack() as stack:
         models = await open_models(settings.model_copy(update={"triton": chosen}))
         stack.push_async_callback(models.close)
+        report = await stack.enter_async_context(reported(stores.job_reports, "reindex --entities"))
         with err.status("Reading entities ...") as status:
-            answer = await fill_and_switch(
-                stores,
-                models.embedder,
-                switch=switch,
-                progress=lambda counts: status.update(f"{counts.entities:,} entities, {counts.written:,} written"),
-            )
+
+            def progress(counts: Reindexed) -> None:
+                sentence = f"{counts.entities:,} entities, {counts.written:,} written"
+                status.update(sentence)
+                report(sentence)
+
+            answer = await fill_and_switch(stores, models.embedder, switch=switch, progress=progress)
     if as_json:
         print_json(answer)
     else:

@@ -156,7 +156,11 @@ async def _collect(
     settings: Settings, domains: int, show: Callable[[Collected, float], None], bars: Progress, task: TaskID
 ) -> Collected:
     lag = settings.crawl.max_stage_lag_events // LAG_SHARE
-    async with open_stores(settings, ["records"]) as stores, EventProducer(settings, "import") as producer:
+    async with (
+        open_stores(settings, ["records"]) as stores,
+        EventProducer(settings, "import") as producer,
+        reported(stores.job_reports, "import index") as report,
+    ):
         with closing(LagReader(settings, [stage("knowledge")])) as lags:
             source = PausingSource(
                 LagWatch(lags.read, lag), lambda why: bars.update(task, description=f"Read links{why}")
@@ -165,7 +169,11 @@ async def _collect(
             async def send(events: Sequence[EntityChanged], cause: str) -> None:
                 await producer.send_all(events, cause)
 
-            collector = Collector(stores, send, min_domains=domains, progress=show, wait_for_room=source.wait)
+            def progress(counts: Collected, share: float) -> None:
+                show(counts, share)
+                report(f"Reading links: {counts.pages:,} pages, {counts.sent:,} entities", share)
+
+            collector = Collector(stores, send, min_domains=domains, progress=progress, wait_for_room=source.wait)
             return await collector.run(uuid4().hex)
 
 
