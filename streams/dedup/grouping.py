@@ -14,6 +14,8 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
+from streams.crawl.file_kinds import EXTENSIONS, extension_of
+from streams.crawl.urls import host_of
 from streams.dedup.election import oldest_first, order_by_preference, rank
 from streams.sketches.minhash import sketch_similarity
 from streams.sketches.simhash_tables import MAX_DISTANCE
@@ -94,6 +96,16 @@ def _find_page(page: Fingerprint, others: Iterable[Fingerprint]) -> Fingerprint:
 def may_represent(page: Fingerprint) -> bool:
     """Return whether the page is a representative, or undecided."""
     return page.representative == page.page_id or is_undecided(page)
+
+
+def are_forms_of_one_text(one: str, other: str) -> bool:
+    """Return whether two URLs of a host are files of different kinds, such as a book as PDF and as EPUB.
+
+    Each of them stays in the index, where `filetype:` finds it; a search folds what looks the same. Such files of
+    different hosts are duplicates: the kind of a file makes no text its own.
+    """
+    kinds = [EXTENSIONS.get(extension_of(url), "html") for url in (one, other)]
+    return kinds[0] != kinds[1] and host_of(one) == host_of(other)
 
 
 class Plan:
@@ -199,6 +211,8 @@ class Grouping:
 
     async def have_same_text(self, one: Fingerprint, other: Fingerprint) -> bool:
         """Return whether the two pages are exact duplicates or near-duplicates."""
+        if are_forms_of_one_text(one.url, other.url):
+            return False
         if one.content_hash == other.content_hash:
             return one.words > 0
         if min(one.words, other.words) < MIN_WORDS:

@@ -37,6 +37,24 @@ async def test_a_duplicate_is_removed_and_points_to_its_representative(text: str
     assert await site.representative_of(B) == A
 
 
+FORMS = "https://one.test/book.pdf", "https://one.test/book.epub", "https://one.test/book"
+
+
+async def test_files_of_different_kinds_are_no_duplicates_of_their_host_alone() -> None:
+    """A book as PDF, as EPUB and as a page: `filetype:` finds each of them, and no stranger's copy."""
+    site = Site()
+    for at, url in enumerate(FORMS):
+        assert (await site.normalize(url, TEXT, at))[0] == f"{url} unique"
+    for at, (url, form) in enumerate(zip(("/other.pdf", "/other.epub", "/other"), FORMS, strict=True), start=3):
+        same_kind = f"https://one.test{url}"
+        assert (await site.normalize(same_kind, NEAR, at))[0] == f"{same_kind} near"
+        assert await site.representative_of(same_kind) == form
+    for at, url in enumerate(("/copy.pdf", "/copy.epub", "/copy"), start=6):
+        copy = f"https://two.test{url}"
+        assert (await site.normalize(copy, TEXT, at))[0] == f"{copy} exact"
+    assert [await site.representative_of(url) for url in FORMS] == list(FORMS)
+
+
 async def test_a_better_page_takes_over() -> None:
     site = Site()
     await site.normalize(C, TEXT)

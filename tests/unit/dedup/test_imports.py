@@ -4,7 +4,13 @@ import ast
 from pathlib import Path
 
 ROOT = Path(__file__).parents[3]
-ALLOWED = ("streams.crawl.urls", "streams.crawl.url_rules", "streams.pages.document", "streams.pages.text")
+ALLOWED = (
+    "streams.crawl.file_kinds",
+    "streams.crawl.urls",
+    "streams.crawl.url_rules",
+    "streams.pages.document",
+    "streams.pages.text",
+)
 
 
 def imports(folder: str) -> set[str]:
