@@ -472,5 +472,20 @@ def bench_simhash(
     print_figures("SimHash index", run(fingerprints=fingerprints, table_count=tables), as_json)
 
 
+@bench_app.command("files")
+@command
+def bench_files(
+    files: Annotated[list[Path], typer.Argument(exists=True, dir_okay=False, metavar="FILE...")],
+    show: Annotated[int, typer.Option(min=0, max=50, help="Number of blocks of each file to print.")] = 0,
+) -> None:
+    """Measure files that are not HTML as documents: title, headings, their order, page numbers, garbage.
+
+    Example:  python -m benchmarks files manuals/*.pdf manuals/*.epub --show 5
+    """
+    from benchmarks.file_quality import run
+
+    run(files, show)
+
+
 if __name__ == "__main__":
     bench_app(prog_name="python -m benchmarks")

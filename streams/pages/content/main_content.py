@@ -15,7 +15,7 @@ from streams.pages.content.boilerplate_elements import segments_outside_boilerpl
 from streams.pages.content.classifier import Neighbours, content_model, group_neighbours
 from streams.pages.content.copies import find_copies
 from streams.pages.content.features import Matrix, features
-from streams.pages.content.prose_runs import is_article, prose_runs
+from streams.pages.content.prose_runs import choose_lost_run, is_article
 from streams.pages.content.segment_stats import SegmentStats, segment_stats
 from streams.pages.parse.elements import DIVIDING_TAGS, HEADINGS
 from streams.pages.parse.head import Head
@@ -55,10 +55,6 @@ class Thresholds:
     """Minimum share of certain segments in the kept ones of a page with a trusted model."""
     min_main_share: float = 0.5
     """Minimum share of the kept segments in the page's only article (or main element) that makes it hold all."""
-    max_kept_run: float = 0.3
-    """Maximum share of a run that is kept where the run counts as dropped."""
-    large_run: float = 0.5
-    """Minimum size of the run that is chosen, as a share of the largest dropped run."""
     min_words: int = 120
     """Minimum words of a page that the model judges. A smaller page gives no statistics."""
     max_segments: int = 20_000
@@ -159,28 +155,14 @@ def drop_copies(scores: Matrix, page: JudgedPage, kept: Kept) -> Kept:
 
 
 def keep_dropped_prose(scores: Matrix, page: JudgedPage, kept: Kept) -> Kept:
-    """Keep a run of long paragraphs that the model drops, if all that it keeps is shorter.
+    """Keep a run of long paragraphs that the model drops, or drops a part of, if it is the page's text.
 
-    Paragraphs without links that have one parent are an article, whatever stands around them: headings that look like
+    Paragraphs with few links that have one parent are an article, whatever stands around them: headings that look like
     a list of other stories mislead the model. Of several such runs the first large one is kept, since articles below
     it are other ones. A product's or a collection's page has such prose beside its content, so it is left as it is.
     """
-    if not page.is_article:
-        return kept
-    kept_words = float(page.stats.words[kept].sum())
-    runs = [run for run in prose_runs(page.stats) if _is_dropped(run, page, kept, kept_words)]
-    if not runs:
-        return kept
-    sizes = [float(page.stats.words[run].sum()) for run in runs]
-    chosen = next(run for run, size in zip(runs, sizes, strict=True) if size >= LIMITS.large_run * max(sizes))
-    return np.union1d(kept, chosen)
-
-
-def _is_dropped(run: Kept, page: JudgedPage, kept: Kept, kept_words: float) -> bool:
-    words = page.stats.words
-    total = float(words[run].sum())
-    is_most_lost = float(words[np.intersect1d(run, kept)].sum()) <= LIMITS.max_kept_run * total
-    return is_most_lost and total >= kept_words
+    run = choose_lost_run(page.stats, kept) if page.is_article else None
+    return kept if run is None else np.union1d(kept, run)
 
 
 PASSES: tuple[Pass, ...] = (

@@ -1,4 +1,4 @@
-"""Runs of prose: several long paragraphs without links that have one parent. Mostly they are an article. Pure."""
+"""Runs of prose: several long paragraphs with few links that have one parent. Mostly they are an article. Pure."""
 
 from collections.abc import Iterator
 
@@ -11,19 +11,48 @@ from streams.pages.parse.head import Head
 MIN_WORDS = 40
 """Minimum words of a paragraph in a run of prose."""
 MIN_PARAGRAPHS = 5
-LINKS = 5
-"""The column of `SegmentStats.counts` with the number of links."""
+MAX_LINK_SHARE = 0.3
+"""Maximum share of the characters of such a paragraph that are in links: a teaser has more."""
+CHARS, LINK_CHARS = 0, 1
+"""The columns of `SegmentStats.counts` with all characters, and with those in links."""
+MAX_KEPT_SHARE = 0.3
+"""Maximum share of a run that is kept where the run counts as dropped."""
+MAIN_RUN_SHARE = 0.8
+"""Minimum share of one run in the words of all runs of the page that makes it the page's text: nothing of it is
+dropped."""
+MIN_MAIN_RUN = 0.5
+"""Minimum size of the page's text, as a share of all that is kept."""
+LARGE_RUN = 0.5
+"""Minimum size of the run that is chosen, as a share of the largest run that was lost."""
 _ARTICLES = ("article", "posting")
 """The ends of schema.org's and OpenGraph's names of articles: `NewsArticle`, `BlogPosting`, `article`."""
 
 
 def prose_runs(stats: SegmentStats) -> Iterator[NDArray[np.int64]]:
     """Yield the segments of each run, in the order of the page."""
-    found = np.flatnonzero((stats.words >= MIN_WORDS) & (stats.counts[:, LINKS] == 0))
+    has_few_links = stats.counts[:, LINK_CHARS] <= MAX_LINK_SHARE * stats.counts[:, CHARS]
+    found = np.flatnonzero((stats.words >= MIN_WORDS) & has_few_links)
     parents = stats.parents[stats.elements[found]]
     order = np.argsort(parents, kind="stable")
     runs = np.split(found[order], np.flatnonzero(np.diff(parents[order])) + 1)
     yield from sorted((run for run in runs if len(run) >= MIN_PARAGRAPHS), key=lambda run: int(run[0]))
+
+
+def choose_lost_run(stats: SegmentStats, kept: NDArray[np.int64]) -> NDArray[np.int64] | None:
+    """Return the run that is an article, and of which too much is dropped; None if there is no such run."""
+    words = stats.words
+    runs = list(prose_runs(stats))
+    sizes = [float(words[run].sum()) for run in runs]
+    all_kept = float(words[kept].sum())
+
+    def is_lost(run: NDArray[np.int64], size: float) -> bool:
+        own_kept = float(words[np.intersect1d(run, kept)].sum())
+        is_dropped = own_kept <= MAX_KEPT_SHARE * size and size >= all_kept
+        return is_dropped or (size >= MAIN_RUN_SHARE * sum(sizes) and size >= MIN_MAIN_RUN * all_kept)
+
+    lost = [(run, size) for run, size in zip(runs, sizes, strict=True) if is_lost(run, size)]
+    largest = max((size for _, size in lost), default=0.0)
+    return next((run for run, size in lost if size >= LARGE_RUN * largest), None)
 
 
 def is_article(head: Head) -> bool:

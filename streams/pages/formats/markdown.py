@@ -70,7 +70,8 @@ def _without_comments(text: str) -> str:
 
 
 def _first_heading(html: str) -> str:
-    """Return the text of the first heading of the first level, or nothing."""
-    _, _, rest = html.partition("<h1>")
-    heading, closing, _ = rest.partition("</h1>")
+    """Return the text of the first heading of the first level, else of a heading at the top, or nothing."""
+    level = "h1" if "<h1>" in html or not html.startswith("<h2>") else "h2"
+    _, _, rest = html.partition(f"<{level}>")
+    heading, closing, _ = rest.partition(f"</{level}>")
     return " ".join(unescape(_TAG.sub("", heading[:MAX_VALUE_CHARS])).split()) if closing else ""

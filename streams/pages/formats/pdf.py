@@ -14,6 +14,7 @@ from statistics import median
 
 from streams.errors import Refused
 from streams.pages.formats.converted import Converted, clean, element, iso_date, page, title_of_url
+from streams.pages.formats.joining import close_gaps, join_lines
 from streams.pages.formats.pdf_lines import Line, Pdf, read_lines
 
 MIN_REPEATED_PAGES = 3
@@ -40,7 +41,8 @@ _BULLET = re.compile(r"(?:[•◦‣▪▸●○■□◆∙·⁃➢✓*]|[–�
 _ORDERED = re.compile(r"(?:\d{1,2}|[a-z])[.)]\s+(?=\S)|\[\d{1,3}\]\s")
 _SECTION = re.compile(r"(?:(?:Chapter|Section|Appendix)\s)?(?:\d{1,2}|[A-Z])(?:\.\d{1,2}){0,4}\.?\s+(?=\w)")
 _NO_TITLE = re.compile(
-    r"\s*(?:untitled.*|title|.*\.(?:docx?|tex|dvi|indd|ps|qxd|rtf|odt|pptx?|xlsx?)|microsoft word - .*|)\s*",
+    r"\s*(?:untitled.*|(?:sub)?title|draft|document\d*|slide \d+|powerpoint presentation|"
+    r".*\.(?:docx?|tex|dvi|indd|ps|qxd|rtf|odt|pptx?|xlsx?)|microsoft word - .*|)\s*",
     re.IGNORECASE,
 )
 
@@ -154,12 +156,14 @@ def _title(pdf: Pdf, pages: Sequence[Sequence[Line]], style: Style) -> str:
     stated = " ".join(clean(pdf.metadata.get("Title", "")).split())
     if not _NO_TITLE.fullmatch(stated[:MAX_HEADING_CHARS]):
         return stated
-    first = next((lines for lines in pages[:3] if lines), [])
-    largest = max((line.size for line in first[:25]), default=0.0)
+    lines = next((lines for lines in pages[:3] if lines), [])
+    # A word across the page, such as "draft", is no title either.
+    first = [line for line in lines[:25] if not _NO_TITLE.fullmatch(line.text[:MAX_HEADING_CHARS])]
+    largest = max((line.size for line in first), default=0.0)
     if largest < HEADING_SIZE * style.size:
         return next((line.text for line in first[:3] if line.bold and len(line.text) <= MAX_HEADING_CHARS), "")
     words: list[str] = []
-    for line in first[:25]:
+    for line in first:
         if line.size >= 0.98 * largest:
             words.append(line.text)
         elif words:
@@ -272,13 +276,13 @@ def _block(lines: Sequence[Line], style: Style, outline: dict[str, int]) -> tupl
     """Return the tag and the text of a block."""
     level = _heading_level(lines[0], style, outline)
     if level:
-        return f"h{level}", " ".join(line.text for line in lines)
+        return f"h{level}", close_gaps(" ".join(line.text for line in lines))
     if lines[0].fixed:
         left = min(line.left for line in lines)
         return "pre", "\n".join(_indent(line, left) + line.text for line in lines)
     if _has_leaders(lines[-1].text):
         return "p", ""
-    text = _join([line.text for line in lines])
+    text = join_lines([line.text for line in lines], divides_words=True)
     if bullet := _BULLET.match(text):
         return "li", text[bullet.end() :]
     return "p", text
@@ -287,14 +291,3 @@ def _block(lines: Sequence[Line], style: Style, outline: dict[str, int]) -> tupl
 def _indent(line: Line, left: float) -> str:
     """Return the indent of a line of code: a letter of such a font is 0.6 of its size wide."""
     return " " * min(round((line.left - left) / max(0.6 * line.size, 1.0)), 40)
-
-
-def _join(texts: Sequence[str]) -> str:
-    """Join the lines of a paragraph. A hyphen at the end of a line divides a word."""
-    joined = texts[0]
-    for text in texts[1:]:
-        if joined.endswith("-") and joined[-2:-1].isalpha() and text[:1].islower():
-            joined = joined[:-1] + text
-        else:
-            joined = f"{joined} {text}"
-    return joined

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from streams.pages.formats.converted import MAX_CHARS, Converted, clean, element, title_of_url
+from streams.pages.formats.joining import join_lines
 from streams.pages.parse.charset import decode
 
 MAX_TITLE_CHARS = 120
@@ -11,7 +12,15 @@ MIN_LINE_CHARS = 20
 """Minimum length of the longest line of a paragraph of several lines (characters). Lines of code are shorter."""
 _BLANK = re.compile(r"\n[ \t\r\f]*\n")
 _UNDERLINE = re.compile(r"\s*([=\-~^*#])\1{2,}\s*")
+_NUMBERED = re.compile(
+    r"\s*+(?:(?:Chapter|Section|Appendix) )?((?:\d{1,2}|[A-Z](?=\.))(?:\.\d{1,2}){0,4})"
+    r"(?:\.\s++(?=\S)|\s++(?=[^\W\d_a-z]))"
+)
+"""The number of a chapter, in front of its title."""
+_NO_TITLE_END = re.compile(r"[.,;:][\s\d]*\Z")
 _COLUMNS = re.compile(r"\S {3,}\S|\t")
+_COMMAND = re.compile(r"\s*[$#]\s?\S")
+"""A line of a shell's session or of a configuration."""
 _BULLET = re.compile(r"\A\s*(?:[-*+•o]|\d{1,3}[.)])\s+(?=\S)")
 _MIN_LETTERS = 0.6
 """Minimum share of letters and spaces in prose. Code and tables have fewer."""
@@ -38,8 +47,8 @@ def _title(parts: list[str]) -> str:
 
 def _blocks(parts: list[str]) -> Iterator[str]:
     code: list[str] = []
-    for part in parts:
-        block = _block(part)
+    for part, level in zip(parts, _numbered_levels(parts), strict=True):
+        block = element(f"h{level}", " ".join(part.split())) if level else _block(part)
         if not block:
             code.append(part.rstrip())
             continue
@@ -49,6 +58,38 @@ def _blocks(parts: list[str]) -> Iterator[str]:
         yield block
     if code:
         yield element("pre", "\n\n".join(code))
+
+
+def _numbered_levels(parts: list[str]) -> list[int]:
+    """Return the level of each part that is a heading with the number of its chapter; 0 for other parts.
+
+    A line of a table of contents is followed by another one, and an item of a list comes after one. A heading is
+    followed by its text, or by the first heading of its own section.
+    """
+    numbers = [_number_of(part) for part in parts]
+    levels = [0] * len(parts)
+    for place in range(len(parts) - 2, -1, -1):
+        number, after = numbers[place], numbers[place + 1]
+        leads = levels[place + 1] > 0 and len(after) > len(number) if after else not _NUMBERED.match(parts[place + 1])
+        if number and leads and not (place and _follows(numbers[place - 1], number)):
+            levels[place] = min(len(number) + 1, 6)
+    return levels
+
+
+def _number_of(part: str) -> tuple[str, ...]:
+    """Return the number of the chapter whose title this part is: 3 and 1 for `3.1. The root`; none for another text."""
+    line = part.strip()
+    if "\n" in line or len(line) > MAX_TITLE_CHARS or _NO_TITLE_END.search(line) or _COLUMNS.search(line):
+        return ()
+    number = _NUMBERED.match(line)
+    return tuple(number[1].split(".")) if number else ()
+
+
+def _follows(before: tuple[str, ...], number: tuple[str, ...]) -> bool:
+    """Return whether a number is the next one of the same list: 2 behind 1."""
+    if before[:-1] != number[:-1] or not (before and before[-1].isdigit() and number[-1].isdigit()):
+        return False
+    return int(number[-1]) == int(before[-1]) + 1
 
 
 def _block(part: str) -> str:
@@ -62,7 +103,9 @@ def _block(part: str) -> str:
         )
     if items := _items(lines):
         return f"<ul>{''.join(element('li', item) for item in items)}</ul>"
-    return element("p", " ".join(part.split())) if _is_prose(lines) else ""
+    if not _is_prose(lines):
+        return ""
+    return element("p", join_lines([" ".join(line.split()) for line in lines], divides_words=False))
 
 
 def _items(lines: list[str]) -> list[str]:
@@ -75,12 +118,14 @@ def _items(lines: list[str]) -> list[str]:
             items.append([line[bullet.end() :].strip()])
         else:
             items[-1].append(line.strip())
-    return [" ".join(item) for item in items]
+    return [join_lines(item, divides_words=False) for item in items]
 
 
 def _is_prose(lines: list[str]) -> bool:
     """Return whether lines are text that was broken anywhere: mostly letters, without columns, with one indent."""
     if len(lines) > 1 and max(map(len, lines)) < MIN_LINE_CHARS:
+        return False
+    if 2 * sum(bool(_COMMAND.match(line)) for line in lines) > len(lines):
         return False
     text = "".join(lines)
     letters = sum(letter.isalpha() or letter == " " for letter in text)

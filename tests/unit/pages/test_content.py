@@ -146,12 +146,18 @@ def test_doubtful_code_is_kept_and_doubtful_text_is_not() -> None:
 
 PROSE = "word " * 45
 RUN = "".join(f"<p>{number} {PROSE}" for number in range(6))
-LINKED = "".join(f'<p>{number} {PROSE}<a href="/{number}">more</a>' for number in range(6))
+LINK = '<a href="/pier">of the pier</a>'
+LINKED = "".join(f'<p>{number} {PROSE}<a href="/{number}">{"more " * 30}</a>' for number in range(6))
 DROPPED_RUNS = [
     ("a run that dwarfs what is kept is kept as well", f"<div><h2>Videos</h2></div><div>{RUN}</div>", "0 1 2 3 4 5 6"),
     ("of two runs the first one", f"<h2>Videos</h2><div>{RUN}</div><div>{RUN}</div>", "0 1 2 3 4 5 6"),
     ("a short run before a long one is none", f"<h2>A</h2><div>{'<p>' + PROSE}</div><div>{RUN}</div>", "0 2 3 4 5 6 7"),
-    ("paragraphs with links may be teasers", f"<h2>Videos</h2><div>{LINKED}</div>", "0"),
+    (
+        "a few links are in articles, too",
+        f"<h2>Videos</h2><div>{RUN.replace('<p>', '<p>' + LINK)}</div>",
+        "0 1 2 3 4 5 6",
+    ),
+    ("paragraphs with long links may be teasers", f"<h2>Videos</h2><div>{LINKED}</div>", "0"),
     ("paragraphs of several parents are no run", "<h2>A</h2>" + f"<div><p>{PROSE}</div>" * 6, "0"),
 ]
 
@@ -170,6 +176,15 @@ def test_a_run_beside_a_longer_article_stays_dropped() -> None:
     walk = parse_page(f"<div>{RUN}{RUN}</div><section>{RUN}</section>", {}, url=URL).walk
     page, kept = JudgedPage(walk, segment_stats(walk, "")), np.arange(12)
     assert keep_dropped_prose(np.zeros(18, np.float32), page, kept).tolist() == kept.tolist()
+
+
+def test_no_part_of_the_only_long_run_is_dropped() -> None:
+    """Headlines that are links stand between the paragraphs, so that some of them look like teasers."""
+    walk = parse_page(
+        f"<h1>Deals</h1><div>{RUN.replace('<p>', '<h3><a href=/a>Deal</a></h3><p>')}</div>", {}, url=URL
+    ).walk
+    page, kept = JudgedPage(walk, segment_stats(walk, "")), np.array([0, 2, 4, 6, 8])
+    assert keep_dropped_prose(np.zeros(13, np.float32), page, kept).tolist() == [0, 2, 4, 6, 8, 10, 12]
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from streams.crawl.file_kinds import is_readable, kind_of
 from streams.errors import Refused
 from streams.pages.document.model import Document
 from streams.pages.document.to_html import to_html
+from streams.pages.formats.joining import join_lines
 from streams.pages.formats.pdf_lines import MAX_PAGES
 from streams.pages.formats.warm_up import pack_zip, warm_up_files
 from streams.pages.formats.zipped import MAX_MEMBER_BYTES
@@ -104,6 +105,8 @@ def test_a_pdf_without_a_title_is_called_by_its_largest_text_or_its_file() -> No
     assert read(make_pdf([[(20, 740, "About tides"), *PROSE]], "/Title(thesis.dvi)"), "application/pdf").title == (
         "About tides"
     )
+    draft = make_pdf([[(20, 740, "About tides"), *PROSE]], "/Title(draft)")
+    assert read(draft, "application/pdf").title == "About tides"
     assert read(make_pdf([PROSE]), "application/pdf", f"{URL}.pdf").title == "user guide"
 
 
@@ -133,6 +136,32 @@ tide      3
     ]
 
 
+def test_numbered_headings_of_plain_text_are_none_in_a_table_of_contents_or_a_list() -> None:
+    prose = "The tide rises twice a day on most of the coasts of this inter-\nnational sea."
+    contents = "1. Tides\n\n1.1. Spring tides\n1.2. Neap tides\n\n2. Harbours"
+    body = f"Seas\n\n{contents}\n\n1. Tides\n\n  1.1. Spring tides\n\n{prose}\n\n1. Leave\n\n2. Come back\n\n{prose}"
+    joined = "The tide rises twice a day on most of the coasts of this inter-national sea."
+    page = outline(read(body.encode(), "text/plain"))
+    assert [text for tag, text in page if tag[0] == "h"] == ["1. Tides", "1.1. Spring tides"]
+    assert [text for tag, text in page if tag == "p" and " " in text] == [joined, "Come back", joined]
+
+
+@pytest.mark.parametrize(
+    ("lines", "divides_words", "joined"),
+    [
+        (["The tide toge-", "ther"], True, "The tide together"),
+        (["the debian-", "policy list"], False, "the debian-policy list"),
+        (["from 3 -", "or 4 -"], True, "from 3 - or 4 -"),
+        (["接 続 を 開 始", "c l i e n t を"], True, "接続を開始 client を"),  # a justified line
+        (["名前を持っ", "ています ssh です"], True, "名前を持っています ssh です"),
+        (["a b c d", "e"], True, "a b c d e"),  # a formula
+        ([], True, ""),
+    ],
+)
+def test_the_lines_of_a_paragraph_are_joined(lines: list[str], divides_words: bool, joined: str) -> None:
+    assert join_lines(lines, divides_words=divides_words) == joined
+
+
 def test_markdown_has_its_structure_and_the_fields_of_its_front_matter() -> None:
     text = """---
 title: "All about tides"
@@ -160,6 +189,18 @@ x = 1
     assert ("pre", "x = 1") in outline(page)
     assert next(block.language for block in page.blocks if block.tag == "pre") == "python"
     assert {"table", "th", "td"} <= {container.tag for container in page.containers}
+
+
+def test_commands_and_settings_of_plain_text_stay_as_they_are_written() -> None:
+    commands = "$ sudo pier --update the tide\n$ sudo pier --leave at noon"
+    settings = "# Choose whether the ferry waits\n#ferry/wait boolean true"
+    page = outline(read(f"Piers\n\n{commands}\n\nThe ferry is late.\n\n{settings}".encode(), "text/plain"))
+    assert [block for block in page if block[0] == "pre"][-2:] == [("pre", commands), ("pre", settings)]
+
+
+def test_a_markdown_file_that_begins_with_a_lower_heading_is_called_by_it() -> None:
+    assert read(b"## Babel 3.84\n\nOf tongues.", "text/markdown").title == "Babel 3.84"
+    assert read(b"Of tongues.\n\n## Babel 3.84", "text/markdown").title == "user guide"
 
 
 def make_epub(chapters: Mapping[str, str]) -> bytes:
