@@ -126,16 +126,26 @@ def _failure_of_prose(text: str, snippet: Snippet, has_verb: HasVerb) -> str:
         return ""
     if snippet.kind == "row":
         cells = text.split(" | ")
-        return "" if has_verb(text) or (len(cells) > 1 and all(map(_NAMED_CELL.match, cells))) else "row"
+        # Of two cells, the first may be the name of the second: "Default: 8192".
+        return "" if has_verb(text) or all(map(_NAMED_CELL.match, cells)) else "row"
+    # A description is shown below its term: "-n string", "true if the length is not zero."
+    if snippet.kind == "item" and snippet.context and _END.search(text) and _count_words(text) >= MIN_DEFINITION_WORDS:
+        return ""
     if _starts_inside(text):
         return "no_start"
     if _CUT_END.search(text) or (snippet.kind not in {"item", "list"} and not _END.search(text)):
         return "no_end"
-    if snippet.kind == "item" and snippet.context and _END.search(text) and _count_words(text) >= MIN_DEFINITION_WORDS:
-        return ""
-    if not has_verb(text):
+    if not has_verb(text) and not _lacks_a_subject(text, has_verb):
         return "item" if snippet.kind in {"item", "list"} else "no_verb"
     return ""
+
+
+def _lacks_a_subject(text: str, has_verb: HasVerb) -> bool:
+    """Return whether a sentence of a manual begins with its verb: "Returns a random number.", "Choose a colour."
+
+    A tagger takes such a verb for a noun.
+    """
+    return _END.search(text) is not None and has_verb(f"It {text[0].lower()}{text[1:]}")
 
 
 def _starts_inside(text: str) -> bool:

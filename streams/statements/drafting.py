@@ -23,6 +23,8 @@ MAX_BLOCKS = 100_000
 """Maximum blocks of a page that are drafted: MAX_STATEMENTS rows of 50 cells."""
 MAX_CHARS = 2_000_000
 """Maximum characters of a page that are drafted: twice as many as MAX_STATEMENTS statements of MAX_WORDS words have."""
+MAX_NAME_WORDS = 6
+"""Maximum words of a cell that names the cell beside it, such as "Default:"."""
 CELLS = " | "
 """The separator between the cells of a row."""
 _PARAGRAPH = re.compile(r"\n[ \t]*+(?=\n)")
@@ -127,7 +129,14 @@ def _draft_piece(
 def _draft_row(
     document: Document, piece: Piece, context: tuple[str, ...], contexts: Contexts, section: int
 ) -> Iterator[Draft]:
-    """Yield the row as "Name: x | Type: y", in parts when it is wide; the first cell names the further parts."""
+    """Yield the row as "Name: x | Type: y", in parts when it is wide; the first cell names the further parts.
+
+    A row of two cells may be a name and its value: "Default: 8192".
+    """
+    if _is_name_and_value(document, piece):
+        texts = [document.blocks[cell].text for _, cell in piece.cells]
+        yield Draft(" ".join(texts), context, "row", piece.cells[0][1], 0, len(texts[0]), section)
+        return
     parts: list[list[tuple[int, str]]] = [[]]
     for head, cell in piece.cells:
         text = document.blocks[cell].text
@@ -143,6 +152,14 @@ def _draft_row(
         yield Draft(
             text, (*context, name) if number else context, "row", cell, 0, len(document.blocks[cell].text), section
         )
+
+
+def _is_name_and_value(document: Document, piece: Piece) -> bool:
+    if len(piece.cells) != 2 or any(head is not None for head, _ in piece.cells):
+        return False
+    name, value = (document.blocks[cell].text for _, cell in piece.cells)
+    is_name = name.endswith((":", "：")) and word_count(name) <= MAX_NAME_WORDS
+    return is_name and word_count(name) + word_count(value) <= MAX_WORDS
 
 
 def listing_spans(text: str) -> list[Span]:

@@ -45,6 +45,7 @@ class _Place:
     container: int
     headings: tuple[int, ...]
     leads: tuple[int, ...]
+    labels: tuple[int, ...]
 
 
 def join_short_items(document: Document, pieces: Sequence[Piece], by_piece: Sequence[list[_D]]) -> None:
@@ -81,11 +82,17 @@ def _runs(document: Document, pieces: Sequence[Piece], by_piece: Sequence[Sequen
 
 
 def _place_of(document: Document, piece: Piece) -> _Place | None:
-    """Return the place of a simple item: a text that is the whole item of a list."""
+    """Return the place of a simple item: a text that is the whole item of a list, or a term without a description.
+
+    Terms are the lines of a table of contents in some manuals. The lines of a chapter are below the chapter's own line.
+    """
     parent = document.blocks[piece.block].parent
-    if piece.kind != "item" or piece.is_name or piece.labels or document.containers[parent].tag != "li":
+    if piece.kind != "item" or piece.is_name:
         return None
-    return _Place(document.containers[parent].parent, piece.headings, piece.leads)
+    tag = document.containers[parent].tag
+    if tag == "dt" or (tag == "li" and not piece.labels):
+        return _Place(document.containers[parent].parent, piece.headings, piece.leads, piece.labels)
+    return None
 
 
 def _is_short(text: str) -> bool:

@@ -28,9 +28,16 @@ _CONTINUES = re.compile(
 _UNFINISHED = re.compile(r"(?:[,;]|[\s,;](?:and|or|but|the|a|an|of|to))\Z")
 _NUMBERED_NAME = re.compile(
     r"(?:(?:Table|Figure|Example|Chapter|Section|Part) (?:[A-Z]|[0-9]{1,3})|[A-Z](?=\.)|[0-9]{1,3})"
-    r"(?:\.[0-9]{1,3}){0,5}[.:]?\s"
+    r"(?:\.[0-9]{1,3}){0,5}[.:,]?\s"
 )
 """The number of a chapter, with which a line of a table of contents begins."""
+_OF_CONTENTS = re.compile(
+    r"(?:(?:Chapter|Section|Part|Appendix) (?:[A-Z]|[0-9]{1,3}|[IVX]{1,5})\b|[A-Z0-9]{1,3}(?=\.))"
+    r"(?:\.[0-9]{1,3}){0,5}[.:,]?\s"
+)
+"""The beginning of a line of a table of contents that no sentence has: `2.1. The ship`, and not `3 ships`."""
+MAX_CONTENTS_WORDS = 12
+"""Maximum words of a line of a table of contents."""
 _OF_EACH_PAGE = re.compile(
     r"(?:(?:this )?(?:page|file|document) )?(?:was )?last (?:modified|updated|changed|edited|generated)\b|"
     r"(?:copyright\b|©|\(c\)\s)|all rights reserved|(?:generated|created) (?:by|with|using)\b|skip to\b|"
@@ -40,12 +47,15 @@ _OF_EACH_PAGE = re.compile(
 """The beginning of a line that is the same on the pages of a site."""
 _PLACES = frozenset(["prev", "previous", "next", "up", "home", "top", "contents", "index", "back", "forward"])
 """Names of links from a page to its neighbours."""
+_AROUND_LINKS = " []()<>«»‹›"
 MIN_PLACES = 2
 """Minimum names of neighbours in a row with a colon: "Chapter 3: Prev | Up | Next"."""
 MIN_TITLE_WORD_CHARS = 4
 """Minimum letters of a word that shows by its capital that a text is a title: "of" and "the" have none there."""
 MIN_TITLE_WORDS = 2
 _SEPARATOR = re.compile(r"\s[|»›·•→←>]\s")
+_NAMED_CELL = re.compile(r"[^|:]{1,80}:\s")
+"""The beginning of a cell that says the name of its column."""
 _MAX_LINE_WORDS = 25
 """Maximum words of a line that is the same on each page: a longer text says something about its subject."""
 
@@ -56,22 +66,45 @@ def reads_alone(text: str, kind: str, context: Sequence[str]) -> bool:
     words = word_count(text)
     if kind == "code":
         return _has_words(text, MIN_LED_WORDS)
-    if kind == "heading" or is_navigation(text, kind) or is_of_each_page(text):
+    if kind == "heading" or is_navigation(text, kind) or is_of_each_page(text) or is_line_of_contents(text, kind):
         return False
     if kind == "row":
         return words >= MIN_WORDS
     if kind == "list":
         return words >= MIN_WORDS and not is_list_of_names(text)
+    if text.endswith((":", "：")):  # the part behind the colon is another statement
+        return False
     if _has_lead(context) and _has_words(text, MIN_LED_WORDS):
         return True
     if _CONTINUES.match(text) or _UNFINISHED.search(text):
-        return False
-    if text.endswith((":", "：")):  # the part behind the colon is another statement
         return False
     if _END.search(text):
         return words >= MIN_WORDS
     is_name = _NUMBERED_NAME.match(text) or _is_title(text)
     return not is_name and words >= (MIN_WORDS if kind == "item" else MIN_PLAIN_WORDS)
+
+
+def is_complete(text: str, kind: str, context: Sequence[str]) -> bool:
+    """Return whether the statement reads alone for certain: without a lead-in, its end shows that nothing is missing.
+
+    A text without an end mark may be a sentence or a title. In a script without capitals it counts as a sentence. A
+    row needs the names of its columns.
+    """
+    if not reads_alone(text, kind, context):
+        return False
+    if kind == "code" or _has_lead(context) or _END.search(text.strip()):
+        return True
+    if kind == "row":
+        return all(map(_NAMED_CELL.match, text.strip().split(" | ")))
+    return text.upper() == text.lower()
+
+
+def is_line_of_contents(text: str, kind: str) -> bool:
+    """Return whether a text is a line of a table of contents, or several such lines, by the numbers of chapters."""
+    if kind in {"code", "heading"} or _END.search(text):
+        return False
+    lines = [line.strip() for line in (text.split(";") if kind == "list" else text.split(" | "))]
+    return all(_OF_CONTENTS.match(line) is not None and word_count(line) <= MAX_CONTENTS_WORDS for line in lines)
 
 
 def is_sentence(text: str) -> bool:
@@ -85,7 +118,7 @@ def is_navigation(text: str, kind: str) -> bool:
         return False
     links = _SEPARATOR.split(text)
     # The first cell of a row may have the name of its column before it.
-    places = sum(link.rpartition(":")[2].strip().lower() in _PLACES for link in links)
+    places = sum(link.rpartition(":")[2].strip(_AROUND_LINKS).lower() in _PLACES for link in links)
     if ":" in text:
         return places >= MIN_PLACES
     return places > 0 or (

@@ -5,7 +5,7 @@ escape every piece of text.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any
 from urllib.parse import quote, unquote, urlsplit
@@ -29,6 +29,9 @@ MAX_AUTHOR_CHARS = 60
 MAX_VALUE_CHARS = 4_000
 """Maximum length of one field of a record."""
 
+_SENTENCE_ENDS = (".", "!", "?", ":", "…", "。", "！", "？")
+_PARTS = frozenset({"item", "list", "row", "code"})
+"""Kinds of statements that are parts of something larger."""
 _MONTHS = (
     *("January", "February", "March", "April", "May", "June"),
     *("July", "August", "September", "October", "November", "December"),
@@ -206,8 +209,17 @@ def format_age(seconds: float) -> str:
 def split_context(context: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the headings of a context, and its sentences (the antecedents of the statement)."""
     lines = tuple(context)
-    sentences = tuple(line for line in lines if line.endswith((".", "!", "?", ":", "…", "。", "！", "？")))
+    sentences = tuple(line for line in lines if line.endswith(_SENTENCE_ENDS))
     return tuple(line for line in lines if line not in sentences), sentences
+
+
+def lead_of(text: str, kind: str, context: Sequence[str]) -> str:
+    """Return what a reader needs before a part of a list or table: its lead-in, or the term that it describes."""
+    if kind not in _PARTS or not context:
+        return ""
+    if context[-1].endswith(_SENTENCE_ENDS):
+        return context[-1]
+    return f"{context[-1]}:" if text[:1].islower() else ""
 
 
 def plain_values(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -81,6 +81,7 @@ def _templates() -> Environment:
         "href": presentation.safe_href,
         "fragment": presentation.fragment_href,
         "split_context": presentation.split_context,
+        "lead_of": lambda statement: presentation.lead_of(statement.text, statement.kind, statement.context),
         "line": presentation.clean_line,
         "fold": presentation.fold_text,
         "plain": presentation.one_line,

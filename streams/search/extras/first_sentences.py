@@ -12,7 +12,7 @@ from uuid import UUID
 
 from streams.search.deadline import Deadline
 from streams.search.optional import OnFailure, OptionalPart, Rest
-from streams.search.ranking.fusion import makes_sense
+from streams.search.ranking.fusion import PARTS, is_whole, makes_sense
 from streams.statements.lengths import word_count
 from streams.statements.reading_alone import is_sentence
 from streams.stores.opener import Stores
@@ -37,7 +37,7 @@ class FirstSentences:
         self, pages: Sequence[PageHits], deadline: Deadline, frame: Collection[UUID] = ()
     ) -> Mapping[UUID, Hit]:
         """Return the first sentence of each page without a statement that makes sense by itself, if it has one."""
-        wanted = [page.page_id for page in pages if not any(makes_sense(hit, frame) for hit in page.hits)]
+        wanted = [page.page_id for page in pages if not any(_may_be_shown(hit, frame) for hit in page.hits)]
         if not wanted:
             return {}
         read = partial(self._stores.vectors.first_statements, wanted, MAX_ORDINAL)
@@ -59,6 +59,12 @@ def show_first_sentences(pages: Sequence[PageHits], sentences: Mapping[UUID, Hit
     for page in pages:
         sentence = sentences.get(page.page_id)
         yield page if sentence is None else replace(page, hits=(replace(sentence, score=page.hits[0].score),))
+
+
+def _may_be_shown(hit: Hit, frame: Collection[UUID]) -> bool:
+    """Return whether no sentence needs to be read: a line of prose without an end mark is a title, if its page has any
+    real sentence."""
+    return makes_sense(hit, frame) if hit.payload.kind in PARTS else is_whole(hit, frame)
 
 
 def _is_real_sentence(hit: Hit) -> bool:

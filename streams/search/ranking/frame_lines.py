@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from uuid import UUID
 
-from streams.statements.reading_alone import is_navigation, is_of_each_page
+from streams.statements.reading_alone import is_line_of_contents, is_navigation, is_of_each_page
 from streams.stores.hits import sort_hits
 from streams.stores.protocols import Candidates, Hit
 
@@ -39,7 +39,7 @@ def find_frame_lines(found: Candidates) -> frozenset[UUID]:
 
 
 def _is_of_the_frame(text: str, kind: str) -> bool:
-    return kind != "code" and (is_navigation(text, kind) or is_of_each_page(text))
+    return kind != "code" and (is_navigation(text, kind) or is_of_each_page(text) or is_line_of_contents(text, kind))
 
 
 def weaken(found: Candidates, frame: Collection[UUID], sparse_floor: float | None) -> Candidates:

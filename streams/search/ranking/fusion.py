@@ -18,7 +18,7 @@ from uuid import UUID
 
 from streams.search.ranking.context import RankingContext
 from streams.search.ranking.frame_lines import find_frame_lines, weaken
-from streams.statements.reading_alone import reads_alone
+from streams.statements.reading_alone import is_complete, reads_alone
 from streams.stores.hits import round_score, sort_hits
 from streams.stores.protocols import Candidates, Hit, PageHits
 from streams.stores.statement_payload import id_of
@@ -32,6 +32,10 @@ REFERENCE_STATEMENTS = 200
 LOOKED_AT_PER_SHOWN = 3
 """Number of a page's first statements that are looked at for each statement that is shown."""
 _MIN_DEVIATION = 1e-6
+FACTS = frozenset({"item", "list"})
+"""Kinds of statements that say a fact without an end mark: "free tea on each ferry"."""
+PARTS = FACTS | {"row"}
+"""Kinds of statements that are shown in place of the page's first sentence, which says less about the query."""
 
 
 def merge_found_lists(context: RankingContext, _pages: list[PageHits]) -> list[PageHits]:
@@ -186,15 +190,24 @@ def first_pages(pages: Sequence[PageHits], count: int, per_page: int, frame: Col
 
 
 def _choose_shown(hits: Sequence[Hit], count: int, frame: Collection[UUID]) -> tuple[Hit, ...]:
-    """Return the first statements that make sense by themselves; without any, the first ones."""
+    """Return the first statements that make sense by themselves; without any, the first ones.
+
+    Among those, texts that may miss their end are left out behind a complete one, except for the page's best statement.
+    """
     first = _drop_repeated_texts(hits)[: LOOKED_AT_PER_SHOWN * count]
     alone = [hit for hit in first if makes_sense(hit, frame)]
-    return tuple((alone or first)[:count])
+    complete = [hit for hit in alone if is_whole(hit, frame) or (hit is first[0] and hit.payload.kind in FACTS)]
+    return tuple((complete or alone or first)[:count])
 
 
 def makes_sense(hit: Hit, frame: Collection[UUID]) -> bool:
     """Return whether a reader of results learns something by the statement itself."""
     return hit.id not in frame and reads_alone(hit.payload.text, hit.payload.kind, hit.payload.context)
+
+
+def is_whole(hit: Hit, frame: Collection[UUID]) -> bool:
+    """Return whether the statement makes sense, and its end shows that nothing is missing."""
+    return hit.id not in frame and is_complete(hit.payload.text, hit.payload.kind, hit.payload.context)
 
 
 def _text_key(hit: Hit) -> str:

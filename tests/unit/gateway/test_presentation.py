@@ -94,6 +94,22 @@ def test_the_context_is_headings_and_the_sentences_before() -> None:
     assert show.split_context(context) == (("Installation", "On Linux"), ("Riffle needs Python.",))
 
 
+@pytest.mark.parametrize(
+    ("lead", "text", "kind", "context"),
+    [
+        ("It leaves after:", "a storm, or", "item", ("Ferries", "It leaves after:")),
+        ("-f ferry:", "true if the ferry is late", "item", ("-f ferry",)),
+        ("", "Free tea on each ferry", "item", ("Ferries",)),
+        ("", "it is late.", "sentence", ("Ferries", "The ferry leaves.")),  # a sentence, with what it refers to
+        ("", "a storm", "item", ()),
+    ],
+)
+def test_a_part_of_a_list_has_its_lead_in_or_its_term_before_it(
+    lead: str, text: str, kind: str, context: tuple[str, ...]
+) -> None:
+    assert show.lead_of(text, kind, context) == lead
+
+
 @given(st.text(alphabet="ab \n", max_size=200), st.integers(1, 60))
 def test_a_folded_text_is_whole_and_its_start_is_short(text: str, max_chars: int) -> None:
     start, rest = show.fold_text(text, max_chars)

@@ -102,6 +102,17 @@ def test_joined_items_are_divided_where_they_are_long_and_keep_apart_what_is_of_
     ]
 
 
+def test_terms_without_a_description_are_joined_as_the_lines_of_a_table_of_contents() -> None:
+    tags = (("dl", -1), ("dt", 0), ("dd", 0), ("dl", 2), ("dt", 3), ("dt", 3), ("dt", 0))
+    containers = tuple(Container(*tag) for tag in tags)
+    lines = {1: "2. The Ship", 4: "2.1. The Masts", 5: "2.2. The Ropes", 6: "3. The Harbour"}
+    found = cut(*(Block("p", text, place) for place, text in lines.items()), containers=containers)
+    assert shown(found) == [
+        ("list", ("Guide", "2. The Ship"), "2.1. The Masts; 2.2. The Ropes"),
+        ("item", ("Guide",), "3. The Harbour"),
+    ]
+
+
 def test_names_are_joined_and_facts_stay_apart() -> None:
     containers = (Container("ul"), *(Container("li", 0) for _ in range(3)))
 
@@ -170,6 +181,14 @@ def test_a_row_has_its_cells_with_the_headings_of_their_columns() -> None:
         ("row", ("Guide", "Data types"), "Name: smallint | Bytes: 2"),
         ("sentence", ("Guide", "Data types", "Name"), "integer"),
     ]
+
+
+def test_a_row_of_a_name_and_its_value_is_one_phrase() -> None:
+    tags = (("table", -1), ("tr", 0), ("th", 1), ("td", 1), ("tr", 0), ("th", 4), ("td", 4))
+    containers = tuple(Container(*tag) for tag in tags)
+    texts = {2: "Default:", 3: "12 knots", 5: "Oban", 6: "12 km"}
+    found = cut(*(Block("p", text, place) for place, text in texts.items()), containers=containers)
+    assert [(draft.kind, draft.text) for draft in found] == [("row", "Default: 12 knots"), ("row", "Oban | 12 km")]
 
 
 def test_a_cell_of_prose_is_cut_like_prose_below_its_columns_heading() -> None:

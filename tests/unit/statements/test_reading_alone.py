@@ -2,7 +2,7 @@
 
 import pytest
 
-from streams.statements.reading_alone import reads_alone
+from streams.statements.reading_alone import is_complete, is_line_of_contents, reads_alone
 
 LEAD = ("Ferries", "The ferry does not leave after:")
 HEADINGS = ("Ferries", "Timetable")
@@ -65,7 +65,49 @@ def test_reads_alone(text: str, kind: str, context: tuple[str, ...]) -> None:
         ("The History Of Ships And Ferries", "item", ()),
         ("Figure 21: Ships that sail before the wind in the north", "sentence", ()),
         ("", "sentence", ()),
+        ("You can leave it at:", "item", LEAD),  # a lead-in below a lead-in
+        ("Section 8.23, “Channel Ferries”", "item", HEADINGS),
+        ("15.4. Masts | 16.2. Ropes", "row", ()),
+        ("[ << ] | [ < ] | [ Up ] | [Top]", "row", HEADINGS),
     ],
 )
 def test_needs_the_page(text: str, kind: str, context: tuple[str, ...]) -> None:
     assert not reads_alone(text, kind, context)
+
+
+@pytest.mark.parametrize(
+    ("complete", "text", "kind", "context"),
+    [
+        (True, "The ferry leaves at noon.", "sentence", HEADINGS),
+        (True, "渡船在中午离开港口 我们在船上喝茶", "sentence", HEADINGS),
+        (True, "Two sailors", "item", LEAD),
+        (True, "Port: Oban | Time: noon", "row", HEADINGS),
+        (True, "Default: 12 knots an hour", "row", HEADINGS),
+        (False, "Oban | 12 km | one hour", "row", HEADINGS),  # without the names of its columns
+        (False, "la marée est haute à midi et basse à minuit", "sentence", ()),  # it may be a title
+        (False, "TIP Leaving and coming back at the same time", "sentence", HEADINGS),
+        (False, "Free tea, even in a storm", "item", HEADINGS),
+        (False, "You can leave it at:", "item", LEAD),
+    ],
+)
+def test_is_complete(complete: bool, text: str, kind: str, context: tuple[str, ...]) -> None:
+    assert is_complete(text, kind, context) is complete
+
+
+@pytest.mark.parametrize(
+    ("found", "text", "kind"),
+    [
+        (True, "30.5. Ferry Configuration", "item"),
+        (True, "30.4. Ropes; 30.5. Sails of the ships", "list"),
+        (True, "15.4. Masts | 16.2. Ropes", "row"),
+        (True, "Chapter 7. The large ships", "sentence"),
+        (False, "30.5. Ferry Configuration", "heading"),  # of its own page
+        (False, "30.4. Ropes; sails of the ships", "list"),
+        (False, "3 ships of the line", "item"),
+        (False, "1.5. It leaves at noon.", "sentence"),
+        (False, "5.1. Ferries | 12 km", "row"),
+        (False, "1.0. " + "long " * 12, "item"),
+    ],
+)
+def test_is_line_of_contents(found: bool, text: str, kind: str) -> None:
+    assert is_line_of_contents(text.strip(), kind) is found

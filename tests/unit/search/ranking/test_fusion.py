@@ -13,10 +13,10 @@ from streams.stores.statement_payload import StatementPayload
 NAMES = UUID("3f0c8f0e-5a0b-4c7e-9b55-0f6d7f3a1c11")
 
 
-def hit(name: str, score: float, text: str = "") -> Hit:
+def hit(name: str, score: float, text: str = "", kind: str = "sentence") -> Hit:
     """A statement; its page is the first letter of its name."""
     page = uuid5(NAMES, name[0])
-    payload = StatementPayload.of_row({"page_id": str(page), "url": name, "text": text or name})
+    payload = StatementPayload.of_row({"page_id": str(page), "url": name, "text": text or name, "kind": kind})
     return Hit(uuid5(NAMES, f"statement {name}"), score, payload)
 
 
@@ -65,6 +65,31 @@ def test_statements_that_read_alone_are_shown_before_rows_of_links() -> None:
         ["Prev | Up | Next"],
     ]
     assert pages == first_pages(pages, 5, 3)
+
+
+SENTENCE, TITLE, FACT = (
+    "The ferry leaves at noon.",
+    "Leaving and coming back in the same week",
+    "free tea on each ferry",
+)
+
+
+@pytest.mark.parametrize(
+    ("shown", "matched"),
+    [
+        ([SENTENCE], [(TITLE, "sentence"), (SENTENCE, "sentence")]),
+        ([TITLE], [(TITLE, "sentence"), ("Prev | Up | Next", "sentence")]),
+        ([FACT, SENTENCE], [(FACT, "item"), (SENTENCE, "sentence")]),  # the fact may be the answer
+        ([SENTENCE], [(SENTENCE, "sentence"), (FACT, "item")]),
+        ([SENTENCE], [("Oban | 12 km | one hour", "row"), (SENTENCE, "sentence")]),
+    ],
+)
+def test_a_text_that_may_be_a_title_is_left_out_behind_a_sentence(
+    shown: list[str], matched: list[tuple[str, str]]
+) -> None:
+    hits = [hit(f"a{place}", 0.9 - place / 10, text, kind) for place, (text, kind) in enumerate(matched)]
+    found = first_pages(merge_lists(Candidates(tuple(hits), (), 10)), 5, 3)
+    assert [each.payload.text for each in found[0].hits] == shown
 
 
 def test_equal_texts_of_a_page_are_one_statement() -> None:
