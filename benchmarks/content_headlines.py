@@ -81,7 +81,8 @@ def _other_heading(tree: LexborHTMLParser, texts: list[LexborNode], heads: Heads
     _before(texts[0], "<h3>Latest news</h3>")
 
 
-CHANGES: dict[str, Callable[[LexborHTMLParser, list[LexborNode], Heads], None]] = {
+Change = Callable[[LexborHTMLParser, list[LexborNode], Heads], None]
+CHANGES: dict[str, Change] = {
     "ten headlines before the text": _list_before,
     "six headlines in the text": _list_inside,
     "sixteen videos before the text": _videos_before,
@@ -109,6 +110,24 @@ def qualities(page: Page, html: bytes, model: ContentModel) -> list[tuple[float,
     return found
 
 
+def changed_qualities(
+    pages: Sequence[Page], titles: list[str], change: Change, model: ContentModel
+) -> list[list[tuple[float, float]]]:
+    """The qualities of the pages that can be changed."""
+    random, made = np.random.default_rng(SEED), list[list[tuple[float, float]]]()
+
+    def heads(count: int) -> list[str]:
+        drawn: list[str] = random.choice(titles, count).tolist()
+        return drawn
+
+    for page in pages:
+        tree = LexborHTMLParser(page.html.decode("utf-8", "replace"))
+        if texts := paragraphs_of(tree, words_of(page.main_content)):
+            change(tree, texts, heads)
+            made.append(qualities(page, (tree.html or "").encode("utf-8", "replace"), model))
+    return [found for found in made if found]
+
+
 def row(name: str, found: Sequence[list[tuple[float, float]]]) -> str:
     """A row of the table."""
     cells = [name, str(len(found))]
@@ -130,13 +149,7 @@ def main() -> None:
     print("| change | articles | without | lost | with | lost |\n|---|---:|---:|---:|---:|---:|")
     print(row("none", [found for page in pages if (found := qualities(page, page.html, model))]), flush=True)
     for name, change in CHANGES.items():
-        random, made = np.random.default_rng(SEED), list[list[tuple[float, float]]]()
-        for page in pages:
-            tree = LexborHTMLParser(page.html.decode("utf-8", "replace"))
-            if texts := paragraphs_of(tree, words_of(page.main_content)):
-                change(tree, texts, lambda count, random=random: random.choice(titles, count).tolist())  # type: ignore[misc]
-                made.append(qualities(page, (tree.html or "").encode("utf-8", "replace"), model))
-        print(row(name, [found for found in made if found]), flush=True)
+        print(row(name, changed_qualities(pages, titles, change, model)), flush=True)
 
 
 if __name__ == "__main__":

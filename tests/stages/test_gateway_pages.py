@@ -93,8 +93,8 @@ async def test_a_result_shows_title_breadcrumb_statement_in_context_and_a_link_t
     async with client(gateway(await searchable([WAL]))) as web:
         html = (await web.get("/search?q=log", headers=HTML)).text
     assert '<a href="https://sqlite.org/wal.html" rel="noopener nofollow">Write-Ahead Logging</a>' in html
-    assert "<span>sqlite.org</span>" in html
-    assert "<span>Overview</span>" in html
+    assert "<bdi>sqlite.org</bdi>" in html
+    assert "<bdi>Overview</bdi>" in html
     assert "<mark>log</mark>" in html
     assert 'href="/page?url=https%3A%2F%2Fsqlite.org%2Fwal.html"' in html
 
