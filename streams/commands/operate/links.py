@@ -149,6 +149,7 @@ async def batch(
     starts: Annotated[int, typer.Option(min=1, help="Number of domains from which paths are followed.")] = 256,
     parts: Annotated[int, typer.Option(min=1, max=4_096, help="Number of parts of the graph.")] = 16,
     cluster: Annotated[str, typer.Option(help="Address of a Dask scheduler. Empty: in this process.")] = "",
+    as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
     """Compute ranks and centralities from a list of edges, on a cluster if one is named.
 
@@ -178,7 +179,11 @@ async def batch(
     _write_values(ranks, ((name, rank) for name, rank, _ in rows))
     if central:
         _write_values(central, ((name, value or 0.0) for name, _, value in rows))
-    out.print(f"{result.edges:,} edges between {result.count:,} domains, {result.rounds} rounds: {ranks}")
+    print_result(
+        f"{result.edges:,} edges between {result.count:,} domains, {result.rounds} rounds: {ranks}",
+        {"edges": result.edges, "domains": result.count, "rounds": result.rounds, "file": str(ranks)},
+        as_json,
+    )
 
 
 def _write_values(file: Path, rows: Iterable[tuple[str, float]]) -> None:

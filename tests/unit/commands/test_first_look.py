@@ -58,6 +58,22 @@ def test_bash_completes_commands_and_options(words: str, offered: str, tmp_path:
     assert offered in done.stdout.split(), done.stderr
 
 
+@pytest.mark.parametrize(
+    ("shell", "typed"),
+    [("zsh", {"_TYPER_COMPLETE_ARGS": "riffle cra"}),
+     ("fish", {"_TYPER_COMPLETE_ARGS": "riffle cra", "_TYPER_COMPLETE_FISH_ACTION": "get-args"})],
+)  # fmt: skip
+def test_other_shells_ask_the_program_as_their_script_says(shell: str, typed: dict[str, str]) -> None:
+    """The variables that the printed script sets, given by hand: a machine may lack these shells."""
+    script = CliRunner().invoke(app, ["completion", shell]).stdout
+    assert f"_RIFFLE_COMPLETE=complete_{shell}" in script
+    assert all(name in script for name in typed)
+    environment = {**os.environ, "_RIFFLE_COMPLETE": f"complete_{shell}", **typed}
+    command = [sys.executable, "-c", "from streams.cli import main; main()"]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=60, check=False)
+    assert "crawl" in done.stdout, done.stderr
+
+
 def test_the_table_of_exit_statuses_has_those_of_workers() -> None:
     assert {EXIT_FAILED, EXIT_CONFIGURATION} <= EXIT_STATUSES.keys()
 
