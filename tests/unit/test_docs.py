@@ -14,7 +14,13 @@ from streams.cli import COMMANDS, as_command, load_command
 from streams.settings import Settings
 
 ROOT = Path(__file__).parents[2]
-FOLDERS = [path for path in ROOT.iterdir() if path.is_dir() and (path.name == ".github" or path.name[0] != ".")]
+MADE = {"dist"}
+"""Folders that tasks of the Makefile write."""
+FOLDERS = [
+    path
+    for path in ROOT.iterdir()
+    if path.is_dir() and path.name not in MADE and (path.name == ".github" or path.name[0] != ".")
+]
 PAGES = sorted([*ROOT.glob("*.md"), *(path for folder in FOLDERS for path in folder.rglob("*.md"))])
 DECISIONS = ROOT / "docs" / "decisions"
 LINK = re.compile(r"(?:!?\[[^\]]*\]\(|^\[[^\]]+\]: )<?([^)\s>]+)>?", re.M)
