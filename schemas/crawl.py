@@ -11,7 +11,7 @@ from schemas.ids import page_id
 from schemas.unknown_values import ReadAs, Waits
 
 Why = Annotated[Literal["seed", "link", "sitemap", "redirect", "canonical", "import"], ReadAs("link")]
-Purpose = Annotated[Literal["page", "robots", "sitemap", "rights"], Waits()]
+Purpose = Annotated[Literal["page", "robots", "sitemap"], Waits()]
 Outcome = Annotated[
     Literal[
         "ok",

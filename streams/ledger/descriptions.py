@@ -188,7 +188,7 @@ def _describe_fetched(event: PageFetched) -> str:
 
 
 def _subject(purpose: str) -> str:
-    return {"robots": "robots.txt", "sitemap": "Sitemap", "rights": "tdmrep.json"}.get(purpose, "Page")
+    return {"robots": "robots.txt", "sitemap": "Sitemap"}.get(purpose, "Page")
 
 
 def _describe_fetch_outcome(event: PageFetched) -> str:

@@ -192,7 +192,7 @@ WRONG_CHECKSUM = gzip.compress(PAGE)[:-8] + bytes(8)
 
 _Connection = tuple[str, Script, tuple[str, bool], str, Where, float]
 _CONNECTIONS: tuple[_Connection, ...] = (
-    ("nothing listens", raw(b""), CUT, "Connect", "closed", TIMEOUT_SECONDS),
+    ("nothing listens", raw(b""), CUT, "refused", "closed", TIMEOUT_SECONDS),
     ("plain HTTP on the port of HTTPS", raw(b"HTTP/1.1 400 Bad\r\n\r\n"), TLS, "TLS", "plain", TIMEOUT_SECONDS),
     ("bytes that are no TLS", raw(b"\0" * 400), TLS, "TLS", "plain", TIMEOUT_SECONDS),
     ("a TLS handshake that never begins", silent, TIMEOUT, "", "plain", SHORT_SECONDS),

@@ -274,8 +274,8 @@ class World:
         host, _, path = fetched.url.removeprefix("https://").partition("/")
         site = self.sites[host]
         self.answers.append(fetched)
-        if fetched.purpose in ("robots", "rights") and fetched.outcome == "ok":
-            content = site.robots if fetched.purpose == "robots" else site.rights
+        if fetched.purpose == "robots" and fetched.outcome == "ok":
+            content = site.rights if path == RIGHTS_PATH.removeprefix("/") else site.robots
             ref = await self.blobs.put((content or "").encode())
             fetched = fetched.model_copy(update={"body_ref": ref})
         self._send(fetched, id_)

@@ -219,12 +219,18 @@ async def test_a_failure_is_tried_again_with_longer_waits_and_then_given_up() ->
     assert await progress(web) == CrawlProgress(discovered=1, failed=1)
 
 
-async def test_retry_after_holds_for_the_whole_host() -> None:
-    busy = {"outcome": "rate_limited", "retryable": True, "headers": {"retry-after": "120"}}
+@pytest.mark.parametrize(
+    "answer",
+    [{"outcome": "rate_limited", "retryable": True}, {"outcome": "refused", "status": 403}, {"outcome": "ok"}],
+    ids=lambda answer: answer["outcome"],
+)
+async def test_retry_after_holds_for_the_whole_host(answer: dict[str, Any]) -> None:
+    busy = {**answer, "headers": {"retry-after": "120"}}
     web = world(a=Site(script={"/0": [busy]}, links=star(3)))
     web.seed(f"{A}/")
     await web.run()
-    assert sorted(web.pages()) == sorted([f"{A}/", f"{A}/0", f"{A}/0", f"{A}/1", f"{A}/2"])
+    again = [f"{A}/0"] if answer.get("retryable") else []
+    assert sorted(web.pages()) == sorted([f"{A}/", f"{A}/0", *again, f"{A}/1", f"{A}/2"])
     assert max(gaps(web, "a.example")) >= 120
 
 

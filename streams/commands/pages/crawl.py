@@ -82,6 +82,8 @@ async def crawl(
     A seed comes before everything that waits for its host. Delays, robots.txt and orders of operators hold for all.
     """
     settings = load_settings()
+    if now and sitemap_only:
+        raise UsageError("--now fetches the seeds and nothing else: leave out --sitemap-only")
     depth = 0 if now else depth
     if local and not settings.crawl.allow_loopback:
         raise UsageError(

@@ -132,7 +132,7 @@ def _report_redirect(url: str, location: str) -> Verdict:
 def _check_type(url: str, content_type: str, purpose: Purpose) -> Verdict:
     """Accept the media types that can be read. A missing type is trusted, and a robots.txt may have any type."""
     media_type = content_type.partition(";")[0].strip().lower()
-    if purpose in ("robots", "rights") or not media_type:
+    if purpose == "robots" or not media_type:
         return Verdict("ok")
     if media_type in _SITEMAP_TYPES if purpose == "sitemap" else is_readable(media_type, url):
         return Verdict("ok")

@@ -22,14 +22,13 @@ from streams.crawl.frontier.held_urls import HeldUrls
 from streams.crawl.frontier.hosts import Hosts
 from streams.crawl.frontier.intake.discovered import take_discovered
 from streams.crawl.frontier.intake.fetched import take_fetched
-from streams.crawl.frontier.intake.rights_answer import take_rights_answer
 from streams.crawl.frontier.intake.robots_answer import take_robots_answer
 from streams.crawl.frontier.intake.settled import take_settled
 from streams.crawl.frontier.policy import Policy
-from streams.crawl.frontier.purposes import PURPOSES, Intake
 from streams.crawl.frontier.robots_cache import RightsCache, RobotsCache
 from streams.crawl.frontier.scheduling.host_orders import HostOrders
 from streams.crawl.frontier.scheduling.host_ranks import RankCache
+from streams.crawl.frontier.scheduling.purposes import PURPOSES, Intake
 from streams.crawl.frontier.seen_cache import SeenCache
 from streams.crawl.frontier.state import Counts, FrontierState, Sender
 from streams.crawl.frontier.url_aliases import UrlAliases
@@ -42,8 +41,7 @@ from streams.stores.opener import Stores
 
 _INTAKES: Mapping[Intake, Callable[[FrontierState, PageFetched, int], Awaitable[Sequence[Event]]]] = {
     "fetched": take_fetched,
-    "robots": take_robots_answer,
-    "rights": take_rights_answer,
+    "host_file": take_robots_answer,
 }
 
 

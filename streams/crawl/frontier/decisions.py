@@ -7,12 +7,13 @@ comes in time, the URL is queued again. That costs no attempt, since no fetcher 
 from dataclasses import replace
 from uuid import UUID, uuid5
 
-from schemas.crawl import Outcome, PageDiscovered, PageFetched, PageSettled, Purpose
+from schemas.crawl import Outcome, PageDiscovered, PageFetched, PageSettled
 from streams.allowed_origins import is_public
 from streams.crawl.domains import has_public_suffix
 from streams.crawl.frontier.host_state import CrawlShare, Host, Lease, Robots
 from streams.crawl.frontier.policy import SECOND, UNREACHABLE_SECONDS, Policy, backoff_micros, deferral_micros
 from streams.crawl.frontier.scheduling.ordering import finder_of
+from streams.crawl.frontier.scheduling.purposes import LeasePurpose
 from streams.crawl.scope import CrawlScope
 from streams.crawl.url_patterns import belongs
 from streams.crawl.urls import reason_not_to_crawl
@@ -148,7 +149,7 @@ def lease_of(url: FrontierUrl, policy: Policy, now: int) -> Lease:
     return Lease(lease_id_of(url), url.page_id, until, url.attempt + 1, begin_by=begin_by, generation=generation)
 
 
-def host_lease_of(host: Host, purpose: Purpose, page_id: UUID, policy: Policy, now: int) -> Lease:
+def host_lease_of(host: Host, purpose: LeasePurpose, page_id: UUID, policy: Policy, now: int) -> Lease:
     """Return a lease for a file of the host: its robots.txt, or its reservations of rights."""
     attempt = host.robots.failures + 1 if purpose == "robots" else 1
     fetched_at = host.robots.fetched_at if purpose == "robots" else host.rights.fetched_at
@@ -259,11 +260,14 @@ def crawl_state(url: FrontierUrl, host: Host) -> CrawlState:
 
 
 def update_pace(host: Host, event: PageFetched, policy: Policy, now: int, random: float, retry_after: float) -> None:
-    """Set when the host may be asked again: after its delay, or after a backoff if it is in trouble."""
+    """Set when the host may be asked again: after its delay, the time that it asks for, or a backoff in trouble.
+
+    A server may ask for time with any answer, as with a redirect (RFC 9110, section 10.2.3).
+    """
     host.failures = host.failures + 1 if event.outcome in _TROUBLE else 0
-    wait = host.delay(policy, random)
+    wait = max(host.delay(policy, random), round(retry_after * SECOND))
     if host.failures:
-        wait = max(wait, backoff_micros(host.failures, random), round(retry_after * SECOND))
+        wait = max(wait, backoff_micros(host.failures, random))
     host.next_at = max(host.next_at, now + wait)
 
 

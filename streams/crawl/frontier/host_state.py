@@ -8,10 +8,9 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal
 from uuid import UUID
 
-from schemas.crawl import Purpose
 from streams.crawl.frontier.policy import JITTER, SECOND, Policy
-from streams.crawl.frontier.purposes import PURPOSES
 from streams.crawl.frontier.scheduling.ordering import Turns
+from streams.crawl.frontier.scheduling.purposes import PURPOSES, LeasePurpose
 from streams.crawl.frontier.scheduling.traps import Traps
 from streams.crawl.host_quality import MIDDLE, HostRecord, budget_factor, host_quality
 from streams.crawl.rights import RIGHTS_PATH
@@ -33,7 +32,7 @@ class Lease:
     until: int
     """Time when the lease expires, by the frontier's clock."""
     attempt: int
-    purpose: Purpose = "page"
+    purpose: LeasePurpose = "page"
     begin_by: int = 0
     """The last time when a fetcher may begin."""
     generation: int = 0

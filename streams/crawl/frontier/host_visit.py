@@ -5,16 +5,15 @@ A visit holds the host's lock, so that an event of the same host waits for it.
 
 from dataclasses import replace
 
-from schemas.crawl import Purpose
 from schemas.ids import page_id as page_id_of
 from streams.allowed_origins import origin_of
 from streams.crawl.frontier import decisions, outputs
 from streams.crawl.frontier.host_state import Host, Lease, RightsFile, Robots
 from streams.crawl.frontier.hosts import LiveHost
-from streams.crawl.frontier.purposes import PURPOSES, purpose_of
 from streams.crawl.frontier.refused_urls import url_refused
 from streams.crawl.frontier.scheduling.host_orders import BLOCKED_MICROS
 from streams.crawl.frontier.scheduling.ordering import strangers_budget
+from streams.crawl.frontier.scheduling.purposes import PURPOSES, LeasePurpose, purpose_of
 from streams.crawl.frontier.scheduling.recrawl import begin_visit, waits_for_visit
 from streams.crawl.frontier.state import FrontierState
 from streams.errors import MissingBlob
@@ -199,7 +198,7 @@ async def _schedule_rights(frontier: FrontierState, live: LiveHost, now: int) ->
     return True
 
 
-async def _schedule_host_file(frontier: FrontierState, live: LiveHost, purpose: Purpose, now: int) -> None:
+async def _schedule_host_file(frontier: FrontierState, live: LiveHost, purpose: LeasePurpose, now: int) -> None:
     host, policy = live.host, frontier.policy
     # The page id of the host's own robots.txt, even after a redirect: the answer never touches another page's record.
     page_id = page_id_of(host.own_robots_url(policy) if purpose == "robots" else host.rights_url(policy))

@@ -7,7 +7,7 @@ from streams.allowed_origins import origin_of
 from streams.crawl.frontier.decisions import BLOCKED_AFTER_FAILURES
 from streams.crawl.frontier.host_state import Host, Lease
 from streams.crawl.frontier.policy import Policy
-from streams.crawl.frontier.purposes import purpose_of
+from streams.crawl.frontier.scheduling.purposes import PURPOSES, purpose_of
 from streams.crawl.scope import CrawlScope
 from streams.crawl.urls import host_of
 from streams.stores.protocols import FrontierUrl
@@ -48,7 +48,7 @@ def host_file_scheduled(host: Host, lease: Lease, policy: Policy, region: str) -
         page_id=lease.page_id,
         url=host.robots_url(policy) if lease.purpose == "robots" else host.rights_url(policy),
         host=host.name,
-        purpose=lease.purpose,
+        purpose=PURPOSES[lease.purpose].event,
         lease_id=lease.lease_id,
         lease_until=utc_from_micros(lease.begin_by or lease.until),
         generation=lease.generation or None,

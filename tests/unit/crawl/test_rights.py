@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from schemas.crawl import Purpose
 from streams.crawl.frontier.host_state import Lease
-from streams.crawl.frontier.purposes import PURPOSES
+from streams.crawl.frontier.scheduling.purposes import PURPOSES, LeasePurpose
 from streams.crawl.rights import MAX_BYTES, parse_rights
 
 FILE = [
@@ -54,7 +54,8 @@ def test_any_file_can_be_read(rules: Any, path: str) -> None:
 
 
 def test_each_purpose_has_a_rule() -> None:
-    assert set(PURPOSES) == set(get_args(get_args(Purpose)[0]))
+    assert set(PURPOSES) == set(get_args(LeasePurpose))
+    assert {rule.event for rule in PURPOSES.values()} == set(get_args(get_args(Purpose)[0]))
 
 
 @pytest.mark.parametrize("purpose", PURPOSES)

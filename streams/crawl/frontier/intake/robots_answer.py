@@ -1,4 +1,4 @@
-"""Intake of the answer to a host's robots.txt."""
+"""Intake of the answer to a file of a host: its robots.txt, or its reservations of rights."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -6,7 +6,7 @@ from dataclasses import replace
 from schemas import Event, PageFetched
 from streams.crawl import robots
 from streams.crawl.frontier import decisions, outputs
-from streams.crawl.frontier.host_state import Robots
+from streams.crawl.frontier.host_state import RightsFile, Robots
 from streams.crawl.frontier.intake.fetched import end_lease, take_unrequested
 from streams.crawl.frontier.state import FrontierState
 
@@ -17,7 +17,14 @@ async def take_robots_answer(frontier: FrontierState, event: PageFetched, partit
         await take_unrequested(frontier, event, partition)
         return []
     async with frontier.hosts.lock(event.host, partition) as live:
-        if event.lease_id in live.host.leases:
+        lease = live.host.leases.get(event.lease_id) if event.lease_id else None
+        if lease and lease.purpose == "rights":
+            kept = live.host.rights.ref if event.retryable else None
+            live.host.rights = RightsFile(event.body_ref if event.outcome == "ok" else kept, event.generation)
+            end_lease(frontier, live, event)
+            await frontier.hosts.persist(live)
+            return []
+        if lease:
             was_deferred = live.host.is_deferred
             live.host.robots = await _apply_answer(frontier, event, live.host.robots)
             end_lease(frontier, live, event)

@@ -7,7 +7,8 @@ from typing import Literal
 from schemas.crawl import Purpose
 from streams.stores.protocols import FrontierUrl
 
-Intake = Literal["fetched", "robots", "rights"]
+LeasePurpose = Literal["page", "sitemap", "robots", "rights"]
+Intake = Literal["fetched", "host_file"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,18 +20,20 @@ class PurposeRule:
     costs_budget: bool
     """A first visit counts as a page of the crawl."""
     intake: Intake
-    """The module of `streams.crawl.frontier.intake` that takes the answer."""
+    """The intake that takes the answer."""
+    event: Purpose
+    """The purpose in events: a fetcher asks for both files of a host in the same way."""
 
 
-PURPOSES: Mapping[Purpose, PurposeRule] = {
-    "page": PurposeRule(is_of_host=False, costs_budget=True, intake="fetched"),
-    "sitemap": PurposeRule(is_of_host=False, costs_budget=False, intake="fetched"),
-    "robots": PurposeRule(is_of_host=True, costs_budget=False, intake="robots"),
-    "rights": PurposeRule(is_of_host=True, costs_budget=False, intake="rights"),
+PURPOSES: Mapping[LeasePurpose, PurposeRule] = {
+    "page": PurposeRule(is_of_host=False, costs_budget=True, intake="fetched", event="page"),
+    "sitemap": PurposeRule(is_of_host=False, costs_budget=False, intake="fetched", event="sitemap"),
+    "robots": PurposeRule(is_of_host=True, costs_budget=False, intake="host_file", event="robots"),
+    "rights": PurposeRule(is_of_host=True, costs_budget=False, intake="host_file", event="robots"),
 }
 """A sitemap may be a feed: only its content says which. The pages of both are discovered by the normalize stage."""
 
 
-def purpose_of(url: FrontierUrl) -> Purpose:
+def purpose_of(url: FrontierUrl) -> Literal["page", "sitemap"]:
     """Return the purpose of a URL in the queue. A row of a newer release may have another one: it is read as a page."""
     return "sitemap" if url.purpose == "sitemap" else "page"
