@@ -21,6 +21,7 @@ from streams.admin.routes import admin_routes, format_ago, format_span
 from streams.allowed_hosts import LOCAL_NAMES
 from streams.errors import RiffleError, UsageError
 from streams.gateway.http import host_check, responses
+from streams.gateway.http.connections import LimitedProtocol
 from streams.gateway.http.metrics import Metrics
 from streams.gateway.http.middleware import HeadersAndMetrics, content_security_policy
 from streams.gateway.http.static_routes import static_routes
@@ -99,6 +100,7 @@ async def serve_admin(settings: Settings, key: str) -> None:
             log_config=None,
             access_log=False,
             server_header=False,
+            http=LimitedProtocol,
             ws="none",
         )
         async with looking(reader):

@@ -400,6 +400,12 @@ def test_a_suggestion_stands_in_the_lists_of_its_language_and_of_all() -> None:
     assert {(row.language, row.prefix) for row in rows} >= {("fr", "e"), ("", "eco"), ("fr", "ecologie")}
 
 
+def test_two_processes_run_more_tasks_than_a_whole_build_has() -> None:
+    with command._executor(2, "") as pool:
+        assert pool is not None
+        assert list(pool.map(abs, range(-400, 0))) == list(range(400, 0, -1))
+
+
 async def test_the_tasks_of_a_build_run_on_a_dask_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
     """The workers are threads of this process, so that they share the stores in memory."""
     distributed = pytest.importorskip("distributed", reason="Dask is not installed")

@@ -6,6 +6,7 @@ from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import partial
+from multiprocessing import get_context
 from typing import Annotated, Any
 
 import typer
@@ -165,8 +166,9 @@ def _executor(processes: int, scheduler: str) -> Iterator[Executor | None]:
         with dask_client(scheduler) as client:
             yield client.get_executor(pure=False)
     elif processes > 1:
-        # With a limit of tasks, each process begins afresh instead of as a copy with the threads of a driver.
-        with ProcessPoolExecutor(processes, max_tasks_per_child=64) as pool:
+        # Each process begins afresh, instead of as a copy with the threads of a driver. A limit of tasks would do that,
+        # too, but Python 3.11 doesn't always replace a process that has reached it, and the build would never end.
+        with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
             yield pool
     else:
         yield None
