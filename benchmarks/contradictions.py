@@ -1,4 +1,4 @@
-"""Made contradictions for the support check (`streams/answers/support.py`): sentences that a statement does not say.
+"""Made contradictions for the check of support (`streams/answers/support`): sentences that a statement does not say.
 
     python -m benchmarks.contradictions measure DIR... [--statements N]   the check on statements of open collections
     python -m benchmarks.contradictions make FILE --out FILE              contradictions of the statements in FILE
@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from streams.answers.support import Source, check_support
+from streams.answers.support.check import Source, check_support
 from streams.evaluation.collection import read_collection
 from streams.statements.sentences import SentenceSplitter
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 
 from streams.answers.confidence import Judged
-from streams.answers.quantities import quantities_of
+from streams.answers.support.quantities import quantities_of
 from streams.pages.text.tokens import words
 from streams.search.ranking.answer_form import form_of, has_form
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Sequence
 
 from streams.answers.evidence import Evidence
-from streams.answers.tokens import tokens_of
-from streams.answers.word_lists import AGENTS, RELATIONS
+from streams.answers.support.tokens import tokens_of
+from streams.answers.support.word_lists import AGENTS, RELATIONS
 
 MAX_QUESTIONS = 4
 MAX_CHARS = 120

@@ -15,11 +15,11 @@ import structlog
 
 from streams.answers import prompts
 from streams.answers.budgets import Refusal, TakesBudget
-from streams.answers.checked_sentences import CheckedSentence, check_sentence, is_about, repeats
 from streams.answers.criteria import JudgedPage, met_statements
 from streams.answers.evidence import Evidence
 from streams.answers.model_text import ModelSentence, SentenceReader
 from streams.answers.related import related_questions
+from streams.answers.support.checked_sentences import CheckedSentence, check_sentence, is_about, repeats
 from streams.answers.text_cache import TextCache, key_of
 from streams.errors import DeadlineExceeded, TransientError
 from streams.models.chat_protocol import ChatModel, ChatOptions, Message, Usage

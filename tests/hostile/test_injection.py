@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from schemas.ids import page_id
-from streams.answers.support import Source, check_support
+from streams.answers.support.check import Source, check_support
 from streams.settings import AnswersSettings
 from streams.stores.opener import Stores
 from streams.stores.page_record import Normalized

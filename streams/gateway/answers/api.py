@@ -15,10 +15,10 @@ from fastapi import APIRouter, Depends, Query, Request
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import StreamingResponse
 
-from streams.answers.checked_sentences import CheckedSentence
 from streams.answers.criteria import clean_criterion
 from streams.answers.evidence import Evidence, evidence_of
 from streams.answers.follow_up import clean_turns
+from streams.answers.support.checked_sentences import CheckedSentence
 from streams.gateway.access.clients import address_of
 from streams.gateway.access.costs import ANSWER
 from streams.gateway.access.guard import Charge, Guard

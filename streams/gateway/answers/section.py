@@ -9,8 +9,8 @@ from typing import Any
 
 from starlette.requests import Request
 
-from streams.answers.checked_sentences import CheckedSentence
 from streams.answers.evidence import Evidence
+from streams.answers.support.checked_sentences import CheckedSentence
 from streams.answers.writer import Outcome
 from streams.gateway.access.clients import address_of
 from streams.gateway.answers.service import ModelAnswers, RunningAnswer

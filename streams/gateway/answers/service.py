@@ -7,11 +7,11 @@ from typing import Protocol
 from uuid import UUID
 
 from streams.answers.budgets import Budgets, Limits
-from streams.answers.checked_sentences import CheckedSentence
 from streams.answers.choosing import asks
 from streams.answers.criteria import JudgedPage, order_by_criterion
 from streams.answers.evidence import Evidence, evidence_of, evidence_of_page
 from streams.answers.follow_up import question_of_turns, search_of_turns
+from streams.answers.support.checked_sentences import CheckedSentence
 from streams.answers.writer import MAX_JUDGED_PAGES, Outcome, Writer, WriterOptions
 from streams.gateway.access.sight import Sight
 from streams.gateway.answers.shared_budgets import SharedBudgets

@@ -22,7 +22,7 @@ from streams.queries.suggestions.index import MAX_SHOWN, Suggestion
 from streams.queries.suggestions.normal_form import key_of, normalize_prefix
 from streams.queries.suggestions.prefixes import ALL_LANGUAGES, stored_prefix
 from streams.queries.suggestions.suggester import Suggester
-from streams.search.ranking.adult import ADULT_WORDS
+from streams.search.ranking.rules.adult import ADULT_WORDS
 from streams.stores.protocols import StoredSuggestion
 
 LOOK_SECONDS = 60.0

@@ -8,8 +8,8 @@ from uuid import UUID
 
 from streams.search.options import SearchOptions
 from streams.search.query_language.operators import Conditions
-from streams.search.ranking.block_list import BlockList
-from streams.search.ranking.personal_rules import PersonalRules
+from streams.search.ranking.rules.block_list import BlockList
+from streams.search.ranking.rules.personal_rules import PersonalRules
 from streams.stores.protocols import Candidates, PageHits
 
 

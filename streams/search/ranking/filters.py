@@ -19,12 +19,12 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from streams.search.query_language.operators import Conditions, meets
-from streams.search.ranking.adult import is_adult
-from streams.search.ranking.block_list import BlockList
 from streams.search.ranking.context import RankingContext
 from streams.search.ranking.copies import Near, Texts, group_copies
 from streams.search.ranking.near_duplicates import ComparedPages
-from streams.search.ranking.personal_rules import PersonalRules
+from streams.search.ranking.rules.adult import is_adult
+from streams.search.ranking.rules.block_list import BlockList
+from streams.search.ranking.rules.personal_rules import PersonalRules
 from streams.stores.protocols import PageHits
 
 MAX_WINDOW = 20

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.answers.support import Source, check_support, find_support
+from streams.answers.support.check import Source, check_support, find_support
 
 DATA = Path(__file__).parents[2] / "data" / "support"
 MIN_CAUGHT = 0.95

@@ -12,8 +12,6 @@ from hypothesis import strategies as st
 from streams.search.query_language.matching import fold
 from streams.search.query_language.query import parse_query
 from streams.search.ranking import near_duplicates
-from streams.search.ranking.adult import is_adult
-from streams.search.ranking.block_list import read_block_list
 from streams.search.ranking.filters import (
     Filtered,
     Rules,
@@ -27,6 +25,8 @@ from streams.search.ranking.near_duplicates import (
     similarity,
     trigrams,
 )
+from streams.search.ranking.rules.adult import is_adult
+from streams.search.ranking.rules.block_list import read_block_list
 from streams.stores.protocols import Hit, PageHits
 from streams.stores.statement_payload import StatementPayload
 

@@ -16,8 +16,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from streams.answers.quantities import month_of, quantities_of
-from streams.answers.word_lists import JOINTS, LIMITS, NEGATIONS, PLAIN, RELATIONS, TENSES
+from streams.answers.support.quantities import month_of, quantities_of
+from streams.answers.support.word_lists import JOINTS, LIMITS, NEGATIONS, PLAIN, RELATIONS, TENSES
 from streams.vectors.stemming import stems
 
 Role = Literal["name", "quantity", "negation", "limit", "relation", "tense", "content", "boundary"]

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from streams.answers.evidence import Evidence
 from streams.answers.model_text import ModelSentence
-from streams.answers.support import Source, check_support
-from streams.answers.tokens import keys_of
+from streams.answers.support.check import Source, check_support
+from streams.answers.support.tokens import keys_of
 from streams.vectors.bm25 import document_vector, query_vector
 
 MIN_WORDS = 3

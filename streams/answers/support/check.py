@@ -13,9 +13,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from streams.answers.alignment import align
-from streams.answers.tokens import Token, keys_of, tokens_of
-from streams.answers.word_lists import AGENTS, CONDITIONS, PHRASES, SUPERLATIVES
+from streams.answers.support.alignment import align
+from streams.answers.support.tokens import Token, keys_of, tokens_of
+from streams.answers.support.word_lists import AGENTS, CONDITIONS, PHRASES, SUPERLATIVES
 
 MAX_SENTENCE_CHARS = 600
 """Maximum characters of a sentence that is checked: a longer one is not supported."""

@@ -6,7 +6,7 @@ of the statement between them (dynamic programming over both texts, Needleman an
 
 from collections.abc import Sequence
 
-from streams.answers.tokens import Token
+from streams.answers.support.tokens import Token
 
 _MATCH = 100
 _SKIPPED = 1
