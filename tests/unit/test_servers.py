@@ -125,5 +125,8 @@ def test_code_asks_for_a_role_and_not_for_a_product() -> None:
         "streams/logs.py names cassandra",  # names of libraries whose log lines are left out
         "streams/logs.py names kafka",
         "streams/runtime/observer.py names kafka",  # the system of a span, as OpenTelemetry names it
+        "streams/tracing.py names cassandra",
+        "streams/tracing.py names kafka",
         "streams/commands/operate/reindex.py names triton",  # the group of settings with the model's name
+        "streams/commands/operate/reindex_entities.py names triton",
     }
