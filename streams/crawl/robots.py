@@ -8,12 +8,14 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from schemas.crawl import Outcome
 from streams.crawl.content_signals import parse_signals
 from streams.crawl.robots_lines import Key, read_lines
 from streams.crawl.robots_patterns import PatternSet, Rule, escape_pattern
+
+if TYPE_CHECKING:  # processes that read sitemaps and robots.txt load no schemas
+    from schemas.crawl import Outcome
 
 MAX_ROBOTS_BYTES = 500 * 1024
 """Maximum bytes of a file that are read (the minimum of RFC 9309, section 2.5). The rest is ignored."""
@@ -120,7 +122,7 @@ def seconds_until_open(windows: Sequence[Window], now_seconds: int) -> int:
     return min(waits, default=0)
 
 
-def robots_access(outcome: Outcome, redirects: int) -> RobotsAccess:
+def robots_access(outcome: "Outcome", redirects: int) -> RobotsAccess:
     """Return the access by the answer to robots.txt, after N redirects (RFC 9309, section 2.3.1).
 
     If the file is unavailable (4xx), everything is allowed. If it is unreachable (5xx, no answer), nothing is allowed

@@ -46,7 +46,7 @@ async def test_each_page_links_to_the_help(path: str) -> None:
 
 HINTS = [
     # the query, the text of the hint, the query behind it
-    ('log "ahead of the log"', "Search without the quotation marks around ahead of the log", "log ahead of the log"),
+    ('log "ahead of the log"', "Search without the quotation marks around “ahead of the log”", "log ahead of the log"),
     ("log site:nowhere.example", "Search without site:nowhere.example", "log"),
     ("log -write", "Search without -write", "log"),
     ("log intitle:nothing", "Search without intitle:nothing", "log"),

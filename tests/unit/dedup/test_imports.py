@@ -5,6 +5,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[3]
 ALLOWED = (
+    "streams.crawl.domains",
     "streams.crawl.file_kinds",
     "streams.crawl.urls",
     "streams.crawl.url_rules",
