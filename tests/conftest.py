@@ -84,11 +84,19 @@ def servers_needed(items: Iterable[pytest.Item]) -> frozenset[str]:
 def servers_of(file: Path) -> str:
     """Return the fixture whose servers the tests of a file share with others, or the file.
 
-    This is read from the source, as the process that distributes the tests collects none.
+    Tests that need only Kafka are a group of their own: with all others they would keep one process busy when the
+    others have ended. This is read from the source, as the process that distributes the tests collects none.
     """
     sources = [path.read_text(encoding="utf-8") for path in (file, file.with_name("conftest.py")) if path.exists()]
     found = re.search(r"\b(tls_stack: TlsStack|stack: Settings)", "\n".join(sources))
-    return found[1].partition(":")[0] if found else str(file)
+    if not found:
+        return str(file)
+    return found[1].partition(":")[0] + (" kafka" if 'integration("kafka")' in sources[0] else "")
+
+
+def shares_stack(file: Path) -> bool:
+    """Return whether the tests of a file use the fixture `stack`."""
+    return servers_of(file).split()[0] == "stack"
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -108,12 +116,12 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put first what takes longest, so that at the end no process of pytest-xdist waits for another one."""
     for item in items:
-        if "stack" in getattr(item, "fixturenames", ()) and servers_of(item.path) != "stack":
+        if "stack" in getattr(item, "fixturenames", ()) and not shares_stack(item.path):
             raise pytest.UsageError(
                 f"{item.path} shares the stack: write `stack: Settings` there or in its conftest.py"
             )
     slow = {item.path for item in items if item.get_closest_marker("slow")}
-    items.sort(key=lambda item: (servers_of(item.path) != "stack", item.path not in slow))
+    items.sort(key=lambda item: (not shares_stack(item.path), item.path not in slow))
 
 
 @pytest.fixture(scope="session")

@@ -22,8 +22,6 @@ RETRY_MICROS = SECOND
 """Time until a host is tried again after a failure of the store (microseconds)."""
 IDLE_MICROS = 30 * SECOND
 """Maximum time until a host is due for it to stay in memory (microseconds). Any other host is read again in time."""
-SOON_MICROS = 5 * SECOND
-"""Time within which another URL of the host makes the write of an ended lease unnecessary (microseconds)."""
 MAX_URLS = 4 * HEAD_ENTRIES
 """Maximum number of URLs of one host in memory, unless its head and leases need more."""
 MAX_IDLE_HOSTS = 256
@@ -266,17 +264,6 @@ class Hosts:
         return live.persisted_due is not None and (
             due is None or due > max(live.persisted_due, self._now()) + HORIZON_MICROS
         )
-
-    def is_written_soon(self, live: LiveHost) -> bool:
-        """Return whether the host's next URL is scheduled soon: that writes the row, without the lease that just ended.
-
-        After a crash before that the next owner sends the lease again. The fetcher answers it from its record, without
-        a request, and the host's pace follows from that answer.
-        """
-        first, host = live.head.first(), live.host
-        if first is None or host.leases or not live.is_stored:
-            return False
-        return max(first.position, host.next_at) <= self._now() + SOON_MICROS
 
     def covers(self, live: LiveHost, when: int) -> bool:
         """Return whether the stored row is due by this time. If not, the host must be written again."""

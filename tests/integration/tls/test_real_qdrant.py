@@ -100,11 +100,13 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TlsQdrantProces
 
 
 @pytest.fixture
-def pod_settings(server: TlsQdrantProcess, monkeypatch: pytest.MonkeyPatch) -> Settings:
+def pod_settings(server: TlsQdrantProcess, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Settings:
     """The settings that a worker of the stage `index` has in a pod of the chart."""
     variables = environment(containers(named(render("mtls"), "Deployment", "index"))[0])
-    assert variables["RIFFLE_QDRANT__API_KEY"] == {"secretKeyRef": {"name": "riffle-qdrant", "key": "api-key"}}
-    here = {"RIFFLE_QDRANT__URL": server.url, "RIFFLE_QDRANT__API_KEY": API_KEY}
+    assert variables["RIFFLE_QDRANT__API_KEY_FILE"] == "/etc/riffle/secrets/qdrant/secret"
+    key_file = tmp_path / "secret"
+    key_file.write_text(API_KEY)
+    here = {"RIFFLE_QDRANT__URL": server.url, "RIFFLE_QDRANT__API_KEY_FILE": str(key_file)}
     here |= {"RIFFLE_QDRANT__SHARDS": "1", "RIFFLE_QDRANT__REPLICATION": "1"}
     for name, value in (variables | here).items():
         if name.startswith(("RIFFLE_QDRANT__", "RIFFLE_PROFILE", "RIFFLE_CRAWL__")):
@@ -147,7 +149,7 @@ async def refused(settings: QdrantSettings) -> str:
 
 @pytest.mark.parametrize("key", ["", "another key"])
 async def test_the_certificate_alone_is_not_enough(pod_settings: Settings, key: str) -> None:
-    settings = QdrantSettings.model_validate(pod_settings.qdrant.model_dump() | {"api_key": key})
+    settings = QdrantSettings.model_validate(pod_settings.qdrant.model_dump() | {"api_key": key, "api_key_file": None})
     assert "RIFFLE_QDRANT__API_KEY" in await refused(settings)
 
 

@@ -38,7 +38,7 @@ async def take_fetched(frontier: FrontierState, event: PageFetched, partition: i
         robots = live.host.robots  # read under the lock: outside of it the host may be gone from memory
         applied = bool(lease and silent) or later.generation == event.generation
         if applied:
-            await frontier.urls.write([later], live, persist=ended and not frontier.hosts.is_written_soon(live))
+            await frontier.urls.write([later], live, persist=ended)
         elif ended:
             await frontier.hosts.persist(live)
     if decisions.is_unanswered(later):
