@@ -81,7 +81,7 @@ async def test_a_page_with_foreign_answers_is_found_and_mended(
             # The other tests of this run have texts of their own.
             await journey.fetch(url, body(metal).replace(" lot ", f" lot {fresh_name} "), at)
 
-    (finding,) = (await run(stack, "doctor", "--vectors", status=2))["findings"]
+    (finding,) = (await run(stack, "doctor", "--vectors", "--pages", "2000", status=2))["findings"]
     assert [line.partition(",")[0] for line in finding["details"]] == [urls[2]]
     assert "links" in finding["details"][0]
     assert "vectors in the index" in finding["details"][0]
@@ -90,7 +90,7 @@ async def test_a_page_with_foreign_answers_is_found_and_mended(
     mended = [recomputed[name] for name in ("links", "blob_vectors", "index_vectors")]
     assert (recomputed["compared"], mended) == (5, [[urls[2]]] * 3)
 
-    assert (await run(stack, "doctor", "--vectors", status=0))["level"] == "ok"
+    assert (await run(stack, "doctor", "--vectors", "--pages", "2000", status=0))["level"] == "ok"
     again = (await run(stack, "reindex", "--recompute", "--host", host, status=0))["recomputed"]
     assert [again[name] for name in ("links", "blob_vectors", "index_vectors")] == [[], [], []]
 
