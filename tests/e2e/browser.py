@@ -93,6 +93,8 @@ class Tab:
         return answer["result"].get("value")
 
     async def type(self, text: str) -> None:
+        """Type a text where the focus is. A page with `autofocus` may get it after the event of its load."""
+        await self.until("document.activeElement?.matches('input, textarea')")
         await self.command("Input.insertText", text=text)
 
     async def press(self, key: str, *, navigates: bool = False) -> None:
