@@ -39,7 +39,7 @@ async def run(settings: Settings, seconds: float, gateways: int, per_minute: int
             await session.execute(table)
         async with open_stores(settings, ["records"]) as stores:
             limiters = [Limiter(stores, time.time) for _ in range(gateways)]
-            allowance = Allowance(per_minute=per_minute)
+            allowance = Allowance(per_window=per_minute)
 
             async def rows(gateway: int, client: str) -> bool:
                 return (await limiters[gateway].admit(client, allowance)).allowed

@@ -31,8 +31,8 @@ class AnswersSettings(SettingsGroup):
     max_at_once: int = Field(4, ge=1)
     """Maximum number of pages that the model is asked about at the same time, for each gateway process."""
     per_person: int = Field(30, ge=0)
-    """Answers by a model that a person gets in an hour of each gateway process. 0: any number. A person is a hash of
-    the address, with a key that is drawn anew each hour and stored nowhere."""
+    """Answers by a model that a person gets at once; an hour fills this budget again. 0: any number. All gateways with
+    the same `RIFFLE_GATEWAY__KEYS` share it. A person is a hash of the address, with a key of the day."""
     per_hour: int = Field(1_000, ge=0)
     """Answers by a model in an hour, of all gateways together. 0: any number."""
     cost_per_day: float = Field(0.0, ge=0, allow_inf_nan=False)

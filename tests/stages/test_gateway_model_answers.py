@@ -238,6 +238,9 @@ async def test_a_person_gets_no_more_than_the_budget(quoting: ModelServer) -> No
     assert limited["status"] == "limited"
     assert "one person" in limited["reason"]
     assert '<ol class="results"' in (await page(made)).text
+    counted = "under a hash of the address"
+    assert counted in (await page(made, "/privacy")).text
+    assert counted not in (await page(await app(quoting, per_person=0), "/privacy")).text
 
 
 async def rank(made: FastAPI, by: str) -> tuple[list[str], dict[str, Any]]:

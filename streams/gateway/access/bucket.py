@@ -19,14 +19,20 @@ DAY_SECONDS = 86_400
 class Allowance:
     """The budgets of a client. 0: no limit."""
 
-    per_minute: int = 0
-    """Work units that are added to the bucket in a minute, and the most that it holds."""
+    per_window: int = 0
+    """Work units that are added to the bucket in a window of time, and the most that it holds."""
     per_day: int = 0
     """Maximum work units of a day (UTC)."""
+    window_seconds: float = MINUTE_SECONDS
 
     @property
     def is_limited(self) -> bool:
-        return bool(self.per_minute or self.per_day)
+        return bool(self.per_window or self.per_day)
+
+    @property
+    def rate(self) -> float:
+        """Work units that are added to the bucket in a second."""
+        return self.per_window / self.window_seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +41,9 @@ class Verdict:
 
     allowed: bool
     allowance: Allowance
-    minute_left: int = 0
+    window_left: int = 0
     """Whole work units in the bucket."""
-    minute_reset: int = 0
+    window_reset: int = 0
     """Time until the bucket is full (seconds)."""
     day_left: int = 0
     day_reset: int = 0
@@ -48,9 +54,9 @@ class Verdict:
     def headers(self) -> dict[str, str]:
         """Return the fields of draft-ietf-httpapi-ratelimit-headers (revision 10): the policies, and what is left."""
         policies, left = [], []
-        if self.allowance.per_minute:
-            policies.append(f'"minute";q={self.allowance.per_minute};w=60')
-            left.append(f'"minute";r={self.minute_left};t={self.minute_reset}')
+        if self.allowance.per_window:
+            policies.append(f'"minute";q={self.allowance.per_window};w={self.allowance.window_seconds:.0f}')
+            left.append(f'"minute";r={self.window_left};t={self.window_reset}')
         if self.allowance.per_day:
             policies.append(f'"day";q={self.allowance.per_day};w={DAY_SECONDS}')
             left.append(f'"day";r={self.day_left};t={self.day_reset}')
@@ -72,7 +78,7 @@ class Bucket:
 
     @classmethod
     def full(cls, allowance: Allowance, now: float) -> "Bucket":
-        return cls(int(now // DAY_SECONDS), allowance, float(allowance.per_minute), now)
+        return cls(int(now // DAY_SECONDS), allowance, float(allowance.per_window), now)
 
     def admit(self, allowance: Allowance, now: float) -> Verdict:
         """Return whether a request may begin. A request of any cost may begin while a work unit is left."""
@@ -80,14 +86,14 @@ class Bucket:
         day_left = allowance.per_day - self.spent - sum(self.others.values())
         day_reset = DAY_SECONDS - int(now % DAY_SECONDS)
         waits = [day_reset] if allowance.per_day and day_left < 1 else []
-        rate = allowance.per_minute / MINUTE_SECONDS
-        if allowance.per_minute and self.tokens < 1:
+        rate = allowance.rate
+        if allowance.per_window and self.tokens < 1:
             waits.append(int((1 - self.tokens) / rate) + 1)
         return Verdict(
             allowed=not waits,
             allowance=allowance,
-            minute_left=max(0, int(self.tokens)),
-            minute_reset=int((allowance.per_minute - self.tokens) / rate + 0.999) if rate else 0,
+            window_left=max(0, int(self.tokens)),
+            window_reset=int((allowance.per_window - self.tokens) / rate + 0.999) if rate else 0,
             day_left=max(0, day_left),
             day_reset=day_reset,
             retry_after=max(waits, default=0),
@@ -111,15 +117,15 @@ class Bucket:
 
     def _now(self, row: Spending) -> float:
         """Return the units that are now in the bucket which another gateway saw some time ago."""
-        return row.tokens + max(0.0, self.at - row.at / 1e6) * self.allowance.per_minute / MINUTE_SECONDS
+        return row.tokens + max(0.0, self.at - row.at / 1e6) * self.allowance.rate
 
     def _advance(self, allowance: Allowance, now: float) -> None:
         """Add what has flowed into the bucket. A new day has no work yet. A new allowance holds from now on."""
         seconds = max(0.0, now - self.at)
-        filled = self.tokens + seconds * allowance.per_minute / MINUTE_SECONDS
-        if allowance.per_minute > self.allowance.per_minute:
-            filled += allowance.per_minute - self.allowance.per_minute
-        self.tokens, self.at, self.allowance = min(float(allowance.per_minute), filled), max(now, self.at), allowance
+        filled = self.tokens + seconds * allowance.rate
+        if allowance.per_window > self.allowance.per_window:
+            filled += allowance.per_window - self.allowance.per_window
+        self.tokens, self.at, self.allowance = min(float(allowance.per_window), filled), max(now, self.at), allowance
         day = int(now // DAY_SECONDS)
         if day > self.day:
             self.day, self.spent, self.others = day, 0, {}

@@ -22,7 +22,7 @@ WORDS = {
     "unavailable": "The language model does not answer at the moment.",
     "late": "The language model took too long.",
     "nothing": "The model got no statement: nothing was found, or the publishers do not allow it.",
-    "person": "You have had as many answers in this hour as one person gets. The results are not limited.",
+    "person": "You have had as many answers as one person gets. Ask again later; the results are not limited.",
     "installation": "This search engine has given as many answers in this hour as it may. The results are not limited.",
     "cost": "The budget of today's answers is used up. The results are not limited.",
 }

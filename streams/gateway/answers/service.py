@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 from uuid import UUID
 
-from streams.answers.budgets import Budgets, Limits
+from streams.answers.budgets import Limits
 from streams.answers.choosing import asks
 from streams.answers.criteria import JudgedPage, order_by_criterion
 from streams.answers.evidence import Evidence, evidence_of, evidence_of_page
@@ -16,6 +16,7 @@ from streams.answers.writer import MAX_JUDGED_PAGES, Outcome, Writer, WriterOpti
 from streams.gateway.access.sight import Sight
 from streams.gateway.answers.shared_budgets import SharedBudgets
 from streams.gateway.context import GatewayContext
+from streams.gateway.http.keys import KEY_BYTES, derive_keys
 from streams.models.chat import OpenAIChat
 from streams.models.chat_protocol import ChatModel
 from streams.search.request import FIRST_PAGE, Parameters, SearchRequest
@@ -24,7 +25,6 @@ from streams.settings import AnswersSettings
 from streams.stores.protocols import PageHits
 from streams.tls import TlsFiles, client_context
 
-KEY_BYTES = 32
 SUMMARIZED_STATEMENTS = 40
 """Number of first statements of a page that a summary chooses from."""
 
@@ -86,9 +86,10 @@ class ModelAnswers:
     def __init__(self, context: GatewayContext, chat: ChatModel) -> None:
         own = context.settings.answers
         limits = Limits(own.per_person, own.per_hour, own.cost_per_day)
-        own_budgets = Budgets(limits, lambda: secrets.token_bytes(KEY_BYTES))
+        given = [secret.get_secret_value() for secret in context.settings.gateway.keys[:1]]
+        (key,) = derive_keys(given or [secrets.token_hex(KEY_BYTES)], "people of answers")
         on_failure = context.metrics.unshared_budgets.inc
-        self._budgets = SharedBudgets(own_budgets, context.stores, context.clock, on_failure)
+        self._budgets = SharedBudgets(limits, key.value, context.stores, context.clock, on_failure)
         self._chat = chat
         self._stores = context.stores
         self._writer = Writer(chat, _options(own), self._budgets, context.clock)

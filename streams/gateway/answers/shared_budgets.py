@@ -3,8 +3,10 @@
 As the budgets of the API (docs/decisions/0057): each gateway writes rows of its own, with the answers of the hour and
 the cost of the day, and reads the rows of the others in the background. So a gateway that was started anew also knows
 what its predecessor spent. Between two exchanges, each gateway may begin as many answers as one second brings. While
-the store is down, each gateway counts by itself. People are counted by each gateway for itself: their rows would be
-stored.
+the store is down, each gateway counts by itself.
+
+A person has a bucket of answers, which fills again in an hour, and which gateways share like the buckets of the API.
+Only an answer writes a row, never a search.
 """
 
 import asyncio
@@ -14,7 +16,10 @@ from uuid import uuid4
 
 import structlog
 
-from streams.answers.budgets import Budgets, Refusal
+from streams.answers.budgets import Budgets, Limits, Refusal
+from streams.gateway.access.bucket import Allowance
+from streams.gateway.access.clients import hash_address
+from streams.gateway.access.limiter import Limiter
 from streams.stores.opener import Stores
 from streams.stores.protocols import Spending
 
@@ -24,6 +29,8 @@ FIRST_SECONDS = 0.25
 """Maximum time that the first answer of a process waits for the rows of the other gateways (seconds)."""
 ANSWERS, COST = "answers of an hour", "cost of answers"
 """Names of the rows, in place of a client. The key of a row is the number of its hour or day."""
+PERSON = "answers of "
+"""The name of a person's rows: this, and the hash of the address. Their key is the number of the day."""
 COST_PARTS = 1_000_000
 """Parts of a unit of the currency in which rows count."""
 _HOUR_SECONDS, _DAY_SECONDS = 3_600, 86_400
@@ -32,11 +39,15 @@ log = structlog.get_logger(__name__)
 
 
 class SharedBudgets:
-    """The budgets of one gateway process. Without a limit for all gateways, the store is not asked."""
+    """The budgets of one gateway process. Without limits, the store is not asked.
+
+    `secret` is the key of the hashes of addresses; gateways with the same secret share the budgets of people.
+    """
 
     def __init__(
         self,
-        budgets: Budgets,
+        limits: Limits,
+        secret: bytes,
         stores: Stores,
         now: Callable[[], datetime],
         on_failure: Callable[[], None] = lambda: None,
@@ -44,25 +55,34 @@ class SharedBudgets:
         gateway: str = "",
         sync_seconds: float = SYNC_SECONDS,
     ) -> None:
-        self._budgets, self._stores, self._now, self._on_failure = budgets, stores, now, on_failure
+        self._budgets, self._stores, self._now, self._on_failure = Budgets(limits), stores, now, on_failure
         self._gateway = gateway or uuid4().hex[:16]
-        self._sync_seconds = sync_seconds
+        self._sync_seconds, self._secret = sync_seconds, secret
+        self._person = Allowance(limits.per_person, window_seconds=_HOUR_SECONDS)
+        self._people = Limiter(
+            stores, lambda: now().timestamp(), on_failure, gateway=self._gateway, sync_seconds=sync_seconds
+        )
         self._sync: asyncio.Task[None] | None = None
         self._was_read = False
         self._written: dict[str, tuple[int, int]] = {}
 
     async def take(self, address: str, now: datetime) -> Refusal:
         """Count one answer for the person at this address, unless a budget is used up."""
-        if self._budgets.limits.are_shared:
+        if self._budgets.limits.are_of_installation:
             syncing = self._start(0.0 if not self._was_read else self._sync_seconds)
             if not self._was_read:
                 await asyncio.wait({syncing}, timeout=FIRST_SECONDS)
-        return self._budgets.take(address, now)
+        used_up = self._budgets.refusal
+        # Asked again behind the wait for a person's rows: other answers may have begun meanwhile.
+        refusal = used_up(now) or await self._refusal_of_person(address, now) or used_up(now)
+        if not refusal:
+            self._budgets.count(now)
+        return refusal
 
     def pay(self, cost: float, now: datetime) -> None:
         """Add the cost of a request."""
         self._budgets.pay(cost, now)
-        if self._budgets.limits.are_shared:
+        if self._budgets.limits.are_of_installation:
             self._start(self._sync_seconds)
 
     async def close(self) -> None:
@@ -72,6 +92,14 @@ class SharedBudgets:
             await asyncio.gather(self._sync, return_exceptions=True)
         if self._was_read:
             await self._try_exchange()
+        await self._people.close()
+
+    async def _refusal_of_person(self, address: str, now: datetime) -> Refusal:
+        """Return "person" if the bucket of the person at this address is empty, otherwise take one answer out of it."""
+        if not self._person.is_limited:
+            return ""
+        person = PERSON + hash_address(address, int(now.timestamp() // _DAY_SECONDS), self._secret)
+        return "" if (await self._people.admit(person, self._person)).allowed else "person"
 
     def _start(self, wait_seconds: float) -> "asyncio.Task[None]":
         if self._sync is None or self._sync.done():

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from uuid import uuid5
 
 from schemas.ids import page_id
-from streams.answers.budgets import Budgets, Limits
+from streams.answers.budgets import Limits
 from streams.answers.evidence import Evidence
 from streams.answers.writer import Writer, WriterOptions
 from streams.gateway.answers.shared_budgets import SharedBudgets
@@ -70,5 +70,5 @@ class Written:
 
 def writer(chat: ChatModel, limits: Limits = NO_LIMITS, **options: float) -> Writer:
     made = WriterOptions(model="test", **options)  # type: ignore[arg-type]  # numbers of the options
-    budgets = SharedBudgets(Budgets(limits, lambda: b"k" * 32), memory_stores(), lambda: NOW)
+    budgets = SharedBudgets(limits, b"k" * 32, memory_stores(), lambda: NOW)
     return Writer(chat, made, budgets, lambda: NOW)

@@ -49,7 +49,7 @@ def test_a_text_that_is_no_key(text: str) -> None:
 
 
 def test_a_bucket_gives_a_burst_and_then_its_rate() -> None:
-    minute, bucket, begun = Allowance(per_minute=60), Bucket.full(Allowance(per_minute=60), NOW), 0
+    minute, bucket, begun = Allowance(per_window=60), Bucket.full(Allowance(per_window=60), NOW), 0
     for tenth in range(1_200):  # two minutes, ten requests a second
         if bucket.admit(minute, NOW + tenth / 10).allowed:
             bucket.spend(1)
@@ -58,7 +58,7 @@ def test_a_bucket_gives_a_burst_and_then_its_rate() -> None:
 
 
 def test_a_refused_request_says_when_to_come_back() -> None:
-    allowance = Allowance(per_minute=60, per_day=100)
+    allowance = Allowance(per_window=60, per_day=100)
     bucket = Bucket.full(allowance, NOW)
     bucket.spend(70)
     verdict = bucket.admit(allowance, NOW)
@@ -77,7 +77,7 @@ def test_a_refused_request_says_when_to_come_back() -> None:
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(1, 5), st.floats(0, 3)), max_size=60))
 def test_no_exchange_of_rows_loses_or_doubles_work(steps: list[tuple[int, int, float]]) -> None:
     """Three gateways, which exchange rows after each step and see some of them twice: together they know all work."""
-    allowance, now = Allowance(per_minute=600, per_day=10_000), NOW
+    allowance, now = Allowance(per_window=600, per_day=10_000), NOW
     gateways = [Bucket.full(allowance, now) for _ in range(3)]
     rows: dict[str, Spending] = {}
     for number, cost, seconds in steps:
@@ -92,11 +92,11 @@ def test_no_exchange_of_rows_loses_or_doubles_work(steps: list[tuple[int, int, f
                 each.merge({name: row for name, row in rows.items() if name != str(other)}, first=False)
     for bucket in gateways:
         assert bucket.spent + sum(bucket.others.values()) == sum(cost for _, cost, _ in steps)
-        assert bucket.tokens <= allowance.per_minute
+        assert bucket.tokens <= allowance.per_window
 
 
 async def test_gateways_share_a_budget_through_the_store() -> None:
-    clock, stores, allowance = [NOW], memory_stores(), Allowance(per_minute=10)
+    clock, stores, allowance = [NOW], memory_stores(), Allowance(per_window=10)
     gateways = [Limiter(stores, lambda: clock[0], gateway=name, sync_seconds=0.0) for name in ("one", "two")]
     for _ in range(10):
         assert (await gateways[0].admit("client", allowance)).allowed
@@ -117,9 +117,9 @@ async def test_without_the_store_a_gateway_limits_by_itself() -> None:
     stores = memory_stores()
     stores.api_spending = _Away()
     limiter = Limiter(stores, lambda: NOW)
-    verdicts = [(await limiter.admit("client", Allowance(per_minute=3))).allowed for _ in range(3)]
+    verdicts = [(await limiter.admit("client", Allowance(per_window=3))).allowed for _ in range(3)]
     assert verdicts == [True, True, True]
-    assert not (await limiter.admit("client", Allowance(per_minute=3))).allowed
+    assert not (await limiter.admit("client", Allowance(per_window=3))).allowed
     assert limiter._clients["client"].sync is not None
     limiter._clients["client"].sync.cancel()
 

@@ -1,9 +1,9 @@
-"""The budgets of answers that gateways share: the hour and the day of all of them, and what happens without a store."""
+"""The budgets of answers that gateways share: of a person, the hour and the day, and what happens without a store."""
 
 import asyncio
 from datetime import UTC, datetime, timedelta
 
-from streams.answers.budgets import Budgets, Limits, Refusal
+from streams.answers.budgets import Limits, Refusal
 from streams.errors import StoreUnavailable
 from streams.gateway.answers.shared_budgets import SharedBudgets
 from streams.stores.opener import Stores, memory_stores
@@ -24,8 +24,10 @@ class Gateways:
         self.failures += 1
 
     def start(self, name: str) -> SharedBudgets:
-        own = Budgets(self._limits, lambda: b"k" * 32)
-        made = SharedBudgets(own, self.stores, lambda: self.now, self.fail, gateway=name, sync_seconds=0.0)
+        secret = b"k" * 32
+        made = SharedBudgets(
+            self._limits, secret, self.stores, lambda: self.now, self.fail, gateway=name, sync_seconds=0.0
+        )
         self._all.append(made)
         return made
 
@@ -68,6 +70,49 @@ async def test_all_gateways_spend_one_budget_of_the_day() -> None:
     await all_of_them.close()
 
 
+async def test_all_gateways_spend_one_budget_of_a_person() -> None:
+    all_of_them = Gateways(Limits(per_person=4, per_hour=0, cost_per_day=0.0))
+    one, two = all_of_them.start("one"), all_of_them.start("two")
+    given = [await all_of_them.take(gateway) for gateway in [one, two] * 3]
+    assert given.count("") in (4, 5), "the last exchange may be one answer old"
+    assert given[-1] == "person"
+    assert await all_of_them.take(one, "1.2.3.5") == "", "somebody else"
+    await all_of_them.close()
+    started_anew = all_of_them.start("one, started anew")
+    assert [await all_of_them.take(started_anew) for _ in range(2)][-1] == "person", "a row may be one answer old"
+    all_of_them.now += timedelta(minutes=31)
+    assert await all_of_them.take(started_anew) == "", "half of the answers are there again after half an hour"
+    await all_of_them.close()
+
+
+async def test_the_store_has_no_address_of_a_person_and_another_hash_on_the_next_day() -> None:
+    stores, names = memory_stores(), []
+    put = stores.api_spending.put
+
+    async def noted(client: str, day: int, gateway: str, spending: Spending) -> None:
+        names.append(client)
+        await put(client, day, gateway, spending)
+
+    stores.api_spending.put = noted  # type: ignore[method-assign]  # to look at what is stored
+    all_of_them = Gateways(Limits(per_person=4, per_hour=0, cost_per_day=0.0), stores)
+    for _ in range(2):
+        gateway = all_of_them.start("one")
+        assert [await all_of_them.take(gateway) for _ in range(2)] == ["", ""]
+        await gateway.close()
+        all_of_them.now += timedelta(days=1)
+    assert len(set(names)) == 2
+    assert "1.2.3.4" not in "".join(names)
+
+
+async def test_an_answer_that_the_installation_refuses_costs_the_person_nothing() -> None:
+    all_of_them = Gateways(Limits(per_person=2, per_hour=1, cost_per_day=0.0))
+    one = all_of_them.start("one")
+    assert [await all_of_them.take(one) for _ in range(3)] == ["", "installation", "installation"]
+    all_of_them.now += timedelta(hours=1)
+    assert await all_of_them.take(one) == ""
+    await all_of_them.close()
+
+
 async def test_a_row_that_is_written_twice_counts_once() -> None:
     all_of_them = Gateways(Limits(per_person=0, per_hour=2, cost_per_day=0.0))
     one = all_of_them.start("one")
@@ -91,23 +136,20 @@ class NoSpending:
 async def test_without_the_store_each_gateway_counts_by_itself() -> None:
     stores = memory_stores()
     stores.api_spending = NoSpending()
-    all_of_them = Gateways(Limits(per_person=0, per_hour=1, cost_per_day=0.0), stores)
-    one, two = all_of_them.start("one"), all_of_them.start("two")
-    assert [await all_of_them.take(one), await all_of_them.take(one), await all_of_them.take(two)] == [
-        "",
-        "installation",
-        "",
-    ]
-    assert all_of_them.failures
-    await all_of_them.close()
+    for limits, refused in ((Limits(0, 1, 0.0), "installation"), (Limits(1, 0, 0.0), "person")):
+        all_of_them = Gateways(limits, stores)
+        one, two = all_of_them.start("one"), all_of_them.start("two")
+        assert [await all_of_them.take(gateway) for gateway in (one, one, two)] == ["", refused, ""]
+        assert all_of_them.failures
+        await all_of_them.close()
 
 
-async def test_without_a_shared_limit_the_store_is_not_asked() -> None:
+async def test_without_a_limit_the_store_is_not_asked() -> None:
     stores = memory_stores()
     stores.api_spending = NoSpending()
-    all_of_them = Gateways(Limits(per_person=1, per_hour=0, cost_per_day=0.0), stores)
+    all_of_them = Gateways(Limits(per_person=0, per_hour=0, cost_per_day=0.0), stores)
     one = all_of_them.start("one")
-    assert [await all_of_them.take(one), await all_of_them.take(one)] == ["", "person"]
+    assert [await all_of_them.take(one), await all_of_them.take(one)] == ["", ""]
     one.pay(1.0, all_of_them.now)
     await all_of_them.close()
     assert all_of_them.failures == 0
