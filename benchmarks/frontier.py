@@ -21,7 +21,7 @@ from benchmarks.machine import machine
 from schemas import Event
 from schemas.ids import page_id
 from streams.crawl.frontier.agent import FrontierAgent
-from streams.crawl.frontier.host_state import Host, Robots
+from streams.crawl.frontier.hosts.host_state import Host, Robots
 from streams.settings import CrawlSettings
 from streams.stores.host_buckets import bucket_of
 from streams.stores.memory import MemoryBlobs, MemoryFingerprints, MemoryFrontier, MemoryHostLinks

@@ -21,10 +21,10 @@ from benchmarks.machine import machine
 from schemas import Event, PageFetched, PageScheduled
 from schemas.ids import page_id
 from streams.crawl.frontier.agent import FrontierAgent, now_micros
-from streams.crawl.frontier.host_state import Host, Robots
-from streams.crawl.frontier.hosts import TRIM_ENTRIES
+from streams.crawl.frontier.hosts.host_state import Host, Robots
+from streams.crawl.frontier.hosts.live_hosts import TRIM_ENTRIES
+from streams.crawl.frontier.hosts.queue_head import HEAD_ENTRIES
 from streams.crawl.frontier.intake.fetched import take_fetched
-from streams.crawl.frontier.queue_head import HEAD_ENTRIES
 from streams.local.server_set import running_servers
 from streams.settings import CrawlSettings, Settings
 from streams.stores.cassandra.frontier import CassandraFrontier

@@ -3,7 +3,7 @@
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from streams.crawl.frontier.host_state import Host
+from streams.crawl.frontier.hosts.host_state import Host
 from streams.stores.host_buckets import BUCKETS, bucket_of
 from streams.stores.protocols import FrontierStore, HostOrder
 

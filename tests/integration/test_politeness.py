@@ -40,6 +40,8 @@ a pace, the requests to an address come at once: no load makes a distance of tha
 HOSTS = [f"h{number % 4}.d{number // 4}.test" for number in range(200)]
 PATHS = ("/1",)
 WAIT_SECONDS = 300.0
+LOG_LINES = 40
+"""Number of the last lines of each worker's log in a failure."""
 CLOCK_JUMP_SECONDS = 3_600.0
 
 
@@ -63,12 +65,23 @@ class Web:
     def pages(self) -> set[str]:
         return {f"https://{request.host}{request.path}" for request in self.log if request.path in PATHS}
 
-    async def until(self, pages: int) -> None:
+    async def until(self, pages: int, workers: "Workers") -> None:
         """Wait until so many different pages were asked for."""
         end = time.monotonic() + WAIT_SECONDS
         while len(self.pages()) < pages:
-            assert time.monotonic() < end, f"{len(self.pages())} of {pages} pages were asked for"
+            if time.monotonic() > end:
+                pytest.fail(
+                    f"{len(self.pages())} of {pages} pages were asked for\n{self.describe()}\n{workers.describe()}"
+                )
             await asyncio.sleep(0.05)
+
+    def describe(self) -> str:
+        """Return which hosts miss which requests, and how long ago the last request came."""
+        asked = {request.host for request in self.log}
+        done = {request.host for request in self.log if request.path in PATHS}
+        last = f"{time.monotonic() - self.log[-1].at:.1f} s ago" if self.log else "never"
+        waiting = ", ".join(sorted(asked - done))
+        return f"last request: {last}; never asked: {len(HOSTS) - len(asked)} hosts; asked, but for no page: {waiting}"
 
 
 @asynccontextmanager
@@ -133,6 +146,16 @@ class Workers:
             worker = subprocess.Popen(command, env=self.environment, stdout=log, stderr=log)
         self.started.append(worker)
         return worker
+
+    def describe(self) -> str:
+        """Return the state of each worker, and the end of its log."""
+        lines = []
+        for number, worker in enumerate(self.started):
+            status = worker.poll()
+            log = (self.folder / f"worker-{number}.log").read_text(errors="replace").splitlines()
+            state = "runs" if status is None else f"ended with status {status}"
+            lines += [f"worker {number} {state}:", *(f"    {line}" for line in log[-LOG_LINES:])]
+        return "\n".join(lines)
 
     def kill(self) -> None:
         for worker in self.started:
@@ -202,13 +225,13 @@ async def test_nothing_is_asked_too_fast_by_workers_that_are_killed_and_whose_cl
             killed, second = workers.start(), workers.start()
             async with EventProducer(stack, "test") as producer:
                 await producer.send_all(seeds())
-            await web.until(40)
+            await web.until(40, workers)
             killed.kill()  # its partitions move
-            await web.until(110)
+            await web.until(110, workers)
             second.kill()
             for _ in range(2):
                 workers.start(CLOCK_JUMP_SECONDS)
-            await web.until(len(HOSTS) * len(PATHS))
+            await web.until(len(HOSTS) * len(PATHS), workers)
         finally:
             workers.kill()
     asked = Counter(request.path for request in web.log)

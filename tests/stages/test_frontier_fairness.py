@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from streams.crawl.frontier.host_state import Host
+from streams.crawl.frontier.hosts.host_state import Host
 from streams.crawl.frontier.policy import Policy
 from streams.crawl.frontier.scheduling.ordering import MAX_WAITING, Turns, finder_of
 from streams.crawl.host_quality import FULL_RANK

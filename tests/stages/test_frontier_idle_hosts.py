@@ -2,7 +2,7 @@
 
 from uuid import UUID
 
-from streams.crawl.frontier.hosts import MAX_IDLE_HOSTS
+from streams.crawl.frontier.hosts.live_hosts import MAX_IDLE_HOSTS
 from streams.settings import CrawlSettings
 from tests.stages.frontier_world import Site, World, delivery, discovered
 

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from streams.crawl.frontier.host_state import MAX_SHARES_IN_ROW
+from streams.crawl.frontier.hosts.host_state import MAX_SHARES_IN_ROW
 from streams.crawl.frontier.progress import crawl_progress
 from streams.settings import CrawlSettings
 from streams.stores.host_buckets import bucket_of

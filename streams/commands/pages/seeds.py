@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 from schemas import PageDiscovered
 from schemas.ids import page_id
 from streams.allowed_origins import NO_ORIGINS, AllowedOrigins
-from streams.crawl.frontier.host_state import Host
+from streams.crawl.frontier.hosts.host_state import Host
 from streams.crawl.sitemaps import ROBOTS_PATH
 from streams.crawl.urls import InvalidUrl, host_of, resolve, with_scheme
 from streams.errors import UsageError

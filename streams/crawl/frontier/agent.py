@@ -16,10 +16,8 @@ from schemas import Event, PageDiscovered, PageFetched, PageSettled
 from schemas.envelope import micros_from_utc
 from streams.crawl import robots
 from streams.crawl.frontier.crawl_marks import CrawlMarks
-from streams.crawl.frontier.dispatcher import Dispatcher
 from streams.crawl.frontier.fence import Fence
-from streams.crawl.frontier.held_urls import HeldUrls
-from streams.crawl.frontier.hosts import Hosts
+from streams.crawl.frontier.hosts.live_hosts import Hosts
 from streams.crawl.frontier.intake.discovered import take_discovered
 from streams.crawl.frontier.intake.fetched import take_fetched
 from streams.crawl.frontier.intake.robots_answer import take_robots_answer
@@ -29,10 +27,12 @@ from streams.crawl.frontier.robots_cache import RightsCache, RobotsCache
 from streams.crawl.frontier.scheduling.host_orders import HostOrders
 from streams.crawl.frontier.scheduling.host_ranks import RankCache
 from streams.crawl.frontier.scheduling.purposes import PURPOSES, Intake
-from streams.crawl.frontier.seen_cache import SeenCache
 from streams.crawl.frontier.state import Counts, FrontierState, Sender
-from streams.crawl.frontier.url_aliases import UrlAliases
-from streams.crawl.frontier.url_writer import UrlWriter
+from streams.crawl.frontier.urls.held_urls import HeldUrls
+from streams.crawl.frontier.urls.seen_cache import SeenCache
+from streams.crawl.frontier.urls.url_aliases import UrlAliases
+from streams.crawl.frontier.urls.url_writer import UrlWriter
+from streams.crawl.frontier.visits.dispatcher import Dispatcher
 from streams.errors import PoisonError, TransientError
 from streams.runtime.agent import Agent, Delivery, Emit
 from streams.settings import CrawlSettings, Settings

@@ -1,4 +1,4 @@
-"""The frontier's decisions about URLs and hosts. Pure: time and randomness are arguments.
+"""The frontier's decisions about URLs. Pure: time and randomness are arguments.
 
 A URL is `queued` or `done`. A queued URL is in its host's queue or has a lease. An answer ends the lease. If no answer
 comes in time, the URL is queued again. That costs no attempt, since no fetcher may have received the lease.
@@ -10,8 +10,8 @@ from uuid import UUID, uuid5
 from schemas.crawl import Outcome, PageDiscovered, PageFetched, PageSettled
 from streams.allowed_origins import is_public
 from streams.crawl.domains import has_public_suffix
-from streams.crawl.frontier.host_state import CrawlShare, Host, Lease, Robots
-from streams.crawl.frontier.policy import SECOND, UNREACHABLE_SECONDS, Policy, backoff_micros, deferral_micros
+from streams.crawl.frontier.hosts.host_state import CrawlShare, Host, Lease
+from streams.crawl.frontier.policy import SECOND, UNREACHABLE_SECONDS, Policy
 from streams.crawl.frontier.scheduling.ordering import finder_of
 from streams.crawl.frontier.scheduling.purposes import LeasePurpose
 from streams.crawl.scope import CrawlScope
@@ -19,17 +19,11 @@ from streams.crawl.url_patterns import belongs
 from streams.crawl.urls import reason_not_to_crawl
 from streams.stores.protocols import CrawlState, FrontierUrl
 
-BLOCKED_AFTER_FAILURES = 5
-"""Minimum number of failures in a row of a host that counts as blocked until its backoff ends."""
 MAX_REDIRECTS = 5
 """Maximum number of redirects in a row that lead to a URL."""
-UNAVAILABLE_SECONDS = 30 * 86_400
-"""Time after which a robots.txt that can't be read counts as if there were none (seconds)."""
 VERSION_STEP = 1
 """Minimum distance of two write times of a URL."""
 
-_TROUBLE: frozenset[Outcome] = frozenset({"network_error", "timeout", "server_error", "rate_limited"})
-"""Outcomes that slow a host down."""
 _NO_ANSWER = frozenset({"unreachable", "timeout", "network_error"})
 """Outcomes of a URL if its host did not answer."""
 _LEFT: frozenset[Outcome] = frozenset({"gone", "redirect"})
@@ -219,16 +213,6 @@ def apply_fetch(url: FrontierUrl, event: PageFetched, position: int, policy: Pol
     return replace(answered, state="done", attempt=event.attempt)
 
 
-def is_silent(host: Host, event: PageFetched, policy: Policy) -> bool:
-    """Return whether the last attempt failed, and the host answered no other fetch either.
-
-    Such a failure is no verdict on the page. The host's robots.txt is requested first.
-    """
-    last = event.attempt >= policy.max_attempts
-    failures = host.failures + 1
-    return event.retryable and last and event.outcome in _NO_ANSWER and failures >= max(policy.max_attempts, 2)
-
-
 def url_of_import(event: PageFetched, now: int) -> FrontierUrl:
     """Return the URL of an imported page: it is new to the frontier, but already has content."""
     return FrontierUrl(event.page_id, event.url, event.host, "queued", now, depth=event.depth, crawl_id=event.crawl_id)
@@ -259,36 +243,14 @@ def crawl_state(url: FrontierUrl, host: Host) -> CrawlState:
     return "failed"
 
 
-def update_pace(host: Host, event: PageFetched, policy: Policy, now: int, random: float, retry_after: float) -> None:
-    """Set when the host may be asked again: after its delay, the time that it asks for, or a backoff in trouble.
+def is_silent(host: Host, event: PageFetched, policy: Policy) -> bool:
+    """Return whether the last attempt failed, and the host answered no other fetch either.
 
-    A server may ask for time with any answer, as with a redirect (RFC 9110, section 10.2.3).
+    Such a failure is no verdict on the page. The host's robots.txt is requested first.
     """
-    host.failures = host.failures + 1 if event.outcome in _TROUBLE else 0
-    wait = max(host.delay(policy, random), round(retry_after * SECOND))
-    if host.failures:
-        wait = max(wait, backoff_micros(host.failures, random))
-    host.next_at = max(host.next_at, now + wait)
-
-
-def apply_robots_failure(before: Robots, at: int, detail: str, policy: Policy, *, final: bool = False) -> Robots:
-    """Return the state of robots.txt after a failed attempt: unknown, or unreachable after the last attempt.
-
-    A host that was unreachable before gets one attempt each time. A file that servers could not deliver for 30 days
-    counts as unavailable: everything is allowed (RFC 9309, section 2.3.1.4). A final failure never does.
-    """
-    failures = before.failures + 1
-    if failures < policy.max_attempts and not final and not before.outages:
-        return replace(before, status="unknown", failures=failures, detail=detail)
-    since = before.unreachable_since or at
-    if not final and at - since >= UNAVAILABLE_SECONDS * SECOND:
-        return Robots("allowed", fetched_at=at, detail=detail, unreachable_since=since)
-    return Robots("unreachable", fetched_at=at, detail=detail, outages=before.outages + 1, unreachable_since=since)
-
-
-def defer(host: Host, now: int, random: float) -> None:
-    """Defer an unreachable host, longer each time. Its queue stays as it is."""
-    host.next_at = max(host.next_at, now + deferral_micros(host.robots.outages, random))
+    last = event.attempt >= policy.max_attempts
+    failures = host.failures + 1
+    return event.retryable and last and event.outcome in _NO_ANSWER and failures >= max(policy.max_attempts, 2)
 
 
 def emits_removal(url: FrontierUrl) -> bool:

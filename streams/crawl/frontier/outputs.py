@@ -4,8 +4,8 @@ from schemas import Event, OriginChanged, PageDiscovered, PageFetched, PageRemov
 from schemas.envelope import utc_from_micros
 from schemas.ids import page_id as page_id_of
 from streams.allowed_origins import origin_of
-from streams.crawl.frontier.decisions import BLOCKED_AFTER_FAILURES
-from streams.crawl.frontier.host_state import Host, Lease
+from streams.crawl.frontier.hosts.host_answers import BLOCKED_AFTER_FAILURES
+from streams.crawl.frontier.hosts.host_state import Host, Lease
 from streams.crawl.frontier.policy import Policy
 from streams.crawl.frontier.scheduling.purposes import PURPOSES, purpose_of
 from streams.crawl.scope import CrawlScope

@@ -6,7 +6,8 @@ from uuid import UUID
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.crawl.frontier.queue_head import HEAD_ENTRIES, DueHosts, Head
+from streams.crawl.frontier.hosts.due_hosts import DueHosts
+from streams.crawl.frontier.hosts.queue_head import HEAD_ENTRIES, Head
 from streams.stores.protocols import QueueEntry
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.crawl import Purpose
-from streams.crawl.frontier.host_state import Lease
+from streams.crawl.frontier.hosts.host_state import Lease
 from streams.crawl.frontier.scheduling.purposes import PURPOSES, LeasePurpose
 from streams.crawl.rights import MAX_BYTES, parse_rights
 

@@ -4,22 +4,21 @@ Only `_decide` decides on a URL: it is repeated, skipped, refused, held as an al
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from uuid import UUID
+from dataclasses import dataclass, replace
 
 from schemas import Event, PageDiscovered, PageRemoved
 from schemas.ids import page_id as page_id_of
 from streams.allowed_origins import NO_ORIGINS, Origins
-from streams.crawl.domains import registrable_domain
 from streams.crawl.frontier import decisions, outputs
-from streams.crawl.frontier.host_state import CrawlShare
-from streams.crawl.frontier.host_visit import disallowed_outcome
-from streams.crawl.frontier.hosts import LiveHost
+from streams.crawl.frontier.hosts.host_state import CrawlShare
+from streams.crawl.frontier.hosts.live_host import LiveHost
+from streams.crawl.frontier.intake.url_batch import UrlBatch
 from streams.crawl.frontier.policy import SECOND
-from streams.crawl.frontier.refused_urls import url_refused
-from streams.crawl.frontier.scheduling.ordering import finder_of, head_start, turn_gap
+from streams.crawl.frontier.scheduling.ordering import finder_of
 from streams.crawl.frontier.state import FrontierState
-from streams.crawl.frontier.url_aliases import AliasTarget, HostRules, alias_target, may_be_alias, may_replace
+from streams.crawl.frontier.urls.refused_urls import url_refused
+from streams.crawl.frontier.urls.url_aliases import AliasTarget, alias_target, may_be_alias, may_replace
+from streams.crawl.frontier.visits.host_visit import disallowed_outcome
 from streams.crawl.urls import InvalidUrl, canonicalize, host_of
 from streams.errors import MissingBlob, PoisonError
 from streams.runtime.agent import Delivery
@@ -67,63 +66,6 @@ class Queue:
 Decision = Repeat | Skip | Refuse | Hold | Queue
 
 
-@dataclass(slots=True)
-class _Intake:
-    """The URLs of one event, all of one host, during the decisions on them."""
-
-    frontier: FrontierState
-    live: LiveHost
-    cause: str
-    at: int
-    is_urgent: bool
-    """True if the URLs come before all others of their host: a person gave them as seeds."""
-    known: dict[UUID, FrontierUrl | None] = field(default_factory=dict)
-    """The rows of the event's URLs, as stored or about to be stored."""
-    writes: dict[UUID, FrontierUrl] = field(default_factory=dict)
-    """Rows to write, by page."""
-    finder_rank: float = 1.0
-    """The rank by links of the host that led to the URLs, if it is a stranger's."""
-    rules: HostRules | None = None
-    """The alias rules of the event's host, read for the first decision that needs them."""
-    is_trapped: bool = False
-    """True if a URL was left out as a trap. The host's row counts it."""
-    seen: list[UUID] = field(default_factory=list)
-    """Pages with a row that needs no further read, once all is written."""
-
-    async def read(self, page_ids: Sequence[UUID]) -> None:
-        self.known.update(await self.frontier.hosts.urls(self.live, page_ids))
-
-    async def alias_rules(self) -> HostRules:
-        if self.rules is None:
-            self.rules = await self.frontier.aliases.rules_for(self.live.name)
-        return self.rules
-
-    async def row(self, page_id: UUID, host: str) -> FrontierUrl | None:
-        if page_id not in self.known:
-            own = host == self.live.name
-            store = self.frontier.store
-            self.known[page_id] = await (self.frontier.hosts.url(self.live, page_id) if own else store.url(page_id))
-        return self.known[page_id]
-
-    def write(self, url: FrontierUrl) -> None:
-        self.known[url.page_id] = self.writes[url.page_id] = url
-
-    def queued(self) -> list[UUID]:
-        """Return the pages of this event that wait in the queue."""
-        return [page_id for page_id, url in self.writes.items() if url.state == "queued"]
-
-    def position(self, event: PageDiscovered) -> int | None:
-        """Return the URL's place in the queue: the own URLs of an event are queued in their order. None: no place."""
-        host, now = self.live.host, self.frontier.now()
-        if self.is_urgent:
-            return host.position_ahead()
-        if finder := finder_of(event):
-            gap = turn_gap(host.gap(self.frontier.policy), self.finder_rank)
-            place = host.turns.next(registrable_domain(finder), now, gap)
-            return None if place is None else host.position(place)
-        return host.position(now - head_start(event.depth)) + len(self.writes)
-
-
 async def take_discovered(frontier: FrontierState, event: PageDiscovered, delivery: Delivery) -> Sequence[Event]:
     """Decide on the discovered URLs, store the decisions, and return the events that follow."""
     cause = str(delivery.envelope.id)
@@ -134,21 +76,21 @@ async def take_discovered(frontier: FrontierState, event: PageDiscovered, delive
     if not news:
         return []
     async with frontier.hosts.lock(event.host, delivery.partition) as live:
-        intake = _Intake(frontier, live, cause, delivery.at, is_urgent_topic(delivery.topic))
+        batch = UrlBatch(frontier, live, cause, delivery.at, is_urgent_topic(delivery.topic))
         if frontier.policy.rank_priority and (finder := finder_of(event)):
-            intake.finder_rank = await frontier.ranks.of(finder)
-        await intake.read([one.page_id for one in news])
+            batch.finder_rank = await frontier.ranks.of(finder)
+        await batch.read([one.page_id for one in news])
         outputs_: list[Event] = []
         for one in news:
             await _note_seed(frontier, one, live)
-            outputs_ += await _carry_out(intake, await _decide(intake, one), one)
-        if intake.writes or intake.is_trapped:
-            await frontier.urls.write(list(intake.writes.values()), live, persist=intake.is_trapped)
-            if intake.is_urgent:
+            outputs_ += await _carry_out(batch, await _decide(batch, one), one)
+        if batch.writes or batch.is_trapped:
+            await frontier.urls.write(list(batch.writes.values()), live, persist=batch.is_trapped)
+            if batch.is_urgent:
                 if live.host.is_deferred:  # a person asks, so its robots.txt is tried now
                     live.host.next_at = min(live.host.next_at, frontier.now())
-                frontier.hosts.due.hurry(live.name, intake.queued())
-    for page_id in intake.seen:
+                frontier.hosts.due.hurry(live.name, batch.queued())
+    for page_id in batch.seen:
         frontier.seen.add(event.crawl_id, page_id)
     return outputs_
 
@@ -178,22 +120,22 @@ async def _note_seed(frontier: FrontierState, event: PageDiscovered, live: LiveH
         live.persisted_due = None  # the host is written together with the URLs
 
 
-async def _decide(intake: _Intake, event: PageDiscovered) -> Decision:
-    frontier, live = intake.frontier, intake.live
-    known = await intake.row(event.page_id, event.host)
-    if known and known.cause == intake.cause:
+async def _decide(batch: UrlBatch, event: PageDiscovered) -> Decision:
+    frontier, live = batch.frontier, batch.live
+    known = await batch.row(event.page_id, event.host)
+    if known and known.cause == batch.cause:
         return Repeat(known)
     share = await frontier.hosts.find_share(live, event.crawl_id) or CrawlShare()
     limit = live.host.page_limit(event.max_pages, frontier.policy)
     if reason := decisions.reason_to_skip(event, share, known, frontier.policy, frontier.now(), limit):
         return Skip(reason, known)
     if known is None and (trap := live.host.traps.take(event, frontier.now() // SECOND)):
-        intake.is_trapped = True
+        batch.is_trapped = True
         return Skip(trap, None)
     may_wait = known is None and may_be_alias(event)
-    target = alias_target(event, await intake.alias_rules()) if may_wait else None
+    target = alias_target(event, await batch.alias_rules()) if may_wait else None
     if target is not None:
-        known_target = await intake.row(target.page_id, target.host)
+        known_target = await batch.row(target.page_id, target.host)
         if may_replace(event, target, known_target):
             return Hold(target, known_target)
     return Refuse(known) if await _is_disallowed(frontier, event, live) else Queue(known)
@@ -210,58 +152,58 @@ async def _is_disallowed(frontier: FrontierState, event: PageDiscovered, live: L
         return False
 
 
-async def _carry_out(intake: _Intake, decision: Decision, event: PageDiscovered) -> Sequence[Event]:
+async def _carry_out(batch: UrlBatch, decision: Decision, event: PageDiscovered) -> Sequence[Event]:
     match decision:
         case Repeat(url):
-            intake.write(_with_place(intake, url, event))
+            batch.write(_with_place(batch, url, event))
             return _removal_events(url)
         case Skip():
-            return await _skip(intake, decision, event)
+            return await _skip(batch, decision, event)
         case Refuse(known):
-            return await _refuse(intake, event, known)
+            return await _refuse(batch, event, known)
         case Hold():
-            return await _hold(intake, decision, event)
+            return await _hold(batch, decision, event)
         case Queue(known):
-            await _queue(intake, event, known)
+            await _queue(batch, event, known)
             return []
 
 
-def _with_place(intake: _Intake, url: FrontierUrl, event: PageDiscovered) -> FrontierUrl:
+def _with_place(batch: UrlBatch, url: FrontierUrl, event: PageDiscovered) -> FrontierUrl:
     """Return the URL with a new place in the queue if the host passed its place.
 
     The first delivery wrote the URL and ended before the queue had it. Then the host went on with other URLs.
     """
-    host, entry = intake.live.host, QueueEntry(url.position, url.page_id)
+    host, entry = batch.live.host, QueueEntry(url.position, url.page_id)
     is_passed = host.cursor is not None and entry <= host.cursor
     if url.state != "queued" or not is_passed or host.is_leased(url.page_id):
         return url
-    now = intake.frontier.now()
-    position = intake.position(event) or host.position(now)
+    now = batch.frontier.now()
+    position = batch.position(event) or host.position(now)
     return replace(url, position=position, at=decisions.next_version(url, now))
 
 
-async def _skip(intake: _Intake, decision: Skip, event: PageDiscovered) -> Sequence[Event]:
+async def _skip(batch: UrlBatch, decision: Skip, event: PageDiscovered) -> Sequence[Event]:
     """Skip a link without a trace, or mark a seed in its crawl and return the reason as an event."""
-    frontier, known = intake.frontier, decision.known
-    if intake.live.persisted_due is None and decisions.is_seed(event):
-        await frontier.hosts.persist(intake.live)
+    frontier, known = batch.frontier, decision.known
+    if batch.live.persisted_due is None and decisions.is_seed(event):
+        await frontier.hosts.persist(batch.live)
     if known and not decisions.is_unanswered(known) and not decisions.may_be_promoted(known):
-        intake.seen.append(event.page_id)
+        batch.seen.append(event.page_id)
     if not decisions.is_seed(event) or not event.crawl_id or (known and known.crawl_id == event.crawl_id):
         return []
-    await frontier.urls.mark_in(event.crawl_id, event.page_id, "seen" if known else "refused", intake.live)
-    return [] if known else [outputs.seed_removal(event, intake.at, decision.reason)]
+    await frontier.urls.mark_in(event.crawl_id, event.page_id, "seen" if known else "refused", batch.live)
+    return [] if known else [outputs.seed_removal(event, batch.at, decision.reason)]
 
 
-async def _refuse(intake: _Intake, event: PageDiscovered, known: FrontierUrl | None) -> Sequence[Event]:
+async def _refuse(batch: UrlBatch, event: PageDiscovered, known: FrontierUrl | None) -> Sequence[Event]:
     """End a URL that robots.txt disallows, without a place in the queue."""
-    frontier = intake.frontier
+    frontier = batch.frontier
     now = frontier.now()
-    queued = decisions.queue_url(event, known, intake.cause, 0, now)
+    queued = decisions.queue_url(event, known, batch.cause, 0, now)
     ended = decisions.end_url(queued, *disallowed_outcome(event.host), now)
-    await _leave_other_crawl(intake, event, known)
-    intake.write(ended)
-    intake.seen.append(event.page_id)
+    await _leave_other_crawl(batch, event, known)
+    batch.write(ended)
+    batch.seen.append(event.page_id)
     return _removal_events(ended)
 
 
@@ -269,37 +211,37 @@ def _removal_events(url: FrontierUrl) -> Sequence[Event]:
     return [url_refused(url)] if url.state == "done" and decisions.emits_removal(url) else []
 
 
-async def _hold(intake: _Intake, decision: Hold, event: PageDiscovered) -> Sequence[Event]:
+async def _hold(batch: UrlBatch, decision: Hold, event: PageDiscovered) -> Sequence[Event]:
     target, known = decision.target, decision.known_target
-    held = intake.frontier.held
-    await held.hold(event, target.host, target.page_id, target.rules.believed, intake.cause, intake.at)
+    held = batch.frontier.held
+    await held.hold(event, target.host, target.page_id, target.rules.believed, batch.cause, batch.at)
     if known is None:
-        await _queue(intake, event.model_copy(update={"url": target.url, "page_id": target.page_id}), None)
-    elif known.cause == intake.cause:
-        intake.write(known)
-    intake.seen.append(target.page_id)
-    return [_alias_removal(event, target, intake.at)]
+        await _queue(batch, event.model_copy(update={"url": target.url, "page_id": target.page_id}), None)
+    elif known.cause == batch.cause:
+        batch.write(known)
+    batch.seen.append(target.page_id)
+    return [_alias_removal(event, target, batch.at)]
 
 
-async def _queue(intake: _Intake, event: PageDiscovered, known: FrontierUrl | None) -> None:
-    live = intake.live
+async def _queue(batch: UrlBatch, event: PageDiscovered, known: FrontierUrl | None) -> None:
+    live = batch.live
     leased = known if known and live.host.is_leased(known.page_id) else None
-    position = leased.position if leased else intake.position(event)
+    position = leased.position if leased else batch.position(event)
     if position is None:
         return  # no trace of the URL: it is discovered again, by its own site or when fewer wait
-    url = decisions.queue_url(event, known, intake.cause, position, intake.frontier.now())
+    url = decisions.queue_url(event, known, batch.cause, position, batch.frontier.now())
     if leased:
         url = replace(url, attempt=leased.attempt)  # the answer to the lease counts for this event, too
-    await _leave_other_crawl(intake, event, known)
-    intake.write(url)
+    await _leave_other_crawl(batch, event, known)
+    batch.write(url)
     if not url.stranger:  # else its own site may lead to it, too
-        intake.seen.append(event.page_id)
+        batch.seen.append(event.page_id)
 
 
-async def _leave_other_crawl(intake: _Intake, event: PageDiscovered, known: FrontierUrl | None) -> None:
+async def _leave_other_crawl(batch: UrlBatch, event: PageDiscovered, known: FrontierUrl | None) -> None:
     """Mark a URL that still waited in another crawl as seen in that crawl."""
     if known and known.state == "queued" and known.crawl_id != event.crawl_id:
-        await intake.frontier.urls.mark_in(known.crawl_id, known.page_id, "seen", intake.live)
+        await batch.frontier.urls.mark_in(known.crawl_id, known.page_id, "seen", batch.live)
 
 
 def _alias_removal(event: PageDiscovered, target: AliasTarget, generation: int) -> PageRemoved:

@@ -7,11 +7,12 @@ from schemas.envelope import utc_from_micros
 from streams.crawl.domains import same_domain
 from streams.crawl.fetch.outcomes import retry_after_seconds
 from streams.crawl.frontier import decisions, outputs
-from streams.crawl.frontier.host_state import Robots
-from streams.crawl.frontier.host_visit import end_unanswered
-from streams.crawl.frontier.hosts import LiveHost
+from streams.crawl.frontier.hosts import host_answers
+from streams.crawl.frontier.hosts.host_state import Robots
+from streams.crawl.frontier.hosts.live_host import LiveHost
 from streams.crawl.frontier.policy import JITTER, SECOND, backoff_micros
 from streams.crawl.frontier.state import FrontierState
+from streams.crawl.frontier.visits.host_visit import end_unanswered
 from streams.crawl.urls import InvalidUrl, host_of, resolve
 from streams.errors import MissingBlob
 from streams.stores.protocols import FrontierUrl
@@ -102,5 +103,5 @@ def end_lease(frontier: FrontierState, live: LiveHost, event: PageFetched) -> bo
     live.unsent.discard(lease.lease_id)
     now = frontier.now()
     retry_after = retry_after_seconds(event.headers.get("retry-after"), utc_from_micros(now))
-    decisions.update_pace(live.host, event, frontier.policy, now, frontier.random(), retry_after)
+    host_answers.update_pace(live.host, event, frontier.policy, now, frontier.random(), retry_after)
     return True

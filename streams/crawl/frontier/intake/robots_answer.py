@@ -5,8 +5,9 @@ from dataclasses import replace
 
 from schemas import Event, PageFetched
 from streams.crawl import robots
-from streams.crawl.frontier import decisions, outputs
-from streams.crawl.frontier.host_state import RightsFile, Robots
+from streams.crawl.frontier import outputs
+from streams.crawl.frontier.hosts import host_answers
+from streams.crawl.frontier.hosts.host_state import RightsFile, Robots
 from streams.crawl.frontier.intake.fetched import end_lease, take_unrequested
 from streams.crawl.frontier.state import FrontierState
 
@@ -29,7 +30,7 @@ async def take_robots_answer(frontier: FrontierState, event: PageFetched, partit
             live.host.robots = await _apply_answer(frontier, event, live.host.robots)
             end_lease(frontier, live, event)
             if live.host.is_deferred:
-                decisions.defer(live.host, frontier.now(), frontier.random())
+                host_answers.defer(live.host, frontier.now(), frontier.random())
             if was_deferred != live.host.is_deferred:
                 await frontier.urls.mark_queue(live)
             await frontier.hosts.persist(live)
@@ -47,5 +48,5 @@ async def _apply_answer(frontier: FrontierState, event: PageFetched, before: Rob
             return replace(before, url=target, redirects=redirects, fetched_at=0, status="unknown")
         case "unreachable":
             detail, final = event.error or event.outcome, not event.retryable
-            return decisions.apply_robots_failure(before, event.generation, detail, frontier.policy, final=final)
+            return host_answers.apply_robots_failure(before, event.generation, detail, frontier.policy, final=final)
     return Robots("allowed", fetched_at=event.generation)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from schemas import PageSettled
 from streams.crawl.frontier import decisions
-from streams.crawl.frontier.hosts import LiveHost
+from streams.crawl.frontier.hosts.live_host import LiveHost
 from streams.crawl.frontier.state import FrontierState
 
 

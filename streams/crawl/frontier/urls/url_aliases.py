@@ -11,7 +11,7 @@ from uuid import UUID
 
 from schemas.crawl import PageDiscovered
 from schemas.ids import page_id as page_id_of
-from streams.crawl.frontier.held_urls import HeldUrls
+from streams.crawl.frontier.urls.held_urls import HeldUrls
 from streams.crawl.url_rules import believed_rules, count_agreeing, retired_rules, rewrite, rules_needed
 from streams.crawl.urls import InvalidUrl, canonicalize, host_of, reason_not_to_crawl
 from streams.stores.protocols import Fingerprints, FrontierUrl

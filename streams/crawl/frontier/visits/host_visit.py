@@ -8,14 +8,14 @@ from dataclasses import replace
 from schemas.ids import page_id as page_id_of
 from streams.allowed_origins import origin_of
 from streams.crawl.frontier import decisions, outputs
-from streams.crawl.frontier.host_state import Host, Lease, RightsFile, Robots
-from streams.crawl.frontier.hosts import LiveHost
-from streams.crawl.frontier.refused_urls import url_refused
+from streams.crawl.frontier.hosts.host_state import Host, Lease, RightsFile, Robots
+from streams.crawl.frontier.hosts.live_host import LiveHost
 from streams.crawl.frontier.scheduling.host_orders import BLOCKED_MICROS
 from streams.crawl.frontier.scheduling.ordering import strangers_budget
 from streams.crawl.frontier.scheduling.purposes import PURPOSES, LeasePurpose, purpose_of
 from streams.crawl.frontier.scheduling.recrawl import begin_visit, waits_for_visit
 from streams.crawl.frontier.state import FrontierState
+from streams.crawl.frontier.urls.refused_urls import url_refused
 from streams.errors import MissingBlob
 from streams.stores.protocols import FrontierUrl
 

@@ -10,10 +10,10 @@ from collections.abc import Callable
 import structlog
 
 from streams.crawl.frontier.fence import LostPartition
-from streams.crawl.frontier.host_visit import visit
-from streams.crawl.frontier.hosts import RETRY_MICROS
+from streams.crawl.frontier.hosts.live_hosts import RETRY_MICROS
 from streams.crawl.frontier.policy import SECOND
 from streams.crawl.frontier.state import FrontierState
+from streams.crawl.frontier.visits.host_visit import visit
 
 log = structlog.get_logger(__name__)
 

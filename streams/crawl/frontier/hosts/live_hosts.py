@@ -10,10 +10,12 @@ from contextlib import asynccontextmanager
 from uuid import UUID
 
 from streams.crawl.frontier.fence import Fence
-from streams.crawl.frontier.host_state import CrawlShare, Host
-from streams.crawl.frontier.new_hosts import NewHosts
+from streams.crawl.frontier.hosts.due_hosts import DueHosts
+from streams.crawl.frontier.hosts.host_state import CrawlShare, Host
+from streams.crawl.frontier.hosts.live_host import LiveHost
+from streams.crawl.frontier.hosts.new_hosts import NewHosts
+from streams.crawl.frontier.hosts.queue_head import HEAD_ENTRIES, Head
 from streams.crawl.frontier.policy import SECOND
-from streams.crawl.frontier.queue_head import HEAD_ENTRIES, DueHosts, Head
 from streams.crawl.frontier.scheduling.bucket_sweep import HORIZON_MICROS, BucketSweep
 from streams.stores.host_buckets import bucket_of, buckets_of, partition_of
 from streams.stores.protocols import FrontierStore, FrontierUrl
@@ -22,54 +24,10 @@ RETRY_MICROS = SECOND
 """Time until a host is tried again after a failure of the store (microseconds)."""
 IDLE_MICROS = 30 * SECOND
 """Maximum time until a host is due for it to stay in memory (microseconds). Any other host is read again in time."""
-MAX_URLS = 4 * HEAD_ENTRIES
-"""Maximum number of URLs of one host in memory, unless its head and leases need more."""
 MAX_IDLE_HOSTS = 256
 """Maximum number of idle hosts in memory: a host's next event costs no reads if it comes soon."""
 TRIM_ENTRIES = 1_000
 """Minimum number of passed entries before they are deleted, with one range tombstone for all."""
-
-
-class LiveHost:
-    """One host in memory. `state` is None until the host is read, and after a failure."""
-
-    def __init__(self, name: str, partition: int) -> None:
-        self.name = name
-        self.partition = partition
-        self.lock = asyncio.Lock()
-        self.users = 0
-        self.leased = 0
-        self.state: Host | None = None
-        self.head = Head()
-        self.urls: dict[UUID, FrontierUrl] = {}
-        """URLs of the head and the leases, so that they cost no further reads."""
-        self.is_stored = False
-        """The host has a row."""
-        self.persisted_due: int | None = None
-        """When the host is due according to its stored row. None: not at all, or the row must be written."""
-        self.reassigned = False
-        """Another worker got its partition while it was in use, so what was read is outdated."""
-        self.unsent: set[UUID] = set()
-        """Leases that were read from the store. Their events may never have been sent."""
-
-    @property
-    def host(self) -> Host:
-        assert self.state is not None, f"{self.name} is used outside of `lock`"
-        return self.state
-
-    def next_due(self, concurrency: int) -> int | None:
-        """Return when the host is due. If only the store knows its queue, the host is due when it may be asked."""
-        host = self.host
-        if self.unsent:
-            return 0
-        times = [lease.until for lease in host.leases.values()]
-        if len(host.leases) < concurrency:
-            first = self.head.first()
-            if first:
-                times.append(max(first.position, host.next_at))
-            elif not self.head.known:
-                times.append(host.next_at)
-        return min(times, default=None)
 
 
 class Hosts:
@@ -190,7 +148,7 @@ class Hosts:
         if url is None and not self._new.has_no(live.name, page_id):
             url = await self._store.url(page_id)
             if url:
-                self._remember(live, url)
+                live.remember(url)
         return url
 
     async def urls(self, live: LiveHost, page_ids: Sequence[UUID]) -> dict[UUID, FrontierUrl | None]:
@@ -227,19 +185,7 @@ class Hosts:
         await self._fence.require(live.partition)
         self._new.add(live.name, url.page_id)
         await self._store.put_url(url)
-        self._remember(live, url)
-
-    def _remember(self, live: LiveHost, url: FrontierUrl) -> None:
-        kept = live.urls.get(url.page_id)
-        if kept and kept.at > url.at:
-            return  # this write ended late, after a newer write
-        if url.state == "done" and not url.generation:
-            live.urls.pop(url.page_id, None)  # refused, and no answer will come: other URLs need the place
-            return
-        if len(live.urls) >= MAX_URLS:
-            wanted = live.head.pages() | {lease.page_id for lease in live.host.leases.values()}
-            live.urls = {page_id: old for page_id, old in live.urls.items() if page_id in wanted}
-        live.urls[url.page_id] = url
+        live.remember(url)
 
     async def begin(self, live: LiveHost) -> None:
         """Write the row of a new host, before the rows of its URLs. Raises LostPartition."""

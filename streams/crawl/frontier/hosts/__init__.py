@@ -1,0 +1,1 @@
+"""Hosts of the frontier: the stored state of each one, and what this worker holds in memory."""

@@ -1,0 +1,66 @@
+"""One host of the frontier in memory: its state, the head of its queue, and when it is due."""
+
+import asyncio
+from uuid import UUID
+
+from streams.crawl.frontier.hosts.host_state import Host
+from streams.crawl.frontier.hosts.queue_head import HEAD_ENTRIES, Head
+from streams.stores.protocols import FrontierUrl
+
+MAX_URLS = 4 * HEAD_ENTRIES
+"""Maximum number of URLs of one host in memory, unless its head and leases need more."""
+
+
+class LiveHost:
+    """One host in memory. `state` is None until the host is read, and after a failure."""
+
+    def __init__(self, name: str, partition: int) -> None:
+        self.name = name
+        self.partition = partition
+        self.lock = asyncio.Lock()
+        self.users = 0
+        self.leased = 0
+        self.state: Host | None = None
+        self.head = Head()
+        self.urls: dict[UUID, FrontierUrl] = {}
+        """URLs of the head and the leases, so that they cost no further reads."""
+        self.is_stored = False
+        """The host has a row."""
+        self.persisted_due: int | None = None
+        """When the host is due according to its stored row. None: not at all, or the row must be written."""
+        self.reassigned = False
+        """Another worker got its partition while it was in use, so what was read is outdated."""
+        self.unsent: set[UUID] = set()
+        """Leases that were read from the store. Their events may never have been sent."""
+
+    @property
+    def host(self) -> Host:
+        assert self.state is not None, f"{self.name} is used outside of `lock`"
+        return self.state
+
+    def next_due(self, concurrency: int) -> int | None:
+        """Return when the host is due. If only the store knows its queue, the host is due when it may be asked."""
+        host = self.host
+        if self.unsent:
+            return 0
+        times = [lease.until for lease in host.leases.values()]
+        if len(host.leases) < concurrency:
+            first = self.head.first()
+            if first:
+                times.append(max(first.position, host.next_at))
+            elif not self.head.known:
+                times.append(host.next_at)
+        return min(times, default=None)
+
+    def remember(self, url: FrontierUrl) -> None:
+        """Keep a URL as it is in the store, unless a newer write of it is known."""
+        kept = self.urls.get(url.page_id)
+        if kept and kept.at > url.at:
+            return  # this write ended late, after a newer write
+        if url.state == "done" and not url.generation:
+            self.urls.pop(url.page_id, None)  # refused, and no answer will come: other URLs need the place
+            return
+        if len(self.urls) >= MAX_URLS:
+            wanted = self.head.pages() | {lease.page_id for lease in self.host.leases.values()}
+            self.urls = {page_id: old for page_id, old in self.urls.items() if page_id in wanted}
+        self.urls[url.page_id] = url

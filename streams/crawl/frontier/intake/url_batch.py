@@ -1,0 +1,70 @@
+"""The URLs of one discovery event, during the decisions on them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from schemas.crawl import PageDiscovered
+from streams.crawl.domains import registrable_domain
+from streams.crawl.frontier.hosts.live_host import LiveHost
+from streams.crawl.frontier.scheduling.ordering import finder_of, head_start, turn_gap
+from streams.crawl.frontier.state import FrontierState
+from streams.crawl.frontier.urls.url_aliases import HostRules
+from streams.stores.protocols import FrontierUrl
+
+
+@dataclass(slots=True)
+class UrlBatch:
+    """The URLs of one event, all of one host, during the decisions on them."""
+
+    frontier: FrontierState
+    live: LiveHost
+    cause: str
+    at: int
+    is_urgent: bool
+    """True if the URLs come before all others of their host: a person gave them as seeds."""
+    known: dict[UUID, FrontierUrl | None] = field(default_factory=dict)
+    """The rows of the event's URLs, as stored or about to be stored."""
+    writes: dict[UUID, FrontierUrl] = field(default_factory=dict)
+    """Rows to write, by page."""
+    finder_rank: float = 1.0
+    """The rank by links of the host that led to the URLs, if it is a stranger's."""
+    rules: HostRules | None = None
+    """The alias rules of the event's host, read for the first decision that needs them."""
+    is_trapped: bool = False
+    """True if a URL was left out as a trap. The host's row counts it."""
+    seen: list[UUID] = field(default_factory=list)
+    """Pages with a row that needs no further read, once all is written."""
+
+    async def read(self, page_ids: Sequence[UUID]) -> None:
+        self.known.update(await self.frontier.hosts.urls(self.live, page_ids))
+
+    async def alias_rules(self) -> HostRules:
+        if self.rules is None:
+            self.rules = await self.frontier.aliases.rules_for(self.live.name)
+        return self.rules
+
+    async def row(self, page_id: UUID, host: str) -> FrontierUrl | None:
+        if page_id not in self.known:
+            own = host == self.live.name
+            store = self.frontier.store
+            self.known[page_id] = await (self.frontier.hosts.url(self.live, page_id) if own else store.url(page_id))
+        return self.known[page_id]
+
+    def write(self, url: FrontierUrl) -> None:
+        self.known[url.page_id] = self.writes[url.page_id] = url
+
+    def queued(self) -> list[UUID]:
+        """Return the pages of this event that wait in the queue."""
+        return [page_id for page_id, url in self.writes.items() if url.state == "queued"]
+
+    def position(self, event: PageDiscovered) -> int | None:
+        """Return the URL's place in the queue: the own URLs of an event are queued in their order. None: no place."""
+        host, now = self.live.host, self.frontier.now()
+        if self.is_urgent:
+            return host.position_ahead()
+        if finder := finder_of(event):
+            gap = turn_gap(host.gap(self.frontier.policy), self.finder_rank)
+            place = host.turns.next(registrable_domain(finder), now, gap)
+            return None if place is None else host.position(place)
+        return host.position(now - head_start(event.depth)) + len(self.writes)

@@ -1,0 +1,1 @@
+"""URLs: the writes of their rows, those seen before, and those held as aliases."""

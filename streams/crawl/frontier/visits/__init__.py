@@ -1,0 +1,1 @@
+"""Visits of the hosts that are due: what is fetched now."""
