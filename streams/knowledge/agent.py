@@ -7,12 +7,14 @@ again if one has changed: so the last one to finish has seen every part. A merge
 parts. It is written behind its names and its point, and later than the former record whatever the clocks say.
 
 An entity that was found in the index goes with its page: the removal of the page becomes a removal of the entity, and
-an event about a page that is not in the index stores nothing.
+an event about a page that is not in the index stores nothing. The page's history has each version of the entity, so
+that an erasure of the page also finds the blobs of former versions.
 """
 
 import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from uuid import UUID
 
 from pydantic import ValidationError
 
@@ -23,6 +25,7 @@ from streams.knowledge.found.ids import SOURCE, entity_id_of, page_of
 from streams.knowledge.merging import merge_parts
 from streams.knowledge.names import name_keys
 from streams.knowledge.points import point_id, point_of, read_record
+from streams.ledger.transitions import transition_about
 from streams.models.protocols import ModelInfo
 from streams.runtime.agent import Agent, Delivery
 from streams.settings import Settings
@@ -57,7 +60,11 @@ class KnowledgeAgent(Agent):
             return await self._remove_found(event)
         if not isinstance(event, EntityChanged):
             raise PoisonError(f"{type(event).__name__} is about no entity")
-        ref = event.record_ref if await self._is_there(event) else None
+        page = page_of(event.entity_id) if event.source == SOURCE and event.record_ref else None
+        is_there = page is None or await self._is_indexed(page)
+        if page is not None and is_there:
+            await self._stores.ledger.record(transition_about(delivery, page))
+        ref = event.record_ref if is_there else None
         stored = StoredPart(ref or "", delivery.at, event.alias)
         part = await self._read(stored)
         await self._stores.entities.put_part(event.entity_id, event.source, stored)
@@ -72,10 +79,8 @@ class KnowledgeAgent(Agent):
         stored = (await self._stores.entities.stored(SOURCE, [entity_id])).get(entity_id)
         return [EntityChanged(entity_id=entity_id, source=SOURCE)] if stored and stored.ref else []
 
-    async def _is_there(self, event: EntityChanged) -> bool:
-        """Return False for an entity that was found on a page which is not in the index."""
-        page = page_of(event.entity_id) if event.source == SOURCE and event.record_ref else None
-        return page is None or indexed_page(page, await self._stores.pages.get(page)) is not None
+    async def _is_indexed(self, page: UUID) -> bool:
+        return indexed_page(page, await self._stores.pages.get(page)) is not None
 
     async def _assign_articles(self, entity_id: str, named: str, at: int) -> None:
         """Make the named article a part of the item, and free the article that it named before.

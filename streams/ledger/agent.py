@@ -12,9 +12,10 @@ from uuid import UUID, uuid5
 
 from schemas import Event, LinkFound, PageDiscovered, PageFetched, PageIndexed, PageRemoved
 from streams.errors import PoisonError
-from streams.ledger.descriptions import describe, describe_links
+from streams.ledger.descriptions import describe_links
 from streams.ledger.discoveries import LinkMemory, Links
 from streams.ledger.gathering import MAX_SECONDS, GatheredLedger
+from streams.ledger.transitions import make_transition
 from streams.ledger.trimming import find_outdated
 from streams.runtime.agent import Agent, Delivery
 from streams.settings import Settings
@@ -74,7 +75,7 @@ def transition_of(delivery: Delivery) -> Transition:
     page_id = getattr(event, "page_id", None)
     if not isinstance(page_id, UUID):
         raise PoisonError(f"{type(event).__name__} is about no page, so no page's history can hold it")
-    return _transition(delivery, page_id, delivery.envelope.id, event)
+    return make_transition(delivery, page_id, delivery.envelope.id, event)
 
 
 def links_transition(delivery: Delivery, link: LinkFound, links: Links) -> Transition:
@@ -99,19 +100,7 @@ def _discoveries(delivery: Delivery, event: PageDiscovered) -> Iterator[Transiti
     for one in event.each():
         own = event.why in ("seed", "import")
         row_id = delivery.envelope.id if own else uuid5(one.page_id, f"discovered/{event.why}")
-        yield _transition(delivery, one.page_id, row_id, one)
-
-
-def _transition(delivery: Delivery, page_id: UUID, row_id: UUID, event: Event) -> Transition:
-    return Transition(
-        page_id=page_id,
-        event_id=row_id,
-        topic=event.topic,
-        source=delivery.envelope.source,
-        at=delivery.at,
-        outcome=describe(event),
-        data=event.model_dump(mode="json", exclude_none=True, exclude={"more_urls"}),
-    )
+        yield make_transition(delivery, one.page_id, row_id, one)
 
 
 async def build(settings: Settings, stores: Stores) -> LedgerAgent:

@@ -17,12 +17,14 @@ from streams.knowledge.found.ids import entity_id_of
 from streams.knowledge.lookup.source import PanelSource
 from streams.knowledge.points import read_record
 from streams.links.agent import LinksAgent
+from streams.maintenance.erasure import Eraser
 from streams.pages.document.codec import encode_document
 from streams.pages.normalize import normalize
 from streams.runtime.agent import Delivery
 from streams.settings import KnowledgeSettings
 from streams.stores.opener import Stores
 from streams.stores.page_record import Indexed, Normalized, Removed
+from streams.stores.protocols import StoredBlob
 from tests.stages.entities import import_entities
 from tests.stages.gateway_fakes import client, gateway, searchable, statement
 from tests.stages.test_gateway_search import STATEMENTS
@@ -52,11 +54,11 @@ class World:
         for following in await KnowledgeAgent(self.stores).handle(Delivery(event, envelope, event.topic, 0, 0)):
             await self.deliver(following)
 
-    async def add(self, url: str, name: str, sites: int = 5, **facts: str) -> None:
+    async def add(self, url: str, name: str, sites: int = 5, at: int = 1, **facts: str) -> None:
         document = normalize(html(name, **facts), url=url).document
         ref = await self.stores.blobs.put(encode_document(document))
         await self.stores.pages.put(
-            page_id(url), Normalized.of_row({"url": url, "generation": 1, "document_ref": ref}), 1
+            page_id(url), Normalized.of_row({"url": url, "generation": 1, "document_ref": ref}), at
         )
         await self.stores.pages.put(page_id(url), Indexed.of_row({"url": url, "generation": 1}), 1)
         agent = LinksAgent(self.stores.host_links)
@@ -91,6 +93,13 @@ class World:
     async def kinds(self, url: str) -> str:
         found = await self.stores.entities.get([entity_id_of(page_id(url))])
         return read_record(next(iter(found.values())).record).kind if found else "none"
+
+
+async def blobs_of(stores: Stores) -> Sequence[StoredBlob]:
+    return (await stores.blob_collection.stored(0, 1_000))[0]
+
+
+async def unreported(table: str, share: float) -> None: ...
 
 
 @pytest.fixture
@@ -134,6 +143,25 @@ async def test_an_entity_goes_with_its_page_and_comes_back_with_it(world: World)
     await world.stores.pages.put(page_id(HOME), Indexed.of_row({"url": HOME, "generation": 3}), 3)
     assert (await world.collect()).sent == 1
     assert await world.kinds(HOME) == "entity"
+
+
+async def test_the_erasure_of_a_page_deletes_the_blobs_of_all_versions_of_its_entity(world: World) -> None:
+    others = {blob.ref for blob in await blobs_of(world.stores)}
+    versions = ("pens", "ink", "paper")
+    for at, thing in enumerate(versions, start=2):
+        await world.add(HOME, "Quill Works", at=at, description=f"Quill Works makes {thing}.", foundingDate="1931")
+        assert (await world.collect()).sent == 1
+    await world.deliver(world.sent[0])  # a redelivery
+    history = await world.stores.ledger.history(page_id(HOME))
+    assert {step.outcome for step in history} == {"What the page states became an entity, for panels"}
+    held = {blob.ref for blob in await blobs_of(world.stores)} - others
+    own = {str(step.data["record_ref"]) for step in history}
+    assert len(own) == len(versions)
+    assert own <= held
+    await world.remove(HOME)
+    await Eraser(world.stores, unreported).erase([page_id(HOME)], 2**60)
+    assert not own & {blob.ref for blob in await blobs_of(world.stores)}
+    assert await world.stores.ledger.history(page_id(HOME)) == []
 
 
 async def test_an_event_that_comes_behind_the_removal_of_its_page_stores_nothing(world: World) -> None:
