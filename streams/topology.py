@@ -379,8 +379,13 @@ def stage_grants(one: Stage, stages: tuple[Stage, ...] = STAGES) -> Iterator[Gra
     yield Grant(one.name, "read", "group", one.group, one.regional)
     if one.source:
         for later in (other for other in stages if not other.source):
-            yield Grant(one.name, "describe", "group", later.group, later.regional)
-            yield from (Grant(one.name, "describe", "topic", topic) for topic in _input_topics(later))
+            yield from lag_grants(one.name, later)
+
+
+def lag_grants(principal: str, one: Stage) -> Iterator[Grant]:
+    """Yield the grants with which a principal sees how far behind a stage is."""
+    yield Grant(principal, "describe", "group", one.group, one.regional)
+    yield from (Grant(principal, "describe", "topic", topic) for topic in _input_topics(one))
 
 
 def _input_topics(one: Stage) -> tuple[str, ...]:

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable, Iterator
 
+from schemas import EntityChanged
 from streams.runtime.topics import HOUR_MS, RECORD_TIMES
-from streams.topology import GATEWAY, READER_GROUP, STAGES, TOPICS, Grant, Topic, grants
+from streams.topology import GATEWAY, READER_GROUP, STAGES, TOPICS, Grant, Topic, grants, lag_grants, stage
 
 CLUSTER = "riffle"
 HEADER = "# Generated from streams/topology.py by `make schemas`.\n"
@@ -11,9 +12,9 @@ REPLICAS = 3
 IN_SYNC_REPLICAS = 2
 PARTITIONS = 64
 """Partitions of a topic in the base. Overlays set their own."""
-LINKS_RANK, BLOBS_SWEEP, SUGGEST_BUILD = "links-rank", "blobs-sweep", "suggestions"
+LINKS_RANK, BLOBS_SWEEP, SUGGEST_BUILD, FIND_ENTITIES = "links-rank", "blobs-sweep", "suggestions", "entities"
 """The commands that the chart runs on a schedule."""
-SCHEDULED = (LINKS_RANK, BLOBS_SWEEP, SUGGEST_BUILD)
+SCHEDULED = (LINKS_RANK, BLOBS_SWEEP, SUGGEST_BUILD, FIND_ENTITIES)
 COMPONENTS = (*(stage.name for stage in STAGES), GATEWAY, "setup", *SCHEDULED, "keda", "operator")
 """Components with a client certificate. `setup` is the chart's job, `operator` is for people."""
 _PATTERNS = {False: "literal", True: "prefix"}
@@ -63,19 +64,23 @@ def grants_of(component: str) -> list[Grant]:
     if component == "setup":
         return [Grant(component, "describe", "topic", topic.name) for topic in TOPICS]
     if component == "keda":
-        return sorted(set(_lag_grants()))
+        return sorted(set(_autoscaler_grants()))
     if component == BLOBS_SWEEP:
         # Dead letters may be replayed, so a sweep keeps the blobs that they refer to.
-        dead = [Grant(component, "read", "topic", stage.dead_topic) for stage in STAGES]
+        dead = [Grant(component, "read", "topic", one.dead_topic) for one in STAGES]
         return [Grant(component, "read", "group", READER_GROUP, is_prefix=True), *sorted(dead)]
+    if component == FIND_ENTITIES:
+        # It waits while the stage that reads its events is far behind.
+        seen = lag_grants(component, stage("knowledge"))
+        return [Grant(component, "write", "topic", EntityChanged.topic), *sorted(seen)]
     return [grant for grant in grants() if grant.principal == component]
 
 
-def _lag_grants() -> Iterator[Grant]:
+def _autoscaler_grants() -> Iterator[Grant]:
     """The grants with which the autoscaler sees the lag of each stage."""
-    for stage in STAGES:
-        yield Grant("keda", "describe", "group", stage.group, stage.regional)
-        for topic in (*(event.topic for event in stage.inputs), stage.retry_topic):
+    for one in STAGES:
+        yield Grant("keda", "describe", "group", one.group, one.regional)
+        for topic in (*(event.topic for event in one.inputs), one.retry_topic):
             yield Grant("keda", "describe", "topic", topic)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from docs.generate.infrastructure import BLOBS_SWEEP, COMPONENTS, LINKS_RANK, SCHEDULED, SUGGEST_BUILD
+from docs.generate.infrastructure import BLOBS_SWEEP, COMPONENTS, FIND_ENTITIES, LINKS_RANK, SCHEDULED, SUGGEST_BUILD
 from streams.cli import app
 from streams.local.ports import free_ports
 from tests.chart.rendering import (
@@ -29,9 +29,15 @@ COMMANDS = {
     LINKS_RANK: ["links", "rank", "--json"],
     BLOBS_SWEEP: ["blobs", "sweep", "--delete", "--json"],
     SUGGEST_BUILD: ["suggest", "build", "--json"],
+    FIND_ENTITIES: ["import", "index", "--json"],
 }
-STORES = {LINKS_RANK: {"CASSANDRA"}, BLOBS_SWEEP: {"CASSANDRA", "KAFKA"}, SUGGEST_BUILD: {"CASSANDRA"}}
-ALL = {"scheduled": {"suggestBuild": {"enabled": True}}}
+STORES = {
+    LINKS_RANK: {"CASSANDRA"},
+    BLOBS_SWEEP: {"CASSANDRA", "KAFKA"},
+    SUGGEST_BUILD: {"CASSANDRA"},
+    FIND_ENTITIES: {"CASSANDRA", "KAFKA"},
+}
+ALL = {"scheduled": {"suggestBuild": {"enabled": True}, "findEntities": {"enabled": True}}}
 """Every command is on."""
 MINIMAL = CHART / "ci" / "minimal-values.yaml"
 MAX_CRON_JOB_NAME = 52
@@ -64,7 +70,7 @@ def test_runs_do_not_overlap_and_end_by_a_deadline(values: str) -> None:
         assert job["spec"]["jobTemplate"]["spec"]["activeDeadlineSeconds"] >= 3600
 
 
-def test_suggestions_are_built_only_where_the_operator_wants_it() -> None:
+def test_suggestions_are_built_and_entities_found_only_where_the_operator_wants_it() -> None:
     assert [each["metadata"]["name"] for each in of_kind(render(), "CronJob")] == [
         f"riffle-{name}" for name in (LINKS_RANK, BLOBS_SWEEP)
     ]
@@ -121,7 +127,7 @@ def test_the_longest_name_of_a_release_leaves_room_for_the_names_of_jobs() -> No
     done = template(
         "--values",
         MINIMAL,
-        "--set=scheduled.suggestBuild.enabled=true",
+        "--set=scheduled.suggestBuild.enabled=true,scheduled.findEntities.enabled=true",
         release="a-release-with-a-very-long-name-of-53-characters-xxxx",
     )
     assert done.returncode == 0, done.stderr

@@ -124,7 +124,7 @@ async def index(
         int, typer.Option(min=2, help="Minimum number of other sites that link to a page under one name.")
     ] = MIN_DOMAINS,
     as_json: Annotated[bool, JSON_OPTION] = False,
-) -> int:
+) -> None:
     """Make entities of pages of the index that many sites link to under one name, from what these pages state about it.
 
     A page states it in schema.org's vocabulary (JSON-LD, Microdata, RDFa). Names that only the page gives itself do not
@@ -149,7 +149,6 @@ async def index(
         print_json(asdict(counts))
     else:
         _report_found(counts)
-    return 0 if counts.sent + counts.unchanged + counts.removed else EXIT_NO
 
 
 async def _collect(
