@@ -8,6 +8,7 @@ arrival of a request.
 import asyncio
 import json
 import os
+import re
 import ssl
 import subprocess
 import sys
@@ -40,6 +41,10 @@ a pace, the requests to an address come at once: no load makes a distance of tha
 HOSTS = [f"h{number % 4}.d{number // 4}.test" for number in range(200)]
 PATHS = ("/1",)
 WAIT_SECONDS = 300.0
+HEALTH_SECONDS = 5.0
+STALL_SECONDS = 60
+"""Time without progress after which a worker is not healthy (seconds)."""
+_HEALTH = re.compile(r"health=\S*http://[^:]+:(\d+)")
 LOG_LINES = 40
 """Number of the last lines of each worker's log in a failure."""
 CLOCK_JUMP_SECONDS = 3_600.0
@@ -69,6 +74,7 @@ class Web:
         """Wait until so many different pages were asked for."""
         end = time.monotonic() + WAIT_SECONDS
         while len(self.pages()) < pages:
+            await workers.restart_failed()
             if time.monotonic() > end:
                 pytest.fail(
                     f"{len(self.pages())} of {pages} pages were asked for\n{self.describe()}\n{workers.describe()}"
@@ -133,34 +139,75 @@ def _response(request: Request) -> bytes:
 
 
 @dataclass
+class Worker:
+    """A process of the stages frontier and fetch, with the log that it writes."""
+
+    process: subprocess.Popen[bytes]
+    log: Path
+    clock_ahead: float
+    wanted: bool = True
+    """False after the test has killed it."""
+    asked_at: float = 0.0
+
+    async def failure(self) -> str:
+        """Return why its supervisor would start it again: it ended by itself, or says that it is stuck; or ""."""
+        if (status := self.process.poll()) is not None:
+            return f"ended with status {status}"
+        if time.monotonic() - self.asked_at < HEALTH_SECONDS or not (url := _HEALTH.search(self.log.read_text())):
+            return ""
+        self.asked_at = time.monotonic()
+        with suppress(OSError):
+            reader, writer = await asyncio.open_connection("127.0.0.1", int(url[1]))
+            try:
+                writer.write(b"GET /healthz HTTP/1.0\r\n\r\n")
+                answer = (await reader.read()).decode()
+            finally:
+                writer.close()
+            return "" if " 503 " not in answer.partition("\r\n")[0] else f"is not healthy: {answer[-500:]}"
+        return ""
+
+    def kill(self) -> None:
+        self.wanted = False
+        self.process.kill()
+        self.process.wait()
+
+
+@dataclass
 class Workers:
-    """Workers of the stages frontier and fetch, each a process."""
+    """Workers, and their supervisor: it starts a worker again that failed, as Kubernetes or `riffle up` does."""
 
     folder: Path
     environment: dict[str, str]
-    started: list[subprocess.Popen[bytes]] = field(default_factory=list)
+    started: list[Worker] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)
 
-    def start(self, clock_ahead: float = 0.0) -> subprocess.Popen[bytes]:
+    def start(self, clock_ahead: float = 0.0) -> Worker:
         command = [sys.executable, "-m", "tests.faults.skewed_worker", str(clock_ahead), "worker", "frontier", "fetch"]
-        with (self.folder / f"worker-{len(self.started)}.log").open("wb") as log:
-            worker = subprocess.Popen(command, env=self.environment, stdout=log, stderr=log)
-        self.started.append(worker)
-        return worker
+        path = self.folder / f"worker-{len(self.started)}.log"
+        with path.open("wb") as log:
+            process = subprocess.Popen(command, env=self.environment, stdout=log, stderr=log)
+        self.started.append(Worker(process, path, clock_ahead))
+        return self.started[-1]
+
+    async def restart_failed(self) -> None:
+        for number, worker in list(enumerate(self.started)):
+            if worker.wanted and (failure := await worker.failure()):
+                worker.kill()
+                self.failures.append(f"worker {number} {failure}")
+                self.start(worker.clock_ahead)
 
     def describe(self) -> str:
-        """Return the state of each worker, and the end of its log."""
-        lines = []
+        """Return the failures, the state of each worker, and the end of its log."""
+        lines = [f"failed: {'; '.join(self.failures) or 'none'}"]
         for number, worker in enumerate(self.started):
-            status = worker.poll()
-            log = (self.folder / f"worker-{number}.log").read_text(errors="replace").splitlines()
-            state = "runs" if status is None else f"ended with status {status}"
+            state = "runs" if worker.process.poll() is None else f"ended with status {worker.process.returncode}"
+            log = worker.log.read_text(errors="replace").splitlines()
             lines += [f"worker {number} {state}:", *(f"    {line}" for line in log[-LOG_LINES:])]
         return "\n".join(lines)
 
     def kill(self) -> None:
         for worker in self.started:
             worker.kill()
-            worker.wait()
 
 
 def environment(stack: Settings, folder: Path, web: Web) -> dict[str, str]:
@@ -181,6 +228,7 @@ def environment(stack: Settings, folder: Path, web: Web) -> dict[str, str]:
         "RIFFLE_CASSANDRA__PORT": str(stack.cassandra.port),
         "RIFFLE_CASSANDRA__KEYSPACE": stack.cassandra.keyspace,
         "RIFFLE_RUNTIME__SESSION_TIMEOUT_SECONDS": "6",
+        "RIFFLE_RUNTIME__STALL_SECONDS": str(STALL_SECONDS),
         **{f"RIFFLE_CRAWL__{name}": str(value) for name, value in crawl.items()},
     }
 
@@ -222,13 +270,13 @@ async def test_nothing_is_asked_too_fast_by_workers_that_are_killed_and_whose_cl
     async with serving(tmp_path) as web:
         workers = Workers(tmp_path, environment(stack, tmp_path, web))
         try:
-            killed, second = workers.start(), workers.start()
+            killed, _ = workers.start(), workers.start()
             async with EventProducer(stack, "test") as producer:
                 await producer.send_all(seeds())
             await web.until(40, workers)
             killed.kill()  # its partitions move
             await web.until(110, workers)
-            second.kill()
+            workers.kill()
             for _ in range(2):
                 workers.start(CLOCK_JUMP_SECONDS)
             await web.until(len(HOSTS) * len(PATHS), workers)
