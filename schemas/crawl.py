@@ -106,6 +106,8 @@ class PageScheduled(Event):
     """The region of the fetchers that make the request. Empty: fetchers without a region."""
     tdm_reserved: bool = False
     """The host's /.well-known/tdmrep.json reserves the page from text and data mining."""
+    not_found_ref: str | None = None
+    """The page that the host sends for a name that can't exist. None: it sends none, or was not asked."""
     delay_seconds: float | None = Field(None, ge=0)
     """Minimum time between two requests to the host, by its robots.txt or an operator. None: the setting's."""
 
@@ -145,6 +147,8 @@ class PageFetched(Event):
     error: str | None = None
     elapsed_ms: float = 0.0
     source: Annotated[Literal["crawl", "warc", "html"], ReadAs("html")] = "crawl"
+    not_found_ref: str | None = None
+    """The page that the host sends for a name that can't exist, as in `pages.scheduled`."""
     rendered: bool = False
     """The body is the HTML of a page after its scripts ran in a browser."""
     lease_expired: bool = False

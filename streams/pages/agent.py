@@ -1,4 +1,4 @@
-"""The normalize stage: makes a document of a fetched page, announces its links, and removes pages with noindex."""
+"""The normalize stage: makes a document of a fetched page, announces its links, and removes soft 404s and noindex."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -14,6 +14,7 @@ from streams.pages.parse.robots_directives import BOT, ROBOT_NAME, is_expired
 from streams.pages.sandbox.pool import ParsePool
 from streams.pages.sandbox.worker_messages import PageOutcome
 from streams.pages.sitemap_events import sitemap_events
+from streams.pages.soft_404 import MIN_LIKENESS, MissingPages
 from streams.runtime.agent import Agent, Delivery, Emit
 from streams.settings import Settings
 from streams.stores.opener import Stores
@@ -21,6 +22,7 @@ from streams.stores.page_record import Fetched, Normalized
 from streams.stores.removals import blob_of_page
 
 _NOINDEX = "the page asks not to be indexed"
+_SOFT_404 = "a soft 404: the host sends the same page for a name that can't exist"
 _NOINDEX_EXPIRED = "the page asks not to be shown any more (unavailable_after)"
 
 
@@ -41,6 +43,7 @@ class NormalizeAgent(Agent):
         self._pool = pool
         self._allowed = allowed
         self._announced = AnnouncedLinks(monotonic)
+        self._missing = MissingPages(stores.blobs, pool)
 
     async def start(self, emit: Emit) -> None:
         self._pool.start()
@@ -65,6 +68,8 @@ class NormalizeAgent(Agent):
             return await self._refuse(event, refusal, delivery.at)
         if event.source != "crawl":
             await self._keep_import(event, delivery.at)
+        if await self._missing.likeness(outcome.document, event.url, event.not_found_ref) >= MIN_LIKENESS:
+            return await self._end_soft_404(event, outcome, delivery.at)
         page = await self._accept(event, outcome, delivery.at)
         links = self._announced.drop_announced(discoveries(event, outcome, self._allowed), delivery.envelope.id)
         return [*links, *page]  # the links first: a crawl must not seem to be done once the page is settled
@@ -96,6 +101,12 @@ class NormalizeAgent(Agent):
         if noindex:  # the page ends here, so this stage settles its fetch. Dedup settles all other pages
             return [_removed_event(event, "noindex", _NOINDEX_EXPIRED if expired else _NOINDEX), _settled_event(event)]
         return [_normalized_event(event, outcome, reference), *anchors(event, outcome)]
+
+    async def _end_soft_404(self, event: PageFetched, outcome: PageOutcome, at: int) -> Sequence[Event]:
+        """Store what the page said. Nobody follows its links: each name that can't exist would lead to them."""
+        reference = await self._stores.blobs.put(outcome.document)
+        await self._stores.pages.put(event.page_id, _normalized_part(event, outcome, reference), at)
+        return [_removed_event(event, "gone", _SOFT_404), PageSettled.following(event, verdict="soft_404")]
 
     async def _refuse(self, event: PageFetched, refusal: Refused, at: int) -> Sequence[Event]:
         part = Normalized.of_refusal(event.url, event.generation, str(refusal))

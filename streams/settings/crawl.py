@@ -65,6 +65,9 @@ class CrawlSettings(SettingsGroup):
     rights_files: bool = False
     """Read the reservations of text and data mining in each host's /.well-known/tdmrep.json, once a day before its
     pages: one more request for each host."""
+    soft_404_probes: bool = True
+    """Ask each host with 20 pages or more for a name that can't exist, once in 30 days. If the answer is a page with
+    status 200, the host's pages that are like it count as gone."""
     robots_ttl_seconds: float = 86_400.0
     """Time until a host's robots.txt is fetched again. RFC 9309 section 2.4: at most 24 hours."""
     in_flight: int = Field(64, ge=1)

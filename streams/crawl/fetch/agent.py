@@ -205,6 +205,7 @@ def _event(
         headers=_with_signals(answer.headers, scheduled.content_signal, tdm_reserved=scheduled.tdm_reserved),
         body_ref=body_ref,
         body_bytes=len(answer.body or b""),
+        not_found_ref=scheduled.not_found_ref,
         exchange_ref=exchange_ref,
         redirect_to=verdict.redirect_to,
         error=verdict.error,

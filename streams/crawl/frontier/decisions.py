@@ -144,9 +144,11 @@ def lease_of(url: FrontierUrl, policy: Policy, now: int) -> Lease:
 
 
 def host_lease_of(host: Host, purpose: LeasePurpose, page_id: UUID, policy: Policy, now: int) -> Lease:
-    """Return a lease for a file of the host: its robots.txt, or its reservations of rights."""
+    """Return a lease for a file of the host."""
     attempt = host.robots.failures + 1 if purpose == "robots" else 1
-    fetched_at = host.robots.fetched_at if purpose == "robots" else host.rights.fetched_at
+    fetched_at = {"rights": host.rights.fetched_at, "probe": host.not_found.fetched_at}.get(
+        purpose, host.robots.fetched_at
+    )
     begin_by, until = policy.lease_times(now)
     generation = max(now, fetched_at + 1)
     lease_id = uuid5(page_id, f"{now}/{attempt}")

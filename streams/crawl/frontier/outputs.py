@@ -21,6 +21,7 @@ def page_scheduled(
     content_signal: str = "",
     *,
     tdm_reserved: bool = False,
+    not_found_ref: str | None = None,
 ) -> PageScheduled:
     """Return the event that gives a page to the fetchers of a region."""
     return PageScheduled(
@@ -34,6 +35,7 @@ def page_scheduled(
         attempt=lease.attempt,
         content_signal=content_signal,
         tdm_reserved=tdm_reserved,
+        not_found_ref=not_found_ref,
         region=region,
         delay_seconds=delay_seconds,
         etag=url.etag if url.ok_generation else None,
@@ -43,10 +45,11 @@ def page_scheduled(
 
 
 def host_file_scheduled(host: Host, lease: Lease, policy: Policy, region: str) -> PageScheduled:
-    """Return the event that gives a file of a host (robots.txt, tdmrep.json) to the fetchers of a region."""
+    """Return the event that gives a file of a host to the fetchers of a region."""
+    url = host.file_url(lease.purpose, policy)
     return PageScheduled(
         page_id=lease.page_id,
-        url=host.robots_url(policy) if lease.purpose == "robots" else host.rights_url(policy),
+        url=host.robots.url or url if lease.purpose == "robots" else url,
         host=host.name,
         purpose=PURPOSES[lease.purpose].event,
         lease_id=lease.lease_id,

@@ -35,6 +35,7 @@ class Policy:
     recrawl: bool
     sitemaps: bool
     rights_files: bool
+    soft_404_probes: bool
     rank_priority: bool
     quality_budgets: bool
     regions: Regions
@@ -55,6 +56,7 @@ class Policy:
             recrawl=settings.recrawl,
             sitemaps=settings.sitemaps,
             rights_files=settings.rights_files,
+            soft_404_probes=settings.soft_404_probes,
             rank_priority=settings.rank_priority,
             quality_budgets=settings.quality_budgets,
             regions=Regions(settings.regions),

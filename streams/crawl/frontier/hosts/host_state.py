@@ -13,12 +13,18 @@ from streams.crawl.frontier.scheduling.ordering import Turns
 from streams.crawl.frontier.scheduling.purposes import PURPOSES, LeasePurpose
 from streams.crawl.frontier.scheduling.traps import Traps
 from streams.crawl.host_quality import MIDDLE, HostRecord, budget_factor, host_quality
+from streams.crawl.missing_path import missing_path
 from streams.crawl.rights import RIGHTS_PATH
 from streams.crawl.robots import Window, seconds_until_open
 from streams.stores.protocols import FrontierHost, HostOrder, QueueEntry
 
 MAX_SHARES_IN_ROW = 64
 """Maximum number of crawls with a share in a host's row. The share of any other crawl has a row of its own."""
+
+PROBE_AFTER_PAGES = 20
+"""Minimum number of settled pages of a host that is asked for a name that can't exist."""
+PROBE_SECONDS = 30 * 86_400
+"""Time until the host is asked for it again (seconds)."""
 
 RobotsStatus = Literal["unknown", "allowed", "rules", "unreachable"]
 
@@ -98,8 +104,8 @@ class Robots:
 
 
 @dataclass(slots=True)
-class RightsFile:
-    """The frontier's knowledge of a host's /.well-known/tdmrep.json."""
+class HostFile:
+    """The frontier's knowledge of a file of a host."""
 
     ref: str | None = None
     """The blob that holds the file. None: there is none."""
@@ -128,7 +134,10 @@ class Host:
     has_other_shares: bool = False
     """True if shares of other crawls have rows of their own."""
     robots: Robots = field(default_factory=Robots)
-    rights: RightsFile = field(default_factory=RightsFile)
+    rights: HostFile = field(default_factory=HostFile)
+    """The file /.well-known/tdmrep.json."""
+    not_found: HostFile = field(default_factory=HostFile)
+    """The page that the host sends for a name that can't exist."""
     turns: Turns = field(default_factory=Turns)
     traps: Traps = field(default_factory=Traps)
     record: HostRecord = field(default_factory=HostRecord)
@@ -206,6 +215,11 @@ class Host:
         """Return whether /.well-known/tdmrep.json must be fetched before any page."""
         return policy.rights_files and now >= self.rights.fetched_at + round(policy.robots_ttl_seconds * SECOND)
 
+    def probe_due(self, policy: Policy, now: int) -> bool:
+        """Return whether the host must be asked for a name that can't exist before any page."""
+        is_known = now < self.not_found.fetched_at + PROBE_SECONDS * SECOND
+        return policy.soft_404_probes and self.record.settled >= PROBE_AFTER_PAGES and not is_known
+
     def closed_for(self, now: int) -> int:
         """Return how long the host may not be asked at this time of day (microseconds)."""
         return seconds_until_open(self.robots.windows, now // SECOND) * SECOND
@@ -215,15 +229,10 @@ class Host:
         """True if the host is unreachable. Its queue is kept until robots.txt is answered again."""
         return self.robots.status == "unreachable"
 
-    def robots_url(self, policy: Policy) -> str:
-        return self.robots.url or self.own_robots_url(policy)
-
-    def own_robots_url(self, policy: Policy) -> str:
-        """Return the URL of the host's own robots.txt, before any redirect."""
-        return f"{policy.origins.origin_of_host(self.name)}/robots.txt"
-
-    def rights_url(self, policy: Policy) -> str:
-        return f"{policy.origins.origin_of_host(self.name)}{RIGHTS_PATH}"
+    def file_url(self, purpose: LeasePurpose, policy: Policy) -> str:
+        """Return the URL of a file of the host: of its own robots.txt, before any redirect."""
+        paths = {"robots": "/robots.txt", "rights": RIGHTS_PATH, "probe": missing_path(self.name)}
+        return f"{policy.origins.origin_of_host(self.name)}{paths[purpose]}"
 
     def to_row(self, due: int | None, now: int) -> FrontierHost:
         """Return the row to write. Its write time is greater than the last row's."""
@@ -237,6 +246,7 @@ class Host:
             "has_other_shares": self.has_other_shares,
             "robots": asdict(self.robots),
             "rights": asdict(self.rights),
+            "not_found": asdict(self.not_found),
             "turns": self.turns.last,
             "traps": self.traps.row(),
             "record": asdict(self.record),
@@ -259,7 +269,8 @@ class Host:
             crawls={crawl_id: CrawlShare(*share[:3]) for crawl_id, *share in state["crawls"]},
             has_other_shares=state["has_other_shares"],
             robots=Robots(**known_fields(Robots, state["robots"])),
-            rights=RightsFile(**known_fields(RightsFile, state.get("rights") or {})),
+            rights=HostFile(**known_fields(HostFile, state.get("rights") or {})),
+            not_found=HostFile(**known_fields(HostFile, state.get("not_found") or {})),
             turns=Turns(state.get("turns")),
             traps=Traps(state.get("traps")),
             record=HostRecord(**known_fields(HostRecord, state.get("record") or {})),

@@ -1,4 +1,4 @@
-"""Intake of the answer to a file of a host: its robots.txt, or its reservations of rights."""
+"""Intake of the answer to a file of a host: its robots.txt, its reservations of rights, or its page for no page."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -7,7 +7,7 @@ from schemas import Event, PageFetched
 from streams.crawl import robots
 from streams.crawl.frontier import outputs
 from streams.crawl.frontier.hosts import host_answers
-from streams.crawl.frontier.hosts.host_state import RightsFile, Robots
+from streams.crawl.frontier.hosts.host_state import HostFile, Robots
 from streams.crawl.frontier.intake.fetched import end_lease, take_unrequested
 from streams.crawl.frontier.state import FrontierState
 
@@ -19,9 +19,11 @@ async def take_robots_answer(frontier: FrontierState, event: PageFetched, partit
         return []
     async with frontier.hosts.lock(event.host, partition) as live:
         lease = live.host.leases.get(event.lease_id) if event.lease_id else None
-        if lease and lease.purpose == "rights":
-            kept = live.host.rights.ref if event.retryable else None
-            live.host.rights = RightsFile(event.body_ref if event.outcome == "ok" else kept, event.generation)
+        if lease and lease.purpose in ("rights", "probe"):
+            if lease.purpose == "rights":
+                live.host.rights = _apply_file(live.host.rights, event)
+            else:
+                live.host.not_found = _apply_file(live.host.not_found, event)
             end_lease(frontier, live, event)
             await frontier.hosts.persist(live)
             return []
@@ -36,6 +38,12 @@ async def take_robots_answer(frontier: FrontierState, event: PageFetched, partit
             await frontier.hosts.persist(live)
         newest = live.host.robots.fetched_at == event.generation
         return [outputs.origin_changed(live.host)] if newest else []
+
+
+def _apply_file(before: HostFile, event: PageFetched) -> HostFile:
+    """Return what is known of a file after the answer. A failure that may pass keeps the last content."""
+    kept = before.ref if event.retryable else None
+    return HostFile(event.body_ref if event.outcome == "ok" else kept, event.generation)
 
 
 async def _apply_answer(frontier: FrontierState, event: PageFetched, before: Robots) -> Robots:

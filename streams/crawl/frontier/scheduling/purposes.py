@@ -7,7 +7,7 @@ from typing import Literal
 from schemas.crawl import Purpose
 from streams.stores.protocols import FrontierUrl
 
-LeasePurpose = Literal["page", "sitemap", "robots", "rights"]
+LeasePurpose = Literal["page", "sitemap", "robots", "rights", "probe"]
 Intake = Literal["fetched", "host_file"]
 
 
@@ -22,7 +22,7 @@ class PurposeRule:
     intake: Intake
     """The intake that takes the answer."""
     event: Purpose
-    """The purpose in events: a fetcher asks for both files of a host in the same way."""
+    """The purpose in events: a fetcher asks for all files of a host in the same way."""
 
 
 PURPOSES: Mapping[LeasePurpose, PurposeRule] = {
@@ -30,6 +30,7 @@ PURPOSES: Mapping[LeasePurpose, PurposeRule] = {
     "sitemap": PurposeRule(is_of_host=False, costs_budget=False, intake="fetched", event="sitemap"),
     "robots": PurposeRule(is_of_host=True, costs_budget=False, intake="host_file", event="robots"),
     "rights": PurposeRule(is_of_host=True, costs_budget=False, intake="host_file", event="robots"),
+    "probe": PurposeRule(is_of_host=True, costs_budget=False, intake="host_file", event="robots"),
 }
 """A sitemap may be a feed: only its content says which. The pages of both are discovered by the normalize stage."""
 

@@ -5,18 +5,23 @@ A visit holds the host's lock, so that an event of the same host waits for it.
 
 from dataclasses import replace
 
-from schemas.ids import page_id as page_id_of
-from streams.allowed_origins import origin_of
 from streams.crawl.frontier import decisions, outputs
-from streams.crawl.frontier.hosts.host_state import Host, Lease, RightsFile, Robots
+from streams.crawl.frontier.hosts.host_state import Lease
 from streams.crawl.frontier.hosts.live_host import LiveHost
 from streams.crawl.frontier.scheduling.host_orders import BLOCKED_MICROS
 from streams.crawl.frontier.scheduling.ordering import strangers_budget
-from streams.crawl.frontier.scheduling.purposes import PURPOSES, LeasePurpose, purpose_of
+from streams.crawl.frontier.scheduling.purposes import PURPOSES, purpose_of
 from streams.crawl.frontier.scheduling.recrawl import begin_visit, waits_for_visit
 from streams.crawl.frontier.state import FrontierState
 from streams.crawl.frontier.urls.refused_urls import url_refused
-from streams.errors import MissingBlob
+from streams.crawl.frontier.visits.host_files import (
+    content_signal,
+    emit_host_file,
+    has_robots_rules,
+    is_reserved,
+    schedule_due_file,
+    schedule_host_file,
+)
 from streams.stores.protocols import FrontierUrl
 
 STEPS_PER_VISIT = 64
@@ -73,12 +78,12 @@ async def _handle_first_entry(frontier: FrontierState, live: LiveHost) -> bool:
     if entry is None or entry.position > now:
         return False
     if live.host.robots_due(frontier.policy, now):
-        await _schedule_host_file(frontier, live, "robots", now)
+        await schedule_host_file(frontier, live, "robots")
         return False
     if closed := live.host.closed_for(now):
         live.host.next_at = now + closed
         return False
-    if live.host.rights_due(frontier.policy, now) and await _schedule_rights(frontier, live, now):
+    if await schedule_due_file(frontier, live):
         return False
     url = await hosts.url(live, entry.page_id)
     if url is None or url.position != entry.position or live.host.is_leased(url.page_id):
@@ -88,7 +93,7 @@ async def _handle_first_entry(frontier: FrontierState, live: LiveHost) -> bool:
     elif url.state == "done":
         await _announce_end(frontier, url)  # again, after a crash
         hosts.take(live)
-    elif not await _has_robots_rules(frontier, live):
+    elif not await has_robots_rules(frontier, live):
         return False
     elif end := await _end_reason(frontier, live, url):
         await _end_url(frontier, live, url, *end)
@@ -104,18 +109,6 @@ async def _begin_visit(frontier: FrontierState, live: LiveHost, url: FrontierUrl
         return
     queued = begin_visit(url, frontier.now())
     await frontier.hosts.put_url(live, queued)
-
-
-async def _has_robots_rules(frontier: FrontierState, live: LiveHost) -> bool:
-    """Return whether the blob of the robots.txt exists. If it is missing, the file is fetched again."""
-    known = live.host.robots
-    try:
-        if known.ref:
-            await frontier.robots.get(known.ref)
-    except MissingBlob:
-        live.host.robots = Robots()
-        return False
-    return True
 
 
 async def _end_reason(frontier: FrontierState, live: LiveHost, url: FrontierUrl) -> tuple[str, str] | None:
@@ -185,63 +178,16 @@ async def _schedule(frontier: FrontierState, live: LiveHost, url: FrontierUrl) -
     await _emit_page(frontier, live, url, lease)
 
 
-async def _schedule_rights(frontier: FrontierState, live: LiveHost, now: int) -> bool:
-    """Schedule the host's reservations of rights. Return False if its robots.txt disallows the file."""
-    known = live.host.robots
-    try:
-        if known.ref and not (await frontier.robots.get(known.ref)).allowed(live.host.rights_url(frontier.policy)):
-            live.host.rights = RightsFile(None, now)
-            return False
-    except MissingBlob:
-        return False  # robots.txt is fetched again before the next page
-    await _schedule_host_file(frontier, live, "rights", now)
-    return True
-
-
-async def _schedule_host_file(frontier: FrontierState, live: LiveHost, purpose: LeasePurpose, now: int) -> None:
-    host, policy = live.host, frontier.policy
-    # The page id of the host's own robots.txt, even after a redirect: the answer never touches another page's record.
-    page_id = page_id_of(host.own_robots_url(policy) if purpose == "robots" else host.rights_url(policy))
-    lease = decisions.host_lease_of(host, purpose, page_id, policy, now)
-    host.leases[lease.lease_id] = lease
-    host.next_at = now + host.delay(frontier.policy, frontier.random())
-    await frontier.hosts.persist(live)
-    await _emit_host_file(frontier, host, lease)
-
-
 async def _emit_page(frontier: FrontierState, live: LiveHost, url: FrontierUrl, lease: Lease) -> None:
     region = frontier.policy.region_of(url.host)
     delay = live.host.delay_seconds(frontier.policy)
-    signal = await _content_signal(frontier, live.host.robots)
-    reserved = await _is_reserved(frontier, live, url.url)
-    scheduled = outputs.page_scheduled(url, lease, region, delay, signal, tdm_reserved=reserved)
+    signal = await content_signal(frontier, live.host.robots)
+    reserved = await is_reserved(frontier, live, url.url)
+    not_found = live.host.not_found.ref if lease.purpose == "page" else None
+    scheduled = outputs.page_scheduled(
+        url, lease, region, delay, signal, tdm_reserved=reserved, not_found_ref=not_found
+    )
     await frontier.emit(scheduled, str(lease.lease_id))
-
-
-async def _content_signal(frontier: FrontierState, known: Robots) -> str:
-    """Return the signals of the host's robots.txt about uses of its content."""
-    try:
-        signals = (await frontier.robots.get(known.ref)).signals if known.ref else {}
-    except MissingBlob:
-        return ""
-    return ", ".join(f"{name}={'yes' if allowed else 'no'}" for name, allowed in sorted(signals.items()))
-
-
-async def _is_reserved(frontier: FrontierState, live: LiveHost, url: str) -> bool:
-    """Return whether the host reserves a URL from text and data mining. A missing file is fetched again."""
-    if not live.host.rights.ref:
-        return False
-    try:
-        rights = await frontier.rights.get(live.host.rights.ref)
-    except MissingBlob:
-        live.host.rights = RightsFile()
-        return False
-    return rights.reserves(url.removeprefix(origin_of(url)))
-
-
-async def _emit_host_file(frontier: FrontierState, host: Host, lease: Lease) -> None:
-    region = frontier.policy.region_of(host.name)
-    await frontier.emit(outputs.host_file_scheduled(host, lease, frontier.policy, region), str(lease.lease_id))
 
 
 async def _send_again(frontier: FrontierState, live: LiveHost) -> None:
@@ -250,7 +196,7 @@ async def _send_again(frontier: FrontierState, live: LiveHost) -> None:
         lease = live.host.leases[lease_id]
         if lease.until > frontier.now():
             if lease.is_of_host:
-                await _emit_host_file(frontier, live.host, lease)
+                await emit_host_file(frontier, live.host, lease)
             else:
                 url = await frontier.hosts.url(live, lease.page_id)
                 if url and decisions.awaits_answer(lease_id, url):
