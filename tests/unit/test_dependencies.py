@@ -63,6 +63,7 @@ LOCAL = names(PROJECT["project"]["optional-dependencies"]["local"])
 COMPARE = names(PROJECT["project"]["optional-dependencies"]["compare"])
 CLUSTER = names(PROJECT["project"]["optional-dependencies"]["cluster"])
 MAP = names(PROJECT["project"]["optional-dependencies"]["map"])
+CHAT = names(PROJECT["project"]["optional-dependencies"]["chat"])
 GROUPS = {group: names(requirements) for group, requirements in PROJECT["dependency-groups"].items()}
 TRAINING = GROUPS.pop("training")
 DISTRIBUTIONS = packages_distributions()
@@ -102,6 +103,7 @@ def allowed_in(path: Path) -> set[str]:
     extra = extra | (TRAINING if "/training/" in name else set())
     extra = extra | (CLUSTER if name == "streams/commands/cluster.py" else set())
     extra = extra | (MAP if name == "streams/maintenance/mapping.py" else set())
+    extra = extra | (CHAT if name == "streams/models/chat_server.py" else set())
     return CORE | extra | (COMPARE if name in COMPARING else set()) | GROUPS["build"]
 
 

@@ -88,6 +88,7 @@ USES: dict[str, tuple[int, str]] = {
     "links central": (3, NO_CASSANDRA),
     "blobs sweep": (3, NO_KAFKA),
     "models prepare MODELS/production copy --cpu": (0, "statement_chain"),
+    "models serve pages.warc": (2, "no file of weights"),
     "plan --pages 1e6": (0, "USD a month"),
     "eval extract labelled --no-others": (0, "1 page"),
     "eval extract labelled": (2, NO_COMPARE),

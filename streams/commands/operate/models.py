@@ -1,5 +1,6 @@
-"""`riffle models`: the model repository of a Triton server."""
+"""`riffle models`: the model repository of a Triton server, and a small language model on this machine."""
 
+import threading
 from pathlib import Path
 from typing import Annotated
 
@@ -9,12 +10,14 @@ from streams.commands.console import (
     JSON_OPTION,
     command,
     command_group,
+    out,
     print_result,
 )
 from streams.errors import UsageError
+from streams.models.chat_server import start_chat_server
 from streams.models.inference.prepared_repository import Changes, prepare_repository
 
-models_app = command_group("The model repository of a Triton server.")
+models_app = command_group("The model repository of a Triton server, and a small language model on this machine.")
 
 
 @models_app.command("prepare")
@@ -57,6 +60,30 @@ def prepare(
     )
     models = prepare_repository(source, destination, changes)
     print_result(f"{destination}: {', '.join(models)}.", {"folder": str(destination), "models": models}, as_json)
+
+
+@models_app.command("serve")
+@command
+def serve(
+    file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, metavar="FILE", help="Weights, as a GGUF file.")],
+    port: Annotated[int, typer.Option(min=1, max=65_535, help="Port to listen on, on loopback.")] = 8_000,
+    context: Annotated[int, typer.Option(min=1_024, help="Maximum tokens of a request and its answer.")] = 4_096,
+    threads: Annotated[int, typer.Option(min=0, help="Threads that compute. 0: one for each core.")] = 0,
+) -> None:
+    """Serve a small language model for answers, with the API of OpenAI, until Ctrl-C. Needs riffle-search[chat].
+
+    The weights are a file that you have: nothing is downloaded.
+
+    Examples:
+
+        riffle models serve SmolLM2-135M-Instruct.gguf
+        riffle models serve model.gguf --port 8001 --threads 4
+    """
+    server = start_chat_server(file, port, context, threads)
+    out.print(f"{file.name} is served at {server.url}", highlight=False, soft_wrap=True)
+    out.print(f"Ask it for answers: RIFFLE_ANSWERS__URL={server.url} riffle up", highlight=False, soft_wrap=True)
+    out.print("Ctrl-C stops this server.")
+    threading.Event().wait()
 
 
 def _model_and_count(text: str) -> tuple[str, int]:
