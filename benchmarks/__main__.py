@@ -404,6 +404,39 @@ async def bench_crawl(
     return await run(load_settings(), mirror, pages, as_json=as_json)
 
 
+@bench_app.command("crawl-memory")
+@command
+async def bench_crawl_memory(
+    minutes: Annotated[float, typer.Option(min=0.5, help="Duration.")] = 30.0,
+    rate: Annotated[float, typer.Option(min=1, help="Pages a second.")] = 20.0,
+    look_seconds: Annotated[float, typer.Option(min=1, help="Time between two looks at the memory.")] = 10.0,
+    progress: Annotated[Path | None, typer.Option(dir_okay=False, help="File that each look is written to.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Measure the memory of frontier and fetch over a long run, on a local web whose hosts come and go.
+
+    Example:  python -m benchmarks crawl-memory --minutes 30
+    """
+    from benchmarks.crawl_memory import run
+
+    print_figures("Memory of a crawl", await run(minutes, rate, look_seconds, progress), as_json)
+
+
+@bench_app.command("transport")
+@command
+async def bench_transport(
+    pages: Annotated[int, typer.Option(min=50, help="Pages of each way.")] = 300,
+    as_json: AsJson = False,
+) -> None:
+    """Measure connections over TLS: kept, resumed by a ticket, and made anew: handshakes and CPU time of a page.
+
+    Example:  python -m benchmarks transport --pages 300
+    """
+    from benchmarks.transport import run
+
+    print_figures("Connections over TLS", await run(pages), as_json)
+
+
 @bench_app.command("startup")
 @command
 def bench_startup(

@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -157,7 +158,16 @@ def _server_pids() -> dict[str, int]:
 
 
 async def _fetch(settings: Settings, urls: Sequence[str], pids: dict[str, int]) -> dict[str, Any]:
-    crawl_id, fetched, failed = uuid4().hex[:12], set[str](), list[str]()
+    crawl_id, fetched, failed, tries = uuid4().hex[:12], set[str](), set[str](), Counter[str]()
+
+    def note(event: PageFetched) -> None:
+        if event.outcome == "ok":
+            fetched.add(event.url)
+            return
+        tries[f"{event.outcome}: {event.error}"[:160]] += 1
+        if not event.retryable:
+            failed.add(event.url)
+
     follower = await asyncio.to_thread(Follower, settings, (PageFetched,))
     session = await connect(settings.cassandra)
     before = {name: usage(pid)[1] for name, pid in pids.items()}
@@ -172,7 +182,7 @@ async def _fetch(settings: Settings, urls: Sequence[str], pids: dict[str, int]) 
             while len(fetched) + len(failed) < len(urls):
                 for event in await asyncio.to_thread(lambda: list(follower.poll(LOOK_SECONDS))):
                     if isinstance(event, PageFetched) and event.purpose == "page":
-                        (fetched.add if event.outcome == "ok" else failed.append)(event.url)
+                        note(event)
                         last = time.monotonic()
                 memory.append(proportional_memory(pids["worker"]))
                 if time.monotonic() - last > IDLE_SECONDS:
@@ -181,7 +191,8 @@ async def _fetch(settings: Settings, urls: Sequence[str], pids: dict[str, int]) 
         cpu = {name: usage(pid)[1] - before[name] for name, pid in pids.items()}
         return {
             "pages": len(fetched),
-            "failed": failed[:5],
+            "failed": sorted(failed)[:5],
+            "answers without a page": dict(tries.most_common(5)),
             "seconds": seconds,
             "cpu_seconds": cpu,
             "kafka_records": _count_records(settings) - records,

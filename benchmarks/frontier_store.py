@@ -4,8 +4,9 @@
 
 Cassandra is started for the run. One host gets N URLs in its queue, in batches as a page with many links makes them;
 all are taken, 64 at a time, and trimmed as the frontier does. The head of the queue is read at the beginning and
-at the end. Then URLs of many hosts are scheduled and answered by a frontier without Kafka. Cassandra is started again
-at last: that writes its memory to files, whose largest partitions it then names.
+at the end. Another host gets as many URLs that stay in its queue, and one bucket of a crawl as many states. Then URLs
+of many hosts are scheduled and answered by a frontier without Kafka. Cassandra is started again at last: that writes
+its memory to files, whose largest partitions it then names.
 """
 
 import asyncio
@@ -32,13 +33,14 @@ from streams.stores.cassandra.session import CassandraSession, connect
 from streams.stores.host_buckets import bucket_of
 from streams.stores.memory import MemoryBlobs, MemoryFingerprints, MemoryHostLinks
 from streams.stores.opener import Stores
-from streams.stores.protocols import FrontierUrl, QueueEntry
+from streams.stores.protocols import CrawlCounts, FrontierUrl, QueueEntry
 
-HOST = "large.example"
+HOST, WAITING_HOST = "large.example", "waiting.example"
 BATCH, READS = 200, 50
+STATES_AT_ONCE = 400
 HOSTS, PER_HOST = 200, 5
 _SIZES = "SELECT table_name, mebibytes FROM system_views.max_partition_size"
-_TOMBSTONES = 'SELECT name, "p99th", max FROM system_views.tombstones_per_read'
+_TOMBSTONES = "SELECT table_name, p99th, max FROM system_views.tombstones_per_read"
 
 
 async def run(settings: Settings, urls: int) -> dict[str, Any]:
@@ -49,7 +51,7 @@ async def run(settings: Settings, urls: int) -> dict[str, Any]:
             session = await connect(local.cassandra)
             try:
                 store = CassandraFrontier(session)
-                figures = await _fill_and_empty(store, urls) | await _sustained(store)
+                figures = await _fill_and_empty(store, urls) | await _fill(store, urls) | await _sustained(store)
                 figures["tombstones of a read: table, 99th percentile, most"] = await _read(session, _TOMBSTONES)
             finally:
                 await session.close()
@@ -69,9 +71,7 @@ async def _read(session: CassandraSession, statement: str) -> dict[str, list[Any
 
 async def _fill_and_empty(store: CassandraFrontier, urls: int) -> dict[str, Any]:
     start = now_micros()
-    for first in range(0, urls, BATCH):
-        entries = [_entry(start, number) for number in range(first, min(first + BATCH, urls))]
-        await store.push(HOST, entries, start)
+    await _push(store, HOST, urls, start)
     cursor: QueueEntry | None = None
     before = await _read_seconds(store, cursor)
     taken = 0
@@ -86,6 +86,25 @@ async def _fill_and_empty(store: CassandraFrontier, urls: int) -> dict[str, Any]
         "ms of a read of the head, last": round(await _read_seconds(store, cursor) * 1_000, 2),
         "taken": taken,
     }
+
+
+async def _push(store: CassandraFrontier, host: str, urls: int, start: int) -> None:
+    for first in range(0, urls, BATCH):
+        entries = [_entry(start, number) for number in range(first, min(first + BATCH, urls))]
+        await store.push(host, entries, start)
+
+
+async def _fill(store: CassandraFrontier, urls: int) -> dict[str, Any]:
+    """Write a queue whose URLs wait, and the states of as many URLs in one bucket of a crawl."""
+    start, begin = now_micros(), time.monotonic()
+    await _push(store, WAITING_HOST, urls, start)
+    pushed = time.monotonic() - begin
+    for first in range(0, urls, STATES_AT_ONCE):
+        pages = [_entry(start, number).page_id for number in range(first, min(first + STATES_AT_ONCE, urls))]
+        counts = CrawlCounts({"queued": first + len(pages)}, start + first)
+        await store.put_states("large", 0, dict.fromkeys(pages, "queued"), "owner", counts)
+    marked = time.monotonic() - begin - pushed
+    return {"queued URLs a second": round(urls / pushed), "states a second": round(urls / marked)}
 
 
 def _entry(start: int, number: int) -> QueueEntry:

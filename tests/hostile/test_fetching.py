@@ -209,3 +209,20 @@ async def test_fetches_of_one_host_use_one_connection(tmp_path: Path) -> None:
         listening.close()
         await listening.wait_closed()
     assert connections == 1
+
+
+async def test_a_host_that_closes_its_connections_makes_one_whole_handshake(tmp_path: Path) -> None:
+    resumed = []
+
+    async def script(writer: asyncio.StreamWriter) -> None:
+        resumed.append(writer.get_extra_info("ssl_object").session_reused)
+        await response(b"<p>Some text.</p>")(writer)
+
+    async with bad_server(tmp_path, {"/x": script}) as server:
+        settings = server.settings()
+        session = open_session(settings)
+        for _ in range(3):
+            answer = await get(session, URL, purpose="page", limits=limits_of(settings), monotonic=time.monotonic)
+            assert answer.verdict.outcome == "ok"
+        await close_session(session)
+    assert resumed == [False, True, True]

@@ -15,6 +15,8 @@ from aiohttp.connector import Connection
 from aiohttp.http import RawResponseMessage
 from aiohttp.streams import StreamReader
 
+from streams.crawl.fetch.tls_sessions import ResumingObject
+
 MAX_INFORMATIONAL = 20
 """Maximum number of informational responses on a connection. One or two are usual (103 Early Hints)."""
 PARSED_BYTES = 4 * 1024
@@ -30,15 +32,22 @@ class LimitExceeded(aiohttp.ClientError):
 
 
 class AddressedResponse(aiohttp.ClientResponse):
-    """A response that knows the address of its server, also after its connection was given back."""
+    """A response that knows the address of its server, also after its connection was given back.
+
+    Its head comes after the server's tickets, so the TLS session is kept then.
+    """
 
     address = ""
 
     async def start(self, connection: Connection) -> Self:
         """Read the head of the response."""
-        peer = connection.transport.get_extra_info("peername") if connection.transport else None
+        transport = connection.transport
+        peer = transport.get_extra_info("peername") if transport else None
         self.address = str(peer[0]) if peer else ""
+        secured = transport.get_extra_info("ssl_object") if transport else None
         await super().start(connection)
+        if isinstance(secured, ResumingObject):
+            secured.keep_session()
         return self
 
 

@@ -29,6 +29,7 @@ from streams.crawl.fetch.guard import (
 )
 from streams.crawl.fetch.outcomes import Verdict, classify_response, header_text, select_headers
 from streams.crawl.fetch.resolver import Resolver
+from streams.crawl.fetch.tls_sessions import resume_sessions
 from streams.crawl.robots import MAX_ROBOTS_BYTES
 from streams.settings import CrawlSettings
 
@@ -109,6 +110,7 @@ def open_allowed_session(settings: CrawlSettings) -> aiohttp.ClientSession:
 def _session(
     settings: CrawlSettings, resolver: Resolver, make_socket: Callable[[Any], Any], context: ssl.SSLContext
 ) -> aiohttp.ClientSession:
+    resume_sessions(context, time.monotonic)
     connector = LimitedConnector(
         resolver=resolver,
         socket_factory=make_socket,
