@@ -15,7 +15,7 @@ import structlog
 from schemas import Event, PageFetched, PageNormalized
 from streams.errors import PageErased, PoisonError, Refused, TransientError
 from streams.render.chromium import ProcessLimits, find_chromium
-from streams.render.loading import ResourceLoader
+from streams.render.loading import open_loader
 from streams.render.needs import MAX_STATIC_CHARS, needs_rendering
 from streams.render.page import Rendered, RenderLimits, render
 from streams.render.protocol import RendererEnded
@@ -126,9 +126,10 @@ async def build(settings: Settings, stores: Stores) -> Agent:
     if not settings.render.enabled:
         return RenderAgent(stores, None)
     program, limits = find_chromium(settings.render.chromium), limits_of(settings.render)
-    loader = ResourceLoader(settings.crawl)
+    loader = open_loader(settings.crawl, stores.pace_holds)
 
     async def browse(url: str, body: bytes, kind: str) -> Rendered:
+        await loader.wait_for_host(url)
         return await render(program, url, body, kind or "text/html", loader.load, limits)
 
     return RenderAgent(stores, browse, loader.close)

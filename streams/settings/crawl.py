@@ -130,8 +130,8 @@ class RenderSettings(SettingsGroup):
     """Render pages in headless Chromium if scripts make their text. Costs about a second of CPU time a page."""
     chromium: str = ""
     """Path of Chromium. Empty: `chromium`, `chromium-browser` or `google-chrome`."""
-    timeout_seconds: float = Field(15.0, gt=0)
-    """Maximum duration of rendering a page, with the start of the browser."""
+    timeout_seconds: float = Field(60.0, gt=0)
+    """Maximum duration of rendering a page, with the start of the browser. Its requests wait for the pace meanwhile."""
     cpu_seconds: float = Field(10.0, gt=0)
     """Maximum CPU time of all processes of a page's browser."""
     memory_mb: int = Field(1_500, ge=200)

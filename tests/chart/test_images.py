@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from streams.render.chromium import PROGRAMS
 from tests.chart.rendering import CHART, ROOT
 
 DOCKERFILES = [ROOT / "Dockerfile", ROOT / "triton_models" / "Dockerfile"]
@@ -68,6 +69,17 @@ def test_packages_are_installed_by_checksum_and_nothing_is_fetched(path: Path) -
         for command in value.split("&&") if kind == "RUN" else ():
             if re.search(r"pip install", command) and not command.strip().endswith(" ."):
                 assert "--require-hashes" in command, command
+
+
+def test_the_image_with_a_browser_is_riffles_image_with_chromium() -> None:
+    (stage,) = stages(ROOT / "infra" / "rendering" / "Dockerfile")
+    assert stage[0] == ("FROM", "${RIFFLE}"), "the program, its user, its health check and its entry point"
+    assert [value for kind, value in stage if kind == "USER"] == ["0", "10001"]
+    (install,) = [value for kind, value in stage if kind == "RUN"]
+    (package,) = re.findall(r"apt-get install -y --no-install-recommends (\w+) ", install)
+    assert package in PROGRAMS
+    assert "rm -rf /var/lib/apt/lists" in install
+    assert {kind for kind, _ in stage} == {"FROM", "LABEL", "USER", "RUN"}
 
 
 def test_no_build_tool_is_left_in_the_application_image() -> None:

@@ -4,17 +4,25 @@ import asyncio
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
 
+from streams.crawl.fetch.agent import FetchAgent
+from streams.crawl.fetch.pace import Window, windows_of
+from streams.crawl.fetch.shared_pace import SharedPace
 from streams.errors import Refused, UsageError
+from streams.render import loading
 from streams.render.chromium import PROGRAMS, ProcessLimits, find_chromium
+from streams.render.kept_resources import MAX_AGE_SECONDS, MAX_BYTES, KeptResources
 from streams.render.loading import ResourceLoader
 from streams.render.page import Rendered, RenderLimits, Resource, render
+from streams.settings import CrawlSettings
+from streams.stores.memory import MemoryPaceHolds
+from streams.stores.opener import memory_stores
 from tests.hostile.servers import bad_server, response
 
 URL = "https://app.example/start"
@@ -147,6 +155,92 @@ async def test_a_machine_without_chromium_says_what_to_install() -> None:
         find_chromium("no-such-browser")
 
 
+def fetchers_pace(holds: MemoryPaceHolds) -> SharedPace:
+    return SharedPace(holds, "a worker", time.monotonic)
+
+
+class NotedPace(SharedPace):
+    """A pace in which each request waits once, and which notes the keys of each."""
+
+    def __init__(self) -> None:
+        super().__init__(MemoryPaceHolds(), "renderer", time.monotonic)
+        self.places: list[list[str]] = []
+        self._refused = False
+
+    async def take(self, windows: Sequence[Window]) -> float:
+        self._refused = not self._refused
+        if self._refused:
+            return 0.001
+        self.places.append([window.key for window in windows])
+        return 0.0
+
+
+async def test_each_request_of_a_page_takes_its_place_in_the_pace(tmp_path: Path) -> None:
+    pace, asked = NotedPace(), list[tuple[bytes, int]]()
+
+    def noted(script: Any) -> Any:
+        async def note(writer: asyncio.StreamWriter) -> None:
+            asked.append((server.requests[-1].split(b" ")[1], len(pace.places)))
+            await script(writer)
+
+        return note
+
+    scripts = {
+        "/robots.txt": noted(response(b"User-agent: *\nCrawl-delay: 3\n", content_type="text/plain")),
+        "/app.js": noted(response(status="302 Found", location="/moved.js")),
+        "/moved.js": noted(response(b"1", content_type="text/javascript")),
+        "/data": noted(response(b"{}", content_type="application/json")),
+    }
+    async with bad_server(tmp_path, scripts) as server:
+        loader = ResourceLoader(server.settings(), pace)
+        try:
+            for path in ("/app.js", "/app.js", "/data", "/data"):
+                assert await loader.load(f"https://bad.example{path}")
+        finally:
+            await loader.close()
+    paths = (b"/robots.txt", b"/app.js", b"/moved.js", b"/data", b"/data")
+    assert asked == [(path, number) for number, path in enumerate(paths, start=1)], "a script is asked for once"
+    assert pace.places == [["host bad.example", "domain bad.example", "address 127.0.0.1"]] * len(paths)
+
+
+async def test_a_page_whose_host_a_fetcher_holds_waits_without_a_browser(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loading, "HOST_WAIT_SECONDS", 0.05)
+    holds = MemoryPaceHolds(lambda: 0.0)
+    async with bad_server(tmp_path, {}) as server:
+        settings = server.settings()
+        windows = windows_of("bad.example", ["127.0.0.1"], settings, None)
+        assert await fetchers_pace(holds).take(windows) == 0
+        loader = ResourceLoader(settings, SharedPace(holds, "renderer", time.monotonic))
+        try:
+            with pytest.raises(Refused, match="its host was not free"):
+                await loader.wait_for_host("https://bad.example/")
+            assert await holds.left("waiting domain bad.example"), "the fetcher sees that another worker waits"
+        finally:
+            await loader.close()
+        assert server.requests == []
+
+
+def test_a_fetcher_gives_hosts_up_if_pages_are_rendered() -> None:
+    held = [FetchAgent(CrawlSettings(), memory_stores(), renders=renders) for renders in (False, True)]
+    for agent in held:
+        asyncio.run(agent.assigned(frozenset({0})))
+    assert [agent._pace.is_alone for agent in held] == [True, False]
+
+
+def test_kept_scripts_are_bounded_and_end() -> None:
+    now = [0.0]
+    kept = KeptResources(lambda: now[0])
+    script = Resource(200, {"content-type": "text/javascript"}, b"x" * (MAX_BYTES // 2))
+    for number in range(3):
+        kept.put(f"{number}", script)
+    kept.put("data", Resource(200, {"content-type": "application/json"}, b"{}"))
+    assert [kept.get(url) is None for url in ("0", "1", "2", "data")] == [True, False, False, True]
+    now[0] = MAX_AGE_SECONDS
+    assert kept.get("2") is None
+
+
 async def test_requests_keep_to_robots_and_to_the_guard(tmp_path: Path) -> None:
     scripts: dict[str, Any] = {
         "/robots.txt": response(b"User-agent: *\nDisallow: /private/", content_type="text/plain"),
@@ -155,7 +249,7 @@ async def test_requests_keep_to_robots_and_to_the_guard(tmp_path: Path) -> None:
         "/private/x.js": response(b"2", content_type="text/javascript"),
     }
     async with bad_server(tmp_path, scripts) as server:
-        loader = ResourceLoader(server.settings())
+        loader = ResourceLoader(server.settings(delay_seconds=0), fetchers_pace(MemoryPaceHolds()))
         try:
             found = await loader.load("https://bad.example/app.js")
             assert found

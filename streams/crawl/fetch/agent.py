@@ -11,7 +11,6 @@ import asyncio
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -29,7 +28,6 @@ from streams.crawl.fetch.shared_pace import SharedPace
 from streams.crawl.fetch.thread import FetchThread
 from streams.crawl.scope import CrawlScope
 from streams.crawl.urls import host_of
-from streams.errors import TransientError
 from streams.runtime.agent import Agent, Delivery, Emit
 from streams.settings import CrawlSettings, Settings
 from streams.stores.opener import Stores
@@ -45,9 +43,6 @@ NEW_STATES: frozenset[Outcome] = frozenset({"ok", "redirect", "gone"})
 WISHES = ("content-signal", "content-usage", "tdm-reservation", "x-robots-tag")
 """The headers with wishes of the publisher."""
 
-
-RELEASE_SECONDS = 2.0
-"""Maximum time that a stop waits until the keys of the pace are released (seconds)."""
 MAX_WAIT_SECONDS = 0.5
 """Maximum time that a request waits for its turn here (seconds). A longer wait would hold a slot of the stage."""
 
@@ -60,10 +55,14 @@ def now_micros() -> int:
 class FetchAgent(Agent):
     """The fetch stage's agent: it makes the requests that the frontier scheduled."""
 
-    def __init__(self, settings: CrawlSettings, stores: Stores, now: Callable[[], int] = now_micros) -> None:
+    def __init__(
+        self, settings: CrawlSettings, stores: Stores, now: Callable[[], int] = now_micros, *, renders: bool = False
+    ) -> None:
+        """`renders`: the workers that render pages ask hosts, too."""
         self._settings = settings
         self._stores = stores
         self._now = now
+        self._renders = renders
         self._pace = SharedPace(stores.pace_holds, str(uuid4()), time.monotonic)
         self._load = HostLoad(settings.host_concurrency)
         self._starting = asyncio.Lock()
@@ -73,12 +72,10 @@ class FetchAgent(Agent):
         self._thread = await FetchThread.start(self._settings)
 
     async def assigned(self, partitions: frozenset[int]) -> None:
-        self._pace.is_alone = len(partitions) == self.partition_count
+        self._pace.is_alone = len(partitions) == self.partition_count and not self._renders
 
     async def stop(self) -> None:
-        with suppress(TransientError, TimeoutError):  # else the holds end by themselves
-            async with asyncio.timeout(RELEASE_SECONDS):
-                await self._pace.release()
+        await self._pace.release_in_time()
         if self._thread:
             await self._thread.stop()
             self._thread = None
@@ -262,4 +259,4 @@ def _with_signals(headers: Mapping[str, str], of_robots: str, *, tdm_reserved: b
 
 async def build(settings: Settings, stores: Stores) -> Agent:
     """Make the stage's agent (called by the runtime)."""
-    return FetchAgent(settings.crawl, stores)
+    return FetchAgent(settings.crawl, stores, renders=settings.render.enabled)

@@ -6,10 +6,13 @@ partitions, leaves the key to nobody before the next request may begin. Times ar
 clock here, by the store's in the store. So a clock that is set forward or back changes nothing.
 """
 
+import asyncio
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from math import ceil
 
 from streams.crawl.fetch.pace import Pace, Window
+from streams.errors import TransientError
 from streams.stores.protocols import PaceHolds
 
 HOLD_SECONDS = 5
@@ -22,6 +25,8 @@ REST_SECONDS = HOLD_SECONDS + 2.0
 """Time that others have to take the key (seconds): each asks for it again within this time."""
 _ANY = "any"
 """The holder of the keys by which workers say that they wait."""
+RELEASE_SECONDS = 2.0
+"""Maximum time that a stop waits until the keys are released (seconds)."""
 MAX_RELEASED = 200
 """Maximum number of holds that a worker ends when it stops."""
 
@@ -97,6 +102,12 @@ class SharedPace:
         if len(self._held_until) > 10_000 and len(self._held_until) % 1_000 == 0:
             self._held_until = {key: until for key, until in self._held_until.items() if until > now}
             self._turn_began = {key: began for key, began in self._turn_began.items() if key in self._held_until}
+
+    async def release_in_time(self) -> None:
+        """Release what can be released soon, when the worker stops. The other holds end by themselves."""
+        with suppress(TransientError, TimeoutError):
+            async with asyncio.timeout(RELEASE_SECONDS):
+                await self.release()
 
     async def release(self) -> None:
         """End the holds whose windows have passed, before the worker stops. The others end by themselves."""

@@ -1,0 +1,48 @@
+"""Scripts and style sheets that pages of a site share, for some minutes, so that a site is asked once for them."""
+
+from collections import OrderedDict
+from collections.abc import Callable
+
+from streams.render.page import Resource
+
+MAX_BYTES = 32 * 1024 * 1024
+"""Maximum size of all kept bodies together (bytes)."""
+MAX_AGE_SECONDS = 600.0
+"""Time until a script is fetched again (seconds)."""
+KINDS = ("javascript", "ecmascript", "text/css")
+"""Parts of the content types that are kept. Data is fetched for each page: it may be another one each time."""
+
+
+class KeptResources:
+    """The last resources by URL. The ones that were used least lately go first."""
+
+    def __init__(self, monotonic: Callable[[], float]) -> None:
+        self._monotonic = monotonic
+        self._resources: OrderedDict[str, tuple[float, Resource]] = OrderedDict()
+        self._bytes = 0
+
+    def get(self, url: str) -> Resource | None:
+        """Return the resource of a URL, if it is kept."""
+        found = self._resources.get(url)
+        if found is None:
+            return None
+        if self._monotonic() - found[0] >= MAX_AGE_SECONDS:
+            self._drop(url)
+            return None
+        self._resources.move_to_end(url)
+        return found[1]
+
+    def put(self, url: str, resource: Resource) -> None:
+        """Keep a script or a style sheet; nothing else is kept."""
+        kind = resource.headers.get("content-type", "").lower()
+        if len(resource.body) > MAX_BYTES or not any(name in kind for name in KINDS):
+            return
+        self._drop(url)
+        self._resources[url] = (self._monotonic(), resource)
+        self._bytes += len(resource.body)
+        while self._bytes > MAX_BYTES:
+            self._drop(next(iter(self._resources)))
+
+    def _drop(self, url: str) -> None:
+        if dropped := self._resources.pop(url, None):
+            self._bytes -= len(dropped[1].body)
