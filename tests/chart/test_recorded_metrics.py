@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.chart.record_metrics import FOLDER, GROWING
-from tests.chart.test_alerts import MINUTES, PROMTOOL, Series, run, verdict
+from tests.chart.test_alerts import AT_ANY_TIME, MINUTES, PROMTOOL, Case, Series, run, verdict
 
 pytestmark = pytest.mark.skipif(not PROMTOOL.is_file(), reason="no promtool: `make chart` builds it (needs Go)")
 
@@ -66,12 +66,13 @@ def played(scenario: str) -> Series:
 def test_nothing_fires_while_the_stack_works(tmp_path: Path) -> None:
     series = {name: f"{value:g}+{step:g}x{MINUTES}" for name, (value, step) in steady().items()}
     assert len(series) > 100
-    assert verdict(run(tmp_path, series, set())) == ""
+    assert verdict(run(tmp_path, Case("healthy", series, set(), judged=AT_ANY_TIME))) == ""
 
 
-@pytest.mark.parametrize("scenario", EXPECTED)
-def test_a_recorded_fault_fires_its_own_alerts_and_no_other(scenario: str, tmp_path: Path) -> None:
-    assert verdict(run(tmp_path, played(scenario), EXPECTED[scenario], HEALTHY_MINUTES + MINUTES)) == ""
+def test_a_recorded_fault_fires_its_own_alerts_and_no_other(tmp_path: Path) -> None:
+    minutes = HEALTHY_MINUTES + MINUTES
+    cases = [Case(scenario, played(scenario), expected, minutes) for scenario, expected in EXPECTED.items()]
+    assert verdict(run(tmp_path, *cases)) == ""
 
 
 def test_each_recording_is_judged() -> None:
