@@ -2,10 +2,15 @@
 
 from collections.abc import Iterator
 
+import numpy as np
 import pytest
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from tritonclient.grpc import InferInput
 
+from streams.errors import StoreUnavailable
+from streams.models.triton_connection import TritonConnection
+from streams.settings import TritonSettings
 from streams.stores.opener import memory_stores
 from streams.tracing import (
     cassandra_span,
@@ -18,6 +23,7 @@ from streams.tracing import (
     traces_url,
 )
 from tests.stages.gateway_fakes import client, gateway
+from tests.unit.models.test_triton_servers import serving
 
 TITLES = [
     ("SELECT part, value FROM pages WHERE page_id = :page_id", "SELECT pages"),
@@ -86,3 +92,25 @@ async def test_a_request_has_a_span_without_its_query_and_its_client(spans: InMe
     assert root.name == "GET /api/v1/search"
     assert dict(root.attributes or {}) == {"http.response.status_code": 200}
     assert "zebra" not in "".join(each.to_json() for each in spans.get_finished_spans())
+
+
+async def test_a_request_to_triton_is_a_span_with_the_name_of_its_method(spans: InMemorySpanExporter) -> None:
+    """Spans of a request, of a refused request, and no text of theirs. Tokens are sent, in place of words."""
+    async with serving("127.0.0.1") as (_, port):
+        connection = TritonConnection(TritonSettings(url=f"127.0.0.1:{port}", timeout_seconds=30))
+        try:
+            with span("model sbert embed") as outer:
+                await connection.config("sbert")
+                text = InferInput("TEXT", [1], "BYTES")
+                text.set_data_from_numpy(np.array([b"zebra stripes"], np.object_))
+                with pytest.raises(StoreUnavailable):
+                    await connection.infer("sbert", [text], ["embedding"], 30, lambda _: "")
+        finally:
+            await connection.close()
+    config, infer, _ = spans.get_finished_spans()
+    assert config.name == "/inference.GRPCInferenceService/ModelConfig"
+    assert infer.name == "/inference.GRPCInferenceService/ModelInfer"
+    assert {each.parent.span_id for each in (config, infer) if each.parent} == {outer.get_span_context().span_id}
+    assert config.end_time is not None
+    assert (config.status.is_ok, infer.status.is_ok) == (True, False)
+    assert "zebra" not in "".join(each.to_json() for each in (config, infer))
