@@ -1,15 +1,20 @@
 """A sample of the searchable pages, from all parts of the ring of tokens."""
 
+import asyncio
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from uuid import UUID
 
-from streams.stores.protocols import Pages
+from streams.stores.protocols import Hit, Pages, VectorIndex
 from streams.vectors.page_records import IndexedPage, indexed_page
 
 FIRST_TOKEN, LAST_TOKEN = -(2**63), 2**63 - 1
 TRIES = 4
 """Maximum pages that are looked at for each page of the sample: most pages that are known are not searchable."""
+TOGETHER = 16
+"""Number of pages that are read at the same time."""
+TOGETHER_VECTORS = 512
+"""Number of vectors in one request."""
 
 
 async def sample_pages(
@@ -17,20 +22,41 @@ async def sample_pages(
 ) -> list[UUID]:
     """Return at most `number` searchable pages. Of few pages, all that are wanted are found."""
     few = await _read_if_few(pages, chance, TRIES * number)
-    found: list[UUID] = []
-    for attempt in range(TRIES * number):
+    found: dict[UUID, None] = {}
+
+    async def look(page_id: UUID) -> UUID | None:
+        page = indexed_page(page_id, await pages.get(page_id))
+        return page_id if page is not None and is_wanted(page) else None
+
+    for first in range(0, TRIES * number, TOGETHER):
         if len(found) == number:
             break
+        size = min(TOGETHER, TRIES * number - first)
         if few is None:
-            page_id = await _draw(pages, chance)
+            drawn = await asyncio.gather(*(_draw(pages, chance) for _ in range(size)))
         else:
-            page_id = few[attempt] if attempt < len(few) else None
-        if page_id is None or page_id in found:
+            drawn = [*few[first : first + size]]
+        new = dict.fromkeys(page_id for page_id in drawn if page_id is not None and page_id not in found)
+        wanted = [page_id for page_id in await asyncio.gather(*map(look, new)) if page_id is not None]
+        found |= dict.fromkeys(wanted[: number - len(found)])
+    return list(found)
+
+
+async def statement_vectors(index: VectorIndex, hits: Sequence[Hit]) -> tuple[list[UUID], list[Sequence[float]]]:
+    """Return the vectors of the statements, and the page of each. A statement that was removed since has none."""
+    owners: list[UUID] = []
+    vectors: list[Sequence[float]] = []
+    for part in (hits[first : first + TOGETHER_VECTORS] for first in range(0, len(hits), TOGETHER_VECTORS)):
+        found = await index.dense_vectors([hit.id for hit in part])
+        if len(found) == len(part):
+            owners += [hit.payload.page_id for hit in part]
+            vectors += found
             continue
-        page = indexed_page(page_id, await pages.get(page_id))
-        if page is not None and is_wanted(page):
-            found.append(page_id)
-    return found
+        for hit in part:  # one is missing, and the answer does not say which one
+            if own := await index.dense_vectors([hit.id]):
+                owners.append(hit.payload.page_id)
+                vectors += own
+    return owners, vectors
 
 
 async def _read_if_few(pages: Pages, chance: random.Random, limit: int) -> list[UUID] | None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -25,7 +26,7 @@ from streams.maintenance.mapping import (
     page_words,
     place_queries,
 )
-from streams.maintenance.sampling import sample_pages
+from streams.maintenance.sampling import sample_pages, statement_vectors
 from streams.queries.counts import list_queries
 from streams.servers import Store
 from streams.settings import Settings
@@ -67,8 +68,9 @@ async def make_map(
         with err.status("Drawing pages ..."):
             sample = await sample_pages(stores.pages, random.Random(), pages, lambda _: True)  # noqa: S311 - a sample
             hits = [hit for part in _parts(sample) for hit in await stores.vectors.first_statements(part, STATEMENTS)]
+            owners, vectors = await statement_vectors(stores.vectors, hits)
         with err.status(f"Laying out {len(sample)} pages ..."):
-            made = await _make(stores, settings, sample, hits, collection)
+            made = await _make(stores, settings, hits, owners, vectors, collection)
     file = await asyncio.to_thread(_save, settings, made)
     if as_json:
         print_json({"pages": len(made.pages), "labels": [label.text for label in made.labels], "file": str(file)})
@@ -81,15 +83,17 @@ def _parts(sample: list[UUID]) -> list[list[UUID]]:
     return [sample[first : first + BATCH_PAGES] for first in range(0, len(sample), BATCH_PAGES)]
 
 
-async def _make(stores: Stores, settings: Settings, sample: list[UUID], hits: list[Hit], collection: str) -> IndexMap:
+async def _make(
+    stores: Stores,
+    settings: Settings,
+    hits: Sequence[Hit],
+    owners: Sequence[UUID],
+    vectors: Sequence[Sequence[float]],
+    collection: str,
+) -> IndexMap:
     of_page: dict[UUID, list[Hit]] = {}
     for hit in hits:
         of_page.setdefault(hit.payload.page_id, []).append(hit)
-    vectors, owners = [], []
-    for page_id, own in of_page.items():
-        found = await stores.vectors.dense_vectors([hit.id for hit in own])
-        vectors += found
-        owners += [page_id] * len(found)
     known = list(dict.fromkeys(owners))
     if not known:
         raise UsageError("no page of the sample has vectors: nothing is searchable yet")
