@@ -13,18 +13,26 @@ Implications for an Incremental Crawler" (VLDB 2000), figure 2: 23 % of the page
                     and Garcia-Molina, "Effective Page Refresh Policies for Web Crawlers" (TODS 2003), the same as Azar
                     et al., "Tractable near-optimal policies for crawling" (PNAS 2018), for equal weights
 
+Beside them `recrawl` with the hints of sitemaps (`lastmod`), as the frontier counts them: hosts of 100 pages each,
+whose sitemaps are read by its rule, and count as requests. The hints are right at all hosts, at half of them, or at
+none: such a host says "now" for all its pages, always.
+
 Freshness is the share of the time in which the index has a page's present content; age is the time since the index's
 content was outdated. A model runs only when a visit finds a change: `model_runs` beside `requests` is the saved time.
 """
 
 import math
 import random
-from collections.abc import Callable, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from heapq import heapify, heappop, heappush
 from typing import Any
 
 from benchmarks.machine import machine
-from streams.crawl.frontier.scheduling.recrawl import History, recrawl
+from streams.crawl.frontier.scheduling.change_hints import ChangeHints
+from streams.crawl.frontier.scheduling.recrawl import PROVEN_SITEMAP_SECONDS, SITEMAP_SECONDS, History, recrawl
+from streams.pages.sitemap_events import NEWS_SECONDS
 
 DAY = 86_400.0
 PAGES = 10_000
@@ -34,6 +42,8 @@ CLASSES = ((0.23, 0.5 * DAY, 2 * DAY), (0.15, 2 * DAY, 7 * DAY), (0.16, 7 * DAY,
 """Share of the pages, and the bounds of their mean interval between two changes (seconds)."""
 STEPS = 60
 """Number of bisections. Each halves the error."""
+
+PAGES_PER_HOST = 100
 
 Intervals = Callable[[int, bool | None], float]
 """The seconds until the next visit of a page, by the outcome of a visit: changed or not, None for the first one."""
@@ -78,6 +88,9 @@ def run(pages: int = PAGES, days: int = DAYS) -> dict[str, Any]:
         "same requests": simulate(changes, days, _fixed([rate] * pages)),
         "proportional": simulate(changes, days, _fixed(proportional)),
         "optimal": simulate(changes, days, _fixed(optimal)),
+        "recrawl, all hints right": simulate_hints(changes, days, lambda host: True),
+        "recrawl, half of the hosts": simulate_hints(changes, days, lambda host: host % 2 == 0),
+        "recrawl, all say now": simulate_hints(changes, days, lambda host: False),
     }
     return {
         "machine": machine(),
@@ -104,6 +117,78 @@ def simulate(changes: Sequence[Sequence[float]], days: int, intervals: Intervals
                 outcome.changes_found += seen > found
             at, due = visit, visit + intervals(page, seen > found)
     return outcome
+
+
+@dataclass(slots=True)
+class _Page:
+    times: Sequence[float]
+    """When the page changes."""
+    history: History
+    due: float
+    seen: int = 0
+    """Number of changes that the index has."""
+    visited_at: float = 0.0
+    hinted_at: float = 0.0
+    is_hinted: bool = False
+
+
+def simulate_hints(changes: Sequence[Sequence[float]], days: int, is_honest: Callable[[int], bool]) -> Outcome:
+    """Visit pages by the rule and by their hosts' hints for twice the days, and count the second half."""
+    outcome, begin, end = Outcome(), days * DAY, 2 * days * DAY
+    for host, start in enumerate(range(0, len(changes), PAGES_PER_HOST)):
+        pages = [_new_page(times) for times in changes[start : start + PAGES_PER_HOST]]
+        hints, read_at = ChangeHints(), DAY
+        queue = [(page.due, number) for number, page in enumerate(pages)]
+        heapify(queue)
+        while min(read_at, queue[0][0]) < end:
+            if read_at <= queue[0][0]:
+                outcome.requests += read_at >= begin
+                for number in _hurried(pages, hints, read_at, honest=is_honest(host)):
+                    heappush(queue, (read_at, number))
+                read_at += PROVEN_SITEMAP_SECONDS if hints.are_proven else SITEMAP_SECONDS
+                continue
+            at, number = heappop(queue)
+            if at == pages[number].due:
+                _visit(pages[number], hints, at, outcome, begin)
+                heappush(queue, (pages[number].due, number))
+        for page in pages:
+            _count_time(page, outcome, begin, end)
+    return outcome
+
+
+def _new_page(times: Sequence[float]) -> _Page:
+    history = recrawl(History(), "changed")
+    return _Page(times, history, history.interval_seconds)
+
+
+def _hurried(pages: Sequence[_Page], hints: ChangeHints, now: float, *, honest: bool) -> Iterator[int]:
+    """Yield the pages whose hints count, with their next visit brought forward."""
+    for number, page in enumerate(pages):
+        changed = bisect_right(page.times, now)
+        named_at = (page.times[changed - 1] if changed else 0.0) if honest else now
+        is_news = named_at > max(page.visited_at, now - NEWS_SECONDS) and named_at != page.hinted_at and page.due > now
+        if is_news and hints.take(number, int(now)):
+            page.hinted_at, page.is_hinted, page.due = named_at, True, now
+            yield number
+
+
+def _visit(page: _Page, hints: ChangeHints, now: float, outcome: Outcome, begin: float) -> None:
+    _count_time(page, outcome, begin, now)
+    found = bisect_right(page.times, now)
+    changed, page.seen = found > page.seen, found
+    if page.is_hinted:
+        hints.judge(was_right=changed)
+    else:
+        page.history = recrawl(page.history, "changed" if changed else "unchanged")
+    page.visited_at, page.is_hinted, page.due = now, False, now + page.history.interval_seconds
+    if now >= begin:
+        outcome.requests += 1
+        outcome.changes_found += changed
+
+
+def _count_time(page: _Page, outcome: Outcome, begin: float, end: float) -> None:
+    outdated = page.times[page.seen] if page.seen < len(page.times) else math.inf
+    _count(outcome, max(page.visited_at, begin), end, max(outdated, begin) if outdated < end else math.inf)
 
 
 def _count(outcome: Outcome, begin: float, end: float, outdated: float) -> None:

@@ -65,15 +65,19 @@ class PageDiscovered(Event):
     """`sitemap`: the URLs are sitemaps, and their answers are read as such."""
     more_urls: tuple[str, ...] = Field((), max_length=1_000)
     """Further canonical URLs of the same host. All other fields apply to them as well. `url` is the first one."""
+    modified: tuple[int, ...] = Field((), max_length=1_001)
+    """When each URL changed last, as a sitemap says (seconds since 1970 UTC): in the order of the
+    URLs. 0: it doesn't say, or long ago. Empty: it says so of no URL."""
 
     def each(self) -> Iterator["PageDiscovered"]:
         """Yield an event with one URL for each URL, in their order."""
         if not self.more_urls:
             yield self
             return
-        yield self.model_copy(update={"more_urls": ()})
-        for url in self.more_urls:
-            yield self.model_copy(update={"page_id": page_id(url), "url": url, "more_urls": ()})
+        yield self.model_copy(update={"more_urls": (), "modified": self.modified[:1]})
+        for n, url in enumerate(self.more_urls, 1):
+            modified = self.modified[n : n + 1]
+            yield self.model_copy(update={"page_id": page_id(url), "url": url, "more_urls": (), "modified": modified})
 
 
 class PageScheduled(Event):

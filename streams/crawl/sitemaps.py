@@ -14,6 +14,7 @@ import re
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any, Literal
 
 ROBOTS_PATH, DEFAULT_PATH = "/robots.txt", "/sitemap.xml"
@@ -25,9 +26,12 @@ MAX_BYTES = 50 * 1024 * 1024
 MAX_SITEMAPS = 500
 """Maximum number of sitemaps that an index may name."""
 MAX_URL_CHARS = 2_048
+MAX_DATE_CHARS = 40
+DAY_SECONDS = 86_400
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MAX_TAG_CHARS = 4_096
 """Maximum characters of a tag that are read."""
-_NAMES = frozenset({"loc", "link", "entry", "item"})
+_NAMES = frozenset({"loc", "link", "entry", "item", "url", "lastmod"})
 _HEAD_CHARS = 4_096
 """Number of characters in which the root element stands."""
 
@@ -44,6 +48,9 @@ class Sitemap:
 
     pages: tuple[str, ...] = ()
     sitemaps: tuple[str, ...] = ()
+    modified: tuple[int, ...] = ()
+    """When each page changed last, as the file says (`lastmod`): seconds since 1970 UTC, the end of a day that is given
+    without a time; 0 where the file doesn't say. Empty: it says so of no page."""
 
 
 def read_sitemap(body: bytes) -> Sitemap:
@@ -58,8 +65,39 @@ def read_sitemap(body: bytes) -> Sitemap:
         case "sitemapindex":
             return Sitemap(sitemaps=_first(_values(text, "loc"), MAX_SITEMAPS))
         case "urlset":
-            return Sitemap(pages=_first(_values(text, "loc"), MAX_URLS))
+            return _read_urlset(text)
     return Sitemap(pages=_first(_feed(text), MAX_URLS))
+
+
+def _read_urlset(text: str) -> Sitemap:
+    pages = _first(_values(text, "loc"), MAX_URLS)
+    dates = _dates(text, frozenset(pages)) if "lastmod" in text else {}
+    return Sitemap(pages=pages, modified=tuple(dates.get(page, 0) for page in pages) if dates else ())
+
+
+def _dates(text: str, pages: frozenset[str]) -> dict[str, int]:
+    """Return the dates of pages. A date belongs to the first address of its element `url`."""
+    dates: dict[str, int] = {}
+    page = ""
+    for tag in _tags(text):
+        if tag.name == "url":
+            page = ""
+        elif tag.name == "loc" and not page and not tag.attributes.endswith("/"):
+            page = _content(text, tag.end).strip()
+        elif tag.name == "lastmod" and page in pages and (at := _seconds(_content(text, tag.end).strip())):
+            dates.setdefault(page, at)
+    return dates
+
+
+def _seconds(date: str) -> int:
+    """Return a date in seconds since 1970 UTC: the end of a day without a time. 0: it can't be read."""
+    try:
+        at = datetime.fromisoformat(date[:MAX_DATE_CHARS])
+    except ValueError:
+        return 0
+    known = at.replace(tzinfo=UTC) if at.tzinfo is None else at
+    seconds = int((known - _EPOCH).total_seconds()) + (DAY_SECONDS - 1 if len(date) == len("2026-01-01") else 0)
+    return max(seconds, 0)
 
 
 def _unpack(body: bytes) -> bytes:

@@ -1,6 +1,6 @@
 """The events of a sitemap: the pages and further sitemaps that it names, of its own registrable domain. Pure."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from urllib.parse import urlsplit
 
 from schemas import PageDiscovered, PageFetched
@@ -14,6 +14,9 @@ from streams.crawl.urls import InvalidUrl, host_of, reason_not_to_crawl, resolve
 
 MAX_URLS_PER_EVENT = 200
 """Maximum number of URLs in one event."""
+NEWS_SECONDS = 3 * 86_400
+"""Time before a sitemap was read in which a change of a page is news (seconds): it is read once a day or more often."""
+NO_TIMES: Mapping[str, int] = {}
 PAGE_DEPTH = 1
 """Depth of a page that a sitemap names: as if the seed linked to it."""
 
@@ -30,8 +33,14 @@ def sitemap_events(
         return
     if not event.depth:
         yield from _events(event, _own(event, found.sitemaps, allowed), "sitemap")
-    pages = (url for url in _own(event, found.pages, allowed) if reason_not_to_crawl(url, allowed) is None)
-    yield from _events(event, pages, "page")
+    news_since = event.generation // 1_000_000 - NEWS_SECONDS
+    pages = {
+        canonical: at if at >= news_since else 0
+        for url, at in zip(found.pages, found.modified or (0,) * len(found.pages), strict=True)
+        for canonical in _own(event, [url], allowed)
+        if reason_not_to_crawl(canonical, allowed) is None
+    }
+    yield from _events(event, pages, "page", modified=pages)
 
 
 def _own(event: PageFetched, urls: Iterable[str], allowed: AllowedOrigins) -> Iterator[str]:
@@ -46,7 +55,11 @@ def _own(event: PageFetched, urls: Iterable[str], allowed: AllowedOrigins) -> It
 
 
 def _events(
-    event: PageFetched, urls: Iterable[str], purpose: Purpose, depth: int = PAGE_DEPTH
+    event: PageFetched,
+    urls: Iterable[str],
+    purpose: Purpose,
+    depth: int = PAGE_DEPTH,
+    modified: Mapping[str, int] = NO_TIMES,
 ) -> Iterator[PageDiscovered]:
     hosts: dict[str, dict[str, None]] = {}
     for url in urls:
@@ -55,10 +68,12 @@ def _events(
         listed = list(of_host)
         for start in range(0, len(listed), MAX_URLS_PER_EVENT):
             first, *more = listed[start : start + MAX_URLS_PER_EVENT]
+            times = tuple(modified.get(url, 0) for url in (first, *more))
             yield PageDiscovered(
                 page_id=page_id(first),
                 url=first,
                 more_urls=tuple(more),
+                modified=times if any(times) else (),
                 host=host,
                 why="sitemap",
                 purpose=purpose,

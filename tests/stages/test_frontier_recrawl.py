@@ -6,9 +6,10 @@ from uuid import UUID
 
 import pytest
 
-from schemas import PageFetched, PageSettled
+from schemas import PageDiscovered, PageFetched, PageSettled
 from schemas.ids import event_id, page_id
 from streams.crawl.frontier.progress import crawl_progress
+from streams.crawl.frontier.scheduling.change_hints import DAILY_HINTS, TRIAL_SHARE
 from streams.crawl.frontier.scheduling.recrawl import (
     FIRST_SECONDS,
     MAX_FAILURES,
@@ -84,6 +85,53 @@ async def test_visits_follow_the_changes_of_each_page(kill: float) -> None:
     assert 8 <= daily <= 24
     assert 4 * DAY / 1_200 / 3 <= often <= 4 * DAY / 300
     assert bool(world.kills) == bool(kill)
+
+
+def tell(world: LivingWorld, path: str, modified: int) -> None:
+    """Tell of a change as a sitemap does (seconds since the start)."""
+    url = f"https://a.example{path}"
+    at = START // SECOND + modified
+    event = PageDiscovered(
+        page_id=page_id(url), url=url, host="a.example", why="sitemap", depth=1, crawl_id="c", modified=(at,)
+    )
+    world.send(event)
+
+
+@pytest.mark.parametrize("kill", [0.0, 0.02], ids=["", "while the frontier is killed"])
+async def test_a_change_that_a_sitemap_tells_of_is_visited_at_once(kill: float) -> None:
+    world = LivingWorld(site("/a", "/b"), kill)
+    world.seed("https://a.example/")
+    await world.run(hours=24 * 9)
+    before, now = world.visits("/a"), (world.now - START) // SECOND
+    world.periods = {"/a": now}
+    for modified in (now, now, 3_600):  # told twice, and of an older change
+        tell(world, "/a", modified)
+    tell(world, "/b", 3_600)
+    planned = [await world.frontier_store.url(page_id(f"https://a.example/{name}")) for name in "ab"]
+    await world.run(hours=0.1)
+    (visit,) = world.visits("/a")[len(before) :]
+    assert visit < now + 120
+    assert world.visits("/b")[-1] < now, "it was visited after that change"
+    url = await world.frontier_store.url(page_id("https://a.example/a"))
+    assert url is not None
+    assert planned[0] is not None
+    assert (url.interval_seconds, url.is_hinted) == (planned[0].interval_seconds, False)
+    await world.run(hours=24 * 30)
+    assert len(world.visits("/a")) > len(before) + 1, "its own visits go on"
+
+
+async def test_a_site_that_always_says_now_gets_few_further_visits() -> None:
+    paths = [f"/{number}" for number in range(60)]
+    world = LivingWorld(site(*paths))
+    world.seed("https://a.example/")
+    await world.run(hours=24 * 20)
+    before = sum(len(world.visits(path)) for path in paths)
+    for day in range(20, 24):
+        for path in paths:
+            tell(world, path, day * DAY)
+        await world.run(hours=24)
+    own = 60 * 1  # each page has at most one visit of its own: its interval is weeks by now
+    assert sum(len(world.visits(path)) for path in paths) - before <= own + DAILY_HINTS + 4 * 60 / TRIAL_SHARE + 4
 
 
 async def test_visits_leave_the_counts_and_the_budget_of_a_crawl_as_they_are() -> None:

@@ -113,6 +113,8 @@ def queue_url(event: PageDiscovered, known: FrontierUrl | None, cause: str, posi
         stranger=finder_of(event),
         revisit=False,
         next_visit=0,
+        hinted_at=max((base.hinted_at, *event.modified[:1])),
+        is_hinted=False,
         **CrawlScope.of(event).fields(),
     )
 

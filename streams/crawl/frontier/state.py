@@ -73,4 +73,6 @@ class FrontierState:
 
     def plan_visit(self, url: FrontierUrl, host: Host) -> FrontierUrl:
         """Return a URL of the host with its next visit, if pages are visited again."""
-        return plan_visit(url, self.now(), self.random(), host.position) if self.policy.recrawl else url
+        if not self.policy.recrawl:
+            return url
+        return plan_visit(url, self.now(), self.random(), host.position, host.hints)

@@ -67,7 +67,7 @@ def read_urls(request: bytes) -> bytes:
     url, _, body = msgpack.unpackb(request, raw=False)
     is_robots = urlsplit(url).path == ROBOTS_PATH
     found = Sitemap(sitemaps=parse(body, "").sitemaps) if is_robots else read_sitemap(body)
-    return _pack({"pages": found.pages, "sitemaps": found.sitemaps})
+    return _pack({"pages": found.pages, "sitemaps": found.sitemaps, "modified": found.modified})
 
 
 def warm_up() -> None:

@@ -112,6 +112,10 @@ class FrontierUrl:
     """Number of visits in a row that failed."""
     planned_at: int = 0
     """The visit after which `next_visit` was planned: its generation."""
+    hinted_at: int = 0
+    """The last change that a sitemap told of this page and that counted, seconds since 1970 UTC."""
+    is_hinted: bool = False
+    """True if such a hint brought the next visit forward."""
     verdict: str = ""
     """The verdict of the last settled answer (`pages.settled`)."""
     stranger: str = ""

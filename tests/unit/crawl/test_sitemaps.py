@@ -48,6 +48,39 @@ def test_an_index_names_sitemaps() -> None:
     assert read_sitemap(text.encode()) == Sitemap(sitemaps=(f"{A}.xml",))
 
 
+DATES = [
+    ("2026-01-02T03:04:05Z", 1767323045, "a time"),
+    ("2026-01-02T03:04:05.678+01:00", 1767319445, "an offset and a fraction"),
+    (" 2026-01-02T03:04 ", 1767323040, "no offset: UTC"),
+    ("2026-01-02", 1767398399, "a day: its end"),
+    ("yesterday", 0, "words"),
+    ("2026-13-45", 0, "no date"),
+    ("0001-01-01T00:00:00+14:00", 0, "long ago"),
+    ("9" * 50_000, 0, "a number without end"),
+]
+
+
+@pytest.mark.parametrize(("date", "seconds"), [case[:2] for case in DATES], ids=[case[2] for case in DATES])
+def test_dates_of_changes(date: str, seconds: int) -> None:
+    text = URLSET.format(f"<url><loc>{A}</loc><lastmod>{date}</lastmod></url><url><loc>{ESCAPED}</loc></url>")
+    assert read_sitemap(text.encode()) == Sitemap(pages=(A, B), modified=(seconds, 0) if seconds else ())
+
+
+def test_a_date_belongs_to_the_page_of_its_element() -> None:
+    image = f"<image:image><image:loc>{B}</image:loc></image:image>"
+    text = URLSET.format(f"<url><loc>{A}</loc>{image}<lastmod>2026-01-02</lastmod></url>")
+    assert read_sitemap(text.encode()) == Sitemap(pages=(A, B), modified=(1767398399, 0))
+    fetched = PageFetched(
+        page_id=page_id(A), url="https://a.example/s.xml", host="a.example", outcome="ok",
+        generation=1767398400 * 1_000_000, purpose="sitemap",
+    )  # fmt: skip
+    (event,) = sitemap_events(fetched, read_sitemap(text.encode()))
+    assert [(one.url, one.modified) for one in event.each()] == [(A, (1767398399,)), (B, (0,))]
+    later = fetched.model_copy(update={"generation": fetched.generation + 4 * 86_400 * 1_000_000})
+    (event,) = sitemap_events(later, read_sitemap(text.encode()))
+    assert event.modified == (), "no news"
+
+
 def test_files_are_bounded() -> None:
     many = "".join(f"<loc>https://a.example/{n}</loc>" for n in range(MAX_URLS + 10))
     assert len(read_sitemap(f"<urlset>{many}".encode()).pages) == MAX_URLS

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from uuid import UUID
 
 from streams.crawl.frontier.policy import JITTER, SECOND, Policy
+from streams.crawl.frontier.scheduling.change_hints import ChangeHints
 from streams.crawl.frontier.scheduling.ordering import Turns
 from streams.crawl.frontier.scheduling.purposes import PURPOSES, LeasePurpose
 from streams.crawl.frontier.scheduling.traps import Traps
@@ -140,6 +141,7 @@ class Host:
     """The page that the host sends for a name that can't exist."""
     turns: Turns = field(default_factory=Turns)
     traps: Traps = field(default_factory=Traps)
+    hints: ChangeHints = field(default_factory=ChangeHints)
     record: HostRecord = field(default_factory=HostRecord)
     """Counts of the pages of the host. A few pages may be missing after a crash."""
     order: HostOrder = field(default_factory=lambda: HostOrder(""))
@@ -249,6 +251,7 @@ class Host:
             "not_found": asdict(self.not_found),
             "turns": self.turns.last,
             "traps": self.traps.row(),
+            "hints": self.hints.row(),
             "record": asdict(self.record),
         }
         return FrontierHost(self.bucket, self.name, due, state, self.next_version(now))
@@ -273,6 +276,7 @@ class Host:
             not_found=HostFile(**known_fields(HostFile, state.get("not_found") or {})),
             turns=Turns(state.get("turns")),
             traps=Traps(state.get("traps")),
+            hints=ChangeHints.of_row(state.get("hints")),
             record=HostRecord(**known_fields(HostRecord, state.get("record") or {})),
         )
 

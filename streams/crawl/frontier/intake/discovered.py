@@ -1,6 +1,7 @@
 """Intake of discovered URLs. Their path: known already? -> lock their host -> decide on each -> write all together.
 
-Only `_decide` decides on a URL: it is repeated, skipped, refused, held as an alias, or queued.
+Only `_decide` decides on a URL: it is repeated, skipped, refused, held as an alias,
+queued, or visited earlier.
 """
 
 from collections.abc import Sequence
@@ -15,6 +16,7 @@ from streams.crawl.frontier.hosts.live_host import LiveHost
 from streams.crawl.frontier.intake.url_batch import UrlBatch
 from streams.crawl.frontier.policy import SECOND
 from streams.crawl.frontier.scheduling.ordering import finder_of
+from streams.crawl.frontier.scheduling.recrawl import hurry_visit, is_news, waits_for_visit
 from streams.crawl.frontier.state import FrontierState
 from streams.crawl.frontier.urls.refused_urls import url_refused
 from streams.crawl.frontier.urls.url_aliases import AliasTarget, alias_target, may_be_alias, may_replace
@@ -63,7 +65,15 @@ class Queue:
     known: FrontierUrl | None
 
 
-Decision = Repeat | Skip | Refuse | Hold | Queue
+@dataclass(frozen=True, slots=True)
+class Hurry:
+    """A sitemap tells of a change: the next visit of the page comes at once."""
+
+    known: FrontierUrl
+    modified: int
+
+
+Decision = Hurry | Repeat | Skip | Refuse | Hold | Queue
 
 
 async def take_discovered(frontier: FrontierState, event: PageDiscovered, delivery: Delivery) -> Sequence[Event]:
@@ -96,7 +106,7 @@ async def take_discovered(frontier: FrontierState, event: PageDiscovered, delive
 
 
 def _is_seen(frontier: FrontierState, event: PageDiscovered) -> bool:
-    must_be_read = event.force or decisions.is_seed(event)
+    must_be_read = event.force or decisions.is_seed(event) or any(event.modified)
     return not must_be_read and frontier.seen.has(event.crawl_id, event.page_id)
 
 
@@ -125,6 +135,8 @@ async def _decide(batch: UrlBatch, event: PageDiscovered) -> Decision:
     known = await batch.row(event.page_id, event.host)
     if known and known.cause == batch.cause:
         return Repeat(known)
+    if known and _is_hint(batch, event, known):
+        return Hurry(known, event.modified[0])
     share = await frontier.hosts.find_share(live, event.crawl_id) or CrawlShare()
     limit = live.host.page_limit(event.max_pages, frontier.policy)
     if reason := decisions.reason_to_skip(event, share, known, frontier.policy, frontier.now(), limit):
@@ -139,6 +151,13 @@ async def _decide(batch: UrlBatch, event: PageDiscovered) -> Decision:
         if may_replace(event, target, known_target):
             return Hold(target, known_target)
     return Refuse(known) if await _is_disallowed(frontier, event, live) else Queue(known)
+
+
+def _is_hint(batch: UrlBatch, event: PageDiscovered, known: FrontierUrl) -> bool:
+    """Return whether a sitemap tells of a change of a known page, and the host's hints count. The record notes it."""
+    now = batch.frontier.now()
+    is_new = event.why == "sitemap" and any(event.modified) and is_news(known, event.modified[0], now)
+    return is_new and batch.live.host.hints.take(known.page_id.int, now // SECOND)
 
 
 async def _is_disallowed(frontier: FrontierState, event: PageDiscovered, live: LiveHost) -> bool:
@@ -157,6 +176,10 @@ async def _carry_out(batch: UrlBatch, decision: Decision, event: PageDiscovered)
         case Repeat(url):
             batch.write(_with_place(batch, url, event))
             return _removal_events(url)
+        case Hurry(known, modified):
+            host, now = batch.live.host, batch.frontier.now()
+            batch.write(hurry_visit(known, modified, batch.cause, host.position(now), now))
+            return []
         case Skip():
             return await _skip(batch, decision, event)
         case Refuse(known):
@@ -175,9 +198,12 @@ def _with_place(batch: UrlBatch, url: FrontierUrl, event: PageDiscovered) -> Fro
     """
     host, entry = batch.live.host, QueueEntry(url.position, url.page_id)
     is_passed = host.cursor is not None and entry <= host.cursor
-    if url.state != "queued" or not is_passed or host.is_leased(url.page_id):
+    is_hurried = url.is_hinted and waits_for_visit(url)
+    if not (url.state == "queued" or is_hurried) or not is_passed or host.is_leased(url.page_id):
         return url
     now = batch.frontier.now()
+    if is_hurried:
+        return hurry_visit(url, url.hinted_at, url.cause, host.position(now), now)
     position = batch.position(event) or host.position(now)
     return replace(url, position=position, at=decisions.next_version(url, now))
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from streams.crawl.frontier.policy import JITTER, SECOND
+from streams.crawl.frontier.scheduling.change_hints import ChangeHints
 from streams.stores.protocols import FrontierUrl
 
 FIRST_SECONDS = 3_600
@@ -21,6 +22,8 @@ MAX_SECONDS = 30 * 86_400
 """Maximum time between two visits (seconds)."""
 SITEMAP_SECONDS = 86_400
 """Time between two visits of a sitemap (seconds)."""
+PROVEN_SITEMAP_SECONDS = 10_800
+"""Time between two visits of a sitemap whose host's hints were right before (seconds)."""
 MAX_FAILURES = 8
 """Number of failures in a row after which a page is visited no more."""
 
@@ -76,17 +79,23 @@ _SETTLED: dict[str, Verdict] = {"changed": "changed", "soft_404": "failed", "gon
 """The verdicts of `pages.settled` that don't leave the content as it was."""
 
 
-def plan_visit(url: FrontierUrl, now: int, random: float, place: Callable[[int], int]) -> FrontierUrl:
+def plan_visit(
+    url: FrontierUrl, now: int, random: float, place: Callable[[int], int], hints: ChangeHints
+) -> FrontierUrl:
     """Return the URL with its next visit, or as it is if that is planned already, or not to be planned.
 
-    `place` returns a place in the host's queue for a time.
+    `place` returns a place in the host's queue for a time. `hints` is the host's record: it counts a visit that a hint
+    brought forward. Such a visit says nothing about the page's own interval.
     """
     verdict = verdict_of(url)
     if verdict is None or url.planned_at == _visit_of(url):
         return url
     history = recrawl(History(url.interval_seconds, url.visit_failures), verdict)
+    if url.is_hinted and verdict != "failed":
+        hints.judge(was_right=verdict == "changed")
+        history = History(url.interval_seconds or FIRST_SECONDS)
     if url.purpose != "page" and verdict == "unchanged":
-        history = History(SITEMAP_SECONDS)
+        history = History(PROVEN_SITEMAP_SECONDS if hints.are_proven else SITEMAP_SECONDS)
     wait = round(history.interval_seconds * (1 + JITTER * random) * SECOND)
     when = place(now + wait) if wait else 0
     return replace(
@@ -97,7 +106,20 @@ def plan_visit(url: FrontierUrl, now: int, random: float, place: Callable[[int],
         interval_seconds=history.interval_seconds,
         visit_failures=history.failures,
         planned_at=_visit_of(url),
+        is_hinted=False,
     )
+
+
+def hurry_visit(url: FrontierUrl, modified: int, cause: str, place: int, now: int) -> FrontierUrl:
+    """Return a done URL with its next visit brought forward by a hint, from the event `cause`."""
+    later = replace(url, at=max(now, url.at + 1), position=place, next_visit=place)
+    return replace(later, hinted_at=modified, is_hinted=True, cause=cause)
+
+
+def is_news(url: FrontierUrl, modified: int, now: int) -> bool:
+    """Return whether a sitemap tells of a change after the last visit of a page that waits for its next one."""
+    is_later = modified != url.hinted_at and modified * SECOND > url.generation
+    return is_later and waits_for_visit(url) and url.next_visit > now
 
 
 def _visit_of(url: FrontierUrl) -> int:

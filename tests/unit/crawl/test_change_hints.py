@@ -1,0 +1,53 @@
+"""Hints of sitemaps that pages changed: a host's hints count as far as they were right."""
+
+import random
+
+import pytest
+
+from streams.crawl.frontier.scheduling.change_hints import DAILY_HINTS, DAY_SECONDS, TRIAL_SHARE, ChangeHints
+
+
+def visits(right_share: float, pages: int, days: int) -> list[int]:
+    """Return how many of the hints of each day count, if a host gives one for each page each day."""
+    hints, chance, counts = ChangeHints(), random.Random(1), []
+    for day in range(1, days + 1):
+        taken = sum(hints.take(page, day * DAY_SECONDS) for page in range(pages))
+        for _ in range(taken):
+            hints.judge(was_right=chance.random() < right_share)
+        counts.append(taken)
+    return counts
+
+
+def test_a_site_that_says_now_for_all_pages_loses_its_credit() -> None:
+    first, *later = visits(0.02, pages=50_000, days=60)
+    assert first == DAILY_HINTS
+    assert max(later) <= DAILY_HINTS, "whatever number of pages it names"
+
+
+def test_hints_that_are_right_count_soon() -> None:
+    assert visits(0.9, pages=2_000, days=5)[0] == DAILY_HINTS
+    assert sum(visits(0.9, pages=2_000, days=5)[-2:]) > 3_900
+
+
+@pytest.mark.parametrize("share", [0.0, 0.2, 0.4])
+def test_less_than_half_right_is_not_believed(share: float) -> None:
+    assert sum(visits(share, pages=500, days=40)) <= 40 * 500 / TRIAL_SHARE + 3 * DAILY_HINTS
+
+
+def test_a_host_that_mends_its_ways_gets_its_credit_back() -> None:
+    hints = ChangeHints()
+    for _ in range(300):
+        hints.judge(was_right=False)
+    for day in range(1, 60):
+        for page in range(0, 2_000):
+            if hints.take(page, day * DAY_SECONDS):
+                hints.judge(was_right=True)
+    assert hints.are_proven
+
+
+def test_a_record_survives_its_row() -> None:
+    hints = ChangeHints()
+    assert (hints.row(), ChangeHints.of_row({})) == ({}, hints)
+    hints.take(1, 5 * DAY_SECONDS)
+    hints.judge(was_right=True)
+    assert ChangeHints.of_row(hints.row()) == hints
