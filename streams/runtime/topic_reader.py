@@ -13,6 +13,12 @@ from streams.settings import Settings
 from streams.topology import READER_GROUP
 
 BATCH_MESSAGES = 500
+WAIT_MS = 10
+"""Maximum time that a broker holds a request for records until there are some (milliseconds).
+
+librdkafka has one request to a broker at a time. With its default, half a second, the request behind the last record of
+a partition would delay the first record of each next partition.
+"""
 POLL_SECONDS = 1.0
 
 
@@ -29,6 +35,7 @@ def read_topic(
             "group.id": f"{READER_GROUP}{uuid4().hex}",
             "enable.auto.commit": False,
             "auto.offset.reset": "earliest",
+            "fetch.wait.max.ms": WAIT_MS,
         }
     )
     try:
