@@ -1,11 +1,13 @@
 """A collector of traces for tests: it takes spans over HTTP as an OTLP collector does, and keeps them in memory."""
 
+import re
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import unquote_plus
 
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
@@ -51,6 +53,15 @@ class Trace:
         """True if there is a span with each of these beginnings."""
         return all(any(name.startswith(prefix) for name in self.names()) for prefix in prefixes)
 
+    def texts(self) -> list[str]:
+        """Return all that is a text in the spans: names, and the attributes of spans and of their events."""
+        found: list[str] = []
+        for _, span in self.spans:
+            attributes = [*span.attributes, *(each for event in span.events for each in event.attributes)]
+            found += [span.name, span.status.message, *(event.name for event in span.events)]
+            found += [attribute.value.string_value for attribute in attributes]
+        return list(filter(None, found))
+
     def tree(self) -> str:
         """The spans as a text: one on each line, below its parent, with its begin and length in milliseconds."""
         known = {span.span_id for _, span in self.spans}
@@ -71,6 +82,33 @@ class Trace:
 
         add(None, 0)
         return "\n".join(lines)
+
+
+LEAK_WORDS = 4
+"""Number of words in a row that are a text of a page, and not a name that a page and a span have by chance."""
+MIN_QUERY_CHARS = 3
+
+
+def find_leaks(texts: Iterable[str], query: str, pages: Iterable[str]) -> list[str]:
+    """Return the texts of spans that have a word of the query, four words in a row of a page, or a value in CQL.
+
+    Words count in any case, and in the forms in which URLs have them.
+    """
+    asked = {word for word in _words(query) if len(word) >= MIN_QUERY_CHARS}
+    read = {row for page in pages for row in _rows(_words(page))}
+    return [
+        text
+        for text in texts
+        if asked & set(_words(text)) or read & set(_rows(_words(text))) or re.search(r"\bWHERE\b.*['\"]", text)
+    ]
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"[^\W_]+", unquote_plus(text).casefold())
+
+
+def _rows(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    return (tuple(words[first : first + LEAK_WORDS]) for first in range(len(words) - LEAK_WORDS + 1))
 
 
 @contextmanager

@@ -22,6 +22,7 @@ from streams.tracing import (
     tracer_provider,
     traces_url,
 )
+from tests.integration.collector import find_leaks
 from tests.stages.gateway_fakes import client, gateway
 from tests.unit.models.test_triton_servers import serving
 
@@ -45,6 +46,26 @@ def spans() -> Iterator[InMemorySpanExporter]:
 @pytest.mark.parametrize(("cql", "title"), TITLES)
 def test_a_statement_is_named_by_its_verb_and_table(cql: str, title: str) -> None:
     assert statement_title(cql) == title
+
+
+QUERY = "How do I undo a commit?"
+PAGE = "A zebra repository has black and white stripes, and commits them in pairs."
+SPAN_TEXTS = [
+    ("Cassandra SELECT pages", False),
+    ("SELECT part, value FROM pages WHERE page_id = :page_id AND part IN :parts", False),
+    ("http://127.0.0.1:6333/collections/statements/points/query/batch", False),
+    ("GET /search?q=how+do+i+undo+it", True),  # words of the query in a URL
+    ("/search?q=%55ndo", True),  # escaped
+    ("UNDO", True),  # in another case
+    ("SELECT a FROM api_spending WHERE address = '192.0.2.7'", True),  # a value in a statement
+    ("embed 'Black and white stripes'", True),  # a text of the page
+    ("black stripes", False),  # two words that the page has apart: a name may have them
+]
+
+
+@pytest.mark.parametrize(("text", "leaks"), SPAN_TEXTS)
+def test_the_check_of_traces_finds_what_must_not_be_in_a_span(text: str, leaks: bool) -> None:
+    assert find_leaks([text], QUERY, [PAGE]) == [text] * leaks
 
 
 @pytest.mark.parametrize(
