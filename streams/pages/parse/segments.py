@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 Attributes = dict[str, Any]
+NO_ATTRIBUTES: Attributes = {}
+"""The attributes of all elements without any: a large table has a hundred thousand such cells. Never changed."""
 POINT_KINDS = frozenset({"image", "footnote"})
 """Kinds of spans without text: they mark one position."""
 RawSpan = tuple[int, int, str, str, str]
@@ -15,6 +17,9 @@ RawSpan = tuple[int, int, str, str, str]
 RawLink = tuple[str, str, str, int, int]
 """href, text, rel, segment, form (`link_resolver.form_of`). The segment is the index of the segment with its end,
 or of the next segment for a link without text."""
+NO_PARTS: list[str] = []
+NO_SPANS: list[RawSpan] = []
+"""The parts and the spans of all segments without spans. Never changed."""
 NO_SEGMENT = -1
 """The segment of a link in a menu or footer that is removed before the walk."""
 
@@ -40,8 +45,9 @@ class Segment:
         self.link_chars = link_chars
         self.links = links
         self.images = images
-        self._parts = parts
-        self._raw = raw
+        # Only spans need the parts again: without spans, they would take as much memory as the text.
+        self._parts = parts if raw else NO_PARTS
+        self._raw = raw or NO_SPANS
         self._preformatted = preformatted
         self._placed = False
 
@@ -59,7 +65,8 @@ class Segment:
 
     def append(self, points: list[RawSpan]) -> None:
         """Add images and footnotes at the end of the text."""
-        end = len(self._parts)
+        self._placed = self._placed or not self._raw
+        end = len(self.text) if self._placed else len(self._parts)
         self._raw = [*self._raw, *((end, end, kind, target, label) for _, _, kind, target, label in points)]
 
     @property

@@ -5,6 +5,7 @@ the step at the end of an element is kept as a method on a stack.
 """
 
 from collections.abc import Callable, Collection
+from sys import intern
 
 from selectolax.lexbor import LexborNode
 
@@ -29,7 +30,7 @@ from streams.pages.parse.elements import (
 )
 from streams.pages.parse.link_resolver import form_of
 from streams.pages.parse.math_tex import source_of
-from streams.pages.parse.segments import Attributes, Walk
+from streams.pages.parse.segments import NO_ATTRIBUTES, Attributes, Walk
 from streams.pages.parse.superscripts import is_directly_followed, unicode_form
 from streams.pages.parse.text_run import TextRun
 
@@ -193,8 +194,8 @@ class _Walker:
         page = self._page
         page.parents.append(self._element)
         self._element = len(page.tags)
-        page.tags.append(node.tag or "")
-        page.attributes.append(node.attributes)
+        page.tags.append(intern(node.tag or ""))
+        page.attributes.append(node.attributes or NO_ATTRIBUTES)
 
     def _inner_block(self, node: LexborNode) -> None:
         """Enter a block in a heading or preformatted text: its start and end are line breaks."""
@@ -242,8 +243,9 @@ class _Walker:
     def _name_code(self, node: LexborNode) -> None:
         """Give the class of `<pre><code class="language-python">` to the outer element."""
         if name := node.attributes.get("class"):
-            outer = self._page.attributes[self._element]
-            outer["class"] = f"{outer.get('class') or ''} {name}"
+            attributes = self._page.attributes
+            outer = attributes[self._element]
+            attributes[self._element] = outer | {"class": f"{outer.get('class') or ''} {name}"}
 
     def _small(self, node: LexborNode) -> None:
         if node.attributes.get("role") != "doc-footnote":

@@ -11,7 +11,9 @@ from streams.pages.sandbox.worker_messages import PageOutcome
 from streams.sandbox.limits import Limits
 from streams.sandbox.pool import STALL_SECONDS, SandboxPool
 
-LIMITS = Limits(cpu_seconds=6.0)
+LIMITS = Limits(cpu_seconds=6.0, memory_bytes=180 * 1024 * 1024)
+"""A process has 70 MB at its start, so that two of them stay below 520 MB. Tables of 2.8 MB and lists of links
+of 3.5 MB fit."""
 
 
 class ParsePool:

