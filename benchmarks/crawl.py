@@ -43,6 +43,8 @@ from streams.stores.cassandra.session import CassandraSession, connect
 from streams.topology import stage, topics_needed
 
 HOSTS = 50
+ROBOTS = "User-agent: *\nDisallow: /private/\n"
+"""The robots.txt of each host. Without one, the local web has one with a delay, which Scrapy ignores."""
 SERVERS = ("kafka", "cassandra")
 STAGES = ("frontier", "fetch")
 PROGRAMS = {"kafka": "kafka.Kafka", "cassandra": "CassandraDaemon"}
@@ -80,6 +82,7 @@ def spread(mirror: Path, home: Path, pages: int) -> list[str]:
         target = home / "web" / host / f"p{number}.html"
         target.parent.mkdir(parents=True, exist_ok=True)
         source.rename(target)
+        (target.parent / "robots.txt").write_text(ROBOTS)
         urls.append(f"https://{host}/p{number}.html")
     return urls
 

@@ -36,6 +36,8 @@ _MAX_NUMBER = 9_999
 """Maximum number of a field, in this release and in later ones."""
 _UNKNOWN = re.compile(r"#([1-9]\d{0,3})")
 _UUID, _TIME, _BIG = 1, 2, 3
+_PLAIN = frozenset({str, int, float, bool, bytes, type(None), UUID})
+"""Types whose values are packed as they are. Looked at first: most values are of these."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MAX_DEPTH = 64
 """Maximum number of levels of nesting, far above any record. MessagePack itself refuses 511."""
@@ -63,7 +65,10 @@ def _number_fields(value: Any, depth: int) -> Any:
     """Return the value with numbers for known names at every depth, keys in order, and lists for tuples."""
     if depth > _MAX_DEPTH:
         raise TypeError(f"the record is nested deeper than {_MAX_DEPTH} levels")
-    if isinstance(value, Mapping):
+    kind = type(value)
+    if kind in _PLAIN:
+        return value
+    if kind is dict or isinstance(value, Mapping):
         numbered = {_find_number(name): _number_fields(below, depth + 1) for name, below in value.items()}
         return {name: numbered[name] for name in sorted(numbered, key=lambda name: (isinstance(name, str), name))}
     if isinstance(value, msgpack.ExtType):
@@ -79,10 +84,12 @@ def _find_number(name: Any) -> int | str:
     # An integer as a name would come back as one of FIELDS.
     if not isinstance(name, str):
         raise TypeError(f"a record's field names are strings, not {type(name).__name__} ({name!r})")
+    if (known := _NUMBERS.get(name)) is not None:
+        return known
     unknown = _UNKNOWN.fullmatch(name)
     if unknown and int(unknown[1]) >= len(FIELDS):
         return int(unknown[1])
-    return _NUMBERS.get(name, str(name))
+    return str(name)
 
 
 def _name_fields(value: Any) -> Any:

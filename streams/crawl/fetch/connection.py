@@ -6,6 +6,7 @@ second.
 """
 
 import asyncio
+from asyncio import sslproto
 from functools import partial
 from typing import Any, Self
 
@@ -25,6 +26,11 @@ BEFORE_HEAD_BYTES = 256 * 1024
 """Maximum bytes that are received while no head of a response is complete."""
 OVERHEAD_BYTES = 32 * 1024
 """Maximum bytes of a response's chunks in addition to twice its body: so chunks of about six bytes pass."""
+
+
+TLS_BUFFER_BYTES = 64 * 1024
+"""Size of the buffer of a TLS connection (bytes). asyncio's own is 256 KiB, filled with zeros for each connection: it
+was half of the memory of a fetch. A record of TLS has 16 KiB at most (RFC 8446, section 5.1)."""
 
 
 class LimitExceeded(aiohttp.ClientError):
@@ -56,6 +62,8 @@ class LimitedConnector(aiohttp.TCPConnector):
 
     def __init__(self, **arguments: Any) -> None:
         super().__init__(**arguments)
+        # asyncio has no public parameter for it. Other TLS connections of the process get the smaller buffer, too.
+        sslproto.SSLProtocol.max_size = TLS_BUFFER_BYTES
         # aiohttp has no public parameter for its protocol class.
         self._factory = partial(_make_limited_responses, loop=asyncio.get_running_loop())
 

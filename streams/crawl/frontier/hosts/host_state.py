@@ -4,7 +4,7 @@ It is stored as one row. The queue and the URLs have rows of their own.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 from uuid import UUID
 
@@ -52,7 +52,7 @@ class Lease:
 
     def row(self) -> dict[str, Any]:
         """Return the fields as they are stored. Earlier releases know only leases of robots files by `robots`."""
-        return {**asdict(self), "robots": self.is_of_host}
+        return {**row_of(self), "robots": self.is_of_host}
 
     @classmethod
     def of_row(cls, row: Mapping[str, Any]) -> "Lease":
@@ -246,13 +246,13 @@ class Host:
             "leases": [lease.row() for lease in self.leases.values()],
             "crawls": [[crawl_id, *share.to_row()] for crawl_id, share in self.crawls.items()],
             "has_other_shares": self.has_other_shares,
-            "robots": asdict(self.robots),
-            "rights": asdict(self.rights),
-            "not_found": asdict(self.not_found),
+            "robots": row_of(self.robots),
+            "rights": row_of(self.rights),
+            "not_found": row_of(self.not_found),
             "turns": self.turns.last,
             "traps": self.traps.row(),
             "hints": self.hints.row(),
-            "record": asdict(self.record),
+            "record": row_of(self.record),
         }
         return FrontierHost(self.bucket, self.name, due, state, self.next_version(now))
 
@@ -279,6 +279,11 @@ class Host:
             hints=ChangeHints.of_row(state.get("hints")),
             record=HostRecord(**known_fields(HostRecord, state.get("record") or {})),
         )
+
+
+def row_of(record: Any) -> dict[str, Any]:
+    """Return the fields of a flat dataclass. (`asdict` copies each value: a tenth of the time of a host's row.)"""
+    return {field.name: getattr(record, field.name) for field in fields(record)}
 
 
 def known_fields(kind: type, row: Mapping[str, Any]) -> dict[str, Any]:
