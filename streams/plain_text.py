@@ -46,3 +46,12 @@ def read_date(value: str) -> str:
         return ""
     _, month, day = found.groups()
     return value if 1 <= int(month or 1) <= 12 and 1 <= int(day or 1) <= 31 else ""
+
+
+def shorten(text: str, max_chars: int) -> str:
+    """Return at most `max_chars` characters, cut between words where possible, with an ellipsis."""
+    if len(text) <= max_chars:
+        return text
+    cut = text[: max_chars - 1]
+    gap = cut.rfind(" ")
+    return (cut[:gap] if gap > max_chars // 2 else cut).rstrip(" ,;:.–-") + "…"

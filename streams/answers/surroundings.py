@@ -5,11 +5,13 @@ from collections.abc import Sequence
 
 from streams.answers.found_answer import Surroundings
 from streams.pages.document.model import Document
-from streams.plain_text import clean_line
+from streams.plain_text import clean_line, shorten
 
 MAX_ROWS = 10
 MAX_COLUMNS = 8
 MAX_CELL_CHARS = 160
+MAX_MARKED_CHARS = 1_000
+"""Maximum characters of a cell in the row of the statement, which is shown whole."""
 MAX_BLOCKS = 20_000
 """Maximum blocks of a document that are read."""
 _CELLS = frozenset({"td", "th"})
@@ -103,12 +105,15 @@ def _around(header: Row, rows: Sequence[Row], place: int) -> Surroundings:
     shown = rows[start : start + MAX_ROWS]
     return Surroundings(
         header=_cells(header),
-        rows=tuple(_cells(row) for row in shown),
+        rows=tuple(
+            _cells(row, MAX_MARKED_CHARS if number == place else MAX_CELL_CHARS)
+            for number, row in enumerate(shown, start)
+        ),
         place=place - start,
         before=start,
         after=len(rows) - start - len(shown),
     )
 
 
-def _cells(row: Row) -> Row:
-    return tuple(clean_line(cell)[:MAX_CELL_CHARS] for cell in row[:MAX_COLUMNS])
+def _cells(row: Row, max_chars: int = MAX_CELL_CHARS) -> Row:
+    return tuple(shorten(clean_line(cell), max_chars) for cell in row[:MAX_COLUMNS])

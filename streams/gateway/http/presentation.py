@@ -44,16 +44,7 @@ _FRAGMENT_WORDS = 5
 def clean_line(text: str, max_chars: int = 0) -> str:
     """Return the text as one line, without controls and direction overrides, with single spaces, shortened."""
     line = plain_text.clean_line(text)
-    return shorten(line, max_chars) if max_chars else line
-
-
-def shorten(text: str, max_chars: int) -> str:
-    """Return at most `max_chars` characters, cut between words where possible, with an ellipsis."""
-    if len(text) <= max_chars:
-        return text
-    cut = text[: max_chars - 1]
-    gap = cut.rfind(" ")
-    return (cut[:gap] if gap > max_chars // 2 else cut).rstrip(" ,;:.–-") + "…"
+    return plain_text.shorten(line, max_chars) if max_chars else line
 
 
 def fold_text(text: str, max_chars: int) -> tuple[str, str]:
@@ -75,12 +66,15 @@ def snippet(text: str, words: Iterable[str], max_chars: int = MAX_SNIPPET_CHARS,
     start = max(0, first - max_chars // 3)
     if start:
         start = line.find(" ", start, first) + 1 or start
-    return ("…" if start else "") + shorten(line[start:], max_chars - 1)
+    return ("…" if start else "") + plain_text.shorten(line[start:], max_chars - 1)
 
 
 def code_snippet(text: str, words: Iterable[str], *, language: str = "") -> str:
     """Return the lines of a listing; of a long one those around the query's first word."""
-    lines = [shorten(line.expandtabs(4).rstrip(), MAX_CODE_CHARS) for line in plain_text.clean_text(text).split("\n")]
+    lines = [
+        plain_text.shorten(line.expandtabs(4).rstrip(), MAX_CODE_CHARS)
+        for line in plain_text.clean_text(text).split("\n")
+    ]
     lines = [line for line in lines if line or len(lines) <= MAX_CODE_LINES]
     if len(lines) <= MAX_CODE_LINES:
         return "\n".join(lines).strip("\n")
@@ -248,4 +242,4 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list | tuple | set | frozenset):
         return [_plain(each) for each in value]
     text = str(value).encode("utf-8", "replace").decode()
-    return text if len(text) <= MAX_VALUE_CHARS else shorten(text, MAX_VALUE_CHARS)
+    return text if len(text) <= MAX_VALUE_CHARS else plain_text.shorten(text, MAX_VALUE_CHARS)

@@ -5,7 +5,7 @@ import pytest
 from streams.answers.choosing import MIN_CONFIDENCE, choose_answer
 from streams.answers.confidence import judge_statements, parameters
 from streams.answers.found_answer import FoundAnswer
-from streams.answers.surroundings import surroundings_of
+from streams.answers.surroundings import MAX_CELL_CHARS, surroundings_of
 from streams.pages.document.consent import Consent
 from streams.pages.normalize import normalize
 from tests.unit.answers.world import evidence
@@ -85,6 +85,18 @@ def test_a_table_and_a_list_stand_as_in_the_page() -> None:
     assert items is not None
     assert (items.rows, items.place) == ((("Take the stairs.",), ("Take the lift.",)), 1)
     assert surroundings_of(document, "No such row | 5", "row") is None
+
+
+def test_the_item_that_answers_is_whole_and_the_others_are_cut_between_words() -> None:
+    long, answer = "Stairs lead up and up, " * 20, f"The lift goes to the terrace{', and then higher' * 15}."
+    document = normalize(f"<h1>Towers</h1><ul><li>{long}</li><li>{answer}</li></ul>", url="https://a.test/").document
+    items = surroundings_of(document, answer, "item")
+    assert items is not None
+    [(cut,), (whole,)] = items.rows
+    assert whole == answer
+    assert len(cut) <= MAX_CELL_CHARS
+    assert long.startswith(cut.removesuffix("…"))
+    assert cut.split()[-1] in ("Stairs…", "lead…", "up…", "and…")
 
 
 def test_a_sentence_is_the_answer_and_not_the_one_that_points_back_to_it() -> None:
