@@ -1,10 +1,15 @@
 """A page that moves keeps the age of its text: below one registrable domain, and only while the redirect is there."""
 
+import random
+
 import pytest
 
 from schemas import PageDiscovered, PageFetched
 from schemas.ids import page_id
+from streams.crawl.domains import registrable_domain
 from streams.crawl.urls import host_of
+from streams.dedup.fingerprinting import fingerprint
+from streams.dedup.first_sight import site_sight
 from streams.ledger.agent import LedgerAgent
 from streams.stores.page_record import Fetched
 from tests.stages.dedup_site import NOW, SECOND, Site, delivery, text_of
@@ -83,3 +88,53 @@ async def test_a_moved_page_keeps_its_age_at_its_later_visits_and_moves() -> Non
     await site.agent.handle(site.removed(NEW, "gone", 61))
     await site.normalize(OTHER_HOST, text, 70)
     assert await site.representative_of(COPY) == OTHER_HOST
+
+
+PAGES = [f"https://{host}/{n}" for host in ("a.test", "www.a.test", "b.test", "c.test") for n in range(2)]
+
+
+def first_allowed(seen: dict[str, int], given: set[tuple[str, str]], domain: str) -> int:
+    """Return the first sight of a text at a domain, or at a domain that gave its age to it, also over others."""
+    known, waiting = {domain}, [domain]
+    while waiting:
+        heir = waiting.pop()
+        found = {giver for giver, target in given if target == heir} - known
+        known, waiting = known | found, [*waiting, *found]
+    return min(seen[one] for one in known if one in seen)
+
+
+@pytest.mark.parametrize("seed", range(12))
+async def test_no_circle_of_moves_makes_a_text_older_than_it_is(seed: int) -> None:
+    """Pages of three domains move to each other and name each other, back and forth.
+
+    A domain has the age of a text only from the pages below it, or from a domain whose page named one of its pages as
+    canonical. A redirect to another domain gives nothing.
+    """
+    chance, site = random.Random(seed), Site()
+    seen: dict[int, dict[str, int]] = {0: {}, 1: {}}
+    given: set[tuple[str, str]] = set()
+    texts = [text_of(1), text_of(2)]
+    for at in range(10, 400, 10):
+        page, other, number = chance.choice(PAGES), chance.choice(PAGES), chance.randrange(2)
+        if chance.random() < 0.35 and page != other:
+            await redirect(site, page, other, at)
+            await site.agent.handle(site.removed(page, "gone", at + 1))
+            page = other if chance.random() < 0.7 else page
+            at += 2
+        canonical = other if chance.random() < 0.3 else None
+        domain, named = registrable_domain(host_of(page)), registrable_domain(host_of(canonical or page))
+        seen[number].setdefault(domain, at)
+        given |= {(domain, named)} if domain != named else set()
+        await site.normalize(page, texts[number], at, canonical)
+        await _check_ages(site, texts, seen, given)
+
+
+async def _check_ages(
+    site: Site, texts: list[str], seen: dict[int, dict[str, int]], given: set[tuple[str, str]]
+) -> None:
+    sketches = {fingerprint(text).sketch: number for number, text in enumerate(texts)}
+    for url in PAGES:
+        row = await site.stores.fingerprints.get(page_id(url))
+        if row and row.sketch in sketches:
+            allowed = first_allowed(seen[sketches[row.sketch]], given, registrable_domain(host_of(url)))
+            assert (site_sight(row).at - NOW) // SECOND >= allowed, url
