@@ -2,7 +2,8 @@
 
 Over each collection of a folder 200 made nonsense queries and the collection's own queries are asked. An own query is
 answered if a relevant page is among its first ten results; it is lost if its results are then called the nearest only.
-The bound is also chosen on the other collections only, and judged on the one that had no part in the choice.
+The bound is also chosen on the other collections only, and judged on the one that had no part in the choice. Forty
+further queries of senseless words are asked that have no part in any choice: a bound may suit only the words it saw.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,7 +15,7 @@ from typing import Any
 from streams.errors import UsageError
 from streams.evaluation.collection import Collection, read_collection
 from streams.evaluation.metrics import mean
-from streams.evaluation.nonsense import make_nonsense
+from streams.evaluation.nonsense import make_nonsense, make_senseless
 from streams.evaluation.protocol import find_collections
 from streams.evaluation.search import Options, Progress, Run, open_run
 from streams.search.deadline import Deadline
@@ -30,6 +31,9 @@ MAX_LOST = 0.005
 MAX_CONFIDENT = 0.025
 """Maximum share of nonsense with confident results there: half of the target."""
 
+SENSELESS = "senseless"
+"""The name of the queries that have no part in the choice of a bound."""
+
 
 @dataclass(frozen=True, slots=True)
 class Judged:
@@ -40,6 +44,8 @@ class Judged:
     """The confidence in each query with a relevant page among its first results."""
     nonsense: Mapping[str, tuple[float, ...]]
     """The confidence in each made query, by its kind."""
+    senseless: tuple[float, ...] = ()
+    """The confidence in each further query of senseless words."""
 
     def lost(self, bound: float) -> float:
         """Return the share of answered queries below the bound."""
@@ -64,6 +70,7 @@ class Judged:
             "bound": bound,
             "lost": round(self.lost(bound), 4),
             "confident_nonsense": round(self.confident(bound), 4),
+            "confident_senseless": round(mean([float(score >= bound) for score in self.senseless]), 4),
         }
 
 
@@ -87,7 +94,7 @@ def summarize(judged: Sequence[Judged], bound: float | None) -> dict[str, Any]:
         sets[each.name] = each.to_dict(bound, choose_bound([*judged[:place], *judged[place + 1 :]]))
     means = {
         name: round(mean([found["chosen_by_others"][name] for found in sets.values()]), 4)
-        for name in ("lost", "confident_nonsense")
+        for name in ("lost", "confident_nonsense", "confident_senseless")
     }
     return {"bound": bound, "chosen_by_all": choose_bound(judged), "sets": sets, "mean_chosen_by_others": means}
 
@@ -106,7 +113,7 @@ async def _judge(run: Run, collection: Collection) -> Judged:
     _, index = await run.index(collection.name, collection.documents)
     # With a bound of 0 all results are found: their confidence is noted, and none is left out.
     searcher, step = run.searcher(index, min_confidence=0.0), f"ask {collection.name}"
-    kinds = make_nonsense()
+    kinds = {**make_nonsense(), SENSELESS: make_senseless()}
     total, done = len(collection.queries) + sum(map(len, kinds.values())), 0
     answered: list[float] = []
     for query in collection.queries:
@@ -121,7 +128,8 @@ async def _judge(run: Run, collection: Collection) -> Judged:
         scores[kind] = tuple(_score_of(found) for found in asked if found)
         done += len(queries)
         run.progress(step, done, total)
-    return Judged(collection.name, tuple(answered), scores)
+    senseless = scores.pop(SENSELESS)
+    return Judged(collection.name, tuple(answered), scores, senseless)
 
 
 async def _find(searcher: Searcher, text: str) -> Found | None:

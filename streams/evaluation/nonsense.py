@@ -36,6 +36,12 @@ _WORDS = {
     "act": "sneezes juggles whispers yodels knits waltzes snores gargles",
     "quality": "purple velvet sleepy crunchy lukewarm ticklish soggy melancholy",
 }
+_OTHER_WORDS = {
+    "animal": "badger penguin giraffe squirrel peacock shrimp beetle donkey",
+    "thing": "accordion custard blanket lantern limerick slipper biscuit curtain",
+    "act": "coughs dances mutters sings paints skates yawns cooks",
+    "quality": "orange woolen drowsy salty chilly clumsy rusty gloomy",
+}
 _SENSELESS = (
     "{quality} {animal} {act} {thing}",
     "{animal} {thing} {quality} {act}",
@@ -78,6 +84,11 @@ def all_nonsense() -> list[str]:
     return list(chain.from_iterable(make_nonsense().values()))
 
 
+def make_senseless() -> tuple[str, ...]:
+    """Return 40 further queries like the kind `mixed`, of more frequent words. They have no part in any choice."""
+    return tuple(_make_kind(_Drawn("held"), lambda drawn: _senseless(drawn, _OTHER_WORDS)))
+
+
 def _make_kind(drawn: _Drawn, make: Callable[[_Drawn], str]) -> list[str]:
     made: dict[str, None] = {}
     while len(made) < PER_KIND:
@@ -113,7 +124,11 @@ def _identifier(drawn: _Drawn) -> str:
 
 
 def _mixed(drawn: _Drawn) -> str:
-    return drawn.choose(_SENSELESS).format(**{kind: drawn.choose(words.split()) for kind, words in _WORDS.items()})
+    return _senseless(drawn, _WORDS)
+
+
+def _senseless(drawn: _Drawn, kinds: Mapping[str, str]) -> str:
+    return drawn.choose(_SENSELESS).format(**{kind: drawn.choose(words.split()) for kind, words in kinds.items()})
 
 
 _KINDS: Mapping[str, Callable[[_Drawn], str]] = {

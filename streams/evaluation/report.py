@@ -58,11 +58,13 @@ def render_snippets(result: Mapping[str, Any], out: Console) -> None:
 
 def render_confidence(result: Mapping[str, Any], out: Console) -> None:
     """Print the shares of lost queries and of confident nonsense, at the product's bound and at the others' choice."""
-    rows = _columns("", "answered", "lost", "confident nonsense", "chosen by others", "lost", "confident nonsense")
+    keys = ("lost", "confident_nonsense", "confident_senseless")
+    shown = [key.replace("_", " ") for key in keys]
+    rows = _columns("", "answered", *shown, "chosen by others", *shown)
     for name, found in result["sets"].items():
         other = found["chosen_by_others"]
-        ours = (f"{found[key]:.2%}" if key in found else "-" for key in ("lost", "confident_nonsense"))
-        shares = (f"{other[key]:.2%}" for key in ("lost", "confident_nonsense"))
+        ours = (f"{found[key]:.2%}" if key in found else "-" for key in keys)
+        shares = (f"{other[key]:.2%}" for key in keys)
         rows.add_row(name, str(found["answered"]), *ours, f"{other['bound']:.2f}", *shares)
     bound = "none" if result["bound"] is None else f"{result['bound']:.2f}"
     out.print(

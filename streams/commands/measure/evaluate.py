@@ -271,7 +271,8 @@ async def eval_confidence(
 
     `lost`: the share of the queries with a relevant page among the first ten results of which the search would say so.
     `confident nonsense`: the share of nonsense of which it would not. Both at the product's bound, and at the bound
-    that the other collections choose. DIR holds collections in BEIR's format.
+    that the other collections choose. `confident senseless`: the same of 40 further queries, which choose no bound.
+    DIR holds collections in BEIR's format.
 
     Example:  riffle eval confidence collections/ --json
     """
