@@ -18,7 +18,11 @@ SIZE = 1_000
 LISTED = 30
 EDGE = 40
 """Minimum distance of a label from the upper and lower side, in the picture's units."""
+LABEL_CHAR, LABEL_LINE = 13, 34
+"""Width of a character and height of a label on a wide screen, in the picture's units."""
 Anchor = Literal["start", "middle", "end"]
+PlacedLabel = tuple[Label, float, float, Anchor]
+"""A label, its place in the picture, and which end of it stands there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +80,7 @@ class MapView:
 
     window: Window
     dots: tuple[Dot, ...]
-    labels: tuple[tuple[Label, float, float, Anchor], ...]
+    labels: tuple[PlacedLabel, ...]
     gaps: tuple[tuple[Gap, float, float], ...]
     hosts: tuple[tuple[str, int, int], ...]
     """Host, colour and number of pages of the hosts with a colour."""
@@ -102,14 +106,35 @@ def view_map(map_: IndexMap, window: Window) -> MapView:
     wanted = set(words(window.query))
     found = tuple(page for page in map_.pages if wanted and _has(page, wanted))
     dots = _dots(map_.pages, window, colours, {page.page_id for page in found})
-    labels = tuple(
+    labels = [
         (label, place[0], min(max(place[1], EDGE), SIZE - EDGE), _anchor(place[0]))
         for label in map_.labels
         if (place := window.place(label.x, label.y))
-    )
+    ]
     gaps = tuple((gap, *place) for gap in map_.gaps if (place := window.place(gap.x, gap.y)))
     hosts = tuple((host, colours[host], count) for host, count in most)
-    return MapView(window, tuple(dots[:MAX_SHOWN]), labels, gaps, hosts, found[:LISTED], len(dots))
+    return MapView(window, tuple(dots[:MAX_SHOWN]), _readable(labels), gaps, hosts, found[:LISTED], len(dots))
+
+
+def _readable(labels: Sequence[PlacedLabel]) -> tuple[PlacedLabel, ...]:
+    """Return the labels without those that would cover the label of a larger region. They appear in a closer window."""
+    kept: list[PlacedLabel] = []
+    for one in sorted(labels, key=lambda placed: -placed[0].pages):
+        if not any(_overlap(one, other) for other in kept):
+            kept.append(one)
+    return tuple(kept)
+
+
+def _overlap(one: PlacedLabel, other: PlacedLabel) -> bool:
+    (left, right), (other_left, other_right) = _sides(one), _sides(other)
+    return abs(one[2] - other[2]) < LABEL_LINE and left < other_right and other_left < right
+
+
+def _sides(placed: PlacedLabel) -> tuple[float, float]:
+    label, x, _, anchor = placed
+    width = len(label.text) * LABEL_CHAR
+    left = x - width * {"start": 0.0, "middle": 0.5, "end": 1.0}[anchor]
+    return left, left + width
 
 
 def _anchor(x: float) -> Anchor:

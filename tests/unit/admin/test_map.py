@@ -118,3 +118,20 @@ def test_a_page_is_at_the_mean_of_its_statements() -> None:
 def test_a_map_needs_pages() -> None:
     with pytest.raises(UsageError, match=str(MIN_PAGES)):
         lay_out(np.ones((MIN_PAGES - 1, 4), np.float32))
+
+
+LABELS = [
+    # (text, x, y, pages) and whether it is shown in the whole map
+    (("image filter dialog", 0.50, 0.50, 50), True),
+    (("ebook download", 0.52, 0.51, 4), False),  # it would stand on the larger region's label
+    (("python modules", 0.50, 0.54, 16), True),  # a line below
+    (("release notes", 0.90, 0.50, 3), True),  # on the same line, and farther than both are wide
+]
+
+
+def test_a_label_that_would_cover_a_larger_one_appears_in_a_closer_window() -> None:
+    map_ = replace(MAP, labels=tuple(Label(*given) for given, _ in reversed(LABELS)))
+    shown = {label.text for label, *_ in view_map(map_, Window()).labels}
+    assert shown == {given[0] for given, is_shown in LABELS if is_shown}
+    closer = {label.text for label, *_ in view_map(map_, Window(x=0.52, y=0.505, zoom=16)).labels}
+    assert closer == {"image filter dialog", "ebook download"}
