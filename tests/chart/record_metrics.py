@@ -1,8 +1,9 @@
 """Records what a real stack exports while it works, and while each of some faults lasts, for the tests of the alerts.
 
-    .venv/bin/python -m tests.chart.record_metrics     # six minutes; writes tests/chart/recorded/
+    .venv/bin/python -m tests.chart.record_metrics     # some 15 minutes; writes tests/chart/recorded/
 
-The stack crawls the bundled web and answers searches meanwhile. Each scenario is read twice, `WINDOW_SECONDS` apart,
+The stack crawls the bundled web and answers searches meanwhile. Its backlog is read every 15 seconds, from the first
+waiting event to the last. Then each scenario is read twice, `WINDOW_SECONDS` apart,
 while the fault lasts. A series becomes promtool's `FIRST+STEPxMINUTES`: counters, and the ages of waiting events, go on
 at the pace at which they really grew; all other gauges stay. A series that nobody exports any more ends. So the
 recording says which series a fault moves, and in which direction; how long a fault of hours would last is extrapolated.
@@ -15,7 +16,7 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
@@ -37,6 +38,12 @@ GROWING = {"riffle_lag_seconds", "riffle_committed_age_seconds"}
 """Gauges that grow with the time: they go on at their pace."""
 FAULTS = {"healthy": None, "Cassandra is away": "cassandra", "Kafka is away": "kafka", "Triton is away": "triton",
           "the worker is away": "worker"}  # fmt: skip
+BACKLOG = "a backlog that ends"
+"""The scenario that is read again and again, from the first waiting event to the last, and not extrapolated."""
+BACKLOG_READ_SECONDS = 15.0
+QUIET_READINGS = 4
+"""Number of readings without a waiting event after which the backlog has ended."""
+MAX_BACKLOG_READINGS = 120
 Reading = dict[str, float]
 
 
@@ -110,27 +117,49 @@ async def stack(home: Path, web: Path) -> AsyncIterator[Settings]:
 
 async def record(settings: Settings, scenario: str, held: str | None, names: set[str]) -> None:
     """Record one scenario into its file."""
-    state = running_state(settings.home)
-    assert state
-    workers = [each.health.rpartition("/")[0] for each in state.processes if each.name.startswith("worker")]
-    addresses = [*workers, settings.gateway.address]
+    addresses = addresses_of(settings)
     pid = (await process(settings.home, held)).pid if held else 0
     async with stopped(pid) if held else no_fault():
         await asyncio.sleep(SETTLE_SECONDS)
         first = await read(addresses, names)
         await asyncio.sleep(WINDOW_SECONDS)
         second = await read(addresses, names)
-    FOLDER.mkdir(exist_ok=True)
-    file = FOLDER / f"{scenario.replace(' ', '-').lower()}.json"
-    lines = ",\n".join(
-        f"  {json.dumps(name)}: {json.dumps(value)}"
-        for name, value in sorted(extrapolate(first, second, WINDOW_SECONDS).items())
-    )
-    file.write_text(f"{{\n{lines}\n}}\n")
-    print(f"{scenario}: {len(second)} series", flush=True)
+    write(scenario, extrapolate(first, second, WINDOW_SECONDS))
     if held:
         await until_healthy(settings.home, held)
         await asyncio.sleep(SETTLE_SECONDS / 2)
+
+
+def addresses_of(settings: Settings) -> list[str]:
+    """Return the addresses of the workers' and the gateway's metrics."""
+    state = running_state(settings.home)
+    assert state
+    workers = [each.health.rpartition("/")[0] for each in state.processes if each.name.startswith("worker")]
+    return [*workers, settings.gateway.address]
+
+
+async def record_backlog(settings: Settings, names: set[str]) -> None:
+    """Record all values from now until no event waits any more. Start it before the pages are sent."""
+    readings: list[Reading] = []
+    has_begun, quiet = False, 0
+    while quiet < QUIET_READINGS and len(readings) < MAX_BACKLOG_READINGS:
+        readings.append(await read(addresses_of(settings), names))
+        waits = any(value > 0 for name, value in readings[-1].items() if name.startswith("riffle_lag_seconds"))
+        has_begun |= waits
+        quiet = quiet + 1 if has_begun and not waits else 0
+        await asyncio.sleep(BACKLOG_READ_SECONDS)
+    assert quiet == QUIET_READINGS, "the backlog has not ended"
+    series = {name for reading in readings for name in reading}
+    rounded = [{name: round(value, 3) for name, value in reading.items()} for reading in readings]
+    write(BACKLOG, {name: [reading.get(name) for reading in rounded] for name in series})
+
+
+def write(scenario: str, series: Mapping[str, Sequence[float | None]]) -> None:
+    """Write the file of a scenario, one series on a line."""
+    FOLDER.mkdir(exist_ok=True)
+    lines = ",\n".join(f"  {json.dumps(name)}: {json.dumps(values)}" for name, values in sorted(series.items()))
+    (FOLDER / f"{scenario.replace(' ', '-').lower()}.json").write_text(f"{{\n{lines}\n}}\n")
+    print(f"{scenario}: {len(series)} series", flush=True)
 
 
 @asynccontextmanager
@@ -144,8 +173,10 @@ async def main(scenarios: list[str]) -> None:
         async with stack(Path(folder) / "home", unpack(Path(folder) / "web")) as settings:
             searches = asyncio.create_task(search_on(settings.gateway.address))
             try:
+                if not scenarios or BACKLOG in scenarios:
+                    await record_backlog(settings, used_names())
                 await asyncio.sleep(SETTLE_SECONDS)
-                for scenario in scenarios or FAULTS:
+                for scenario in [each for each in scenarios or FAULTS if each != BACKLOG]:
                     await record(settings, scenario, FAULTS[scenario], used_names())
             finally:
                 searches.cancel()
