@@ -45,6 +45,21 @@ _OF_EACH_PAGE = re.compile(
     re.IGNORECASE,
 )
 """The beginning of a line that is the same on the pages of a site."""
+_NAME_OF_LIST = re.compile(
+    r"(?:(?:table of )?contents|(?:list|table|index) of (?:figures|tables|examples))\W{0,5}\Z", re.IGNORECASE
+)
+"""The title of a list of a site's pages or pictures."""
+_LEADERS = ("...", ". . .", "…")
+"""The dots between a title and its page."""
+_POINTER_TEXT = """
+    a above also an and are as at below by can chapter described details discussed documented example examples
+    explained following for found from given here implied in information is it its listed mentioned more next noted
+    of on or page previous section see shown stated table that the there these they this those to was were
+"""
+_POINTERS = frozenset(_POINTER_TEXT.split())
+"""Words that only point to other texts of the page, with the words between them."""
+MAX_POINTING_WORDS = 8
+"""Maximum words of a sentence that only points to other texts: "Mentioned here and implied here."."""
 _PLACES = frozenset(["prev", "previous", "next", "up", "home", "top", "contents", "index", "back", "forward"])
 """Names of links from a page to its neighbours."""
 _AROUND_LINKS = " []()<>«»‹›"
@@ -67,6 +82,8 @@ def reads_alone(text: str, kind: str, context: Sequence[str]) -> bool:
     if kind == "code":
         return _has_words(text, MIN_LED_WORDS)
     if kind == "heading" or is_navigation(text, kind) or is_of_each_page(text) or is_line_of_contents(text, kind):
+        return False
+    if is_list_of_pages(text) or points_elsewhere(text):
         return False
     if kind == "row":
         return words >= MIN_WORDS
@@ -105,6 +122,19 @@ def is_line_of_contents(text: str, kind: str) -> bool:
         return False
     lines = [line.strip() for line in (text.split(";") if kind == "list" else text.split(" | "))]
     return all(_OF_CONTENTS.match(line) is not None and word_count(line) <= MAX_CONTENTS_WORDS for line in lines)
+
+
+def is_list_of_pages(text: str) -> bool:
+    """Return whether a text is a line of a list with numbers of pages, or the title of such a list."""
+    if _OF_CONTENTS.match(text) and text.rstrip("0123456789 ").endswith(_LEADERS):
+        return True
+    return _NAME_OF_LIST.match(text) is not None
+
+
+def points_elsewhere(text: str) -> bool:
+    """Return whether a short sentence has no word with a meaning of its own: "See the above."."""
+    words = text.lower().split(maxsplit=MAX_POINTING_WORDS)
+    return len(words) <= MAX_POINTING_WORDS and all(word.strip(".,;:!?()\"'") in _POINTERS for word in words)
 
 
 def is_sentence(text: str) -> bool:

@@ -15,7 +15,7 @@ from streams.pages.content.boilerplate_elements import segments_outside_boilerpl
 from streams.pages.content.classifier import Neighbours, content_model, group_neighbours
 from streams.pages.content.copies import find_copies
 from streams.pages.content.features import Matrix, features
-from streams.pages.content.prose_runs import choose_lost_run, is_article
+from streams.pages.content.prose_runs import choose_lost_run, find_paragraphs_beside, is_article
 from streams.pages.content.segment_stats import SegmentStats, segment_stats
 from streams.pages.parse.elements import DIVIDING_TAGS, HEADINGS
 from streams.pages.parse.head import Head
@@ -165,6 +165,11 @@ def keep_dropped_prose(scores: Matrix, page: JudgedPage, kept: Kept) -> Kept:
     return kept if run is None else np.union1d(kept, run)
 
 
+def keep_paragraphs_beside(scores: Matrix, page: JudgedPage, kept: Kept) -> Kept:
+    """Keep doubtful paragraphs that have the same parent as most of an article's text."""
+    return np.union1d(kept, find_paragraphs_beside(page.stats, scores, kept)) if page.is_article else kept
+
+
 PASSES: tuple[Pass, ...] = (
     add_above_cutoff,
     drop_doubtful_ends,
@@ -172,6 +177,7 @@ PASSES: tuple[Pass, ...] = (
     keep_more_if_little,
     keep_main_element,
     keep_dropped_prose,
+    keep_paragraphs_beside,
     drop_copies,
 )
 """All passes, in order."""

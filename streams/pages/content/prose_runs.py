@@ -24,6 +24,12 @@ MIN_MAIN_RUN = 0.5
 """Minimum size of the page's text, as a share of all that is kept."""
 LARGE_RUN = 0.5
 """Minimum size of the run that is chosen, as a share of the largest run that was lost."""
+MIN_BESIDE_WORDS = 25
+"""Minimum words of a paragraph that is kept because its parent has most of the page's text."""
+MIN_BESIDE_PROBABILITY = 0.1
+"""Minimum probability of such a paragraph. The content model gives less to notes and to requests to subscribe."""
+MIN_PARENT_SHARE = 0.5
+"""Minimum share of one parent's texts in all that is kept that makes its paragraphs the page's text."""
 _ARTICLES = ("article", "posting")
 """The ends of schema.org's and OpenGraph's names of articles: `NewsArticle`, `BlogPosting`, `article`."""
 
@@ -53,6 +59,19 @@ def choose_lost_run(stats: SegmentStats, kept: NDArray[np.int64]) -> NDArray[np.
     lost = [(run, size) for run, size in zip(runs, sizes, strict=True) if is_lost(run, size)]
     largest = max((size for _, size in lost), default=0.0)
     return next((run for run, size in lost if size >= LARGE_RUN * largest), None)
+
+
+def find_paragraphs_beside(
+    stats: SegmentStats, scores: NDArray[np.float32], kept: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return the paragraphs with few links whose parent has most of the text that is kept."""
+    parents = np.maximum(stats.parents[stats.elements], 0)
+    sizes = np.bincount(parents[kept], stats.words[kept])
+    if not len(kept) or sizes.max() < MIN_PARENT_SHARE * float(stats.words[kept].sum()):
+        return kept[:0]
+    has_few_links = stats.counts[:, LINK_CHARS] <= MAX_LINK_SHARE * stats.counts[:, CHARS]
+    is_paragraph = (stats.words >= MIN_BESIDE_WORDS) & has_few_links & (scores >= MIN_BESIDE_PROBABILITY)
+    return np.flatnonzero(is_paragraph & (parents == sizes.argmax()))
 
 
 def is_article(head: Head) -> bool:

@@ -21,6 +21,7 @@ from streams.pages.content.main_content import (
     drop_doubtful_ends,
     keep_dropped_prose,
     keep_more_if_little,
+    keep_paragraphs_beside,
 )
 from streams.pages.content.prose_runs import is_article
 from streams.pages.content.segment_stats import segment_stats
@@ -170,6 +171,26 @@ def test_a_run_of_prose_is_not_dropped_as_a_whole(why: str, html: str, expected:
     kept = keep_dropped_prose(scores, page, np.array([0], np.int64))
     assert kept.tolist() == [int(number) for number in expected.split()], why
     assert keep_dropped_prose(scores, replace(page, is_article=False), np.array([0], np.int64)).tolist() == [0]
+
+
+NOTE = "note " * 30
+BESIDE = [
+    ("a doubtful paragraph beside most of the text", f"<div>{RUN}<p>{NOTE}</div>", 0.2, "0 1 2 3 4 5 6"),
+    ("one that is surely none", f"<div>{RUN}<p>{NOTE}</div>", 0.05, "0 1 2 3 4 5"),
+    ("a paragraph elsewhere", f"<div>{RUN}</div><div><p>{NOTE}</div>", 0.2, "0 1 2 3 4 5"),
+    ("a short text", f"<div>{RUN}<p>Share this</div>", 0.2, "0 1 2 3 4 5"),
+    ("a text of links", f"<div>{RUN}<p><a href=/a>{NOTE}</a></div>", 0.2, "0 1 2 3 4 5"),
+]
+
+
+@pytest.mark.parametrize(("why", "html", "probability", "expected"), BESIDE, ids=[case[0] for case in BESIDE])
+def test_paragraphs_beside_an_articles_text(why: str, html: str, probability: float, expected: str) -> None:
+    walk = parse_page(html, {}, url=URL).walk
+    page = JudgedPage(walk, segment_stats(walk, ""))
+    scores, first = np.full(len(walk.segments), probability, np.float32), np.arange(6)
+    assert keep_paragraphs_beside(scores, page, first).tolist() == [int(number) for number in expected.split()], why
+    assert keep_paragraphs_beside(scores, replace(page, is_article=False), first).tolist() == first.tolist()
+    assert keep_paragraphs_beside(scores, page, first[:0]).tolist() == []
 
 
 def test_a_run_beside_a_longer_article_stays_dropped() -> None:

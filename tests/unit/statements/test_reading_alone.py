@@ -26,6 +26,9 @@ HEADINGS = ("Ferries", "Timetable")
         ("a | b | c", "code", ()),
         ("A free cup of tea on each ferry", "item", HEADINGS),
         ("Port: Oban | Direction: up | Time: noon", "row", ()),
+        ("It is set to noon.", "sentence", HEADINGS),
+        ("Ship A and Ship B sail together.", "sentence", HEADINGS),
+        ("Contents of the hold are listed below.", "sentence", HEADINGS),
         ("3.5 million people used the ferries of this harbour last year.", "sentence", ()),
         ("Copyright law protects the drawings of a ship, and the heirs of who drew it hold it for seventy years "
          "after the death of the person in most countries.", "sentence", ()),
@@ -68,6 +71,10 @@ def test_reads_alone(text: str, kind: str, context: tuple[str, ...]) -> None:
         ("You can leave it at:", "item", LEAD),  # a lead-in below a lead-in
         ("Section 8.23, “Channel Ferries”", "item", HEADINGS),
         ("15.4. Masts | 16.2. Ropes", "row", ()),
+        ("2.1. Leaving the harbour . . . . . 12", "item", HEADINGS),
+        ("Table of Contents", "sentence", ()),
+        ("Mentioned here and implied here.", "sentence", HEADINGS),
+        ("See also the example above.", "item", LEAD),
         ("[ << ] | [ < ] | [ Up ] | [Top]", "row", HEADINGS),
     ],
 )
