@@ -62,8 +62,9 @@ class Tab:
 
     async def open(self, url: str) -> None:
         self._forget_events()
-        await self.command("Page.navigate", url=url)
-        await self.loaded()
+        loader = (await self.command("Page.navigate", url=url))["loaderId"]
+        # Not just any event: the one of a former page may come late.
+        await self._event("Page.lifecycleEvent", name="load", loaderId=loader)
 
     async def loaded(self) -> None:
         await self._event("Page.loadEventFired")
@@ -134,10 +135,12 @@ class Tab:
         while not self._events.empty():
             self._events.get_nowait()
 
-    async def _event(self, method: str) -> None:
+    async def _event(self, method: str, **params: str) -> None:
         async with asyncio.timeout(START_SECONDS):
-            while (await self._events.get())["method"] != method:
-                pass
+            while True:
+                event = await self._events.get()
+                if event["method"] == method and params.items() <= event["params"].items():
+                    return
 
     async def _read(self) -> None:
         async for message in self._socket:
@@ -170,6 +173,7 @@ async def browser(program: str) -> AsyncIterator[Tab]:
                 async with session.ws_connect(address, max_msg_size=0) as socket:
                     tab = Tab(socket)
                     await tab.command("Page.enable")
+                    await tab.command("Page.setLifecycleEventsEnabled", enabled=True)
                     await tab.command("Emulation.setScriptExecutionDisabled", value=True)
                     yield tab
                     await tab.close()

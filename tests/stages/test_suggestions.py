@@ -270,6 +270,37 @@ async def test_a_hidden_text_is_gone_from_memory_and_lists_and_comes_back_with_a
     assert await stored(stores, "tide") == []
 
 
+@pytest.mark.parametrize("place", range(6))
+async def test_a_removed_page_is_suggested_by_no_build_whenever_it_is_removed(place: int) -> None:
+    """The steps of two builds, with the removal before, between or after them."""
+    stores = memory_stores()
+    await store_page(stores, "https://a.example/", "Tide tables", "Text.")
+    await store_page(stores, "https://b.example/", "Tide clock", "Text.")
+    reduced: list[Any] = []
+
+    async def remove(at: int) -> None:
+        row = {"url": "https://a.example/", "generation": 2, "reason": "request"}
+        await stores.pages.put(page_id("https://a.example/"), Removed.of_row(row), 2)
+        await hide(stores.suggestions, "tide tables", "en", at)
+
+    async def build_step(job: Job, step: int) -> None:
+        if step == 0:
+            for number in map_numbers():
+                await run_map(stores, job, number)
+        elif step == 1:
+            reduced[:] = [await run_reduce(stores, job, shard) for shard in range(SHARDS)]
+        else:
+            await finish(stores, job, reduced)
+
+    jobs = [Job(f"build {number}", NOW + timedelta(hours=number)) for number in range(2)]
+    for number, (job, step) in enumerate((job, step) for job in jobs for step in range(3)):
+        if number == place:
+            await remove(job.at + (1 if step else -1))
+        await build_step(job, step)
+        if step == 2 and number >= place:
+            assert await asked(stores, "tide") == ["tide clock"]
+
+
 async def test_a_browser_gets_suggestions_in_its_own_format() -> None:
     stores = memory_stores()
     await offer(stores.suggestions, StoredSuggestion("日本の歴史", "ja", 1.0), QUARTER, 1)

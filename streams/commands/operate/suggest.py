@@ -27,7 +27,7 @@ from streams.stores.opener import Stores, open_stores
 
 Task = Callable[[Stores, Job, int], Awaitable[Any]]
 _AT_ONCE = 4
-"""Tasks that run at once in one process: they wait for Cassandra most of the time."""
+"""Tasks that run at once in one process, over one session: they wait for Cassandra most of the time."""
 
 UNCHANGED = "The index has hardly changed since the last build: nothing was built."
 
@@ -128,33 +128,39 @@ async def _run(
     numbers: Sequence[int],
 ) -> list[Any]:
     """Run a task for each number, and show how many are done."""
-    slots = asyncio.Semaphore(len(numbers) if executor else _AT_ONCE)
+    groups = [numbers[start : start + _AT_ONCE] for start in range(0, len(numbers), _AT_ONCE)]
+    slots = asyncio.Semaphore(len(groups) if executor else 1)
     loop = asyncio.get_running_loop()
     done = 0
 
-    async def one(number: int) -> Any:
+    async def one(group: Sequence[int]) -> list[Any]:
         nonlocal done
         async with slots:
             if executor is None:
-                found = await task(stores, job, number)
+                found = await run_group(task, stores, job, group)
             else:
-                found = await loop.run_in_executor(executor, run_alone, task, settings, job, number)
-        done += 1
+                found = await loop.run_in_executor(executor, run_alone, task, settings, job, group)
+        done += len(group)
         sentence = f"{title}: {done} of {len(numbers)} tasks"
         status.update(sentence)
         report(sentence, done / len(numbers))
         return found
 
     with err.status(f"{title} ...") as status:
-        return list(await asyncio.gather(*map(one, numbers)))
+        return [each for found in await asyncio.gather(*map(one, groups)) for each in found]
 
 
-def run_alone(task: Task, settings: Settings, job: Job, number: int) -> Any:
-    """Run a task in this process, with stores of its own. Another process, or another machine, calls it."""
+async def run_group(task: Task, stores: Stores, job: Job, numbers: Sequence[int]) -> list[Any]:
+    """Run the tasks of these numbers at once."""
+    return list(await asyncio.gather(*(task(stores, job, number) for number in numbers)))
 
-    async def run() -> Any:
+
+def run_alone(task: Task, settings: Settings, job: Job, numbers: Sequence[int]) -> list[Any]:
+    """Run tasks in this process, with stores of its own. Another process, or another machine, calls it."""
+
+    async def run() -> list[Any]:
         async with open_stores(settings, ["records"]) as stores:
-            return await task(stores, job, number)
+            return await run_group(task, stores, job, numbers)
 
     return asyncio.run(run())
 

@@ -11,7 +11,8 @@ from importlib import resources
 
 from spellchecker import SpellChecker
 
-from streams.queries.spelling.corrector import Corrector
+from streams.queries.spelling.corrector import Corrector, Model
+from streams.queries.spelling.french import add_french_forms
 from streams.queries.spelling.inflection import add_regular_forms
 from streams.queries.spelling.vocabulary import Vocabulary, merge_counts
 
@@ -21,12 +22,15 @@ BOOKS_WEIGHT = 1.0
 SPEECH_WEIGHT = 0.2
 """The weight of pyspellchecker's frequencies, from subtitles, beside symspellpy's: queries are not spoken."""
 TECHNICAL_WEIGHT = 0.02
+STRICT = {"fr": 4.0}
+"""The score that a correction of letters needs in addition, by language. Chosen on a sample, judged on another."""
 
 
 @lru_cache(maxsize=2)
 def base_corrector(language: str) -> Corrector:
     """Return the corrector of a language that knows no index. It takes about a second to make."""
-    return Corrector(Vocabulary(base_counts(language), base_pairs(language)))
+    vocabulary = Vocabulary(base_counts(language), base_pairs(language))
+    return Corrector(vocabulary, Model(strict=STRICT.get(language, 0.0)))
 
 
 def base_counts(language: str) -> dict[str, float]:
@@ -34,6 +38,8 @@ def base_counts(language: str) -> dict[str, float]:
     if language not in LANGUAGES:
         return {}
     spoken = {word: float(count) for word, count in SpellChecker(language).word_frequency.dictionary.items()}
+    if language == "fr":
+        return add_french_forms(merge_counts([(spoken, 1.0)]))
     if language != "en":
         return merge_counts([(spoken, 1.0)])
     merged = merge_counts([(_books(), BOOKS_WEIGHT), (spoken, SPEECH_WEIGHT), (_technical(), TECHNICAL_WEIGHT)])

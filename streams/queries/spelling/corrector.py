@@ -12,6 +12,7 @@ never touched. All loops are bounded: words, unknown words, candidates and the l
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from unicodedata import combining, normalize
 
 import numpy as np
 
@@ -26,6 +27,8 @@ MAX_CANDIDATES = 12
 """Maximum candidates of a word that are ranked in their context."""
 MAX_OTHERS = 2
 """Maximum corrected queries beside the best one."""
+ACCENTS = 10.0
+"""The discount on the score of a correction that changes accents only: many leave them out, and the letters agree."""
 _ONE_LETTER = frozenset({"a", "i"})
 
 
@@ -43,10 +46,13 @@ class Model:
     clear: float = -24.0
     """Minimum score of a correction that may be searched for in place of the query."""
 
+    strict: float = 0.0
+    """The score that a correction of letters needs in addition, where the list of words misses many right ones."""
+
     def need(self, form: Form, chars: int) -> float:
         """Return the minimum score of a correction, by the form of the unknown word and its length."""
         need, letter = NEEDS[form]
-        return need - letter * max(0, min(chars, 15) - 5)
+        return need + self.strict - letter * max(0, min(chars, 15) - 5)
 
 
 NEEDS: Mapping[Form, tuple[float, float]] = {"plain": (-25.0, 1.7), "derived": (-21.0, 0.4), "compound": (-20.0, 0.0)}
@@ -129,6 +135,8 @@ class Corrector:
         ranked = sorted(self._ranked(texts, place), key=lambda each: -each.score)
         form = form_of(word.text, self.vocabulary)
         need = self._model.need(form, len(word.text))
+        if ranked and without_accents(ranked[0].text) == without_accents(word.text):
+            need -= ACCENTS + self._model.strict
         return tuple(ranked[:MAX_CANDIDATES]) if ranked and ranked[0].score >= need else ()
 
     def _ranked(self, texts: Sequence[str], place: int) -> Iterator[Candidate]:
@@ -185,6 +193,11 @@ class Corrector:
 def max_edits(chars: int) -> int:
     """Return how many mistakes a word of this length may have."""
     return 1 if chars <= 3 else 2 if chars <= 8 else 3
+
+
+def without_accents(word: str) -> str:
+    """Return the letters of a word without their marks."""
+    return "".join(char for char in normalize("NFD", word) if not combining(char))
 
 
 def _is_possessive(word: str, vocabulary: Vocabulary) -> bool:

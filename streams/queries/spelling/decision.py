@@ -43,7 +43,8 @@ def has_words(words: frozenset[str], texts: Iterable[str]) -> bool:
 
 
 def _words_of(text: str) -> set[str]:
-    return set("".join(char if char.isalnum() or char in "'’" else " " for char in text).replace("’", "'").split())
+    found = "".join(char if char.isalnum() or char in "'’" else " " for char in text).replace("’", "'").split()
+    return {*found, *(word.partition("'")[2] for word in found)}  # `hôtel` of `l'hôtel`
 
 
 def is_unknown_to(original: str, correction: Correction, pages: Iterable[Iterable[str]]) -> bool:

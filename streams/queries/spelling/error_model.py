@@ -69,7 +69,7 @@ class Weights:
     missing_vowel: float = 2.24
     swapped: float = 2.09
     first: float = 1.8
-    """The extra cost of a mistake in the first letter."""
+    """The extra cost of a mistake in the first letter. A missing accent is none: capitals are often typed without."""
     accent: float = 0.3
     """A letter without its accent, or with another one."""
     further: float = 0.52
@@ -153,7 +153,8 @@ def typing_costs(typed: str, letters: Codes, lengths: NDArray[np.uint8], weights
                 best = np.minimum(best, row[j - 1] + missing[j - 1] + np.float32(first))
             if i and j:
                 cost = substitutions[asked[i - 1]][columns[j - 1]]
-                best = np.minimum(best, above[j - 1] + (np.where(cost > 0, cost + first, cost) if first else cost))
+                cost = np.where(cost > weights.accent, cost + first, cost) if first else cost
+                best = np.minimum(best, above[j - 1] + cost)
             if i > 1 and j > 1:
                 is_swapped = (columns[j - 2] == asked[i - 1]) & (columns[j - 1] == asked[i - 2])
                 is_swapped &= columns[j - 1] != columns[j - 2]

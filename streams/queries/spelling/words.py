@@ -14,12 +14,16 @@ MIN_CHARS = 3
 """Minimum letters of a word that is corrected: nearly all shorter ones are abbreviations."""
 MAX_CHARS = 28
 _APOSTROPHES = str.maketrans("’‘ʼ", "'''")
+_ELIDED = frozenset(
+    {"c", "d", "j", "l", "m", "n", "s", "t", "qu", "jusqu", "lorsqu", "puisqu", "quoiqu"}  # French
+    | {"all", "dall", "dell", "nell", "sull", "un", "quest"}  # Italian
+)
 _EDGES = ".,;:!?()[]{}<>…«»“”„*'‘’"
 
 
 @dataclass(frozen=True, slots=True)
 class QueryWord:
-    """A word of a query, or a part of a word with hyphens."""
+    """A word of a query, a part of a word with hyphens, or what stands before or behind an apostrophe: `l'` `hôtel`."""
 
     text: str
     """In lower case, with straight apostrophes."""
@@ -52,11 +56,21 @@ def _parts(token: str, start: int, *, is_free: bool) -> list[QueryWord]:
     found: list[QueryWord] = []
     for part in core.split("-"):
         if part:
+            elided = _elided_chars(part)
+            if elided:
+                found.append(QueryWord(part[:elided].lower().translate(_APOSTROPHES), start, start + elided, False))
+            start, part = start + elided, part[elided:]
             text = part.lower().translate(_APOSTROPHES)
             is_word = is_free and MIN_CHARS <= len(text) <= MAX_CHARS and _is_word(text) and len(text) == len(part)
             found.append(QueryWord(text, start, start + len(part), is_word))
         start += len(part) + 1
     return found
+
+
+def _elided_chars(part: str) -> int:
+    """Return the length of an elided word before another one, with its apostrophe: 2 of `l'hôtel`, else 0."""
+    head, apostrophe, rest = part.lower().translate(_APOSTROPHES).partition("'")
+    return len(head) + 1 if apostrophe and head in _ELIDED and len(rest) >= MIN_CHARS else 0
 
 
 def _is_word(text: str) -> bool:
