@@ -25,8 +25,8 @@ from streams.errors import TransientError, UsageError
 from streams.knowledge.found.ids import SOURCE, entity_id_of
 from streams.links.taking_back import take_back_links, take_back_page_links
 from streams.maintenance.erasure import Eraser
+from streams.queries.suggestions.hidden import hide
 from streams.queries.suggestions.page_texts import title_text
-from streams.queries.suggestions.writer import hide
 from streams.runtime.producer import EventProducer
 from streams.runtime.topic_reader import read_topic
 from streams.settings import Settings

@@ -16,8 +16,9 @@ from streams.gateway.suggest.lists import PrefixLists, Rows
 from streams.gateway.suggest.ready import ReadyAnswers
 from streams.queries.counts import quarter_of
 from streams.queries.suggestions.block_words import BlockedWords, read_block_words
-from streams.queries.suggestions.build import current_build, read_build
+from streams.queries.suggestions.build import read_build
 from streams.queries.suggestions.counts import weight_at
+from streams.queries.suggestions.hidden import current_build
 from streams.queries.suggestions.index import MAX_SHOWN, Suggestion
 from streams.queries.suggestions.normal_form import key_of, normalize_prefix
 from streams.queries.suggestions.prefixes import ALL_LANGUAGES, stored_prefix

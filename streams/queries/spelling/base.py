@@ -23,7 +23,7 @@ SPEECH_WEIGHT = 0.2
 """The weight of pyspellchecker's frequencies, from subtitles, beside symspellpy's: queries are not spoken."""
 TECHNICAL_WEIGHT = 0.02
 STRICT = {"fr": 4.0}
-"""The score that a correction of letters needs in addition, by language. Chosen on a sample, judged on another."""
+"""The score that a correction of letters needs in addition, by language. Chosen on two samples of made errors."""
 
 
 @lru_cache(maxsize=2)

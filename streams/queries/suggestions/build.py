@@ -24,6 +24,7 @@ from streams.maintenance.reindexing import PARTS, SCANNED_PAGES, part_tokens
 from streams.pages.document.consent import Consent
 from streams.queries.counts import quarter_of, sum_days
 from streams.queries.suggestions.block_words import BlockedWords
+from streams.queries.suggestions.hidden import EVERY_LENGTH, current_build, hand_on, hidden_texts, hide_again
 from streams.queries.suggestions.normal_form import normalize_query
 from streams.queries.suggestions.page_texts import heading_texts, phrase_texts, title_text
 from streams.queries.suggestions.prefixes import KEPT, LENGTHS, best, rows_of
@@ -36,6 +37,7 @@ from streams.queries.suggestions.sums import (
     host_hash,
     pack_list,
     pack_sums,
+    shard_of,
     suggestions_of,
     unpack_list,
     unpack_sums,
@@ -104,6 +106,9 @@ async def run_reduce(stores: Stores, job: Job, shard: int) -> Reduced:
     found = suggestions_of(sums, quarter_of(job.now), BlockedWords(job.blocked))
     rows = [row for each in found for row in rows_of(each)]
     await _write(store, _best_rows(row for row in rows if len(row.prefix) >= SHARD_CHARS), job)
+    hidden = [each for each in await hidden_texts(store, await current_build(store)) if shard_of(each[1]) == shard]
+    shown = {(each.language, each.text) for each in found}
+    await hide_again(store, hidden, shown, EVERY_LENGTH[SHARD_CHARS - 1 :], job.at)
     await store.put_part(job.name, "list", shard, "", pack_list(found[: -(-job.in_memory // SHARDS)]))
     await store.drop_parts(job.name, "sums", shard)
     return Reduced(len(found), tuple(_best_rows(row for row in rows if len(row.prefix) < SHARD_CHARS)))
@@ -114,16 +119,15 @@ async def finish(stores: Stores, job: Job, reduced: Sequence[Reduced]) -> int:
     store = stores.suggestions
     await _write(store, _best_rows(row for each in reduced for row in each.short), job)
     former = await current_build(store)
+    shown = {(row.suggestion.language, row.suggestion.text) for each in reduced for row in each.short}
+    await hide_again(store, await hidden_texts(store, former), shown, EVERY_LENGTH[: SHARD_CHARS - 1], job.at)
     await store.put_part("", "current", 0, "", job.name.encode())
-    for shard in range(SHARDS if former and former != job.name else 0):
-        await store.drop_parts(former, "list", shard)
+    if former != job.name:
+        await hand_on(store, former, job.name, job.at)
+        await store.drop_parts(former, "hidden", 0)
+        for shard in range(SHARDS if former else 0):
+            await store.drop_parts(former, "list", shard)
     return sum(each.suggestions for each in reduced)
-
-
-async def current_build(store: Suggestions) -> str:
-    """Return the name of the last whole build; empty if there is none."""
-    found = await store.parts("", "current", 0)
-    return found[0].decode() if found else ""
 
 
 async def read_build(store: Suggestions, build: str) -> list[StoredSuggestion]:

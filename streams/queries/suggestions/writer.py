@@ -13,18 +13,11 @@ from streams.stores.protocols import PrefixRow, StoredSuggestion, Suggestions
 
 FULL = KEPT + 12
 """Number of rows of a list above which the superfluous ones are removed."""
-HIDDEN = -1.0
-"""The weight of a text that is not shown."""
 
 
 async def offer(store: Suggestions, suggestion: StoredSuggestion, quarter: int, at: int) -> None:
     """Add a suggestion to the lists in which it is among the best. The same call twice changes nothing."""
     await asyncio.gather(*(_offer(store, row, quarter, at) for row in rows_of(suggestion)))
-
-
-async def hide(store: Suggestions, text: str, language: str, at: int) -> None:
-    """Hide a text in all its lists: a page with this title was removed on request."""
-    await store.put(rows_of(StoredSuggestion(text, language, HIDDEN)), at)
 
 
 async def _offer(store: Suggestions, row: PrefixRow, quarter: int, at: int) -> None:

@@ -1,0 +1,75 @@
+"""Texts of removed pages: hidden in the lists at once, and kept hidden until gateways have a build without them.
+
+A build replaces lists, and with them the rows that hide a text, while gateways still hold the former build. So a hidden
+text is remembered beside the build that gateways hold, and the tasks of the next build hide it again in their lists. A
+text that was hidden after a build began, or shortly before, may be in that build: it is remembered beside it, too.
+"""
+
+from collections.abc import Collection, Iterable
+
+import msgpack
+
+from streams.queries.suggestions.prefixes import LENGTHS, rows_of
+from streams.stores.protocols import PrefixRow, StoredSuggestion, Suggestions
+
+HIDDEN = -1.0
+"""The weight of a text that is not shown."""
+SETTLING = 3_600_000_000
+"""Maximum time from a removal's request to the page's record, which builds read (microseconds)."""
+EVERY_LENGTH = range(1, max(LENGTHS) + 1)
+_TRIES = 5
+"""Maximum builds that may end while a text is hidden."""
+Hidden = tuple[str, str, int]
+"""Language, text, and when it was hidden (microseconds since 1970)."""
+
+
+async def hide(store: Suggestions, text: str, language: str, at: int) -> None:
+    """Hide a text in all its lists: a page with this title was removed on request."""
+    await store.put(_rows(text, language), at)
+    build = await current_build(store)
+    for _ in range(_TRIES):
+        await _remember(store, build, (language, text, at))
+        former, build = build, await current_build(store)
+        if build == former:
+            return
+
+
+async def current_build(store: Suggestions) -> str:
+    """Return the name of the last whole build; empty if there is none."""
+    found = await store.parts("", "current", 0)
+    return found[0].decode() if found else ""
+
+
+async def hidden_texts(store: Suggestions, build: str) -> list[Hidden]:
+    """Return what was hidden while gateways held a build."""
+    return [tuple(msgpack.unpackb(value)) for value in await store.parts(build, "hidden", 0)]
+
+
+async def hide_again(
+    store: Suggestions, texts: Iterable[Hidden], shown: Collection[tuple[str, str]], lengths: range, at: int
+) -> None:
+    """Hide texts in the lists that a build replaced: in prefixes of these lengths.
+
+    A text that the build still has is not hidden: another page has it. `shown`: the language and text of these. `at`:
+    the time of the build (microseconds since 1970).
+    """
+    for language, text, hidden_at in texts:
+        if (language, text) not in shown or hidden_at >= at - SETTLING:
+            rows = [row for row in _rows(text, language) if len(row.prefix) in lengths]
+            await store.put(rows, max(hidden_at, at + 1))
+
+
+async def hand_on(store: Suggestions, former: str, build: str, at: int) -> None:
+    """Remember, beside a new build, what it may have although it was hidden. `at`: when the build began."""
+    for each in await hidden_texts(store, former):
+        if each[2] >= at - SETTLING:
+            await _remember(store, build, each)
+
+
+async def _remember(store: Suggestions, build: str, hidden: Hidden) -> None:
+    language, text, _ = hidden
+    await store.put_part(build, "hidden", 0, f"{language} {text}", msgpack.packb(hidden))
+
+
+def _rows(text: str, language: str) -> list[PrefixRow]:
+    return list(rows_of(StoredSuggestion(text, language, HIDDEN)))
