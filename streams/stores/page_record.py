@@ -210,7 +210,16 @@ class Removed(StoredPart):
 
 
 PART_TYPES: Mapping[Part, type[StoredPart]] = {
-    part.PART: part for part in (Fetched, Normalized, Deduplicated, Chunked, Embedded, Indexed, Removed)
+    part.PART: part
+    for part in (
+        Fetched,
+        Normalized,
+        Deduplicated,
+        Chunked,
+        Embedded,
+        Indexed,
+        Removed,
+    )
 }
 
 

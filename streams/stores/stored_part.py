@@ -31,7 +31,15 @@ from typing import (
 )
 from uuid import UUID
 
-Part = Literal["fetched", "normalized", "deduplicated", "chunked", "embedded", "indexed", "removed"]
+Part = Literal[
+    "fetched",
+    "normalized",
+    "deduplicated",
+    "chunked",
+    "embedded",
+    "indexed",
+    "removed",
+]
 """The parts of a page's record: each is written by one stage only, so no stage reads before it writes."""
 Row = Mapping[str, Any]
 

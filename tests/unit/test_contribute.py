@@ -1,14 +1,16 @@
 """The examples of docs/guide/contribute.md, carried out in a copy of the repository.
 
 A block that begins with `+++` and a file is a patch: lines with `+` are added, lines with `-` are removed, and the
-others are the place, which the file has once. `@@` separates places. A block of Python or HTML that begins with a
-comment of a path is a new file.
+others are the place, which the file has once. A few other lines may stand between the lines of a place, so that no
+addition of a line breaks an example. `@@` separates places. A block of Python or HTML that begins with a comment of a
+path is a new file.
 """
 
 import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -24,9 +26,12 @@ EXAMPLES = (
     "Adding a source beside the results",
 )
 _BLOCK = re.compile(r"^```(diff|python|html)\n(.*?)^```$", re.M | re.S)
+MAX_LINES_BETWEEN = 8
+"""Maximum lines of a file between two lines of a place."""
 _COMMENTS = {"python": "#", "html": "{#"}
 CHECKED_BY = (
     "tests/stages/test_call_traces.py",
+    "tests/stages/test_gateway_help.py",
     "tests/stages/test_gateway_lengths.py",
     "tests/stages/test_gateway_ranking.py",
     "tests/stages/test_gateway_sources.py",
@@ -69,7 +74,13 @@ def carry_out(kind: str, block: str, root: Path) -> str:
         path.write_text(content, encoding="utf-8")
     else:
         assert mark == "+++", f"{first}: a patch begins with +++ and a file"
-        path.write_text(patch(path.read_text(encoding="utf-8"), content), encoding="utf-8")
+        try:
+            path.write_text(patch(path.read_text(encoding="utf-8"), content), encoding="utf-8")
+        except ValueError as error:
+            raise ValueError(
+                f"an example of docs/guide/contribute.md changes {name}: {error}"
+                "If your change moved this place, change the example in the same commit."
+            ) from None
     return name
 
 
@@ -77,12 +88,38 @@ def patch(text: str, changes: str) -> str:
     """The text with the changes. Raises ValueError if a place is not there, or more than once."""
     for hunk in filter(None, changes.split("@@\n")):
         lines = [line if line.strip() else " \n" for line in hunk.splitlines(keepends=True)]
-        before = "".join(line[1:] for line in lines if line[0] in " -")
-        after = "".join(line[1:] for line in lines if line[0] in " +")
-        if f"\n{text}".count(f"\n{before}") != 1:
-            raise ValueError(f"the guide changes a place that the file does not have once:\n{before}")
-        text = f"\n{text}".replace(f"\n{before}", f"\n{after}")[1:]
+        before = [line[1:] for line in lines if line[0] in " -"]
+        have = text.splitlines(keepends=True)
+        found = _places(have, before)
+        if len(found) != 1:
+            raise ValueError(f"the file does not have once:\n{''.join(before)}")
+        place = iter(found[0])
+        at, after = found[0][0], have[: found[0][0]]
+        for line in lines:
+            if line[0] == "+":
+                after.append(line[1:])
+                continue
+            there = next(place)
+            after += have[at : there if line[0] == "-" else there + 1]
+            at = there + 1
+        text = "".join(after + have[at:])
     return text
+
+
+def _places(have: Sequence[str], wanted: Sequence[str]) -> list[list[int]]:
+    """The places of the wanted lines among those of a file: the numbers of the lines, of the closest places only."""
+    places = []
+    for start in (number for number, line in enumerate(have) if wanted and line == wanted[0]):
+        place = [start]
+        for line in wanted[1:]:
+            following = range(place[-1] + 1, min(place[-1] + 2 + MAX_LINES_BETWEEN, len(have)))
+            if (there := next((number for number in following if have[number] == line), None)) is None:
+                break
+            place.append(there)
+        else:
+            places.append(place)
+    closest = min((place[-1] - place[0] for place in places), default=0)
+    return [place for place in places if place[-1] - place[0] == closest]
 
 
 def contents(root: Path) -> dict[str, bytes]:
@@ -96,7 +133,10 @@ def run(root: Path, *arguments: str) -> str:
     ran = subprocess.run(
         (sys.executable, "-m", *arguments), cwd=root, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
-    assert ran.returncode == 0, ran.stdout[-8_000:]
+    assert ran.returncode == 0, (
+        f"with the examples of docs/guide/contribute.md carried out, `python -m {' '.join(arguments)}` fails. Mend the "
+        f"example, or what it meets:\n{ran.stdout[-8_000:]}"
+    )
     return ran.stdout
 
 
@@ -115,6 +155,8 @@ def test_the_examples_are_all_that_there_is_to_do(copy: Path) -> None:
     changed = {name for name, content in contents(copy).items() if before.get(name) != content}
     assert changed == written | generated
     python = sorted(name for name in written if name.endswith(".py"))
+    # Other imports may stand around those of an example: `make format` sorts them.
+    run(copy, "ruff", "check", "--no-cache", "--select", "I,RUF022", "--fix", *python)
     run(copy, "ruff", "check", "--no-cache", *python)
     run(copy, "ruff", "format", "--check", "--no-cache", *python)
     run(copy, "pytest", "-q", "-p", "no:cacheprovider", *CHECKED_BY)
@@ -122,6 +164,11 @@ def test_the_examples_are_all_that_there_is_to_do(copy: Path) -> None:
 
 def test_a_place_that_has_changed_is_named() -> None:
     assert patch("a\nb\nc\n", "@@\n a\n+x\n-b\n@@\n c\n+d\n") == "a\nx\nc\nd\n"
-    for gone in ("@@\n z\n+x\n", "@@\n a\n c\n"):
+    assert patch("a\nnew\nb\n", "@@\n a\n+x\n b\n") == "a\nx\nnew\nb\n", "another line came between"
+    assert patch("a\nnew\na\nb\n", "@@\n a\n+x\n b\n") == "a\nnew\na\nx\nb\n", "the closest place"
+    far = "new\n" * (MAX_LINES_BETWEEN + 1)
+    for gone in ("@@\n z\n+x\n", "@@\n c\n a\n", "@@\n d\n+x\n"):
         with pytest.raises(ValueError, match="does not have once"):
-            patch("a\nb\nc\n", gone)
+            patch("a\nb\nc\nd\nd\n", gone)
+    with pytest.raises(ValueError, match="does not have once"):
+        patch(f"a\n{far}b\n", "@@\n a\n+x\n b\n")

@@ -3,13 +3,15 @@
 The operators come from their table, so the page names all of them.
 """
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fastapi import APIRouter, Request
 from starlette.responses import HTMLResponse, Response
 
 from streams.gateway.http.templates import Views
-from streams.search.query_language.operators import OPERATORS
+from streams.search.query_language.operators import OPERATORS, Operator
 
 CACHE = {"Cache-Control": "public, max-age=300"}
 QUESTIONS = (
@@ -25,6 +27,7 @@ PARAGRAPH = (
     "that it had saved. What can a program do so that either the old or the new content is there after a crash?"
 )
 """An example of a query that is a paragraph."""
+_CODE = re.compile(r"`([^`]+)`")
 _SUBJECTS = {
     "-phrase": "python {}",
     "site": "{} lists",
@@ -53,7 +56,7 @@ _EXAMPLES = {
     "intitle": ("intitle:index", 'intitle:"release notes"'),
     "inurl": ("inurl:tutorial",),
 }
-"""Examples of each operator, by its name."""
+"""Examples of operators, by the name. Other operators are shown with the examples of their row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +73,16 @@ def operators_help() -> tuple[OperatorHelp, ...]:
     """Return the help for all operators, in the order of their table."""
     return tuple(
         OperatorHelp(
-            tuple(_SUBJECTS.get(each.name, "{}").format(example) for example in _EXAMPLES[each.name]),
+            tuple(_SUBJECTS.get(each.name, "{}").format(example) for example in _examples_of(each)),
             each.meaning,
         )
         for each in OPERATORS
     )
+
+
+def _examples_of(operator: Operator) -> Sequence[str]:
+    """Return the operator's examples for people, or the code of its examples in Markdown."""
+    return _EXAMPLES.get(operator.name) or _CODE.findall(operator.examples)
 
 
 def help_routes(views: Views) -> APIRouter:

@@ -49,6 +49,8 @@ class Operator:
     """Examples of its use, in Markdown."""
     meaning: str
     """Its effect on the results, in Markdown."""
+    has_words: bool = False
+    """True if pages have the value as it was typed: then no result is judged as nonsense."""
     narrow: Callable[[Filters, Values], Filters] | None = None
     """A function that adds the condition to the filters of the index. None: only results are checked."""
 
@@ -70,6 +72,7 @@ PHRASE = Operator(
     is_met=lambda page, phrases: has_all_in_one(page.texts, phrases),
     examples='`"write-ahead log"`, `“write-ahead log”`',
     meaning="only pages with exactly these words in a row, in one statement, its context or the title",
+    has_words=True,
     narrow=lambda filters, phrases: replace(filters, phrases=keep_searchable(phrases)),
 )
 EXCLUDED = Operator(
@@ -164,6 +167,7 @@ OPERATORS: tuple[Operator, ...] = (
         is_met=lambda page, words: all(has_phrase(page.title, word) for word in words),
         examples='`intitle:word`, `intitle:"two words"`',
         meaning="the title has it",
+        has_words=True,
         narrow=lambda filters, words: replace(filters, title_phrases=keep_searchable(words)),
     ),
     Operator(
@@ -173,6 +177,7 @@ OPERATORS: tuple[Operator, ...] = (
         is_met=lambda page, parts: all(has_in_url(page.url, part) for part in parts),
         examples="`inurl:text`",
         meaning="the URL has it",
+        has_words=True,
     ),
 )
 OPERATOR_OF: dict[str, Operator] = {spelling: operator for operator in OPERATORS for spelling in operator.spellings}

@@ -18,7 +18,7 @@ from functools import cache
 from pathlib import Path
 
 from streams.models.protocols import ModelInfo
-from streams.search.query_language.operators import Conditions
+from streams.search.query_language.operators import OPERATORS, Conditions
 from streams.search.ranking.context import RankingContext
 from streams.search.ranking.fusion import best_of_pages
 from streams.search.ranking.word_coverage import Words, shares_of, words_in
@@ -32,7 +32,7 @@ READ_STATEMENTS = 20
 """Maximum statements of the sparse list whose words are read. The best ones have the most of the query's words."""
 MAX_CHARS = 2_000
 """Maximum length of a statement with its title and context whose words are read (characters)."""
-_WORD_OPERATORS = frozenset({"phrase", "intitle", "inurl"})
+_WORD_OPERATORS = frozenset(operator.name for operator in OPERATORS if operator.has_words)
 MAX_NEAREST = 3
 """Maximum pages that are shown if nothing was found."""
 
