@@ -106,7 +106,7 @@ async def test_an_index_that_is_too_slow_for_longer_lists_gives_the_results_of_t
     index = stores.vectors
     slower: Any = Slower()
     slow = replace(stores, vectors=slower)
-    async with client(gateway(slow, deadline_seconds=0.5)) as web:
+    async with client(gateway(slow, deadline_seconds=2)) as web:
         within = await web.get("/api/v1/search", params={"q": "log", "per_page": 7, "page": 15})
         beyond = await web.get("/api/v1/search", params={"q": "log", "per_page": 10, "page": 12})
     assert (len(within.json()["results"]), within.json()["partial"]) == (3, True)
