@@ -126,7 +126,7 @@ async def test_an_answer_by_the_model_has_the_statement_of_each_sentence() -> No
     assert (first["url"], first["statement"], first["title"]) == (TOWER, STATEMENTS[0]["text"], "The Quill tower")
     assert [each["url"] for each in written["sources"]] == [each["url"] for each in quoted["sources"]]
     assert (spent["sentences"], not_allowed["sentences"], quoted["sentences"]) == ([], [], [])
-    assert "as many answers in this hour" in spent["reason"]
+    assert "as many answers as one person gets" in spent["reason"]
     assert spent["sources"]
 
 

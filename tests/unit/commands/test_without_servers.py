@@ -42,6 +42,7 @@ WITHOUT_JSON = {
     "worker": "it runs until it is stopped",
     "gateway": "it runs until it is stopped",
     "admin": "it runs until it is stopped",
+    "models serve": "it runs until it is stopped",
     "mcp": "it speaks JSON by itself",
     "help": "for people",
     "completion": "for shells",
