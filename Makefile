@@ -43,11 +43,12 @@ setup: .venv/.ready ## Make .venv with everything in it.
 demo: setup ## Crawl a bundled web of real pages and open a search page (ARGS=--exit ends by itself).
 	@$(BIN)/riffle demo $(ARGS)
 
-# Tests without servers share all cores. Those with servers wait more than they compute: three files at a time, the slowest first
-# (tests/conftest.py orders them).
+# Tests without servers share all cores, three processes for two of them, since some tests wait. Those with servers wait more than they
+# compute: three files at a time, the slowest first (tests/conftest.py orders them).
+TEST_PROCESSES = $(shell cores=$$(nproc); n=$$((cores * 3 / 2)); echo $$((n > 8 ? 8 : n)))
 test: setup check ## Run every test, on the real servers too (ARGS="-k name" for some).
 ifeq ($(strip $(ARGS)),)
-	@$(BIN)/pytest -n logical --maxprocesses 8 --dist worksteal -m "not integration and not browser"
+	@$(BIN)/pytest -n $(TEST_PROCESSES) --dist worksteal -m "not integration and not browser"
 	@$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder -m "integration or browser"
 else
 	@$(BIN)/pytest $(ARGS)
