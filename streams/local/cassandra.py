@@ -25,6 +25,7 @@ JVM_OPTIONS = (
     # A single node has no others to wait for.
     "-Dcassandra.skip_wait_for_gossip_to_settle=0",
     "-Dcassandra.ring_delay_ms=0",
+    "-Dcassandra.shutdown_announce_in_ms=0",
     # A thread keeps a rough clock for timeouts. By default it wakes every 2 ms, for a hundredth of a core.
     "-Dcassandra.approximate_time_precision_ms=20",
 )
