@@ -26,8 +26,8 @@ import psutil
 
 from benchmarks.machine import describe, machine, table
 from benchmarks.pipeline import proportional_memory, sample
+from benchmarks.seeds import seeds_of_host
 from schemas import PageDiscovered, PageFetched
-from schemas.ids import page_id
 from streams.commands.console import err, out, print_json
 from streams.commands.stack.status import usage
 from streams.crawl.urls import host_of
@@ -209,23 +209,11 @@ async def _fetch(settings: Settings, urls: Sequence[str], pids: dict[str, int]) 
 
 
 def _seeds(urls: Sequence[str], crawl_id: str) -> list[PageDiscovered]:
-    """Return an event for each host with its URLs, as a page with links to them makes one."""
+    """Return an event for each host with its URLs."""
     by_host: dict[str, list[str]] = {}
     for url in urls:
         by_host.setdefault(host_of(url), []).append(url)
-    return [
-        PageDiscovered(
-            page_id=page_id(listed[0]),
-            url=listed[0],
-            host=host,
-            why="seed",
-            depth=0,
-            max_depth=0,
-            crawl_id=crawl_id,
-            more_urls=tuple(listed[1:]),
-        )
-        for host, listed in by_host.items()
-    ]
+    return [seeds_of_host(host, listed, crawl_id) for host, listed in by_host.items()]
 
 
 def _count_records(settings: Settings) -> int:

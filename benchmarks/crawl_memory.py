@@ -31,7 +31,8 @@ import psutil
 from aiohttp import web
 
 from benchmarks.machine import machine
-from schemas import Envelope, Event, PageDiscovered, PageFetched, PageScheduled
+from benchmarks.seeds import seeds_of_host
+from schemas import Envelope, Event, PageFetched, PageScheduled
 from schemas.ids import page_id
 from streams.crawl.fetch.agent import FetchAgent
 from streams.crawl.frontier.agent import FrontierAgent
@@ -152,17 +153,7 @@ class Crawl:
 
     async def seed(self, host: str, urls: list[str], crawl_id: str) -> None:
         self._waiting[host] = len(urls)
-        event = PageDiscovered(
-            page_id=page_id(urls[0]),
-            url=urls[0],
-            host=host,
-            why="seed",
-            depth=0,
-            max_depth=0,
-            crawl_id=crawl_id,
-            more_urls=tuple(urls[1:]),
-        )
-        await self.frontier.handle(self._delivery(event))
+        await self.frontier.handle(self._delivery(seeds_of_host(host, urls, crawl_id)))
 
     def _delivery(self, event: Event) -> Delivery:
         envelope = Envelope(id=uuid4(), type=event.event_type(), source="/bench", time=datetime.now(UTC))

@@ -15,7 +15,7 @@ from streams.errors import PoisonError
 from streams.ledger.descriptions import describe_links
 from streams.ledger.discoveries import LinkMemory, Links
 from streams.ledger.gathering import MAX_SECONDS, GatheredLedger
-from streams.ledger.transitions import make_transition
+from streams.ledger.transitions import make_transition, transition_about
 from streams.ledger.trimming import find_outdated
 from streams.runtime.agent import Agent, Delivery
 from streams.settings import Settings
@@ -75,7 +75,7 @@ def transition_of(delivery: Delivery) -> Transition:
     page_id = getattr(event, "page_id", None)
     if not isinstance(page_id, UUID):
         raise PoisonError(f"{type(event).__name__} is about no page, so no page's history can hold it")
-    return make_transition(delivery, page_id, delivery.envelope.id, event)
+    return transition_about(delivery, page_id)
 
 
 def links_transition(delivery: Delivery, link: LinkFound, links: Links) -> Transition:

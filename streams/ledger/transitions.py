@@ -9,7 +9,7 @@ from streams.stores.protocols import Transition
 
 
 def transition_about(delivery: Delivery, page_id: UUID) -> Transition:
-    """Return an event that is about something else, such as an entity, as a transition of a page."""
+    """Return an event as a transition of a page, also one that is about something else, such as an entity."""
     return make_transition(delivery, page_id, delivery.envelope.id, delivery.event)
 
 

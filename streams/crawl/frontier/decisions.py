@@ -148,11 +148,9 @@ def lease_of(url: FrontierUrl, policy: Policy, now: int) -> Lease:
 def host_lease_of(host: Host, purpose: LeasePurpose, page_id: UUID, policy: Policy, now: int) -> Lease:
     """Return a lease for a file of the host."""
     attempt = host.robots.failures + 1 if purpose == "robots" else 1
-    fetched_at = {"rights": host.rights.fetched_at, "probe": host.not_found.fetched_at}.get(
-        purpose, host.robots.fetched_at
-    )
+    known = host.files.get(purpose, host.robots)
     begin_by, until = policy.lease_times(now)
-    generation = max(now, fetched_at + 1)
+    generation = max(now, known.fetched_at + 1)
     lease_id = uuid5(page_id, f"{now}/{attempt}")
     return Lease(lease_id, page_id, until, attempt, purpose=purpose, begin_by=begin_by, generation=generation)
 

@@ -242,4 +242,4 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list | tuple | set | frozenset):
         return [_plain(each) for each in value]
     text = str(value).encode("utf-8", "replace").decode()
-    return text if len(text) <= MAX_VALUE_CHARS else plain_text.shorten(text, MAX_VALUE_CHARS)
+    return plain_text.shorten(text, MAX_VALUE_CHARS)

@@ -24,7 +24,7 @@ from streams.maintenance.reindexing import PARTS, SCANNED_PAGES, part_tokens
 from streams.pages.document.consent import Consent
 from streams.queries.counts import quarter_of, sum_days
 from streams.queries.suggestions.block_words import BlockedWords
-from streams.queries.suggestions.hidden import EVERY_LENGTH, current_build, hand_on, hidden_texts, hide_again
+from streams.queries.suggestions.hidden import current_build, hand_on, hidden_texts, hide_again
 from streams.queries.suggestions.normal_form import normalize_query
 from streams.queries.suggestions.page_texts import heading_texts, phrase_texts, title_text
 from streams.queries.suggestions.prefixes import KEPT, LENGTHS, best, rows_of
@@ -52,6 +52,8 @@ MAX_QUERIES = 1_000_000
 MAX_SUMS = 200_000
 """Number of texts in memory above which a map task hands on its sums."""
 WRITTEN_AT_ONCE = 2_000
+_SHORT, _LONG = range(SHARD_CHARS), range(SHARD_CHARS, max(LENGTHS) + 1)
+"""Lengths of the prefixes whose lists `finish` writes, and of those that the reduce tasks write."""
 ENTITIES = PARTS + KEPT_DAYS
 """The number of the map task that reads the entities."""
 READ_ENTITIES = 200
@@ -108,7 +110,7 @@ async def run_reduce(stores: Stores, job: Job, shard: int) -> Reduced:
     await _write(store, _best_rows(row for row in rows if len(row.prefix) >= SHARD_CHARS), job)
     hidden = [each for each in await hidden_texts(store, await current_build(store)) if shard_of(each[1]) == shard]
     shown = {(each.language, each.text) for each in found}
-    await hide_again(store, hidden, shown, EVERY_LENGTH[SHARD_CHARS - 1 :], job.at)
+    await hide_again(store, hidden, shown, _LONG, job.at)
     await store.put_part(job.name, "list", shard, "", pack_list(found[: -(-job.in_memory // SHARDS)]))
     await store.drop_parts(job.name, "sums", shard)
     return Reduced(len(found), tuple(_best_rows(row for row in rows if len(row.prefix) < SHARD_CHARS)))
@@ -120,7 +122,7 @@ async def finish(stores: Stores, job: Job, reduced: Sequence[Reduced]) -> int:
     await _write(store, _best_rows(row for each in reduced for row in each.short), job)
     former = await current_build(store)
     shown = {(row.suggestion.language, row.suggestion.text) for each in reduced for row in each.short}
-    await hide_again(store, await hidden_texts(store, former), shown, EVERY_LENGTH[: SHARD_CHARS - 1], job.at)
+    await hide_again(store, await hidden_texts(store, former), shown, _SHORT, job.at)
     await store.put_part("", "current", 0, "", job.name.encode())
     if former != job.name:
         await hand_on(store, former, job.name, job.at)

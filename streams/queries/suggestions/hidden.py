@@ -9,14 +9,13 @@ from collections.abc import Collection, Iterable
 
 import msgpack
 
-from streams.queries.suggestions.prefixes import LENGTHS, rows_of
+from streams.queries.suggestions.prefixes import rows_of
 from streams.stores.protocols import PrefixRow, StoredSuggestion, Suggestions
 
 HIDDEN = -1.0
 """The weight of a text that is not shown."""
 SETTLING = 3_600_000_000
 """Maximum time from a removal's request to the page's record, which builds read (microseconds)."""
-EVERY_LENGTH = range(1, max(LENGTHS) + 1)
 _TRIES = 5
 """Maximum builds that may end while a text is hidden."""
 Hidden = tuple[str, str, int]

@@ -112,6 +112,10 @@ class HostFile:
     """The blob that holds the file. None: there is none."""
     fetched_at: int = 0
 
+    def note(self, ref: str | None, at: int) -> None:
+        """Note what was learned of the file at a time (microseconds since 1970)."""
+        self.ref, self.fetched_at = ref, at
+
 
 @dataclass(slots=True)
 class Host:
@@ -206,6 +210,11 @@ class Host:
     def delay_seconds(self, policy: Policy) -> float:
         """Return the time between two fetches without jitter (seconds): of robots.txt or the setting, or an order's."""
         return max(self.robots.delay_seconds or policy.delay_seconds, self.order.delay_seconds)
+
+    @property
+    def files(self) -> Mapping[LeasePurpose, HostFile]:
+        """The files of the host other than robots.txt, by the purpose of their leases."""
+        return {"rights": self.rights, "probe": self.not_found}
 
     def robots_due(self, policy: Policy, now: int) -> bool:
         """Return whether robots.txt must be fetched before any page."""

@@ -19,11 +19,8 @@ async def take_robots_answer(frontier: FrontierState, event: PageFetched, partit
         return []
     async with frontier.hosts.lock(event.host, partition) as live:
         lease = live.host.leases.get(event.lease_id) if event.lease_id else None
-        if lease and lease.purpose in ("rights", "probe"):
-            if lease.purpose == "rights":
-                live.host.rights = _apply_file(live.host.rights, event)
-            else:
-                live.host.not_found = _apply_file(live.host.not_found, event)
+        if lease and (file := live.host.files.get(lease.purpose)):
+            _apply_file(file, event)
             end_lease(frontier, live, event)
             await frontier.hosts.persist(live)
             return []
@@ -40,10 +37,10 @@ async def take_robots_answer(frontier: FrontierState, event: PageFetched, partit
         return [outputs.origin_changed(live.host)] if newest else []
 
 
-def _apply_file(before: HostFile, event: PageFetched) -> HostFile:
-    """Return what is known of a file after the answer. A failure that may pass keeps the last content."""
-    kept = before.ref if event.retryable else None
-    return HostFile(event.body_ref if event.outcome == "ok" else kept, event.generation)
+def _apply_file(file: HostFile, event: PageFetched) -> None:
+    """Note what the answer says about a file. A failure that may pass keeps the last content."""
+    kept = file.ref if event.retryable else None
+    file.note(event.body_ref if event.outcome == "ok" else kept, event.generation)
 
 
 async def _apply_answer(frontier: FrontierState, event: PageFetched, before: Robots) -> Robots:

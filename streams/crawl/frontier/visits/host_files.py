@@ -25,17 +25,14 @@ async def has_robots_rules(frontier: FrontierState, live: LiveHost) -> bool:
 async def schedule_due_file(frontier: FrontierState, live: LiveHost) -> bool:
     """Schedule a file that is due, other than robots.txt. Return False if there is none, or robots.txt disallows it."""
     host, policy, now = live.host, frontier.policy, frontier.now()
+    due = {"rights": host.rights_due(policy, now), "probe": host.probe_due(policy, now)}
     try:
-        if host.rights_due(policy, now):
-            if await _is_allowed(frontier, host, "rights"):
-                await schedule_host_file(frontier, live, "rights")
-                return True
-            host.rights = HostFile(None, now)
-        if host.probe_due(policy, now):
-            if await _is_allowed(frontier, host, "probe"):
-                await schedule_host_file(frontier, live, "probe")
-                return True
-            host.not_found = HostFile(None, now)
+        for purpose, file in host.files.items():
+            if due[purpose]:
+                if await _is_allowed(frontier, host, purpose):
+                    await schedule_host_file(frontier, live, purpose)
+                    return True
+                file.note(None, now)
     except MissingBlob:
         pass  # robots.txt is fetched again before the next page
     return False
