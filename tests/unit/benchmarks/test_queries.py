@@ -31,7 +31,6 @@ async def wait(model: Any, importing: Any = None) -> None:
 @pytest.fixture(autouse=True)
 def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(queries, "POLL_SECONDS", 0.001)
-    monkeypatch.setattr(queries, "IDLE_SECONDS", 0.05)
 
 
 async def test_the_questions_wait_until_the_model_has_computed_for_a_while() -> None:
@@ -40,7 +39,8 @@ async def test_the_questions_wait_until_the_model_has_computed_for_a_while() -> 
     assert model.seconds == [9.5]
 
 
-async def test_pages_that_give_the_model_nothing_to_do_end_the_measurement() -> None:
+async def test_pages_that_give_the_model_nothing_to_do_end_the_measurement(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(queries, "IDLE_SECONDS", 0.05)
     # It waited for ever: the pages of its second run were duplicates of the first run's pages.
     with pytest.raises(UsageError, match="nothing to do"):
         await wait(Model(7.0, 8.0))
