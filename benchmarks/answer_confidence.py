@@ -31,6 +31,7 @@ from streams.answers.confidence import (
     Logistic,
     calibration_features,
     features_of,
+    is_about_it,
 )
 from streams.answers.evidence import evidence_of
 from streams.evaluation.calibration import expected_calibration_error, reliability
@@ -174,9 +175,12 @@ def judge(rows: Sequence[Row], parameters: Mapping[str, Any]) -> dict[str, Any]:
     ranking, calibration = Logistic(**parameters["ranking"]), Logistic(**parameters["calibration"])
     judged = []
     for row in rows:
-        if row["statements"]:
-            right, values = _best(row, ranking)
+        statements = [each for each in row["statements"] if is_about_it(each)]
+        if statements:
+            right, values = _best({**row, "statements": statements}, ranking)
             judged.append((1 / (1 + float(np.exp(-calibration.value(values)))), right, row["foreign"]))
+        elif row["statements"]:
+            judged.append((0.0, False, row["foreign"]))
     pairs = [(confidence, right) for confidence, right, _ in judged]
     own = [(confidence, right) for confidence, right, foreign in judged if not foreign]
     shares = {}

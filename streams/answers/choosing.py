@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from streams.answers.confidence import Judged, Parameters, confidence_of, judge_statements
+from streams.answers.confidence import Judged, Parameters, confidence_of, is_about_it, judge_statements
 from streams.answers.disagreement import side_by_side
 from streams.answers.evidence import Evidence
 from streams.answers.found_answer import FoundAnswer, QuotedAnswer
@@ -26,7 +26,8 @@ def choose_answer(question: str, evidence: Sequence[Evidence], parameters: Param
     """Return the answer to a question, or None if no statement answers it with enough confidence."""
     if not asks(question):
         return None
-    judged = judge_statements(question, [each for each in evidence if _can_answer(each)], parameters)
+    found = judge_statements(question, [each for each in evidence if _can_answer(each)], parameters)
+    judged = [each for each in found if is_about_it(each.features)]
     confidence = confidence_of(question, judged, parameters)
     if confidence < MIN_CONFIDENCE:
         return None

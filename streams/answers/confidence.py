@@ -105,6 +105,11 @@ def judge_statements(question: str, evidence: Sequence[Evidence], parameters: Pa
     return sorted(judged, key=lambda each: (-each.value, each.evidence.rank, each.evidence.ordinal))
 
 
+def is_about_it(features: Features) -> bool:
+    """Return True if the statement itself has a term of the question. A heading around it may have them all."""
+    return features["covered_own"] > 0
+
+
 def confidence_of(question: str, judged: Sequence[Judged], parameters: Parameters) -> float:
     """Return the probability that the first of these statements answers the question; 0 without statements."""
     if not judged:

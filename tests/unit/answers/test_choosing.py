@@ -51,6 +51,26 @@ def test_no_answer(found: list[object]) -> None:
     assert choose(QUESTION, *found) is None
 
 
+@pytest.mark.parametrize(
+    ("question", "heading", "text", "is_answer"),
+    [
+        # The heading repeats the question, and the statement is about something else.
+        ("What is a deadlock?", "What is a deadlock?", "See the next chapter for the settings of the server.", False),
+        ("How high is the Quill tower?", "How high is the Quill tower?", "Ferries leave from the pier.", False),
+        # One term in the statement itself is enough: the heading may have the others.
+        ("What is a deadlock?", "What is a deadlock?", "A deadlock is two sessions that wait for each other.", True),
+        ("How high is the Quill tower?", "The Quill tower", "It is 120 metres high.", True),
+        # Another form of the word is the same term.
+        ("What are deadlocks?", "Waiting", "A deadlock is two sessions that wait for each other.", True),
+    ],
+)
+def test_only_a_statement_with_a_term_of_the_question_is_an_answer(
+    question: str, heading: str, text: str, is_answer: bool
+) -> None:
+    found = evidence("https://a.test/", text, context=(heading,), similarity=0.95, score=4.0)
+    assert bool(choose(question, found, *OTHERS)) == is_answer
+
+
 def test_a_query_that_asks_nothing_has_no_answer() -> None:
     assert choose("quill tower", evidence("https://a.test/", HIGH, **SURE)) is None  # type: ignore[arg-type]  # numbers
 
