@@ -31,6 +31,9 @@ WORDS_PAGES = 5
 """Number of first pages that are searched for the answer, in the search only by words."""
 DEPTH = 30
 SHOWN_QUESTIONS = 3
+MAX_ASKED = 60
+"""Maximum number of times that a question is asked while its answer is partial."""
+PAUSE_SECONDS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,10 +133,20 @@ async def _judge_questions(settings: Settings) -> list[Verdict]:
     async with open_stores(settings, ["vectors"]) as stores:
         verdicts = []
         for question in QUESTIONS:
-            answer = await asyncio.to_thread(ask, settings, question.question, limit=10)
+            answer = await ask_until_whole(settings, question.question)
             by_words = await found_by_words(stores.vectors, question.question)
             verdicts.append(Verdict(question, ranked_statements(answer), by_words))
         return verdicts
+
+
+async def ask_until_whole(settings: Settings, question: str) -> dict[str, Any]:
+    """Return the gateway's answer. A busy machine may leave out a part of the search: that is asked for again."""
+    for _ in range(MAX_ASKED):
+        answer = await asyncio.to_thread(ask, settings, question, limit=10)
+        if not answer["partial"]:
+            break
+        await asyncio.sleep(PAUSE_SECONDS)
+    return answer
 
 
 async def found_by_words(index: VectorIndex, question: str) -> list[tuple[str, str]]:

@@ -1,9 +1,14 @@
 """The demo's verdict about a question: its place in the search, and the answer by only the words."""
 
+from itertools import chain, repeat
+from typing import Any
+
 import pytest
 
-from streams.commands.stack.demo import WORDS_PAGES, Verdict, found_by_words
+from streams.commands.stack import demo
+from streams.commands.stack.demo import WORDS_PAGES, Verdict, ask_until_whole, found_by_words
 from streams.local.demo import Question
+from streams.settings import Settings
 from tests.stages.gateway_fakes import searchable, statement
 
 PAGE = "https://sqlite.test/lts.html"
@@ -35,3 +40,27 @@ async def test_the_words_alone_find_the_statements_that_share_a_word() -> None:
     assert len(found) == WORDS_PAGES
     assert all("War" in text for text, _ in found)
     assert await found_by_words(stores.vectors, "electricity") == []
+
+
+@pytest.mark.parametrize(
+    ("partial", "asked"),
+    [
+        (0, 1),
+        (2, 3),  # on a busy machine the meaning of the first questions came too late
+        (demo.MAX_ASKED + 5, demo.MAX_ASKED),  # a model that is away is said at the end, and not waited for without end
+    ],
+)
+async def test_an_answer_without_a_part_of_the_search_is_asked_for_again(
+    partial: int, asked: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers = chain(repeat({"partial": True}, partial), repeat({"partial": False}))
+    given: list[dict[str, Any]] = []
+
+    def ask(settings: Settings, question: str, **options: int) -> dict[str, Any]:
+        given.append(next(answers))
+        return given[-1]
+
+    monkeypatch.setattr(demo, "ask", ask)
+    monkeypatch.setattr(demo, "PAUSE_SECONDS", 0.0)
+    assert await ask_until_whole(Settings(), QUESTION.question) == given[-1]
+    assert len(given) == asked
