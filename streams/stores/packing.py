@@ -27,7 +27,7 @@ FIELDS: tuple[str, ...] = (
     "distance", "simhash", "statements_ref", "statements", "vectors_ref", "model", "model_version", "dimensions",
     "collection", "reason", "detail", "why", "referrer", "force", "lease_until", "etag", "last_modified", "event_id",
     "topic", "at", "data", "in_links", "first_seen", "content-type", "x-robots-tag", "retry-after", "location",
-    "simhash_version", "exchange_ref", "rendered",
+    "simhash_version", "exchange_ref", "rendered", "patterns_id",
 )  # fmt: skip
 """Field names by number. Append only."""
 

@@ -1,7 +1,7 @@
 """References of blobs and bytes of rows, the same for the real stores and the fakes."""
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from hashlib import blake2b
 from typing import Any, TypeVar
 from uuid import UUID
@@ -66,24 +66,27 @@ def unpack_host_order(host: str, packed: bytes) -> HostOrder:
     return HostOrder(host, **{name: value for name, value in unpack(packed).items() if name in names - {"host"}})
 
 
-_URL_KEY = ("page_id", "at")
+_URL_KEY = frozenset({"page_id", "at"})
 
 
-def pack_frontier_url(url: FrontierUrl) -> bytes:
-    """Return the row of a URL, without its key, its write time, and the fields that have their defaults."""
+def pack_frontier_url(url: FrontierUrl, patterns_id: bytes | None = None) -> bytes:
+    """Return the row of a URL, without its key, its write time, and the fields that have their defaults.
+
+    With an id, the patterns have a row of their own (`streams.stores.crawl_patterns`).
+    """
+    apart = _URL_KEY | {"patterns"} if patterns_id else _URL_KEY
     fields = ((field.name, field.default, getattr(url, field.name)) for field in dataclasses.fields(url))
-    return pack(
-        {
-            name: list(value) if isinstance(value, tuple) else value
-            for name, default, value in fields
-            if name not in _URL_KEY and value != default
-        }
-    )
+    row = {
+        name: list(value) if isinstance(value, tuple) else value
+        for name, default, value in fields
+        if name not in apart and value != default
+    }
+    return pack({**row, "patterns_id": patterns_id} if patterns_id else row)
 
 
-def unpack_frontier_url(page_id: UUID, at: int, packed: bytes) -> FrontierUrl:
-    fields = unpack(packed)
-    return _read(FrontierUrl, {**fields, "patterns": tuple(fields.get("patterns", ())), "page_id": page_id, "at": at})
+def read_frontier_url(page_id: UUID, at: int, row: Mapping[str, Any]) -> FrontierUrl:
+    """Return the URL of an unpacked row, to which its patterns were added. Raises InvalidRow."""
+    return _read(FrontierUrl, {**row, "patterns": tuple(row.get("patterns", ())), "page_id": page_id, "at": at})
 
 
 _OTHER_COLUMNS = frozenset(

@@ -6,6 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from streams.stores.cassandra.session import CassandraSession
+from streams.stores.crawl_patterns import CrawlPatterns
 from streams.stores.packing import pack, unpack
 from streams.stores.protocols import (
     CRAWL_BUCKETS,
@@ -20,7 +21,7 @@ from streams.stores.protocols import (
     QueueEntry,
     total,
 )
-from streams.stores.row_codec import pack_frontier_url, pack_host_order, unpack_frontier_url, unpack_host_order
+from streams.stores.row_codec import pack_host_order, unpack_host_order
 
 MAX_KEYS = 100
 """Maximum number of URLs in one statement that reads states."""
@@ -50,6 +51,8 @@ _TRIM = (
 )
 _URL = "SELECT at, value FROM frontier_urls WHERE page_id = :page_id"
 _PUT_URL = "INSERT INTO frontier_urls (page_id, value, at) VALUES (:page_id, :value, :at) USING TIMESTAMP :at"
+_PATTERNS = "SELECT value FROM frontier_patterns WHERE id = :id"
+_PUT_PATTERNS = "INSERT INTO frontier_patterns (id, value) VALUES (:id, :value)"
 _STATES = (
     "SELECT page_id, state FROM frontier_crawl_urls "
     "WHERE crawl_id = :crawl_id AND bucket = :bucket AND page_id IN :page_ids"
@@ -84,6 +87,7 @@ class CassandraFrontier:
 
     def __init__(self, session: CassandraSession) -> None:
         self._session = session
+        self._patterns = CrawlPatterns(self)
 
     async def active_hosts(self, buckets: Sequence[int]) -> list[tuple[str, int]]:
         found = await self._session.execute_many(_ACTIVE, [{"bucket": bucket} for bucket in buckets])
@@ -141,10 +145,18 @@ class CassandraFrontier:
 
     async def url(self, page_id: UUID) -> FrontierUrl | None:
         rows = await self._session.execute(_URL, {"page_id": page_id})
-        return unpack_frontier_url(page_id, *rows[0]) if rows else None
+        return await self._patterns.unpack(page_id, *rows[0]) if rows else None
 
     async def put_url(self, url: FrontierUrl) -> None:
-        await self._session.execute(_PUT_URL, {"page_id": url.page_id, "value": pack_frontier_url(url)}, at=url.at)
+        row = {"page_id": url.page_id, "value": await self._patterns.pack(url)}
+        await self._session.execute(_PUT_URL, row, at=url.at)
+
+    async def put_patterns(self, patterns_id: bytes, packed: bytes) -> None:
+        await self._session.execute(_PUT_PATTERNS, {"id": patterns_id, "value": packed})
+
+    async def get_patterns(self, patterns_id: bytes) -> bytes | None:
+        rows = await self._session.execute(_PATTERNS, {"id": patterns_id})
+        return rows[0][0] if rows else None
 
     async def states(self, crawl_id: str, bucket: int, page_ids: Sequence[UUID]) -> dict[UUID, CrawlState]:
         found: dict[UUID, CrawlState] = {}

@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from uuid import UUID
 
+from streams.stores.crawl_patterns import CrawlPatterns
 from streams.stores.packing import pack, unpack
 from streams.stores.protocols import (
     CRAWL_BUCKETS,
@@ -19,7 +20,6 @@ from streams.stores.protocols import (
     QueueEntry,
     total,
 )
-from streams.stores.row_codec import pack_frontier_url, unpack_frontier_url
 
 _Host = tuple[int, int | None, bytes]
 _NEVER = -1
@@ -34,6 +34,8 @@ class MemoryFrontier:
         self._shares: dict[tuple[str, str], tuple[int, HostShare]] = {}
         self._queues: defaultdict[str, list[QueueEntry]] = defaultdict(list)
         self._urls: dict[UUID, tuple[int, bytes]] = {}
+        self._pattern_rows: dict[bytes, bytes] = {}
+        self._patterns = CrawlPatterns(self)
         self._states: defaultdict[tuple[str, int], dict[UUID, tuple[int, CrawlState]]] = defaultdict(dict)
         self._counts: defaultdict[tuple[str, int], dict[str, CrawlCounts]] = defaultdict(dict)
         self._orders: dict[str, HostOrder] = {}
@@ -95,11 +97,17 @@ class MemoryFrontier:
 
     async def url(self, page_id: UUID) -> FrontierUrl | None:
         row = self._urls.get(page_id)
-        return row and unpack_frontier_url(page_id, row[0], row[1])
+        return row and await self._patterns.unpack(page_id, row[0], row[1])
 
     async def put_url(self, url: FrontierUrl) -> None:
         if url.at >= self._urls.get(url.page_id, (_NEVER,))[0]:
-            self._urls[url.page_id] = (url.at, pack_frontier_url(url))
+            self._urls[url.page_id] = (url.at, await self._patterns.pack(url))
+
+    async def put_patterns(self, patterns_id: bytes, packed: bytes) -> None:
+        self._pattern_rows[patterns_id] = packed
+
+    async def get_patterns(self, patterns_id: bytes) -> bytes | None:
+        return self._pattern_rows.get(patterns_id)
 
     async def states(self, crawl_id: str, bucket: int, page_ids: Sequence[UUID]) -> dict[UUID, CrawlState]:
         rows = self._states.get((crawl_id, bucket), {})

@@ -10,6 +10,7 @@ import pytest
 
 from schemas.ids import page_id
 from streams.stores.cassandra import CassandraFrontier
+from streams.stores.crawl_patterns import MAX_IN_ROW, CrawlPatterns
 from streams.stores.memory import MemoryFrontier
 from streams.stores.protocols import (
     CrawlCounts,
@@ -142,6 +143,45 @@ async def test_a_url_comes_back_as_it_was_written(frontier: FrontierStore) -> No
     url = a_url(position=7, attempt=2, max_depth=0, crawl_id="c", forced=True, etag='"x"', generation=2**60)
     await frontier.put_url(url)
     assert await frontier.url(url.page_id) == url
+
+
+def long_patterns() -> tuple[str, ...]:
+    return tuple(f"-/{fresh_name()}/{number}/*" for number in range(MAX_IN_ROW // 16))
+
+
+async def test_urls_of_one_crawl_name_patterns_that_are_stored_once(
+    frontier: MemoryFrontier | CassandraFrontier, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    patterns = long_patterns()
+    urls = [a_url(max_depth=3, same_host=True, patterns=patterns, depth=depth) for depth in range(3)]
+    other = a_url(patterns=patterns[1:])
+    written: list[bytes] = []
+    put_patterns = frontier.put_patterns
+
+    async def count(patterns_id: bytes, packed: bytes) -> None:
+        written.append(patterns_id)
+        await put_patterns(patterns_id, packed)
+
+    monkeypatch.setattr(frontier, "put_patterns", count)
+    for url in (*urls, other, a_url(max_pages=9, patterns=patterns[:2])):
+        await frontier.put_url(url)
+        frontier._patterns = CrawlPatterns(frontier) if url is other else frontier._patterns  # as another worker
+    assert len(written) == len(set(written)) == 2
+    assert [await frontier.url(url.page_id) for url in (*urls, other)] == [*urls, other]
+    assert patterns[0].encode() not in await frontier._patterns.pack(urls[0])
+
+
+async def test_without_its_patterns_a_url_is_fetched_and_leads_nowhere(
+    frontier: MemoryFrontier | CassandraFrontier, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = a_url(max_depth=3, patterns=long_patterns())
+
+    async def lose(patterns_id: bytes, packed: bytes) -> None:
+        """A backup without them was restored."""
+
+    monkeypatch.setattr(frontier, "put_patterns", lose)
+    await frontier.put_url(url)
+    assert await frontier.url(url.page_id) == replace(url, max_depth=0, patterns=())
 
 
 @pytest.mark.parametrize("order", list(permutations((1, 2, 3))))

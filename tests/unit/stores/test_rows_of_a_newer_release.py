@@ -1,13 +1,16 @@
 """Rows of a newer release: what is unknown here is ignored, and kept where a record is written back."""
 
+from dataclasses import replace
 from uuid import UUID
 
 import msgpack
 import pytest
 
+from streams.stores.crawl_patterns import MAX_IN_ROW, CrawlPatterns
+from streams.stores.memory import MemoryFrontier
 from streams.stores.packing import FIELDS, pack, unpack
 from streams.stores.protocols import FrontierUrl
-from streams.stores.row_codec import InvalidRow, pack_frontier_url, unpack_frontier_url
+from streams.stores.row_codec import InvalidRow, pack_frontier_url, read_frontier_url
 
 PAGE = UUID(int=7)
 URL = FrontierUrl(PAGE, "https://a.test/", "a.test", "queued", 9, position=4, attempt=1)
@@ -15,15 +18,32 @@ URL = FrontierUrl(PAGE, "https://a.test/", "a.test", "queued", 9, position=4, at
 
 def test_an_unknown_field_is_ignored() -> None:
     row = unpack(pack_frontier_url(URL)) | {"of_a_newer_release": [1, {"a": 2}]}
-    assert unpack_frontier_url(PAGE, 9, pack(row)) == URL
+    assert read_frontier_url(PAGE, 9, row) == URL
 
 
 def test_a_missing_field_is_named_if_it_has_no_default() -> None:
     row = unpack(pack_frontier_url(URL))
     without_attempt, without_host = ({n: v for n, v in row.items() if n != name} for name in ("attempt", "host"))
-    assert unpack_frontier_url(PAGE, 9, pack(without_attempt)).attempt == 0
+    assert read_frontier_url(PAGE, 9, without_attempt).attempt == 0
     with pytest.raises(InvalidRow, match="host"):
-        unpack_frontier_url(PAGE, 9, pack(without_host))
+        read_frontier_url(PAGE, 9, without_host)
+
+
+SHORT, LONG = ("+/docs/*", "-*/print"), ("-" + "x" * MAX_IN_ROW,)
+
+
+@pytest.mark.parametrize(
+    ("patterns", "seen_by_an_earlier_worker"),
+    [((), ()), (SHORT, SHORT), (LONG, ())],  # only long lists have rows of their own
+)
+async def test_rows_of_two_releases_side_by_side(
+    patterns: tuple[str, ...], seen_by_an_earlier_worker: tuple[str, ...]
+) -> None:
+    store = CrawlPatterns(MemoryFrontier())
+    url = replace(URL, max_depth=3, max_pages=9, same_host=True, patterns=patterns)
+    new_row, old_row = await store.pack(url), pack_frontier_url(url)  # an earlier row had all its patterns
+    assert await store.unpack(PAGE, 9, new_row) == await store.unpack(PAGE, 9, old_row) == url
+    assert read_frontier_url(PAGE, 9, unpack(new_row)) == replace(url, patterns=seen_by_an_earlier_worker)
 
 
 def test_unknown_fields_and_kinds_of_values_are_written_back() -> None:
