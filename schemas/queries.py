@@ -40,6 +40,11 @@ class QueryAsked(Event):
     person: str
     """Hash of address and browser, with a key of the day. It is in no store."""
     results: int = Field(ge=0)
+    nearest_only: bool = False
+    """No page answers the query: the results are only the nearest by meaning. It counts as a query without results."""
+    partial: bool = False
+    """A part of the search failed or was left out, so its results don't say what the index has. It never counts as a
+    query without results."""
     shown: tuple[UUID, ...] = ()
     """Page ids of the first ten results, best first."""
 

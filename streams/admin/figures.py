@@ -16,7 +16,7 @@ from streams.errors import RiffleError
 from streams.maintenance.frontier_hosts import HostView, view_host
 from streams.maintenance.mapping import IndexMap
 from streams.maintenance.sampling import FIRST_TOKEN, LAST_TOKEN
-from streams.queries.counts import list_queries
+from streams.queries.counts import list_unanswered
 from streams.runtime.lags.free_space import describe_shortage
 from streams.runtime.lags.stage_lags import Lag, stage_lags
 from streams.runtime.replays.dead_letters import DeadLetters
@@ -170,12 +170,14 @@ class Reader:
         return IndexMap.from_json(file.read_text(encoding="utf-8")) if file.is_file() else None
 
     async def empty_queries(self) -> list[tuple[str, str, float]] | None:
-        """Return the queries of the last days that most often had no result, where queries are collected."""
-        if not self.settings.queries.collect:
+        """Return the queries of the last days that most often had no result. None: no queries are collected.
+
+        The setting is the gateways': where it is missing here, counts that are stored are shown all the same.
+        """
+        found = await list_unanswered(self.stores.query_counts, self.now(), EMPTY_DAYS)
+        if not found and not self.settings.queries.collect:
             return None
-        rows = await list_queries(self.stores.query_counts, self.now(), EMPTY_DAYS)
-        found = [(language, query, counts.empty) for language, query, counts in rows if counts.empty > 0]
-        return sorted(found, key=lambda row: -row[2])[:SHOWN_HOSTS]
+        return [(language, query, counts.empty) for language, query, counts in found[:SHOWN_HOSTS]]
 
 
 async def _part(reading: Awaitable[T], name: str, missing: list[str]) -> T | None:

@@ -44,6 +44,12 @@ async def list_queries(store: QueryCounts, now: datetime, days: int) -> Sequence
     return sorted(listed, key=lambda row: (-row[2].total, row[1], row[0]))
 
 
+async def list_unanswered(store: QueryCounts, now: datetime, days: int) -> Sequence[tuple[str, str, Counts]]:
+    """Return language, query and counts of the queries without results in the last days, the most frequent first."""
+    rows = [row for row in await list_queries(store, now, days) if row[2].empty > 0]
+    return sorted(rows, key=lambda row: -row[2].empty)
+
+
 def sum_days(days: Mapping[int, DayCounts], now: datetime) -> Counts:
     """Return the counts of all days together."""
     last = quarter_of(now)

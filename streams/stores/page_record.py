@@ -24,6 +24,8 @@ class Fetched(StoredPart):
     PART: ClassVar[Part] = "fetched"
 
     lease_id: UUID | None
+    source: str
+    """`crawl`, or the kind of an import."""
     outcome: str
     redirect_to: str | None
     body_ref: str | None

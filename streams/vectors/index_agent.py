@@ -42,10 +42,13 @@ from streams.stores.protocols import Point
 from streams.stores.removals import blob_of_page, is_held_back, withdrawn
 from streams.stores.vector_collection import MissingCollection
 from streams.vectors.codec import decode_vectors
+from streams.vectors.freshness import RecentAge
 from streams.vectors.generations import superseded_below
 from streams.vectors.page_records import file_type, page_type, published, quality
 from streams.vectors.points import points_of
 
+CRAWL = "crawl"
+"""Source of the pages that the crawler fetched. Only their ages are measured."""
 MAX_ROUNDS = 5
 """Maximum number of newer pages that an older page yields to. It is more than one, because further pages may come."""
 
@@ -57,11 +60,10 @@ class IndexAgent(Agent):
         self._stores = stores
         self._now = now
         self._collections: dict[tuple[str, str], str] = {}
-        self._page_age_seconds = 0.0
-        """Time from the fetch of the last indexed page until searches found it (seconds)."""
+        self._ages = RecentAge()
 
     def measurements(self) -> Mapping[str, float]:
-        return {"index_page_age_seconds": self._page_age_seconds}
+        return {"index_page_age_seconds": self._ages.read(self._now())}
 
     async def handle(self, delivery: Delivery) -> Sequence[Event]:
         event = delivery.event
@@ -86,8 +88,8 @@ class IndexAgent(Agent):
         record = await self._stores.pages.get(event.page_id)
         if superseded_below(record, event.generation):
             return await self._yield_to_newer(event, record)
-        # A generation is the time of the fetch in microseconds.
-        self._page_age_seconds = max(self._now() - event.generation / 1_000_000, 0.0)
+        if _is_new_fetch(record, event):
+            self._ages.note(event.generation / 1_000_000, self._now())
         # A record of an earlier generation is replaced, whatever the senders' clocks were.
         replaces = record.indexed.generation < event.generation
         part = _make_part(event, page, collection, max(at, record.indexed.at + replaces))
@@ -221,6 +223,14 @@ def _may_have_points(record: PageRecord) -> bool:
 
 def _has_other_statements(indexed: Indexed, event: PageEmbedded) -> bool:
     return indexed.generation == event.generation and indexed.statements_ref != event.statements_ref
+
+
+def _is_new_fetch(record: PageRecord, event: PageEmbedded) -> bool:
+    """Return True for a page that was fetched by the crawler and was not searchable before as it is now.
+
+    A generation is the time of the fetch, but of an imported page it may be the date of its file or archive.
+    """
+    return record.fetched.source == CRAWL and record.indexed.generation < event.generation
 
 
 def _make_part(event: PageEmbedded, page: PageStatements, collection: str, at: int) -> Indexed:

@@ -124,10 +124,11 @@ def test_the_expected_alerts_follow_from_the_recording_by_their_definitions(scen
     assert by_definition(scenario) == EXPECTED[scenario]
 
 
-def test_a_backlog_that_ends_fires_nothing_but_the_age_of_imported_pages(tmp_path: Path) -> None:
+def test_a_backlog_that_ends_fires_nothing(tmp_path: Path) -> None:
     """418 pages are imported. No event waits for 1,800 s, stages commit all the time, and few attempts fail.
 
-    Imported pages have the dates of their files, which were 19 to 21 minutes old: more than 900 s.
+    The age of the last page was written into the recording as 0 afterwards: when it was made, the stage still measured
+    imported pages. `test_vector_stages.py` shows that it doesn't any more.
     """
     readings: dict[str, list[float | None]] = json.loads((FOLDER / f"{BACKLOG_FILE}.json").read_text())
 
@@ -139,13 +140,13 @@ def test_a_backlog_that_ends_fires_nothing_but_the_age_of_imported_pages(tmp_pat
     lags = values_of("riffle_lag_seconds")
     assert 60 < max(map(max, lags)) < 1_800, "events waited"
     assert not any(values[-1] for values in lags), "none waits at the end"
-    assert min(max(values[-5:]) for values in values_of("riffle_index_page_age_seconds")) > 900
+    assert not any(map(any, values_of("riffle_index_page_age_seconds"))), "imported pages have no age"
     series = {
         name: " ".join("_" if value is None else f"{value:g}" for value in values) + f" {values[-1] or 0:g}x{QUIET}"
         for name, values in readings.items()
     }
     minutes = int((max(map(len, readings.values())) + QUIET) * BACKLOG_READ_SECONDS / 60)
-    case = Case("backlog", series, {"RifflePagesAreNotFresh"}, minutes, AT_ANY_TIME, int(BACKLOG_READ_SECONDS))
+    case = Case("backlog", series, set(), minutes, AT_ANY_TIME, int(BACKLOG_READ_SECONDS))
     assert verdict(run(tmp_path, case)) == ""
 
 

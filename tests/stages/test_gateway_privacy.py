@@ -11,7 +11,7 @@ from streams.gateway.search.query_events import DailySecret
 from streams.gateway.serve import server_config
 from streams.settings import GatewaySettings, QueriesSettings, Settings
 from streams.stores.opener import Stores
-from tests.stages.gateway_fakes import NOW, client, gateway, searchable, statement
+from tests.stages.gateway_fakes import NOW, Dead, client, gateway, searchable, statement
 
 HTML = {"Accept": "text/html"}
 
@@ -86,7 +86,7 @@ async def test_collected_queries_have_a_hash_of_the_person_and_are_sent_once_a_s
     await app.state.gateway.search.drain()
     asked = [event for event in sent if isinstance(event, QueryAsked)]
     assert len(asked) == len(sent) == 3, "programs and further pages ask nothing new"
-    assert {event.query for event in asked} == {"the log"}
+    assert {(event.query, event.partial) for event in asked} == {("the log", False)}
     assert len({event.query_hash for event in asked}) == 1
     assert [event.person for event in asked] == [asked[0].person, asked[0].person, asked[2].person]
     assert asked[0].person != asked[2].person
@@ -107,6 +107,18 @@ async def test_nothing_is_collected_by_default_or_without_a_key(
     await app.state.gateway.search.drain()
     assert sent == []
     assert not Settings().queries.collect
+
+
+async def test_a_search_with_a_failed_part_is_collected_as_such(stores: Stores) -> None:
+    sent: list[Event] = []
+    stores.embedder = Dead()
+    app = gateway(stores, sent=sent, limits={"keys": ("k" * 32,)}, queries=QueriesSettings(collect=True))
+    async with client(app) as web:
+        await web.get("/search", params={"q": "the log"}, headers=HTML)
+        await web.get("/search", params={"q": "zanzibar"}, headers=HTML)
+    await app.state.gateway.search.drain()
+    asked = [(event.query, event.results, event.partial) for event in sent if isinstance(event, QueryAsked)]
+    assert asked == [("the log", 1, True), ("zanzibar", 0, True)]
 
 
 async def test_a_sample_of_the_queries_is_collected(stores: Stores) -> None:

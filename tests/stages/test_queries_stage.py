@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
@@ -11,7 +12,7 @@ from streams.errors import PoisonError, StoreUnavailable
 from streams.queries.collection.agent import QueriesAgent, build
 from streams.queries.collection.counting import Counted, QueriesOfToday
 from streams.queries.collection.offering import SuggestedQueries, is_due
-from streams.queries.counts import list_queries, quarter_of, read_counts
+from streams.queries.counts import list_queries, list_unanswered, quarter_of, read_counts
 from streams.queries.suggestions.block_words import BlockedWords
 from streams.queries.suggestions.prefixes import best
 from streams.runtime.agent import Delivery
@@ -26,8 +27,10 @@ NOW = datetime(2026, 3, 4, 12, 0, tzinfo=UTC)
 PEOPLE = 3
 
 
-def asked(offset: int, person: str, *, time: datetime = NOW, query: str = "tides", results: int = 5) -> Delivery:
-    event = QueryAsked(query_hash="q", query=query, language="en", person=person, results=results)
+def asked(
+    offset: int, person: str, *, time: datetime = NOW, query: str = "tides", results: int = 5, notes: Any = None
+) -> Delivery:
+    event = QueryAsked(query_hash="q", query=query, language="en", person=person, results=results, **(notes or {}))
     kind = event.event_type()
     envelope = Envelope(id=event_id(kind, str(offset), "q"), type=kind, source="/riffle/gateway", time=time)
     return Delivery(event, envelope, event.topic, 0, offset)
@@ -54,6 +57,30 @@ async def test_a_query_is_stored_when_enough_people_asked_it() -> None:
     await one.handle(asked(5, "a"))
     assert await total(store) == 6
     assert "person" not in repr(store.__dict__)
+
+
+@pytest.mark.parametrize(
+    ("results", "notes", "empty"),
+    [
+        (5, {}, 0),
+        (0, {}, 3),
+        (5, {"nearest_only": True}, 3),
+        (0, {"partial": True}, 0),  # a search with a failed part doesn't say what the index has
+        (5, {"nearest_only": True, "partial": True}, 0),
+    ],
+    ids=str,
+)
+async def test_a_query_is_unanswered_if_a_whole_search_finds_no_page_or_only_the_nearest(
+    results: int, notes: dict[str, bool], empty: int
+) -> None:
+    store = MemoryQueryCounts()
+    one = agent(store)
+    for offset, person in enumerate("abc"):
+        await one.handle(asked(offset, person, results=results, notes=notes))
+        await one.handle(asked(offset + 10, person, query="ebb"))
+    assert (await read_counts(store, "en", "tides", NOW)).total == 3
+    unanswered = [(query, counts.empty) for _, query, counts in await list_unanswered(store, NOW, 7)]
+    assert unanswered == ([("tides", empty)] if empty else [])
 
 
 async def test_the_same_event_twice_counts_once_also_after_a_restart() -> None:

@@ -9,7 +9,16 @@ from uuid import UUID, uuid4
 import numpy as np
 import pytest
 
-from schemas import Envelope, Event, PageChunked, PageDeduplicated, PageEmbedded, PageIndexed, PageRemoved
+from schemas import (
+    Envelope,
+    Event,
+    PageChunked,
+    PageDeduplicated,
+    PageEmbedded,
+    PageFetched,
+    PageIndexed,
+    PageRemoved,
+)
 from schemas.ids import page_id
 from streams.errors import MissingBlob
 from streams.models.memory import MemoryEmbedder
@@ -24,7 +33,7 @@ from streams.statements.codec import PageStatements, decode_statements
 from streams.statements.sandbox_tasks import DRAFT
 from streams.statements.statement import Statement
 from streams.stores.opener import Stores, memory_stores
-from streams.stores.page_record import Embedded, PageRecord
+from streams.stores.page_record import Embedded, Fetched, PageRecord
 from streams.stores.protocols import Hit
 from streams.vectors.bm25 import query_vector
 from streams.vectors.codec import decode_vectors
@@ -130,6 +139,29 @@ async def test_a_page_becomes_searchable(journey: Journey) -> None:
         "day": 0,
         "extension": "html",
     }
+
+
+@pytest.mark.parametrize(
+    ("source", "minutes", "age_seconds"),
+    [("crawl", 0, 1_000.0), ("crawl", 6, 0.0), ("html", 0, 0.0), ("warc", 0, 0.0)],
+    ids=["a crawled page", "some minutes later", "a file with its own date", "an archive with its dates"],
+)
+async def test_the_age_of_new_pages_is_measured_from_their_fetch(
+    journey: Journey, source: Any, minutes: int, age_seconds: float
+) -> None:
+    generation, clock = 7_000_000, 1_007.0
+    index = IndexAgent(journey.stores, lambda: clock)
+    journey.stages[-1] = index
+    fetched = PageFetched(
+        page_id=PAGE, url=URL, host="site.example", outcome="ok", generation=generation, source=source
+    )
+    await journey.stores.pages.put(PAGE, Fetched.of_event(fetched), 1)
+    await journey.through(await journey.deduplicated(generation=generation))
+    clock += 60 * minutes
+    assert index.measurements() == {"index_page_age_seconds": age_seconds}
+    clock += 86_400
+    await journey.through(await journey.deduplicated(generation=generation))  # a replay: it was searchable before
+    assert index.measurements() == {"index_page_age_seconds": 0.0}
 
 
 async def test_statements_have_their_antecedents_and_vectors_are_of_statements_in_context(journey: Journey) -> None:

@@ -27,7 +27,7 @@ from streams.maintenance.mapping import (
     place_queries,
 )
 from streams.maintenance.sampling import sample_pages, statement_vectors
-from streams.queries.counts import list_queries
+from streams.queries.counts import Counts, list_unanswered
 from streams.servers import Store
 from streams.settings import Settings
 from streams.stores.opener import Stores, open_stores
@@ -40,6 +40,8 @@ GAP_DAYS = 30
 """Days whose queries are placed on the map."""
 MAX_GAPS = 60
 FILE = "map.json"
+Unanswered = tuple[str, str, Counts]
+"""Language, query and counts of a query without results."""
 
 
 @command
@@ -58,8 +60,9 @@ async def make_map(
         riffle map --pages 5000
     """
     settings = load_settings()
+    unanswered = await _read_unanswered(settings)
     needs: list[Store] = ["records", "vectors"]
-    if settings.queries.collect:
+    if unanswered:
         needs.append("models")
     async with open_stores(settings, needs) as stores:
         collection = await stores.vectors.active()
@@ -70,7 +73,7 @@ async def make_map(
             hits = [hit for part in _parts(sample) for hit in await stores.vectors.first_statements(part, STATEMENTS)]
             owners, vectors = await statement_vectors(stores.vectors, hits)
         with err.status(f"Laying out {len(sample)} pages ..."):
-            made = await _make(stores, settings, hits, owners, vectors, collection)
+            made = await _make(stores, unanswered, hits, owners, vectors, collection)
     file = await asyncio.to_thread(_save, settings, made)
     if as_json:
         print_json({"pages": len(made.pages), "labels": [label.text for label in made.labels], "file": str(file)})
@@ -85,7 +88,7 @@ def _parts(sample: list[UUID]) -> list[list[UUID]]:
 
 async def _make(
     stores: Stores,
-    settings: Settings,
+    unanswered: Sequence[Unanswered],
     hits: Sequence[Hit],
     owners: Sequence[UUID],
     vectors: Sequence[Sequence[float]],
@@ -103,23 +106,25 @@ async def _make(
         replace(_page(page_id, of_page[page_id]), x=round(float(x), 4), y=round(float(y), 4))
         for page_id, (x, y) in zip(known, places, strict=True)
     )
-    gaps = await _gaps(stores, means, places) if settings.queries.collect else ()
+    gaps = await _gaps(stores, unanswered, means, places) if unanswered else ()
     made_at = datetime.now(UTC).isoformat(timespec="seconds")
     return IndexMap(made_at, collection, pages, label_regions(pages), gaps)
 
 
-async def _gaps(stores: Stores, means: Floats, places: Floats) -> tuple[Gap, ...]:
-    """Return the queries that most often had no result, each among the pages that are nearest to it."""
-    rows = await list_queries(stores.query_counts, datetime.now(UTC), GAP_DAYS)
-    empty = sorted((row for row in rows if row[2].empty > 0), key=lambda row: -row[2].empty)[:MAX_GAPS]
-    if not empty:
-        return ()
-    vectors = await stores.embedder.embed([query for _, query, _ in empty])
+async def _read_unanswered(settings: Settings) -> Sequence[Unanswered]:
+    """Return the queries that most often had no result. There are none where no gateway collects queries."""
+    async with open_stores(settings, ["records"]) as stores:
+        return (await list_unanswered(stores.query_counts, datetime.now(UTC), GAP_DAYS))[:MAX_GAPS]
+
+
+async def _gaps(stores: Stores, unanswered: Sequence[Unanswered], means: Floats, places: Floats) -> tuple[Gap, ...]:
+    """Return the queries without results, each among the pages that are nearest to it."""
+    vectors = await stores.embedder.embed([query for _, query, _ in unanswered])
     lengths = np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
     found = place_queries(vectors / lengths, means, places)
     return tuple(
         Gap(query, language, round(counts.empty, 1), round(float(x), 4), round(float(y), 4))
-        for (language, query, counts), (x, y) in zip(empty, found, strict=True)
+        for (language, query, counts), (x, y) in zip(unanswered, found, strict=True)
     )
 
 

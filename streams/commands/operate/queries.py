@@ -1,6 +1,6 @@
 """`riffle queries`: the counts of queries that enough people asked."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Annotated
 
@@ -17,7 +17,7 @@ from streams.commands.console import (
     table,
 )
 from streams.queries.clicks.learning import learn_examination, read_clicks
-from streams.queries.counts import Counts, list_queries
+from streams.queries.counts import Counts, list_queries, list_unanswered
 from streams.stores.opener import open_stores
 from streams.stores.protocols import PlaceCounts
 
@@ -39,12 +39,13 @@ async def hot(days: _DAYS = 30, limit: _LIMIT = 20, as_json: Annotated[bool, JSO
 @queries_app.command("empty")
 @command
 async def empty(days: _DAYS = 30, limit: _LIMIT = 20, as_json: Annotated[bool, JSON_OPTION] = False) -> None:
-    """Show the queries that most often had no result.
+    """Show the queries that most often had no result, or only the nearest pages by meaning.
 
     Example:  riffle queries empty
     """
-    found = [row for row in await _read(days) if row[2].empty > 0]
-    _show(sorted(found, key=lambda row: -row[2].empty)[:limit], as_json=as_json)
+    async with open_stores(load_settings(), ["records"]) as stores:
+        found = await list_unanswered(stores.query_counts, datetime.now(UTC), days)
+    _show(found[:limit], as_json=as_json)
 
 
 @queries_app.command("unclicked")
@@ -119,7 +120,7 @@ async def _read(days: int) -> list[tuple[str, str, Counts]]:
         return list(await list_queries(stores.query_counts, datetime.now(UTC), days))
 
 
-def _show(rows: list[tuple[str, str, Counts]], *, as_json: bool) -> None:
+def _show(rows: Sequence[tuple[str, str, Counts]], *, as_json: bool) -> None:
     if as_json:
         names = ("language", "query")
         print_json(

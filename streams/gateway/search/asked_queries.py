@@ -61,7 +61,7 @@ class AskedQueries:
         if not self._events.is_on or not person or found.request.page > 1 or self._draw() * self._sample >= 1:
             return
         query = normalize_query(found.request.text)
-        if not query or found.failed:
+        if not query:
             return
         language = found.request.language or ""
         self._events.send(
@@ -71,6 +71,8 @@ class AskedQueries:
                 language=language,
                 person=person,
                 results=len(found.pages),
+                nearest_only=found.notes.nearest_only,
+                partial=bool(found.failed),
                 shown=tuple(page.page_id for page in found.pages[:MAX_SHOWN]),
             )
         )

@@ -70,7 +70,7 @@ class QueriesAgent(Agent):
         day, within = divmod(delivery.time - EPOCH, timedelta(days=1))
         key = (day, event.language, event.query)
         place = (delivery.partition, delivery.offset)
-        asked = Question(event.person, event.results > 0, within // QUARTER, *place)
+        asked = Question(event.person, _has_results(event), within // QUARTER, *place)
         before = self._queries.find(key) or await self._load(key)
         after = count_question(before, asked, self._salt, self._min_people)
         if after is not before and after.people is None:
@@ -99,6 +99,11 @@ async def build(settings: Settings, stores: Stores) -> QueriesAgent:
     blocked = BlockedWords(read_block_words(own.blocked_words))
     suggested = SuggestedQueries(stores.query_counts, stores.suggestions, _now, blocked, own.sample)
     return QueriesAgent(stores.query_counts, suggested, own.min_people, _now, secrets.token_bytes(32))
+
+
+def _has_results(event: QueryAsked) -> bool:
+    """Return False where the index has no page for the query. A search with a failed part can't show that."""
+    return event.partial or (event.results > 0 and not event.nearest_only)
 
 
 def _now() -> datetime:

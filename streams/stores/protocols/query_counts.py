@@ -15,7 +15,7 @@ class DayCounts:
 
     asked: int = 0
     empty: int = 0
-    """Number of times that the query had no result."""
+    """Number of times that no page answered the query: it had no result, or only the nearest ones by meaning."""
     quarters: Mapping[int, int] = field(default_factory=dict)
     """Number of times asked by quarter of an hour of the day (0 to 95)."""
     partition: int = -1
