@@ -4,7 +4,6 @@ The ranks are an extra: they are read for the first results at once, within a sh
 doesn't answer. Hosts without a rank are cached, too.
 """
 
-from collections import OrderedDict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from time import monotonic
@@ -16,6 +15,7 @@ from streams.search.ranking.priors import PAGES, hosts_of
 from streams.search.trace import Trace
 from streams.stores.opener import Stores
 from streams.stores.protocols import HostRank, PageHits
+from streams.timed_cache import TimedCache
 
 MAX_CACHED = 100_000
 """Maximum hosts in the cache: about 30 MB."""
@@ -37,21 +37,20 @@ class HostRanks:
         clock: Callable[[], float] = monotonic,
     ) -> None:
         self._stores = stores
-        self._max_cached, self._clock = max_cached, clock
-        self._cached: OrderedDict[str, tuple[float, HostRank]] = OrderedDict()
-        """Each host with its rank, and the time when the rank expires, oldest first."""
+        self._cached: TimedCache[str, HostRank] = TimedCache(TTL_SECONDS, max_cached, clock)
         self._part = OptionalPart("ranks of hosts", partial(on_failure, "records"), Rest(REST_SECONDS, clock=clock))
 
     async def of(
         self, hosts: Collection[str], deadline: Deadline, on_missing: Callable[[Reason], None] = lambda _: None
     ) -> Mapping[str, HostRank]:
         """Return the in-links and ranks of the hosts, as far as they can be read in time. Raises nothing."""
-        if missing := [host for host in hosts if self._is_missing(host)]:
+        if missing := [host for host in hosts if self._cached.fresh(host) is None]:
             read = partial(self._stores.host_links.ranks, missing)
             found = await self._part.read(read, deadline.for_ranks(), on_missing)
             if found is not None:
-                self._keep({host: found.get(host, HostRank()) for host in missing})
-        return {host: self._cached[host][1] for host in hosts if host in self._cached}
+                for host in missing:
+                    self._cached.keep(host, found.get(host, HostRank()))
+        return {host: kept.value for host in hosts if (kept := self._cached.find(host))}
 
     async def read(
         self, _context: RankingContext, pages: Sequence[PageHits], deadline: Deadline, trace: Trace
@@ -60,18 +59,6 @@ class HostRanks:
         if trace.leave_out("authority"):
             return {}
         return await self.of(hosts_of(pages[:PAGES]), deadline, lambda why: trace.fail("authority", _sentence(why)))
-
-    def _is_missing(self, host: str) -> bool:
-        cached = self._cached.get(host)
-        return cached is None or cached[0] <= self._clock()
-
-    def _keep(self, found: Mapping[str, HostRank]) -> None:
-        until = self._clock() + TTL_SECONDS
-        for host, rank in found.items():
-            self._cached.pop(host, None)
-            self._cached[host] = (until, rank)
-        while len(self._cached) > self._max_cached:
-            self._cached.popitem(last=False)
 
 
 def _sentence(why: Reason) -> str:

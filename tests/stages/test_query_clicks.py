@@ -1,8 +1,11 @@
 """Clicks on results of counted queries, from the page to the ranking: only of enough people, each once, and weak."""
 
 import re
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from html import unescape
+from itertools import combinations
+from random import Random
 from typing import Any
 from uuid import UUID
 
@@ -17,6 +20,7 @@ from streams.queries.collection.offering import SuggestedQueries
 from streams.queries.suggestions.block_words import BlockedWords
 from streams.runtime.agent import Delivery
 from streams.search.click_reader import sum_clicks
+from streams.search.ranking.clicks import QueryClicks, gains_of
 from streams.settings import QueriesSettings
 from streams.stores.memory import MemoryQueryCounts, MemorySuggestions
 from streams.stores.opener import Stores
@@ -216,3 +220,62 @@ async def test_without_the_store_the_answer_says_what_is_missing() -> None:
     assert len(found["results"]) == 3
     assert found["partial"]
     assert "clicks" in " ".join(each["detail"] for each in found["reasons"])
+
+
+LOOKS = (1.0, 0.6, 0.42, 0.33, 0.27, 0.22, 0.18, 0.15)
+"""The true probability for each place that a person looks at it, for clicks that are made."""
+GOOD = (0.12, 0.7, 0.3, 0.05, 0.5, 0.2, 0.4, 0.08)
+"""The true share of people who open a page that they look at: the first page is one of the worst."""
+ANY_CLICK = 0.02
+"""Share of people who open a result whatever it is."""
+
+
+async def ask_and_click(one: QueriesAgent, query: str, pages: Sequence[UUID], people: int, chance: Random) -> None:
+    """Send what the gateway sends: each person's question with the pages in the order of that day, and the clicks.
+
+    Pages change places a little from person to person, as results do while pages are indexed and signals change.
+    People look from the top, and one in three leaves after a page that was opened.
+    """
+    good = dict(zip(pages, GOOD, strict=True))
+    for person in range(people):
+        shown = list(pages)
+        for _ in range(4):
+            place = chance.randrange(len(shown) - 1)
+            shown[place : place + 2] = shown[place + 1], shown[place]
+        event = QueryAsked(
+            query_hash=f"of {query}", query=query, language="en", person=f"{person}", results=8, shown=tuple(shown)
+        )
+        await one.handle(delivery(event, 100 * person))
+        for place, page in enumerate(shown, 1):
+            if chance.random() < max(LOOKS[place - 1] * good[page], ANY_CLICK):
+                click = clicked(100 * person + place, f"{person}", page, place, f"of {query}")
+                await one.handle(click)
+                if chance.random() < 1 / 3:
+                    break
+
+
+async def test_the_order_by_clicks_is_the_order_of_what_people_find_good_not_of_places() -> None:
+    store, chance = MemoryQueryCounts(), Random(7)
+    one = agent(store)
+    queries = {f"query {number}": [UUID(int=100 * number + page) for page in range(1, 9)] for number in range(6)}
+    for query, pages in queries.items():
+        await ask_and_click(one, query, pages, 700, chance)
+    examination = await learn_examination(store, NOW, 30)
+    assert examination[0] > examination[1] > examination[3] > examination[7] > 0
+    debiased, by_clicks = [], []
+    for query, pages in queries.items():
+        counted = sum_clicks((await store.clicks_of("en", query)).values())
+        gains = gains_of(QueryClicks(counted, examination))
+        best = [page for _, page in sorted(zip(GOOD, pages, strict=True), reverse=True)]
+        debiased.append(right_share(best, gains))
+        by_clicks.append(right_share(best, {page: sum(each.clicked.values()) for page, each in counted.items()}))
+        assert max(gains, key=lambda page: gains[page]) == best[0]
+        assert gains[pages[0]] < 0, "a bad page that stands first loses, though it has many clicks"
+    assert min(debiased) > 0.85, debiased
+    assert sum(debiased) > sum(by_clicks) + 0.3, (debiased, by_clicks)
+
+
+def right_share(best: Sequence[UUID], scores: Mapping[UUID, float]) -> float:
+    """The share of pairs of pages that the scores put in the true order."""
+    pairs = list(combinations(best, 2))
+    return sum(scores.get(better, 0) > scores.get(worse, 0) for better, worse in pairs) / len(pairs)

@@ -1,6 +1,7 @@
 """Suggestions from end to end: pages and queries become suggestions, by the stage, by the build, and in the gateway."""
 
 import asyncio
+import os
 from collections.abc import Sequence
 from concurrent.futures import Executor
 from contextlib import asynccontextmanager
@@ -13,11 +14,13 @@ import pytest
 
 from schemas import Envelope, OriginChanged, PageIndexed
 from schemas.ids import event_id, page_id
+from streams.commands import kept_stores
 from streams.commands.job_reports import unreported
+from streams.commands.kept_stores import run_with_stores
 from streams.commands.operate import suggest as command
 from streams.errors import PoisonError
 from streams.gateway.app import create_app
-from streams.gateway.suggest.lists import MAX_AGE
+from streams.gateway.suggest.lists import MAX_AGE_SECONDS
 from streams.gateway.suggest.ready import ReadyAnswers
 from streams.knowledge.entity import Entity
 from streams.queries.counts import quarter_of
@@ -31,6 +34,7 @@ from streams.queries.suggestions.prefixes import KEPT, best, rows_of
 from streams.queries.suggestions.sums import SHARDS
 from streams.queries.suggestions.writer import FULL, offer
 from streams.runtime.agent import Delivery
+from streams.servers import Store
 from streams.settings import GatewaySettings, QueriesSettings, Settings
 from streams.statements.codec import PageStatements, encode_statements
 from streams.statements.statement import Statement
@@ -39,6 +43,7 @@ from streams.stores.opener import Stores, memory_stores
 from streams.stores.page_record import Indexed, Normalized, Removed
 from streams.stores.protocols import DayCounts, StoredPart, StoredSuggestion
 from tests.stages.gateway_fakes import NOW, Dead, Hanging, client, gateway, searchable, statement
+from tests.stages.process_task import identify
 
 QUARTER = quarter_of(NOW)
 TODAY = QUARTER // 96
@@ -348,7 +353,7 @@ async def test_the_cache_reads_a_list_once_a_minute() -> None:
     async with client(app) as web:
         await asyncio.gather(*(web.get("/api/v1/suggest", params={"q": "tide"}) for _ in range(9)))
     assert counting.reads == 1
-    assert timedelta(minutes=1) == MAX_AGE
+    assert MAX_AGE_SECONDS == 60
 
 
 async def test_suggestions_can_be_turned_off() -> None:
@@ -403,7 +408,7 @@ async def test_an_answer_is_kept_for_some_seconds_and_forgotten_with_another_bui
         service.use([Suggestion("tiny house", 9.0)])
         assert await shown() == ["tiny house", "tide tables"]
         counting.reads = 0
-        now += MAX_AGE
+        now += timedelta(seconds=MAX_AGE_SECONDS)
         assert await shown() == ["tiny house", "tide tables"]
         assert counting.reads == 1, "an old list is read again"
     await app.state.gateway.close()
@@ -436,10 +441,33 @@ def test_a_suggestion_stands_in_the_lists_of_its_language_and_of_all() -> None:
     assert {(row.language, row.prefix) for row in rows} >= {("fr", "e"), ("", "eco"), ("fr", "ecologie")}
 
 
-def test_two_processes_run_more_tasks_than_a_whole_build_has() -> None:
+def test_two_processes_run_more_tasks_than_a_whole_build_has_each_with_one_session() -> None:
     with command._executor(2, "") as pool:
         assert pool is not None
         assert list(pool.map(abs, range(-400, 0))) == list(range(400, 0, -1))
+        settings, needs = Settings(), list[Store]()
+        seen = [task.result() for task in [pool.submit(run_with_stores, identify, settings, needs) for _ in range(20)]]
+    assert len(set(seen)) == len({process for process, _ in seen}), "a process opened stores twice"
+    assert os.getpid() not in {process for process, _ in seen}
+
+
+def test_kept_stores_are_opened_by_the_first_task_and_closed_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    happened: list[str] = []
+
+    @asynccontextmanager
+    async def open_memory(*_: Any) -> Any:
+        happened.append("opened")
+        yield memory_stores()
+        happened.append("closed")
+
+    monkeypatch.setattr(kept_stores, "open_stores", open_memory)
+    kept = kept_stores.KeptStores()
+    assert happened == []
+    assert len({kept.run(identify, Settings(), ["records"]) for _ in range(3)}) == 1
+    kept.close()
+    assert happened == ["opened", "closed"]
+    run_with_stores(identify, Settings(), ["records"])  # outside a pool, a task has stores of its own
+    assert happened == ["opened", "closed", "opened", "closed"]
 
 
 async def test_the_tasks_of_a_build_run_on_a_dask_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -452,7 +480,7 @@ async def test_the_tasks_of_a_build_run_on_a_dask_cluster(monkeypatch: pytest.Mo
     async def open_memory(*_: Any) -> Any:
         yield stores
 
-    monkeypatch.setattr(command, "open_stores", open_memory)
+    monkeypatch.setattr(kept_stores, "open_stores", open_memory)
 
     def executor(cluster: Any) -> Executor:
         found: Executor = distributed.Client(cluster).get_executor(pure=False)

@@ -14,6 +14,7 @@ import typer
 from streams.commands.cluster import dask_client
 from streams.commands.console import JSON_OPTION, command, command_group, err, load_settings, out, print_json, table
 from streams.commands.job_reports import Report, reported
+from streams.commands.kept_stores import keep_stores, run_with_stores
 from streams.queries.counts import quarter_of
 from streams.queries.suggestions.block_words import read_block_words
 from streams.queries.suggestions.build import Job, finish, map_numbers, run_map, run_reduce
@@ -157,12 +158,8 @@ async def run_group(task: Task, stores: Stores, job: Job, numbers: Sequence[int]
 
 def run_alone(task: Task, settings: Settings, job: Job, numbers: Sequence[int]) -> list[Any]:
     """Run tasks in this process, with stores of its own. Another process, or another machine, calls it."""
-
-    async def run() -> list[Any]:
-        async with open_stores(settings, ["records"]) as stores:
-            return await run_group(task, stores, job, numbers)
-
-    return asyncio.run(run())
+    found: list[Any] = run_with_stores(lambda stores: run_group(task, stores, job, numbers), settings, ["records"])
+    return found
 
 
 @contextmanager
@@ -174,7 +171,7 @@ def _executor(processes: int, scheduler: str) -> Iterator[Executor | None]:
     elif processes > 1:
         # Each process begins afresh, instead of as a copy with the threads of a driver. A limit of tasks would do that,
         # too, but Python 3.11 doesn't always replace a process that has reached it, and the build would never end.
-        with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
+        with ProcessPoolExecutor(processes, mp_context=get_context("spawn"), initializer=keep_stores) as pool:
             yield pool
     else:
         yield None

@@ -8,7 +8,6 @@ A charge is made when the request begins (one unit), and again when its cost is 
 """
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
@@ -26,6 +25,7 @@ from streams.gateway.http.keys import derive_keys
 from streams.gateway.http.middleware import MORE_HEADERS
 from streams.gateway.http.problems import Problem, ProblemError, records_unavailable
 from streams.stores.protocols import ApiKey, Site
+from streams.timed_cache import TimedCache
 
 KEY_SECONDS = 30.0
 """Time for which a key that was read is used: a revoked key is refused after this time at the latest (seconds)."""
@@ -66,7 +66,7 @@ class Guard:
         secrets = [secret.get_secret_value() for secret in context.settings.gateway.keys[:1]]
         (key,) = derive_keys(secrets or [self.limiter.gateway], "addresses")
         self._secret = key.value
-        self._keys: OrderedDict[GivenKey, tuple[float, ApiKey | None]] = OrderedDict()
+        self._keys: TimedCache[GivenKey, ApiKey | None] = TimedCache(KEY_SECONDS, MAX_KEYS, self._now)
         self._sites: tuple[float, dict[str, Site]] = (float("-inf"), {})
 
     def needs(self, scope: Scope) -> Callable[..., Awaitable[Charge]]:
@@ -166,9 +166,9 @@ class Guard:
 
     async def _read_key(self, given: GivenKey) -> ApiKey | None:
         """Return what is stored of a key. While the store is down, keys that were used before are used on."""
-        known, now = self._keys.get(given), self._now()
-        if known is not None and now - known[0] < KEY_SECONDS:
-            return known[1]
+        known = self._keys.find(given)
+        if known is not None and known.is_fresh:
+            return known.value
         try:
             async with asyncio.timeout(READ_SECONDS):
                 stored = await self._context.stores.api_keys.get(given.id)
@@ -176,11 +176,8 @@ class Guard:
             self._context.metrics.count_failure("records", error)
             if known is None:
                 raise ProblemError(records_unavailable("The store of keys does not answer.")) from error
-            stored = known[1]
-        self._keys[given] = now, stored
-        self._keys.move_to_end(given)
-        if len(self._keys) > MAX_KEYS:
-            self._keys.popitem(last=False)
+            stored = known.value
+        self._keys.keep(given, stored)
         return stored
 
 

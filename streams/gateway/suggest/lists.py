@@ -1,19 +1,19 @@
 """The lists of prefixes from Cassandra, in a bounded cache. A list that can't be read in time is missing."""
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import partial
 
 from streams.search.optional import OnFailure, OptionalPart, Rest
 from streams.stores.opener import Stores
 from streams.stores.protocols import StoredSuggestion
+from streams.timed_cache import TimedCache
 
 MAX_CACHED = 50_000
 """Maximum lists in the cache: about 100 MB of full ones."""
-MAX_AGE = timedelta(seconds=60)
-"""Age at which a list is read again."""
+MAX_AGE_SECONDS = 60.0
+"""Age at which a list is read again (seconds)."""
 READ_SECONDS = 0.1
 """Maximum time to read a list (seconds): people type on."""
 REST_SECONDS = 2.0
@@ -29,32 +29,30 @@ class PrefixLists:
     """The reader of lists. Each process has one reader, which holds the cache."""
 
     def __init__(self, stores: Stores, on_failure: OnFailure, clock: Callable[[], datetime]) -> None:
-        self._stores, self._clock = stores, clock
-        self._cached: OrderedDict[_Key, tuple[datetime, Rows]] = OrderedDict()
+        self._stores = stores
+        self._cached: TimedCache[_Key, Rows] = TimedCache(MAX_AGE_SECONDS, MAX_CACHED, lambda: clock().timestamp())
         self._reading: dict[_Key, asyncio.Task[Rows | None]] = {}
         self._part = OptionalPart("suggestions", partial(on_failure, "records"), Rest(REST_SECONDS))
 
     def known(self, language: str, prefix: str) -> Rows | None:
         """Return a list from the cache, also an old one. An old or missing list is read in the background."""
-        cached = self._cached.get((language, prefix))
-        if cached is None or self._clock() >= cached[0]:
+        cached = self._cached.find((language, prefix))
+        if cached is None or not cached.is_fresh:
             self._start(language, prefix, MAX_READING)
-        return cached[1] if cached else None
+        return cached.value if cached else None
 
     def fresh(self, language: str, prefix: str) -> Rows | None:
         """Return a list from the cache, or None if it is missing or old."""
-        cached = self._cached.get((language, prefix))
-        return cached[1] if cached is not None and self._clock() < cached[0] else None
+        return self._cached.fresh((language, prefix))
 
     async def read(self, language: str, prefix: str) -> Rows:
         """Return a list, from the cache or from Cassandra; empty if it can't be read in time. Raises nothing."""
-        fresh = self.fresh(language, prefix)
-        if fresh is not None:
-            return fresh
-        cached = self._cached.get((language, prefix))
+        cached = self._cached.find((language, prefix))
+        if cached is not None and cached.is_fresh:
+            return cached.value
         running = self._start(language, prefix, 64 * MAX_READING)
         found = await asyncio.shield(running) if running else None
-        return found if found is not None else (cached[1] if cached else ())
+        return found if found is not None else (cached.value if cached else ())
 
     def _start(self, language: str, prefix: str, max_reading: int) -> asyncio.Task[Rows | None] | None:
         """Begin to read a list, or join the task that reads it. None: too many are being read."""
@@ -71,10 +69,7 @@ class PrefixLists:
             found = await self._part.read(read, asyncio.timeout(READ_SECONDS))
             if found is None:
                 return None
-            self._cached.pop(key, None)
-            self._cached[key] = (self._clock() + MAX_AGE, tuple(found))
-            if len(self._cached) > MAX_CACHED:
-                self._cached.popitem(last=False)
+            self._cached.keep(key, tuple(found))
             return tuple(found)
         finally:
             self._reading.pop(key, None)

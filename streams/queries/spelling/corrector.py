@@ -12,10 +12,10 @@ never touched. All loops are bounded: words, unknown words, candidates and the l
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from unicodedata import combining, normalize
 
 import numpy as np
 
+from streams.queries.accents import without_accents
 from streams.queries.spelling.error_model import Weights, typing_costs
 from streams.queries.spelling.vocabulary import Vocabulary
 from streams.queries.spelling.word_forms import Form, form_of
@@ -193,11 +193,6 @@ class Corrector:
 def max_edits(chars: int) -> int:
     """Return how many mistakes a word of this length may have."""
     return 1 if chars <= 3 else 2 if chars <= 8 else 3
-
-
-def without_accents(word: str) -> str:
-    """Return the letters of a word without their marks."""
-    return "".join(char for char in normalize("NFD", word) if not combining(char))
 
 
 def _is_possessive(word: str, vocabulary: Vocabulary) -> bool:

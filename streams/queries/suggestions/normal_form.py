@@ -4,20 +4,14 @@ Two spellings of one query have one normal form: `Wal  Mode` and `wal mode`. The
 top of that, no accents on Latin and Greek letters, so `ecole` finds `école`.
 """
 
-import unicodedata
-from functools import lru_cache
-
 from streams.pages.text.normal_forms import nfkc
-from streams.pages.text.scripts import script_of
 from streams.plain_text import is_unsafe
+from streams.queries.accents import without_accents
 
 MAX_CHARS = 100
 """Maximum length of a suggested query, and of a prefix that is read (characters)."""
 _READ_CHARS = 4 * MAX_CHARS
 """Maximum length of a text that is normalized: what is longer is no query (characters)."""
-_ACCENTED = frozenset({"Latn", "Grek"})
-"""Scripts whose letters lose their accents in keys. In others a mark makes another letter, as in Cyrillic й."""
-_CACHED_CHARS = 4_096
 
 
 def normalize_query(text: str) -> str:
@@ -32,7 +26,7 @@ def normalize_prefix(text: str) -> str:
 
 def key_of(normal: str) -> str:
     """Return the key of a normal form: without accents on Latin and Greek letters."""
-    return normal if normal.isascii() else "".join(map(_base, normal))
+    return without_accents(normal)
 
 
 def _normalize(text: str) -> str:
@@ -41,11 +35,3 @@ def _normalize(text: str) -> str:
     spaced = "".join(" " if char.isspace() or is_unsafe(char) else char for char in folded)
     words = spaced.split()
     return " ".join(words) + (" " if words and spaced[-1] == " " else "")
-
-
-@lru_cache(_CACHED_CHARS)
-def _base(char: str) -> str:
-    """Return the letter without its accents, if it is Latin or Greek."""
-    if char.isascii() or script_of(char) not in _ACCENTED:
-        return char
-    return "".join(part for part in unicodedata.normalize("NFD", char) if not unicodedata.combining(part)) or char

@@ -12,6 +12,8 @@ from streams.queries.suggestions.normal_form import MAX_CHARS, key_of, normalize
     [
         ("  WAL \t mode ", "wal mode", "wal mode"),
         ("École", "école", "ecole"),
+        ("Œuvre", "œuvre", "oeuvre"),
+        ("Straße", "straße", "strasse"),
         ("ｆｕｌｌ　ｗｉｄｔｈ", "full width", "full width"),
         ("йод", "йод", "йод"),  # й is a letter of its own, not и with a mark
         ("Άθήνα", "άθήνα", "αθηνα"),
