@@ -20,11 +20,16 @@ def update_pace(host: Host, event: PageFetched, policy: Policy, now: int, random
 
     A server may ask for time with any answer, as with a redirect (RFC 9110, section 10.2.3).
     """
-    host.failures = host.failures + 1 if event.outcome in _TROUBLE else 0
+    host.failures = host.failures + 1 if is_trouble(event.outcome) else 0
     wait = max(host.delay(policy, random), round(retry_after * SECOND))
     if host.failures:
         wait = max(wait, backoff_micros(host.failures, random))
     host.next_at = max(host.next_at, now + wait)
+
+
+def is_trouble(outcome: str | None) -> bool:
+    """Return whether an outcome slows its host down."""
+    return outcome in _TROUBLE
 
 
 def apply_robots_failure(before: Robots, at: int, detail: str, policy: Policy, *, final: bool = False) -> Robots:

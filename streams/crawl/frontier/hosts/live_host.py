@@ -5,8 +5,11 @@ from uuid import UUID
 
 from streams.crawl.frontier.hosts.host_state import Host
 from streams.crawl.frontier.hosts.queue_head import HEAD_ENTRIES, Head
+from streams.crawl.frontier.policy import SECOND
 from streams.stores.protocols import FrontierUrl
 
+SOON_MICROS = 5 * SECOND
+"""Time within which another URL of the host makes the write of an ended lease unnecessary (microseconds)."""
 MAX_URLS = 4 * HEAD_ENTRIES
 """Maximum number of URLs of one host in memory, unless its head and leases need more."""
 
@@ -26,6 +29,8 @@ class LiveHost:
         """URLs of the head and the leases, so that they cost no further reads."""
         self.is_stored = False
         """The host has a row."""
+        self.has_ended_lease = False
+        """The stored row has a lease that has ended since. The next write of the host drops it."""
         self.persisted_due: int | None = None
         """When the host is due according to its stored row. None: not at all, or the row must be written."""
         self.reassigned = False
@@ -51,6 +56,16 @@ class LiveHost:
             elif not self.head.known:
                 times.append(host.next_at)
         return min(times, default=None)
+
+    def is_written_soon(self, now: int) -> bool:
+        """Return whether the next URL is due soon: then one write drops the ended lease and stores the next one.
+
+        A host in trouble is written at once, since its backoff must outlive this worker.
+        """
+        first, host = self.head.first(), self.host
+        if first is None or host.leases or host.failures:
+            return False
+        return max(first.position, host.next_at) <= now + SOON_MICROS
 
     def remember(self, url: FrontierUrl) -> None:
         """Keep a URL as it is in the store, unless a newer write of it is known."""

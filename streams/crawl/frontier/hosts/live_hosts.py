@@ -202,7 +202,7 @@ class Hosts:
         due = self._now() if host.leases else live.next_due(self._concurrency(host))
         await self._store.put_host(host.to_row(due, self._now()))
         live.persisted_due = due
-        live.is_stored = True
+        live.is_stored, live.has_ended_lease = True, False
 
     def is_stored_early(self, live: LiveHost) -> bool:
         """Return whether the stored row is due long before the host is, so that it would be read again and again."""
@@ -233,7 +233,7 @@ class Hosts:
         row = await self._store.host(bucket, live.name)
         live.state = Host.from_row(row) if row else Host(bucket, live.name)
         live.persisted_due = row.due if row else None
-        live.is_stored = row is not None
+        live.is_stored, live.has_ended_lease = row is not None, False
         live.unsent = set(live.state.leases)
         live.head, live.urls = Head(), {}
         if row is None:

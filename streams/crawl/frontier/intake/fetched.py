@@ -39,7 +39,7 @@ async def take_fetched(frontier: FrontierState, event: PageFetched, partition: i
         robots = live.host.robots  # read under the lock: outside of it the host may be gone from memory
         applied = bool(lease and silent) or later.generation == event.generation
         if applied:
-            await frontier.urls.write([later], live, persist=ended)
+            await frontier.urls.write([later], live, persist=ended and not _may_write_later(frontier, live, event))
         elif ended:
             await frontier.hosts.persist(live)
     if decisions.is_unanswered(later):
@@ -51,6 +51,15 @@ async def take_fetched(frontier: FrontierState, event: PageFetched, partition: i
     if not applied:
         return []
     return [*outputs.fetch_outputs(event, later), *await _sitemaps(frontier, later, robots)]
+
+
+def _may_write_later(frontier: FrontierState, live: LiveHost, event: PageFetched) -> bool:
+    """Return whether the host may be written with its next lease. Time that a server asks for is written at once.
+
+    Until then the stored row has the ended lease. After a crash the next owner drops it (`host_visit`).
+    """
+    live.has_ended_lease = True
+    return "retry-after" not in event.headers and live.is_written_soon(frontier.now())
 
 
 async def _sitemaps(frontier: FrontierState, url: FrontierUrl, known: Robots) -> list[Event]:

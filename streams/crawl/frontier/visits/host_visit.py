@@ -6,6 +6,7 @@ A visit holds the host's lock, so that an event of the same host waits for it.
 from dataclasses import replace
 
 from streams.crawl.frontier import decisions, outputs
+from streams.crawl.frontier.hosts.host_answers import is_trouble
 from streams.crawl.frontier.hosts.host_state import Lease
 from streams.crawl.frontier.hosts.live_host import LiveHost
 from streams.crawl.frontier.scheduling.host_orders import BLOCKED_MICROS
@@ -32,15 +33,15 @@ async def visit(frontier: FrontierState, name: str, partition: int, in_flight: i
     """Visit a host: do all that is due for it."""
     hosts = frontier.hosts
     async with hosts.lock(name, partition) as live:
+        await _follow_order(frontier, live)
         await _send_again(frontier, live)
         await _expire_leases(frontier, live)
-        await _follow_order(frontier, live)
         await _note_rank(frontier, live)
         for _ in range(STEPS_PER_VISIT):
             if not _may_request(frontier, live, in_flight) or not await _handle_first_entry(frontier, live):
                 break
-        if hosts.is_stored_early(live):
-            await hosts.persist(live)  # nothing waits any more, or not for long
+        if hosts.is_stored_early(live) or (live.has_ended_lease and not live.is_written_soon(frontier.now())):
+            await hosts.persist(live)  # nothing waits any more, or not for long, or the next entry was passed over
         await hosts.trim(live)
 
 
@@ -201,7 +202,17 @@ async def _send_again(frontier: FrontierState, live: LiveHost) -> None:
                 url = await frontier.hosts.url(live, lease.page_id)
                 if url and decisions.awaits_answer(lease_id, url):
                     await _emit_page(frontier, live, url, lease)
+                elif url and url.state == "done" and not is_trouble(url.outcome):
+                    _drop_answered(frontier, live, lease)
         live.unsent.discard(lease_id)
+
+
+def _drop_answered(frontier: FrontierState, live: LiveHost, lease: Lease) -> None:
+    """End a lease whose answer a former worker took. When the answer came is unknown, so the delay begins now."""
+    del live.host.leases[lease.lease_id]
+    live.has_ended_lease = True
+    pause = live.host.delay(frontier.policy, frontier.random())
+    live.host.next_at = max(live.host.next_at, frontier.now() + pause)
 
 
 async def _expire_leases(frontier: FrontierState, live: LiveHost) -> None:
