@@ -254,6 +254,21 @@ def bench_link_ranks(
     print_figures("Ranks by links", run(edges), as_json)
 
 
+@bench_app.command("anchors")
+@command
+def bench_anchors(
+    folder: Annotated[Path, typer.Argument(exists=True, file_okay=False, metavar="DIR")],
+    as_json: AsJson = False,
+) -> None:
+    """Measure anchor texts as a field of retrieval, on five hosts whose editors wrote an index.
+
+    Example:  python -m benchmarks anchors miniweb/
+    """
+    from benchmarks.anchors import run
+
+    print_figures("anchor texts", run(folder), as_json)
+
+
 @bench_app.command("frontier-store")
 @command
 async def bench_frontier_store(
