@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from concurrent.futures import Executor
 from contextlib import asynccontextmanager
 from datetime import timedelta
@@ -18,7 +18,7 @@ from streams.commands import kept_stores
 from streams.commands.job_reports import unreported
 from streams.commands.kept_stores import run_with_stores
 from streams.commands.operate import suggest as command
-from streams.errors import PoisonError
+from streams.errors import PoisonError, StoreUnavailable
 from streams.gateway.app import create_app
 from streams.gateway.suggest.lists import MAX_AGE_SECONDS
 from streams.gateway.suggest.ready import ReadyAnswers
@@ -41,7 +41,7 @@ from streams.statements.statement import Statement
 from streams.stores.memory import MemorySuggestions
 from streams.stores.opener import Stores, memory_stores
 from streams.stores.page_record import Indexed, Normalized, Removed
-from streams.stores.protocols import DayCounts, StoredPart, StoredSuggestion
+from streams.stores.protocols import DayCounts, PrefixRow, StoredPart, StoredSuggestion
 from tests.stages.gateway_fakes import NOW, Dead, Hanging, client, gateway, searchable, statement
 from tests.stages.process_task import identify
 
@@ -236,6 +236,44 @@ async def test_the_stage_offers_titles_at_once_and_the_same_event_twice_changes_
     assert (await stored(stores, "tide t"), await stored(stores, "ti", "en")) == (["tide tables"], ["tide tables"])
     assert await asked(stores, "tide t") == ["tide tables"], "a gateway without a build reads the lists"
     assert await asked(stores, "a forb") == []
+
+
+class Crashing(MemorySuggestions):
+    """A store that counts its reads and fails after the first rows of its first writes."""
+
+    def __init__(self, crashes: int) -> None:
+        super().__init__()
+        self.crashes = crashes
+        self.reads = 0
+
+    async def of_prefixes(self, language: str, prefixes: Collection[str]) -> dict[str, list[StoredSuggestion]]:
+        self.reads += 1
+        return await super().of_prefixes(language, prefixes)
+
+    async def put(self, rows: Iterable[PrefixRow], at: int) -> None:
+        written = list(rows)
+        if self.crashes:
+            self.crashes -= 1
+            await super().put(written[: 5 * self.crashes], at)
+            raise StoreUnavailable("the process ended")
+        await super().put(written, at)
+
+
+async def test_a_crash_between_the_reads_and_the_writes_loses_no_list() -> None:
+    """The event is not acknowledged then, so it comes again: after none, and after some of the rows."""
+    whole, crashing = MemorySuggestions(), Crashing(crashes=3)
+    event = indexed("https://a.example/", "Tide tables — Harbour office")
+    await SuggestAgent(whole, lambda: NOW, BlockedWords()).handle(event)
+    for _ in range(3):
+        with pytest.raises(StoreUnavailable):
+            await SuggestAgent(crashing, lambda: NOW, BlockedWords()).handle(event)
+    await SuggestAgent(crashing, lambda: NOW, BlockedWords()).handle(event)
+    for prefix in ("t", "ti", "tide", "tide tab", "tide table"):
+        for language in ("", "en"):
+            found = await crashing.of_prefix(language, prefix)
+            assert found == await whole.of_prefix(language, prefix)
+            assert [each.text for each in found] == ["tide tables"]
+    assert crashing.reads == 4 * 2, "one request reads all lists of a language"
 
 
 async def test_the_stage_is_built_from_the_settings_and_another_event_is_poison(tmp_path: Any) -> None:

@@ -6,6 +6,7 @@ mistake comes back with the next event or build.
 """
 
 import asyncio
+from collections.abc import Sequence
 
 from streams.queries.suggestions.counts import weight_at
 from streams.queries.suggestions.prefixes import KEPT, best, rows_of, superfluous
@@ -16,21 +17,37 @@ FULL = KEPT + 12
 
 
 async def offer(store: Suggestions, suggestion: StoredSuggestion, quarter: int, at: int) -> None:
-    """Add a suggestion to the lists in which it is among the best. The same call twice changes nothing."""
-    await asyncio.gather(*(_offer(store, row, quarter, at) for row in rows_of(suggestion)))
+    """Add a suggestion to the lists in which it is among the best. The same call twice changes nothing.
+
+    All its lists of a language are read with one request, since a text has up to twelve of them.
+    """
+    rows = list(rows_of(suggestion))
+    languages = list(dict.fromkeys(row.language for row in rows))
+    lists = await asyncio.gather(
+        *(store.of_prefixes(each, [row.prefix for row in rows if row.language == each]) for each in languages)
+    )
+    lists_of = dict(zip(languages, lists, strict=True))
+    new: list[PrefixRow] = []
+    gone: list[PrefixRow] = []
+    for row in rows:
+        found = lists_of[row.language][row.prefix]
+        if _is_among_best(suggestion, found, quarter):
+            new.append(row)
+            gone += [PrefixRow(row.language, row.prefix, each) for each in _too_many(suggestion, found, quarter)]
+    await store.put(new, at)
+    await store.remove(gone, at)
 
 
-async def _offer(store: Suggestions, row: PrefixRow, quarter: int, at: int) -> None:
-    found = {each.text: each for each in await store.of_prefix(row.language, row.prefix)}
-    new = row.suggestion
-    known = found.get(new.text)
-    if known is not None and known.weight >= 0 and weight_at(known, quarter) >= weight_at(new, quarter):
-        return
-    kept = best(found.values(), quarter, KEPT)
-    if len(kept) == KEPT and weight_at(new, quarter) <= weight_at(kept[-1], quarter):
-        return
-    await store.put([row], at)
-    found[new.text] = new
-    if len(found) > FULL:
-        gone = [PrefixRow(row.language, row.prefix, each) for each in superfluous(found.values(), quarter)]
-        await store.remove(gone, at)
+def _is_among_best(new: StoredSuggestion, found: Sequence[StoredSuggestion], quarter: int) -> bool:
+    """Return True if a list needs this row: it is heavier than the row of its text and than the last of the best."""
+    weight = weight_at(new, quarter)
+    if any(each.text == new.text and each.weight >= 0 and weight_at(each, quarter) >= weight for each in found):
+        return False
+    kept = best(found, quarter, KEPT)
+    return len(kept) < KEPT or weight > weight_at(kept[-1], quarter)
+
+
+def _too_many(new: StoredSuggestion, found: Sequence[StoredSuggestion], quarter: int) -> list[StoredSuggestion]:
+    """Return the rows that a list needs no longer once it has the new one; none while the list is short."""
+    after = [each for each in found if each.text != new.text] + [new]
+    return superfluous(after, quarter) if len(after) > FULL else []

@@ -23,9 +23,9 @@ import asyncio
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import lru_cache, partial
-from typing import Any
+from typing import Any, TypeVar
 
 from cassandra import (
     AuthenticationFailed,
@@ -52,11 +52,14 @@ IN_FLIGHT = 256
 """Maximum number of requests of a session at once. Measured: beyond 128, a single server answers later, not faster."""
 MAX_BATCH = 500
 """Maximum number of statements of one batch."""
+MAX_TOGETHER = 10
+"""Maximum number of writes of different partitions in one request: with more, Cassandra logs a warning for each."""
 
 FULL_FIRST_SECONDS, FULL_LAST_SECONDS = 0.005, 0.1
 """Seconds between two tries to send a statement while the connection is full: the first pause and the longest."""
 
 Row = tuple[Any, ...]
+Answer = TypeVar("Answer")
 Params = Mapping[str, Any]
 SERVER_CLOCK_STEP = 0.001
 """Resolution of the server's clock (seconds)."""
@@ -103,7 +106,7 @@ class CassandraSession:
         if len(statements) == 1:
             await self.execute(*statements[0])
             return
-        # Unlogged: a batch of one partition is atomic without the log.
+        # Unlogged: a batch of one partition is atomic without the log, and one of several need not be.
         batch = BatchStatement(batch_type=BatchType.UNLOGGED)
         batch.is_idempotent = True
         try:
@@ -130,21 +133,17 @@ class CassandraSession:
 
         Each statement has the whole deadline: its time begins when it is sent. Raises the first failure.
         """
-        todo = list(many)
-        answers: list[list[Row]] = [[] for _ in todo]
-        numbered = iter(enumerate(todo))
+        return await _run_all([partial(self.execute, cql, params, at=at) for params in many])
 
-        async def work() -> None:
-            for number, params in numbered:
-                answers[number] = await self.execute(cql, params, at=at)
+    async def execute_together(self, cql: str, many: Iterable[Params], *, at: int) -> None:
+        """Run a small write once for each of `many`, of any partitions, MAX_TOGETHER to a request, concurrently.
 
-        workers = [asyncio.ensure_future(work()) for _ in range(min(len(todo), IN_FLIGHT))]
-        try:
-            await asyncio.gather(*workers)
-        finally:
-            for worker in workers:
-                worker.cancel()
-        return answers
+        A request costs the client and the server more than such a write. Raises the first failure, after which some
+        writes may be done and others not.
+        """
+        writes = [(cql, {**params, "at": at}) for params in many]
+        batches = [writes[start : start + MAX_TOGETHER] for start in range(0, len(writes), MAX_TOGETHER)]
+        await _run_all([partial(self._execute_batch, batch) for batch in batches])
 
     async def page(
         self, cql: str, params: Params, *, page_rows: int, after: bytes | None = None
@@ -225,6 +224,24 @@ class CassandraSession:
         rows = await answer
         # The driver makes the paging state public only for its blocking results.
         return rows, request._paging_state
+
+
+async def _run_all(calls: Sequence[Callable[[], Awaitable[Answer]]]) -> list[Answer]:
+    """Return the answers of all calls in their order, IN_FLIGHT calls at once. The first failure ends the others."""
+    answers: dict[int, Answer] = {}
+    numbered = iter(enumerate(calls))
+
+    async def work() -> None:
+        for number, call in numbered:
+            answers[number] = await call()
+
+    workers = [asyncio.ensure_future(work()) for _ in range(min(len(calls), IN_FLIGHT))]
+    try:
+        await asyncio.gather(*workers)
+    finally:
+        for worker in workers:
+            worker.cancel()
+    return [answers[number] for number in range(len(calls))]
 
 
 def _bind_params(prepared: Any, params: Params) -> Any:

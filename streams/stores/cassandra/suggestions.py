@@ -1,6 +1,6 @@
 """Suggestions in Cassandra: a partition for each language and prefix, and one for each shard of a build."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 import msgpack
 
@@ -12,6 +12,10 @@ SUMS_SECONDS = 7 * 24 * 3_600
 """Time after which the sums of a build that was interrupted are forgotten (seconds)."""
 _OF_PREFIX = (
     f"SELECT suggestion, value FROM suggestions WHERE language = :language AND prefix = :prefix LIMIT {MAX_ROWS}"  # noqa: S608  # a constant
+)
+_OF_PREFIXES = (
+    "SELECT prefix, suggestion, value FROM suggestions "  # noqa: S608  # a constant
+    f"WHERE language = :language AND prefix IN :prefixes PER PARTITION LIMIT {MAX_ROWS}"
 )
 _PUT = (
     "INSERT INTO suggestions (language, prefix, suggestion, value) VALUES (:language, :prefix, :suggestion, :value) "
@@ -40,8 +44,15 @@ class CassandraSuggestions:
         rows = await self._session.execute(_OF_PREFIX, {"language": language, "prefix": prefix})
         return [StoredSuggestion(text, *msgpack.unpackb(value)) for text, value in rows]
 
+    async def of_prefixes(self, language: str, prefixes: Collection[str]) -> dict[str, list[StoredSuggestion]]:
+        found: dict[str, list[StoredSuggestion]] = {prefix: [] for prefix in prefixes}
+        rows = await self._session.execute(_OF_PREFIXES, {"language": language, "prefixes": list(found)})
+        for prefix, text, value in rows:
+            found[prefix].append(StoredSuggestion(text, *msgpack.unpackb(value)))
+        return found
+
     async def put(self, rows: Iterable[PrefixRow], at: int) -> None:
-        await self._session.execute_many(_PUT, [{**_key_of(row), "value": _value_of(row)} for row in rows], at=at)
+        await self._session.execute_together(_PUT, [{**_key_of(row), "value": _value_of(row)} for row in rows], at=at)
 
     async def replace(self, rows: Sequence[PrefixRow], at: int) -> None:
         prefixes = dict.fromkeys((row.language, row.prefix) for row in rows)
@@ -50,7 +61,7 @@ class CassandraSuggestions:
         await self.put(rows, at)
 
     async def remove(self, rows: Iterable[PrefixRow], at: int) -> None:
-        await self._session.execute_many(_REMOVE, [_key_of(row) for row in rows], at=at)
+        await self._session.execute_together(_REMOVE, [_key_of(row) for row in rows], at=at)
 
     async def purge(self) -> None:
         await self._session.execute("TRUNCATE suggestions")

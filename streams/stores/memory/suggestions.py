@@ -1,7 +1,7 @@
 """Suggestions in memory."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from streams.stores.protocols import PartKind, PrefixRow, StoredSuggestion
 from streams.stores.protocols.suggestions import MAX_ROWS
@@ -17,6 +17,9 @@ class MemorySuggestions:
     async def of_prefix(self, language: str, prefix: str) -> list[StoredSuggestion]:
         rows = self._rows.get((language, prefix), {})
         return [found for _, (_, found) in sorted(rows.items()) if found is not None][:MAX_ROWS]
+
+    async def of_prefixes(self, language: str, prefixes: Collection[str]) -> dict[str, list[StoredSuggestion]]:
+        return {prefix: await self.of_prefix(language, prefix) for prefix in prefixes}
 
     async def put(self, rows: Iterable[PrefixRow], at: int) -> None:
         for row in rows:

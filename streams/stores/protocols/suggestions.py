@@ -1,6 +1,6 @@
 """Suggestions by prefix, and what the tasks of a build hand on."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -38,6 +38,9 @@ class Suggestions(Protocol):
 
     async def of_prefix(self, language: str, prefix: str) -> list[StoredSuggestion]:
         """Return the rows of a prefix, at most MAX_ROWS, in no order."""
+
+    async def of_prefixes(self, language: str, prefixes: Collection[str]) -> dict[str, list[StoredSuggestion]]:
+        """Return the rows of each of a few prefixes of a language, each as `of_prefix` does, with one request."""
 
     async def put(self, rows: Iterable[PrefixRow], at: int) -> None:
         """Write rows, each of which replaces the row with its text."""

@@ -3,6 +3,7 @@
 import pytest
 
 from streams.stores.cassandra import CassandraSuggestions
+from streams.stores.cassandra.session import MAX_TOGETHER
 from streams.stores.memory import MemorySuggestions
 from streams.stores.protocols import PrefixRow, StoredSuggestion, Suggestions
 from streams.stores.protocols.suggestions import MAX_ROWS
@@ -56,6 +57,22 @@ async def test_a_list_is_bounded(store: Suggestions) -> None:
     prefix = fresh_name("prefix")
     await store.put([row(prefix, f"text {number}") for number in range(MAX_ROWS + 5)], 1)
     assert len(await store.of_prefix("en", prefix)) == MAX_ROWS
+
+
+async def test_the_lists_of_many_prefixes_are_written_and_read_together(store: Suggestions) -> None:
+    name = fresh_name("prefix")
+    prefixes = [f"{name}{number}" for number in range(2 * MAX_TOGETHER + 5)]
+    rows = [row(prefix, f"text of {prefix}") for prefix in prefixes]
+    for _ in range(2):  # a redelivery
+        await store.put([*rows, *(row(prefixes[0], f"text {number:02d}") for number in range(MAX_ROWS))], 1)
+    await store.put([row(prefix, f"text of {prefix}", 9.0) for prefix in prefixes], 0)  # it comes late
+    found = await store.of_prefixes("en", [*prefixes[:12], f"{name} none"])
+    assert len(found.pop(prefixes[0])) == MAX_ROWS
+    expected = {prefix: [row(prefix, f"text of {prefix}").suggestion] for prefix in prefixes[1:12]}
+    assert found == {**expected, f"{name} none": []}
+    assert await store.of_prefixes("de", prefixes[:2]) == {prefix: [] for prefix in prefixes[:2]}
+    await store.remove(rows[1:], 2)
+    assert [each for each in prefixes[1:] if await store.of_prefix("en", each)] == []
 
 
 async def test_parts_of_a_build_are_kept_until_they_are_dropped(store: Suggestions) -> None:
