@@ -20,7 +20,7 @@ from streams.settings import QdrantSettings
 from streams.stores.hits import sort_hits
 from streams.stores.protocols import Candidates, Filters, Hit, Point, SparseVector
 from streams.stores.qdrant.conditions import TEXT_FIELDS, equals, filters_of
-from streams.stores.qdrant.points import floats_of, hit_of, hit_of_record, point_of, sparse_of
+from streams.stores.qdrant.points import floats_of, hit_of, hit_of_record, points_json, selector_json, sparse_of
 from streams.stores.qdrant.prompt_acks import PromptAcks
 from streams.stores.qdrant.signing import SignedRequests
 from streams.stores.vector_collection import (
@@ -120,19 +120,28 @@ class QdrantIndex:
         """As the Protocol says. Afterwards, the points are stored and found."""
         async with self._translate_errors():
             for first in range(0, len(points), _BATCH_POINTS):
-                batch = [point_of(point) for point in points[first : first + _BATCH_POINTS]]
-                await self._client.upsert(collection, batch, wait=True, ordering=self._ordering)
+                batch = points_json(points[first : first + _BATCH_POINTS])
+                await self._write("PUT", collection, "points", batch)
 
     async def remove_page(
         self, collection: str, page_id: UUID, *, before_generation: int | None = None, keep: Sequence[UUID] = ()
     ) -> None:
-        conditions: list[models.Condition] = [equals("page_id", str(page_id))]
-        if before_generation is not None:
-            conditions.append(models.FieldCondition(key="generation", range=models.Range(lt=before_generation)))
-        kept: list[models.Condition] = [models.HasIdCondition(has_id=[str(id) for id in keep])] if keep else []
-        selector = models.FilterSelector(filter=models.Filter(must=conditions, must_not=kept or None))
         async with self._translate_errors():
-            await self._client.delete(collection, selector, wait=True, ordering=self._ordering)
+            content = selector_json(page_id, before_generation, keep)
+            await self._write("POST", collection, "points/delete", content)
+
+    async def _write(self, method: str, collection: str, path: str, content: bytes) -> None:
+        """Send a write, and return when it is searchable. The client's own methods take longer to make the request
+        than Qdrant takes to handle it."""
+        await self._client.http.client.request(
+            type_=models.InlineResponse2008,
+            method=method,
+            url=f"/collections/{{name}}/{path}",
+            path_params={"name": collection},
+            params={"wait": "true", "ordering": str(self._ordering)},
+            headers={"Content-Type": "application/json"},
+            content=content,
+        )
 
     async def candidates(
         self,

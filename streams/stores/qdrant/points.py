@@ -1,21 +1,42 @@
-"""Points and hits in the form of Qdrant's client."""
+"""Points and hits in the form of Qdrant's client, and writes as the JSON of Qdrant's API."""
 
 from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
 import numpy as np
+import orjson
 from qdrant_client import models
 
 from streams.stores.protocols import Hit, Point, SparseVector
 from streams.stores.statement_payload import StatementPayload, id_of
 
 
-def point_of(point: Point) -> models.PointStruct:
-    vector: dict[str, Any] = {"dense": list(point.dense)}
+def points_json(points: Sequence[Point]) -> bytes:
+    """Return the JSON of a request that writes points (`PointsList` of Qdrant's API).
+
+    The client's own models copy and check each number, and write a float of 32 bits with the digits of 64.
+    """
+    return orjson.dumps({"points": [_point_row(point) for point in points]}, option=orjson.OPT_SERIALIZE_NUMPY)
+
+
+def _point_row(point: Point) -> dict[str, Any]:
+    vector: dict[str, Any] = {"dense": np.asarray(point.dense, dtype=np.float32)}
     if point.sparse.indices:
-        vector["sparse"] = sparse_of(point.sparse)
-    return models.PointStruct(id=str(point.id), vector=vector, payload=point.payload.row())
+        vector["sparse"] = {"indices": point.sparse.indices, "values": point.sparse.values}
+    return {"id": str(point.id), "vector": vector, "payload": point.payload.row()}
+
+
+def selector_json(page_id: UUID, before_generation: int | None, keep: Sequence[UUID]) -> bytes:
+    """Return the JSON of a request that deletes points of a page (`FilterSelector` of Qdrant's API).
+
+    Only points below `before_generation` are deleted, if it is given, and none of the points in `keep`.
+    """
+    must: list[dict[str, Any]] = [{"key": "page_id", "match": {"value": str(page_id)}}]
+    if before_generation is not None:
+        must.append({"key": "generation", "range": {"lt": before_generation}})
+    kept = {"must_not": [{"has_id": list(keep)}]} if keep else {}
+    return orjson.dumps({"filter": {"must": must, **kept}})
 
 
 def sparse_of(sparse: SparseVector) -> models.SparseVector:
