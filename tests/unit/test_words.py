@@ -44,44 +44,38 @@ def relative(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
 
-def docstrings(tree: ast.Module) -> Iterator[tuple[int, str]]:
-    """Line and text of the docstrings of modules, classes, functions, and of constants and fields (a string alone)."""
-    for node in ast.walk(tree):
-        body = getattr(node, "body", None)
-        for child in body if isinstance(body, list) else ():
-            match child:
-                case ast.Expr(ast.Constant(str() as text)):
-                    yield child.lineno, text.strip()
+def words_of(source: str) -> tuple[list[tuple[int, str]], list[tuple[int, str]], list[tuple[int, str]]]:
+    """The docstrings, the comments and the names of a file, each with its line. The file is parsed once.
+
+    A docstring is that of a module, class, function, constant or field: a string alone. A name is given to something.
+    """
+    docstrings, names = [], []
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.Expr(ast.Constant(str() as text)):
+                docstrings.append((node.lineno, text.strip()))
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                names.append((node.lineno, name))
+            case ast.arg(arg=name) | ast.Name(id=name, ctx=ast.Store()):
+                names.append((node.lineno, name))
+    return docstrings, list(comments(source)), names
 
 
-def prose(source: str) -> Iterator[tuple[int, str]]:
-    """Line and text of each comment and docstring."""
-    yield from docstrings(ast.parse(source))
-    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+def comments(source: str) -> Iterator[tuple[int, str]]:
+    for token in tokenize.generate_tokens(io.StringIO(source).readline) if "#" in source else ():
         if token.type == tokenize.COMMENT:
             yield token.start[0], token.string
 
 
-def names(tree: ast.Module) -> Iterator[tuple[int, str]]:
-    """Line and name of everything that a file gives a name to."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            yield node.lineno, node.name
-        elif isinstance(node, ast.arg):
-            yield node.lineno, node.arg
-        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            yield node.lineno, node.id
-
-
 def faults_of(path: Path) -> Iterator[str]:
     source = path.read_text(encoding="utf-8")
-    tree = ast.parse(source)
+    docstrings, commented, names = words_of(source)
     faults = [
         f"line {line}: the docstring begins with {text.split()[0]!r}: begin with its subject or a verb"
-        for line, text in docstrings(tree)
+        for line, text in docstrings
         if text and text.split()[0].strip(",:;") in NO_SUBJECT
     ]
-    for line, text in prose(source):
+    for line, text in (*docstrings, *commented):
         flat = " ".join(text.split())
         faults += [f"line {line}: {match[0]!r}: {advice}" for pattern, advice in UNCLEAR.items()
                    for match in re.finditer(pattern, flat, re.IGNORECASE)]  # fmt: skip
@@ -91,7 +85,7 @@ def faults_of(path: Path) -> Iterator[str]:
                        for match in re.finditer(pattern, named, re.IGNORECASE)]  # fmt: skip
     faults += [
         f"line {line}: the name {name!r}: name what it is"
-        for line, name in names(tree)
+        for line, name in names
         if NAMES & set(name.strip("_").lower().split("_"))
     ]
     yield from (f"{relative(path)}, {fault}" for fault in faults)
