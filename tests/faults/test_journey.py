@@ -48,8 +48,8 @@ ROUNDS = int(os.environ.get("RIFFLE_TEST_ROUNDS", "1"))
 SCALE = float(os.environ.get("RIFFLE_TEST_FAULT_SCALE", "1"))
 OUTAGE_SECONDS = float(os.environ.get("RIFFLE_TEST_OUTAGE_SECONDS", "15"))
 DEPTH = 40
-LARGE_HOST = "postgresql.test"
-"""The host with half of the pages of the bundled web. A run in short leaves it out."""
+LARGE_HOSTS = ("postgresql.test", "docs.python.test")
+"""The hosts with most statements of the bundled web. A run in short leaves them out."""
 SECONDS_BETWEEN_FAULTS = (0.5, float(os.environ.get("RIFFLE_TEST_FAULT_PAUSE", "2.5")))
 IDLE_SECONDS = 240.0
 """Maximum time in which all events are handled after the crawl and the last fault."""
@@ -63,7 +63,8 @@ def web(tmp_path_factory: pytest.TempPathFactory) -> Path:
         return Path(given)
     folder = unpack(tmp_path_factory.mktemp("web"))
     if not CHOSEN:
-        shutil.rmtree(folder / LARGE_HOST)
+        for host in LARGE_HOSTS:
+            shutil.rmtree(folder / host)
     return folder
 
 

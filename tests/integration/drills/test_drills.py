@@ -120,20 +120,26 @@ def drill(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Drill]:
 
 
 def test_everything_is_lost_and_restored(drill: Drill, tmp_path: Path) -> None:
+    """The restore is killed and repeated, and what it restores is a backup of what was restored before."""
     before = drill.answers()
     assert all(before), "each question has an answer"
     drill.riffle("down")
     drill.riffle("up", "--servers-only")
     asyncio.run(_discover(drill.settings, f"https://{LATE_HOST}/"))
 
-    made = json.loads(drill.riffle("backup", str(tmp_path / "backup"), "--json"))
+    made = json.loads(drill.riffle("backup", str(tmp_path / "first"), "--json"))
     assert made["rows"] > len(PAGES)
     assert made["events"] >= 1, "the event in flight"
     assert made["points"] >= len(PAGES)
+    drill.riffle("restore", str(tmp_path / "first"), "--replace")
+    drill.riffle("backup", str(tmp_path / "second"))
+    _hold_the_same(tmp_path / "first", tmp_path / "second")
 
     drill.riffle("down", "--clean")
     drill.riffle("up")
-    drill.riffle("restore", str(tmp_path / "backup"))
+    _kill_a_restore(drill, tmp_path / "second")
+    _is_refused_until_restored(drill, tmp_path / "half")
+    drill.riffle("restore", str(tmp_path / "second"), "--replace")
 
     drill.until_found(QUESTIONS[0], HOST)
     assert drill.answers() == before
@@ -150,16 +156,29 @@ async def _discover(settings: Settings, url: str) -> None:
         await producer(seed(url, 0))
 
 
-def test_a_restore_that_is_killed_is_refused_until_it_is_repeated(drill: Drill, tmp_path: Path) -> None:
-    before = drill.answers()
-    drill.riffle("backup", str(tmp_path / "backup"))
-    restoring = drill.start("restore", str(tmp_path / "backup"), "--replace")
+def _hold_the_same(one: Path, other: Path) -> None:
+    """Two backups with a restore between them have the same values with the same times, and as many points. No worker
+    ran, so nothing changed meanwhile."""
+    first, second = (json.loads((folder / "manifest.json").read_text()) for folder in (one, other))
+    changed = {name for name, part in first["tables"].items() if part["checksum"] != second["tables"][name]["checksum"]}
+    assert not changed
+    assert first["tables"]["blobs"]["items"] > 0
+    # Vectors are normalized again when they are written, which may change their last bits.
+    points = [{name: part["items"] for name, part in made["collections"].items()} for made in (first, second)]
+    assert points[0] == points[1]
+
+
+def _kill_a_restore(drill: Drill, backup: Path) -> None:
+    restoring = drill.start("restore", str(backup))
     while not asyncio.run(_restore_mark(drill.settings)):
         assert restoring.poll() is None, "the restore ended before it was killed"
         time.sleep(0.05)
     restoring.kill()
     restoring.wait()
 
+
+def _is_refused_until_restored(drill: Drill, half: Path) -> None:
+    """Half an installation is neither searched nor backed up, and the doctor names what to do."""
     time.sleep(2 * RESTORE_SECONDS)
     with pytest.raises(RiffleError):
         ask(drill.settings, QUESTIONS[0], host=HOST)
@@ -167,11 +186,7 @@ def test_a_restore_that_is_killed_is_refused_until_it_is_repeated(drill: Drill, 
     shown = doctor.communicate(timeout=WAIT_SECONDS)[0].decode()
     assert doctor.returncode != 0
     assert "A restore is not finished" in shown
-    assert drill.start("backup", str(tmp_path / "half")).wait(WAIT_SECONDS) != 0, "half an installation is no backup"
-
-    drill.riffle("restore", str(tmp_path / "backup"), "--replace")
-    drill.until_found(QUESTIONS[0], HOST)
-    assert drill.answers() == before
+    assert drill.start("backup", str(half)).wait(WAIT_SECONDS) != 0, "half an installation is no backup"
 
 
 async def _restore_mark(settings: Settings) -> str:
@@ -214,20 +229,3 @@ def test_a_page_goes_the_whole_way_and_is_removed(drill: Drill) -> None:
     """The check that `helm test` runs after an installation, here after both drills."""
     report = json.loads(drill.riffle("round-trip", "--timeout", "240", "--json"))
     assert report["whole"] is True
-
-
-def test_a_backup_of_what_was_restored_is_the_same(drill: Drill, tmp_path: Path) -> None:
-    """Two backups with a restore between them hold the same values with the same times, and as many points. The last
-    drill: no worker runs any more, so that nothing changes meanwhile."""
-    drill.riffle("down")
-    drill.riffle("up", "--servers-only")
-    drill.riffle("backup", str(tmp_path / "first"))
-    drill.riffle("restore", str(tmp_path / "first"), "--replace")
-    drill.riffle("backup", str(tmp_path / "second"))
-    first, second = (json.loads((tmp_path / name / "manifest.json").read_text()) for name in ("first", "second"))
-    changed = {name for name, part in first["tables"].items() if part["checksum"] != second["tables"][name]["checksum"]}
-    assert not changed
-    assert first["tables"]["blobs"]["items"] > 0
-    # Vectors are normalized again when they are written, which may change their last bits.
-    points = [{name: part["items"] for name, part in made["collections"].items()} for made in (first, second)]
-    assert points[0] == points[1]
