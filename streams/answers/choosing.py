@@ -9,6 +9,7 @@ from streams.answers.found_answer import FoundAnswer, QuotedAnswer
 from streams.plain_text import clean_line, clean_text
 from streams.search.ranking.answer_form import form_of
 from streams.search.ranking.weights import is_question
+from streams.statements.open_texts import beginning_of
 from streams.statements.reading_alone import reads_alone
 
 MIN_CONFIDENCE = 0.6
@@ -57,9 +58,10 @@ def prefer_antecedent(judged: Sequence[Judged]) -> list[Judged]:
 def _can_answer(evidence: Evidence) -> bool:
     """Return True for a short statement that makes sense by itself, and that its publisher lets others quote."""
     is_short = len(evidence.text) <= MAX_CHARS and evidence.kind != "heading"
+    is_half = evidence.kind == "sentence" and beginning_of(evidence.text, evidence.context)
     limit = evidence.consent.max_snippet
     is_allowed = limit is None or len(evidence.text) <= limit
-    return is_short and is_allowed and reads_alone(evidence.text, evidence.kind, evidence.context)
+    return is_short and is_allowed and not is_half and reads_alone(evidence.text, evidence.kind, evidence.context)
 
 
 def _quote(judged: Judged) -> QuotedAnswer:

@@ -7,8 +7,10 @@ from uuid import UUID
 
 from schemas.ids import statement_id
 from streams.models.protocols import Link
+from streams.statements.contexts import collapse_spaces
 from streams.statements.drafting import Draft
 from streams.statements.lengths import word_count
+from streams.statements.open_texts import mark_open
 from streams.statements.statement import Statement
 
 MAX_HOPS = 6
@@ -130,7 +132,8 @@ class _Chains:
         used = word_count(draft.text) + sum(map(word_count, draft.context))
         room = min(MAX_CHAIN_WORDS, MAX_EMBEDDED_WORDS - used)
         chain = chain_of(self._positions[ordinal], self._links, self._words, room)
-        return [self._owners[at] for at in sorted(chain)]
+        owners = [self._owners[at] for at in sorted(chain)]
+        return [owner for owner in owners if mark_open(collapse_spaces(self._drafts[owner].text)) not in draft.context]
 
 
 def _drop_invalid_antecedents(link: Link, owners: Sequence[int]) -> Link:

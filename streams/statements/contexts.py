@@ -9,6 +9,7 @@ from streams.pages.document.model import Document
 from streams.pages.text.normal_forms import nfkc
 from streams.statements.boundaries import Span
 from streams.statements.lengths import word_count
+from streams.statements.open_texts import OMISSION, ends_open, goes_on, mark_open
 from streams.statements.outline import Piece
 
 MAX_CONTEXT_WORDS = 64
@@ -27,13 +28,14 @@ class Contexts:
         self._spans = spans
         self._title = _Part(cut_after_words(document.title, MAX_LABEL_WORDS))
         self._labels: dict[int, _Part] = {}
-        self._leads: dict[int, _Part] = {}
+        self._leads: dict[int, tuple[_Part, _Part]] = {}
 
     def context(self, piece: Piece) -> tuple[str, ...]:
         """Return the piece's context, without repetition. If it is too long, its widest parts are dropped first."""
         own = self._document.blocks[piece.block].text
         parts = [self._title, *map(self._label, piece.headings)]
-        parts += [*map(self._lead, piece.leads), *map(self._label, piece.labels)]
+        parts += [self._lead(block, own) for block in piece.leads]
+        parts += map(self._label, piece.labels)
         # A title has no superscript digits, and its heading may have them (CO2, CO₂): the later spelling stays.
         spelled = {part.folded: part for part in parts}
         distinct = [part for part in spelled.values() if part.text and part.text != own]
@@ -58,10 +60,14 @@ class Contexts:
             self._labels[block] = _Part(cut_after_words(self._document.blocks[block].text, MAX_LABEL_WORDS))
         return self._labels[block]
 
-    def _lead(self, block: int) -> "_Part":
+    def _lead(self, block: int, led: str) -> "_Part":
+        """Return the lead-in of a text. It is marked if it stops within a sentence, which the text goes on with."""
         if block not in self._leads:
-            self._leads[block] = _Part(cut_after_words(self._last_sentence(block), MAX_LEAD_WORDS))
-        return self._leads[block]
+            text = cut_before_words(self._last_sentence(block), MAX_LEAD_WORDS)
+            self._leads[block] = _Part(text), _Part(mark_open(text))
+        plain, marked = self._leads[block]
+        before = self._document.blocks[block].text
+        return marked if ends_open(before) or goes_on(before, led) else plain
 
     def _last_sentence(self, block: int) -> str:
         text = self._document.blocks[block].text
@@ -94,3 +100,16 @@ def cut_after_words(text: str, words: int) -> str:
     while word_count(kept) > words:
         kept = kept[: len(kept) // 2 + len(kept) // 4]
     return kept
+
+
+def cut_before_words(text: str, words: int) -> str:
+    """Return a text's last words, at most `words` of them, behind an ellipsis; the text itself if it is short enough.
+
+    The end of a lead-in is what its list goes on with.
+    """
+    if word_count(text) <= words:
+        return text
+    kept = " ".join(text.split()[1 - words :])
+    while word_count(kept) >= words:
+        kept = kept[-(len(kept) // 2 + len(kept) // 4) :]
+    return f"{OMISSION} {kept}"

@@ -124,6 +124,8 @@ def _draft_piece(
     parts = listing_spans(text) if piece.kind == "code" else bound_lengths(text, spans[piece.block])
     for start, end in parts:
         yield Draft(text[start:end], context, piece.kind, piece.block, start, end, section)
+        if piece.begun_in is not None:  # only the first sentence goes on with the paragraph before
+            context = contexts.context(replace(piece, leads=piece.leads[:-1], begun_in=None))
 
 
 def _draft_row(

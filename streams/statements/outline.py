@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from streams.pages.document.model import Block, Document
+from streams.statements.open_texts import ends_open, goes_on
 from streams.statements.tables import tables_of
 
 Kind = Literal["sentence", "item", "list", "row", "code", "heading"]
@@ -32,6 +33,8 @@ class Piece:
     """Blocks with a text that names this block: a term, a caption, the heading of its column."""
     cells: tuple[tuple[int | None, int], ...] = ()
     """The cells of a row: the block of the column's heading, and the block of the cell."""
+    begun_in: int | None = None
+    """The paragraph in which the first sentence of this block begins. It is the last one of the leads."""
     is_name: bool = False
     """True for a heading, a term or a caption: a statement only if it is in no other piece's context."""
 
@@ -44,6 +47,8 @@ class _State:
     terms: dict[int, list[int]] = field(default_factory=dict)
     """The blocks of the terms that the next dd defines, by dl container."""
     term_done: set[int] = field(default_factory=set)
+    prose: dict[int, int] = field(default_factory=dict)
+    """The last paragraph in each container below the present heading."""
 
 
 def outline(document: Document) -> list[Piece]:
@@ -81,6 +86,7 @@ def _enter_heading(document: Document, state: _State, index: int) -> None:
     while state.headings and document.blocks[state.headings[-1]].tag >= level:
         state.headings.pop()
     state.headings.append(index)
+    state.prose.clear()
 
 
 def _context(document: Document, state: _State, index: int) -> Piece:
@@ -102,16 +108,36 @@ def _context(document: Document, state: _State, index: int) -> Piece:
         and _prose(document, index - 1)
     ):
         leads.insert(0, index - 1)
+    begun_in = _begun_in(document, state, index)
+    leads[:0] = begun_in
     return Piece(
-        index, _kind(document, block, chain), tuple(state.headings), tuple(reversed(leads)), tuple(reversed(labels))
+        index,
+        _kind(document, block, chain),
+        tuple(state.headings),
+        tuple(reversed(leads)),
+        tuple(reversed(labels)),
+        begun_in=begun_in[0] if begun_in else None,
     )
+
+
+def _begun_in(document: Document, state: _State, index: int) -> list[int]:
+    """Return the paragraph that a paragraph goes on with: a listing or list may stand within a sentence.
+
+    It has the same parent and heading.
+    """
+    block = document.blocks[index]
+    if block.tag != "p":
+        return []
+    before = state.prose.get(block.parent)
+    state.prose[block.parent] = index
+    return [before] if before is not None and goes_on(document.blocks[before].text, block.text) else []
 
 
 def _lead(document: Document, state: _State, index: int, container: int) -> int | None:
     """Return the block that leads into a list, if there is one.
 
-    It is the block just before the list, if it has the same parent and ends in a colon, or if it is the item that the
-    list is nested in.
+    It is the block just before the list, if it has the same parent and ends in a colon or within a sentence, or if it
+    is the item that the list is nested in.
     """
     if container not in state.leads:
         before = index - 1
@@ -121,10 +147,21 @@ def _lead(document: Document, state: _State, index: int, container: int) -> int 
             and document.containers[container].parent >= 0
             and document.containers[document.containers[container].parent].tag in {"li", "dd"}
         )
-        leads = beside and _prose(document, before) and (nested or document.blocks[before].text.endswith((":", "：")))
+        leads = beside and _prose(document, before) and (nested or _leads_on(document, before, index, container))
         state.leads[container] = before if leads else -1
     found = state.leads[container]
     return found if found >= 0 else None
+
+
+def _leads_on(document: Document, before: int, first: int, container: int) -> bool:
+    """Return whether a paragraph leads into a list by its end, or by the small first letter of the list's first item.
+
+    Many terms, and many cells of tables, begin with a small letter.
+    """
+    text = document.blocks[before].text
+    if text.endswith((":", "：")) or ends_open(text):
+        return True
+    return document.containers[container].tag in {"ul", "ol"} and goes_on(text, document.blocks[first].text)
 
 
 def _terms(document: Document, state: _State, index: int, dl: int, inside: int) -> list[int]:

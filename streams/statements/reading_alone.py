@@ -9,10 +9,8 @@ import re
 from collections.abc import Sequence
 
 from streams.statements.lengths import MIN_WORDS, word_count
+from streams.statements.open_texts import MIN_PLAIN_WORDS, begins_inside, ends_open
 
-MIN_PLAIN_WORDS = 8
-"""Minimum words of a text without an end mark that counts as a sentence: not all languages have marks. An item of a
-list is complete with MIN_WORDS."""
 MIN_LED_WORDS = 2
 """Minimum words of a text below its lead-in."""
 MAX_LINK_WORDS = 3
@@ -21,11 +19,6 @@ MIN_LINKS = 3
 """Minimum links of a row of links."""
 _END = re.compile(r"[.!?…。！？][\"'’”»)\]]{0,3}\Z")
 _SENTENCE_OR_LEAD = re.compile(r"[.!?…。！？:：][\"'’”»)\]]{0,3}\Z")
-_CONTINUES = re.compile(
-    r"(?:and|or|but|nor|und|oder|et|ou|y|o|is|are|was|were|will|can|may|must|has|have|which)\s|[,;:)\]]"
-)
-"""The beginning of a text that goes on with the sentence before it."""
-_UNFINISHED = re.compile(r"(?:[,;]|[\s,;](?:and|or|but|the|a|an|of|to))\Z")
 _NUMBERED_NAME = re.compile(
     r"(?:(?:Table|Figure|Example|Chapter|Section|Part) (?:[A-Z]|[0-9]{1,3})|[A-Z](?=\.)|[0-9]{1,3})"
     r"(?:\.[0-9]{1,3}){0,5}[.:,]?\s"
@@ -88,16 +81,17 @@ def reads_alone(text: str, kind: str, context: Sequence[str]) -> bool:
     if kind == "row":
         return words >= MIN_WORDS
     if kind == "list":
-        return words >= MIN_WORDS and not is_list_of_names(text)
-    if text.endswith((":", "：")):  # the part behind the colon is another statement
+        return words >= MIN_WORDS and not is_list_of_names(text) and (_has_lead(context) or not _ends_sentence(text))
+    if text.endswith((":", "：")) or (kind == "sentence" and ends_open(text)):  # what follows is another statement
         return False
     if _has_lead(context) and _has_words(text, MIN_LED_WORDS):
         return True
-    if _CONTINUES.match(text) or _UNFINISHED.search(text):
+    if begins_inside(text) or ends_open(text):
         return False
     if _END.search(text):
         return words >= MIN_WORDS
     is_name = _NUMBERED_NAME.match(text) or _is_title(text)
+    # An item of a list is complete with fewer words.
     return not is_name and words >= (MIN_WORDS if kind == "item" else MIN_PLAIN_WORDS)
 
 
@@ -139,7 +133,12 @@ def points_elsewhere(text: str) -> bool:
 
 def is_sentence(text: str) -> bool:
     """Return whether a text begins and ends as a sentence does. Letters without case may begin one."""
-    return _END.search(text) is not None and not text[:1].islower() and not _CONTINUES.match(text)
+    return _END.search(text) is not None and not text[:1].islower() and not begins_inside(text)
+
+
+def _ends_sentence(text: str) -> bool:
+    """Return whether a text is the end of a sentence that begins elsewhere: "a storm, or a leak."."""
+    return _END.search(text) is not None and text[:1].islower()
 
 
 def is_navigation(text: str, kind: str) -> bool:

@@ -15,6 +15,7 @@ from babel.numbers import format_currency
 
 from streams import plain_text
 from streams.gateway.http.highlighting import highlights
+from streams.statements.open_texts import beginning_of
 from streams.stores.page_record import Normalized
 from streams.stores.statement_payload import StatementPayload
 
@@ -208,7 +209,12 @@ def split_context(context: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, .
 
 
 def lead_of(text: str, kind: str, context: Sequence[str]) -> str:
-    """Return what a reader needs before a part of a list or table: its lead-in, or the term that it describes."""
+    """Return what a reader needs before a part of a list or table: its lead-in, or the term that it describes.
+
+    For the end of a sentence that begins in another block, it is the beginning.
+    """
+    if kind == "sentence":
+        return beginning_of(text, context)
     if kind not in _PARTS or not context:
         return ""
     if context[-1].endswith(_SENTENCE_ENDS):

@@ -12,6 +12,7 @@ from tests.unit.answers.world import evidence
 
 QUESTION = "how high is the Quill tower"
 HIGH = "The Quill tower in Harbour Street is 120 metres high."
+HALF = "in which the Quill tower in Harbour Street is 120 metres high."
 
 
 def choose(question: str, *found: object, **_: object) -> FoundAnswer | None:
@@ -44,8 +45,9 @@ def test_a_statement_that_answers_is_the_answer_with_its_source_and_date() -> No
         [],
         [evidence("https://a.test/", HIGH, consent=Consent.of_directives(["nosnippet"]), **SURE), *OTHERS],  # type: ignore[arg-type]  # numbers
         [evidence("https://a.test/", HIGH, consent=Consent.of_directives(["max-snippet:20"]), **SURE), *OTHERS],  # type: ignore[arg-type]  # numbers
+        [evidence("https://a.test/", HALF, context=("The Quill tower …",), **SURE), *OTHERS],  # type: ignore[arg-type]  # numbers
     ],
-    ids=["unsure", "nothing", "nosnippet", "max-snippet"],
+    ids=["unsure", "nothing", "nosnippet", "max-snippet", "half-sentence"],
 )
 def test_no_answer(found: list[object]) -> None:
     assert choose(QUESTION, *found) is None

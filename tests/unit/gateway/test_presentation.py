@@ -102,6 +102,8 @@ def test_the_context_is_headings_and_the_sentences_before() -> None:
         ("", "Free tea on each ferry", "item", ("Ferries",)),
         ("", "it is late.", "sentence", ("Ferries", "The ferry leaves.")),  # a sentence, with what it refers to
         ("", "a storm", "item", ()),
+        ("It is held up by …", "and never leaves.", "sentence", ("Ferries", "It is held up by …", "A storm came.")),
+        ("", "The ferry leaves.", "sentence", ("Ferries", "It is held up by …")),
     ],
 )
 def test_a_part_of_a_list_has_its_lead_in_or_its_term_before_it(

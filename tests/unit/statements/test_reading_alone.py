@@ -5,6 +5,7 @@ import pytest
 from streams.statements.reading_alone import is_complete, is_line_of_contents, reads_alone
 
 LEAD = ("Ferries", "The ferry does not leave after:")
+OPEN_LEAD = ("Ferries", "The ferry leaves, unless it is held up by …")
 HEADINGS = ("Ferries", "Timetable")
 
 
@@ -20,6 +21,8 @@ HEADINGS = ("Ferries", "Timetable")
         ("Free tea, even in a storm", "item", HEADINGS),
         ("a storm, a fire, or a leak in the hull", "list", LEAD),
         ("free tea; a warm cabin; good ropes", "list", HEADINGS),
+        ("a storm, a fire, or a leak in the hull.", "list", OPEN_LEAD),
+        ("and never comes back.", "sentence", OPEN_LEAD),
         ("Port: Oban | Time: noon", "row", HEADINGS),
         ("Oban | 12 km | one hour", "row", HEADINGS),
         ("ferry --list\nferry --leave", "code", ()),
@@ -44,6 +47,8 @@ def test_reads_alone(text: str, kind: str, context: tuple[str, ...]) -> None:
         ("a storm on the open sea, or", "item", HEADINGS),
         ("a storm on the open sea,", "item", ()),
         ("and the ferry leaves again at midnight.", "sentence", ()),
+        ("a storm, a fire, or a leak in the hull.", "list", HEADINGS),  # the end of a sentence
+        ("describes a ship that lies in the harbour, while", "sentence", OPEN_LEAD),  # the middle of one
         ("Prev | Up | Next", "row", HEADINGS),
         ("Prev | Up | Next", "sentence", LEAD),
         ("Home » Ships » Ferries", "sentence", ()),
