@@ -1,4 +1,4 @@
-"""`make images`: build both images, the SBOM and the chart, and push them to a registry.
+"""`make images`: build the images, the SBOM and the chart, and push them to a registry.
 
 The images have the dates of the commit (`SOURCE_DATE_EPOCH`), so that two builds of a commit have equal layers as far
 as the builder and the base images allow. `dist/images.json` has the digests of what was pushed.
@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -30,6 +31,7 @@ def main() -> int:
     parser.add_argument("--flavour", default="cpu", choices=("cpu", "gpu"), help="FLAVOUR of Triton's image")
     parser.add_argument("--builder", default="", choices=("", *BUILDERS), help="default: the first one that is found")
     parser.add_argument("--build-options", default="", help="options of the builder's build, such as --volume ...")
+    parser.add_argument("--rendering", action="store_true", help="build the image with Chromium, too (stage `render`)")
     parser.add_argument("--no-push", action="store_true", help="build, and push nothing")
     parser.add_argument("--dry-run", action="store_true", help="print the commands, and run none")
     given = parser.parse_args()
@@ -41,8 +43,8 @@ def main() -> int:
     tag = given.tag or app_version()
     registry = given.registry.rstrip("/")
     options = shlex.split(given.build_options)
-    made = release(builder or BUILDERS[0], registry, tag, given.flavour, commit_time(), not given.no_push, options)
-    commands = list(made)
+    made = names(registry, tag, given.flavour, rendering=given.rendering)
+    commands = list(release(builder or BUILDERS[0], registry, made, commit_time(), not given.no_push, options))
     if given.dry_run:
         print("\n".join(shlex.join(command) for command in commands))
         return 0
@@ -51,29 +53,50 @@ def main() -> int:
         print("$", shlex.join(command), flush=True)
         subprocess.run(command, cwd=ROOT, check=True)
     if not given.no_push:
-        (DIST / "images.json").write_text(json.dumps(digests(builder, given.registry, tag, given.flavour), indent=2))
+        (DIST / "images.json").write_text(json.dumps(digests(builder, made), indent=2))
     return 0
 
 
+@dataclass(frozen=True, slots=True)
+class Names:
+    """The names of the images of a release."""
+
+    app: str
+    triton: str
+    flavour: str
+    """The flavour of Triton's image, which is also its target in the Dockerfile."""
+    rendering: str = ""
+    """The image of the workers with a browser. Empty: it is not made."""
+
+    def all(self) -> list[str]:
+        return [name for name in (self.app, self.triton, self.rendering) if name]
+
+
 def release(
-    builder: str, registry: str, tag: str, flavour: str, seconds: str, push: bool, options: Command = ()
+    builder: str, registry: str, made: Names, seconds: str, push: bool, options: Command = ()
 ) -> Iterator[Command]:
     """Yield the commands of a release, in their order."""
-    app, triton = names(registry, tag, flavour)
-    yield build(builder, app, [*options, "."], seconds)
-    yield build(builder, triton, [*options, "-f", "triton_models/Dockerfile", "--target", flavour, "."], seconds)
+    yield build(builder, made.app, [*options, "."], seconds)
+    yield build(
+        builder, made.triton, [*options, "-f", "triton_models/Dockerfile", "--target", made.flavour, "."], seconds
+    )
+    if made.rendering:
+        yield build(
+            builder, made.rendering, [*options, "--build-arg", f"RIFFLE={made.app}", "infra/rendering"], seconds
+        )
     yield ["make", "sbom"]
+    tag = made.app.rpartition(":")[2]
     chart = ["--destination", "dist", "--app-version", tag]
     yield [".tools/helm" if (ROOT / ".tools" / "helm").exists() else "helm", "package", "helm/riffle", *chart]
     if push:
-        yield [builder, "push", app]
-        yield [builder, "push", triton]
+        yield from ([builder, "push", name] for name in made.all())
         yield ["sh", "-c", f'helm push dist/riffle-*.tgz "oci://{registry}/charts"']
 
 
-def names(registry: str, tag: str, flavour: str) -> tuple[str, str]:
-    """Return the names of both images."""
-    return f"{registry}/riffle:{tag}", f"{registry}/riffle-triton:{tag}-{flavour}"
+def names(registry: str, tag: str, flavour: str, *, rendering: bool = False) -> Names:
+    """Return the names of the images of a release."""
+    browser = f"{registry}/riffle-rendering:{tag}" if rendering else ""
+    return Names(f"{registry}/riffle:{tag}", f"{registry}/riffle-triton:{tag}-{flavour}", flavour, browser)
 
 
 def build(builder: str, image: str, rest: Command, seconds: str) -> Command:
@@ -99,10 +122,10 @@ def commit_time() -> str:
     return given or subprocess.run(log, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
 
 
-def digests(builder: str, registry: str, tag: str, flavour: str) -> dict[str, str]:
+def digests(builder: str, made: Names) -> dict[str, str]:
     """Return the digest of each pushed image, as the builder knows it."""
     found = {}
-    for image in names(registry.rstrip("/"), tag, flavour):
+    for image in made.all():
         look = [
             builder,
             "inspect",

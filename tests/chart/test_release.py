@@ -5,12 +5,13 @@ import sys
 
 import pytest
 
-from docs.release import BUILDERS, ROOT, release
+from docs.release import BUILDERS, ROOT, names, release
 
 
 @pytest.mark.parametrize("builder", BUILDERS)
 def test_both_images_the_sbom_and_the_chart_are_built_and_pushed(builder: str) -> None:
-    commands = [" ".join(each) for each in release(builder, "r.example/s", "1.2", "cpu", "1700000000", push=True)]
+    made = names("r.example/s", "1.2", "cpu")
+    commands = [" ".join(each) for each in release(builder, "r.example/s", made, "1700000000", push=True)]
     assert sum("1700000000" in each for each in commands) == 2, "the dates of the commit"
     for part in ("r.example/s/riffle:1.2", "r.example/s/riffle-triton:1.2-cpu", "make sbom", "package helm/riffle"):
         assert any(part in each for each in commands), part
@@ -18,8 +19,20 @@ def test_both_images_the_sbom_and_the_chart_are_built_and_pushed(builder: str) -
     assert 'oci://r.example/s/charts"' in commands[-1]
 
 
+@pytest.mark.parametrize("builder", BUILDERS)
+def test_the_image_with_a_browser_is_built_on_the_one_of_this_release(builder: str) -> None:
+    made = names("r.example/s", "1.2", "cpu", rendering=True)
+    commands = [" ".join(each) for each in release(builder, "r.example/s", made, "0", push=True)]
+    browser = next(number for number, each in enumerate(commands) if "-t r.example/s/riffle-rendering:1.2" in each)
+    assert commands[browser].endswith("--build-arg RIFFLE=r.example/s/riffle:1.2 infra/rendering")
+    assert "-t r.example/s/riffle:1.2 " in "".join(commands[:browser]), "its base is built before"
+    assert f"{builder} push r.example/s/riffle-rendering:1.2" in commands
+
+
 def test_nothing_is_pushed_without_leave() -> None:
-    commands = [" ".join(each) for each in release("docker", "r.example", "1", "gpu", "0", push=False)]
+    commands = [
+        " ".join(each) for each in release("docker", "r.example", names("r.example", "1", "gpu"), "0", push=False)
+    ]
     assert not any("push" in each for each in commands)
 
 

@@ -21,7 +21,15 @@ from tests.chart.rendering import (
     render,
 )
 
+RENDERING_PROFILE = {"type": "Localhost", "localhostProfile": "riffle/rendering.json"}
+"""The profile with which Chromium's own sandbox works (tests/chart/test_rendering.py)."""
+LEAVING = ("fetch", "render")
+"""Stages whose workers leave the cluster."""
 INTERNET = {"0.0.0.0/0", "2000::/3", "::/0"}
+
+
+def every_stage() -> list[Object]:
+    return render("minimal", {"stages": {"render": {"enabled": True}}})
 
 
 @pytest.mark.parametrize("values", VALUES)
@@ -30,7 +38,8 @@ def test_every_container_runs_without_rights(values: str) -> None:
         pod = pod_spec(workload)
         assert pod["securityContext"]["runAsNonRoot"] is True
         assert pod["securityContext"]["runAsUser"] > 0
-        assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+        profile = {"type": "RuntimeDefault"} if component(workload) != "render" else RENDERING_PROFILE
+        assert pod["securityContext"]["seccompProfile"] == profile
         assert not any(pod.get(name) for name in ("hostNetwork", "hostPID", "hostIPC"))
         assert not any("hostPath" in volume for volume in pod["volumes"])
         for container in containers(workload):
@@ -108,7 +117,7 @@ def blocks(objects: list[Object], name: str) -> list[Any]:
 
 
 @pytest.mark.parametrize("values", VALUES)
-def test_only_the_fetcher_leaves_the_cluster(values: str) -> None:
+def test_only_fetchers_and_browsers_leave_the_cluster(values: str) -> None:
     objects = render(values)
     for policy in of_kind(objects, "NetworkPolicy"):
         name = component(policy)
@@ -116,11 +125,12 @@ def test_only_the_fetcher_leaves_the_cluster(values: str) -> None:
             assert rule.get("to"), f"{name}: a rule without peers allows every address"
             assert rule.get("ports"), f"{name}: a rule without ports allows every port"
         leaves = any(block["cidr"] in INTERNET for block in blocks(objects, name))
-        assert leaves == (name == "fetch" or name.startswith("fetch-")), name
+        assert leaves == (name.partition("-")[0] in LEAVING), name
 
 
-def test_the_fetcher_reaches_https_alone() -> None:
-    (rule,) = (r for r in egress(render(), "fetch") if any("ipBlock" in peer for peer in r["to"]))
+@pytest.mark.parametrize("name", LEAVING)
+def test_who_leaves_the_cluster_reaches_https_alone(name: str) -> None:
+    (rule,) = (r for r in egress(every_stage(), name) if any("ipBlock" in peer for peer in r["to"]))
     assert rule["ports"] == [{"protocol": "TCP", "port": 443}]
 
 
@@ -132,7 +142,7 @@ def test_the_fetcher_reaches_https_alone() -> None:
 )  # fmt: skip
 def test_the_fetcher_never_reaches_private_link_local_or_metadata_addresses(address: str) -> None:
     assert denial_reason(address), "the application's own guard refuses it, too"
-    assert not reaches(blocks(render(), "fetch"), address)
+    assert not any(reaches(blocks(every_stage(), name), address) for name in LEAVING)
 
 
 @pytest.mark.parametrize("address", ["93.184.216.34", "1.1.1.1", "2606:4700::1111"])
@@ -171,8 +181,8 @@ STORE_PORTS = {"records": 9042, "vectors": 6333, "models": 8001}
 
 @pytest.mark.parametrize("each", STAGES, ids=lambda each: each.name)
 def test_a_stage_reaches_only_the_stores_that_the_topology_names(each: Any) -> None:
-    ports = {port["port"] for rule in egress(render(), each.name) for port in rule["ports"]}
-    expected = {53, 9092} | {STORE_PORTS[store] for store in each.stores} | ({443} if each.name == "fetch" else set())
+    ports = {port["port"] for rule in egress(every_stage(), each.name) for port in rule["ports"]}
+    expected = {53, 9092} | {STORE_PORTS[store] for store in each.stores} | ({443} if each.name in LEAVING else set())
     assert ports == expected
 
 

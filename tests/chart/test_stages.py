@@ -24,6 +24,8 @@ from tests.chart.rendering import (
 )
 
 NAMES = [each.name for each in STAGES]
+EVERY_STAGE = {"stages": {"render": {"enabled": True}}}
+"""The stage `render` is off by default."""
 
 
 def test_the_chart_has_the_stages_of_the_topology() -> None:
@@ -33,7 +35,7 @@ def test_the_chart_has_the_stages_of_the_topology() -> None:
 
 
 def test_one_deployment_for_each_stage() -> None:
-    workers = [each for each in of_kind(render(), "Deployment") if component(each) in NAMES]
+    workers = [each for each in of_kind(render("minimal", EVERY_STAGE), "Deployment") if component(each) in NAMES]
     assert sorted(map(component, workers)) == sorted(NAMES)
     for worker in workers:
         assert containers(worker)[0]["args"] == ["worker", component(worker)]
@@ -92,8 +94,10 @@ def test_the_groups_of_the_chart_are_those_of_the_application() -> None:
 
 @pytest.mark.parametrize("each", STAGES, ids=lambda each: each.name)
 def test_a_stage_gets_the_concurrency_of_the_topology_unless_a_value_says_otherwise(each: Stage) -> None:
-    assert concurrency(render(), each.name) == str(each.concurrency)
-    assert concurrency(render("minimal", {"stages": {each.name: {"concurrency": 5}}}), each.name) == "5"
+    assert concurrency(render("minimal", EVERY_STAGE), each.name) == str(each.concurrency)
+    assert (
+        concurrency(render("minimal", {"stages": {each.name: {"concurrency": 5, "enabled": True}}}), each.name) == "5"
+    )
 
 
 def concurrency(objects: list[Object], name: str) -> str:
@@ -184,7 +188,7 @@ def test_workers_are_spread_over_zones_and_nodes() -> None:
 
 
 def test_a_disruption_budget_never_blocks_the_only_worker() -> None:
-    budgets = of_kind(render(), "PodDisruptionBudget")
+    budgets = of_kind(render("minimal", EVERY_STAGE), "PodDisruptionBudget")
     assert {component(each) for each in budgets} >= set(NAMES) | {"gateway"}
     for budget in budgets:
         amount = budget["spec"]["maxUnavailable"]

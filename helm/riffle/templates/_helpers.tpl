@@ -68,6 +68,10 @@ labels:
 {{- include "riffle.imageName" (dict "root" . "image" .Values.image "default" .Chart.AppVersion) -}}
 {{- end -}}
 
+{{- define "riffle.renderingImage" -}}
+{{- include "riffle.imageName" (dict "root" . "image" .Values.rendering.image "default" .Chart.AppVersion) -}}
+{{- end -}}
+
 {{- define "riffle.tritonImage" -}}
 {{- $default := printf "%s-%s" .Chart.AppVersion .Values.triton.flavour -}}
 {{- include "riffle.imageName" (dict "root" . "image" .Values.triton.image "default" $default) -}}
