@@ -30,6 +30,11 @@ _CONTINUATION = re.compile(
 _WORD = re.compile(r"[\"'“‘«(]?([^\W\d_]+)[\s,;.:]")
 
 
+def is_closed(text: str) -> bool:
+    """Return whether a text ends with the mark of a sentence's end, or with a colon as lead-ins do."""
+    return _CLOSED.search(text) is not None
+
+
 def ends_open(text: str) -> bool:
     """Return whether a text stops within a sentence, by its last word or mark."""
     return _OPEN.search(text[-MAX_END_CHARS:]) is not None
@@ -48,7 +53,7 @@ def goes_on(before: str, text: str) -> bool:
     end = before[-MAX_END_CHARS:]
     if end.endswith((":", "：")):
         return begins_inside(text)
-    if _CLOSED.search(end) or not (ends_open(end) or word_count(end) >= MIN_PLAIN_WORDS):
+    if is_closed(end) or not (ends_open(end) or word_count(end) >= MIN_PLAIN_WORDS):
         return False
     first = _WORD.match(text)
     return begins_inside(text) or (first is not None and first[1].islower())
@@ -56,7 +61,7 @@ def goes_on(before: str, text: str) -> bool:
 
 def mark_open(text: str) -> str:
     """Return a lead-in with an ellipsis, if it has no end mark."""
-    return text if not text or _CLOSED.search(text) else f"{text} {OMISSION}"
+    return text if not text or is_closed(text) else f"{text} {OMISSION}"
 
 
 def beginning_of(text: str, context: Sequence[str]) -> str:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 
 from streams.statements.lengths import MIN_WORDS, word_count
-from streams.statements.open_texts import MIN_PLAIN_WORDS, begins_inside, ends_open
+from streams.statements.open_texts import MIN_PLAIN_WORDS, begins_inside, ends_open, is_closed
 
 MIN_LED_WORDS = 2
 """Minimum words of a text below its lead-in."""
@@ -18,7 +18,6 @@ MAX_LINK_WORDS = 3
 MIN_LINKS = 3
 """Minimum links of a row of links."""
 _END = re.compile(r"[.!?…。！？][\"'’”»)\]]{0,3}\Z")
-_SENTENCE_OR_LEAD = re.compile(r"[.!?…。！？:：][\"'’”»)\]]{0,3}\Z")
 _NUMBERED_NAME = re.compile(
     r"(?:(?:Table|Figure|Example|Chapter|Section|Part) (?:[A-Z]|[0-9]{1,3})|[A-Z](?=\.)|[0-9]{1,3})"
     r"(?:\.[0-9]{1,3}){0,5}[.:,]?\s"
@@ -178,4 +177,4 @@ def _has_words(text: str, count: int) -> bool:
 
 def _has_lead(context: Sequence[str]) -> bool:
     """Return whether the last part of the context is a sentence or a lead-in. A heading is neither."""
-    return bool(context) and _SENTENCE_OR_LEAD.search(context[-1].strip()) is not None
+    return bool(context) and is_closed(context[-1].strip())
