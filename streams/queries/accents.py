@@ -16,7 +16,7 @@ _CACHED_CHARS = 4_096
 
 
 def without_accents(text: str) -> str:
-    """Return the text, in lower case, without accents on Latin and Greek letters, and without ligatures."""
+    """Return a text of small letters without accents on its Latin and Greek letters, and without ligatures."""
     return text if text.isascii() else "".join(map(_base, text))
 
 
