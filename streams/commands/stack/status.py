@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -141,15 +142,13 @@ def _row(process: ProcessState, settings: Settings) -> Row:
 def usage(pid: int) -> tuple[int, float]:
     """Return resident memory (bytes) and CPU time (seconds) of a process and its children; zeros if it has ended."""
     memory_bytes, cpu_seconds = 0, 0.0
-    try:
+    with suppress(psutil.NoSuchProcess):
         process = psutil.Process(pid)
         for part in [process, *process.children(recursive=True)]:
-            with part.oneshot():
+            with suppress(psutil.NoSuchProcess), part.oneshot():  # what ended meanwhile is not counted, the others are
                 memory_bytes += part.memory_info().rss
                 times = part.cpu_times()
                 cpu_seconds += times.user + times.system
-    except psutil.NoSuchProcess:
-        pass  # it ended meanwhile: return what was counted so far
     return memory_bytes, cpu_seconds
 
 

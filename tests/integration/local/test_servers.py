@@ -1,5 +1,7 @@
 """The servers that the fixture starts are the real ones, and they answer through the clients that we use."""
 
+from contextlib import suppress
+
 import httpx
 import psutil
 import pytest
@@ -40,21 +42,29 @@ async def test_triton_embeds(stack: Settings) -> None:
     assert vectors.shape == (1, info.dimensions)
 
 
-def listening_ports(process: psutil.Process) -> set[int]:
-    connections = process.net_connections("inet")
-    return {connection.laddr.port for connection in connections if connection.status == psutil.CONN_LISTEN}
+def listening_on(process: psutil.Process) -> set[tuple[str, int]]:
+    """The addresses and ports on which a process listens: none if it has just ended."""
+    with suppress(psutil.NoSuchProcess):
+        return {
+            (one.laddr.ip, one.laddr.port)
+            for one in process.net_connections("inet")
+            if one.status == psutil.CONN_LISTEN
+        }
+    return set()
 
 
 @pytest.mark.integration("kafka", "cassandra", "qdrant", "triton")
 def test_each_server_listens_only_on_loopback(stack: Settings) -> None:
     family = psutil.Process().children(recursive=True)
-    listening = [one for child in family for one in child.net_connections("inet") if one.status == psutil.CONN_LISTEN]
-    assert listening
-    assert {one.laddr.ip for one in listening} <= {"127.0.0.1", "::1", "::ffff:127.0.0.1"}
+    addresses = {address for child in family for address, _port in listening_on(child)}
+    assert addresses
+    assert addresses <= {"127.0.0.1", "::1", "::ffff:127.0.0.1"}
 
 
 @pytest.mark.integration("triton")
 def test_triton_has_no_port_that_a_page_in_a_browser_could_use(stack: Settings) -> None:
     port = int(stack.triton.url.rpartition(":")[2])
-    ports = [found for child in psutil.Process().children(recursive=True) if port in (found := listening_ports(child))]
-    assert ports == [{port}]
+    listening = [
+        {port for _address, port in listening_on(child)} for child in psutil.Process().children(recursive=True)
+    ]
+    assert [ports for ports in listening if port in ports] == [{port}]

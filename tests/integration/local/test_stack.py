@@ -4,6 +4,7 @@ import os
 import signal
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -62,7 +63,11 @@ def family(state: StackState) -> list[psutil.Process]:
 
 def left(started: list[psutil.Process]) -> list[psutil.Process]:
     """Return the processes that still run. `is_running` notices a process id that was reused."""
-    return [found for found in started if found.is_running() and found.status() != psutil.STATUS_ZOMBIE]
+    running = []
+    for found in started:
+        with suppress(psutil.NoSuchProcess):  # it ended between the two questions
+            running += [found] if found.is_running() and found.status() != psutil.STATUS_ZOMBIE else []
+    return running
 
 
 def test_up_starts_the_servers_and_tells_each(home: Path) -> None:

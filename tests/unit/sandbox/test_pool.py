@@ -136,8 +136,12 @@ async def test_a_killed_parser_child_is_no_verdict(how: signal.Signals) -> None:
 
 
 def children() -> list[int]:
-    """The sandbox processes of this process."""
-    return [one.pid for one in psutil.Process().children() if "streams.sandbox.worker" in one.cmdline()]
+    """The sandbox processes of this process. One that has just ended has no command line."""
+    listed = []
+    for one in psutil.Process().children():
+        with contextlib.suppress(psutil.NoSuchProcess):
+            listed += [one.pid] if "streams.sandbox.worker" in one.cmdline() else []
+    return listed
 
 
 @pytest.mark.parametrize(
