@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from streams.commands.console import EXIT_NO, command, err, load_settings, local_home, out
+from streams.commands.console import EXIT_INTERRUPTED, command, err, load_settings, local_home, out
 from streams.errors import StartError, UsageError
 from streams.local.child_process import keep_previous
 from streams.local.reporting import TerminalReport, read_reports
@@ -127,7 +127,7 @@ def _run_here(settings: Settings, servers_only: bool) -> int:
         Supervisor(settings, Report(out), servers_only).run()
     except Cancelled:
         err.print("The start was interrupted. All processes were stopped.")
-        return EXIT_NO
+        return EXIT_INTERRUPTED
     out.print("Stopped.")
     return 0
 

@@ -88,7 +88,7 @@ def test_json_escapes_what_a_terminal_would_carry_out(
     assert json.loads(printed) == {text: [text]}
 
 
-@pytest.mark.parametrize("path", sorted(COMMANDS.glob("*.py")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", sorted(COMMANDS.rglob("*.py")), ids=lambda path: path.stem)
 def test_commands_print_through_the_console_alone(path: Path) -> None:
     """The two consoles clean what they print; a bare print() or another Console would not."""
     if path.stem == "console":

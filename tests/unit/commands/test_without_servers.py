@@ -83,11 +83,14 @@ def test_a_command_without_its_server_says_so_once_and_what_to_do(
 
 
 def paths() -> Iterator[tuple[str, Any]]:
-    """Each command with its Click command."""
-    for name in COMMANDS:
-        made = load_command(name)
-        below = getattr(made, "commands", {})
-        yield from ((f"{name} {child}", command) for child, command in below.items()) if below else [(name, made)]
+    """Each command, also of groups in groups, with its Click command."""
+    waiting = [(name, load_command(name)) for name in COMMANDS]
+    while waiting:
+        path, command = waiting.pop()
+        below = getattr(command, "commands", {})
+        waiting += [(f"{path} {name}", child) for name, child in below.items()]
+        if not below:
+            yield path, command
 
 
 def test_every_command_that_reports_has_json() -> None:
@@ -106,12 +109,19 @@ def test_every_exit_status_is_in_the_table_and_the_reference_has_the_table() -> 
 @pytest.mark.parametrize("path", sorted((ROOT / "streams/commands").rglob("*.py")), ids=lambda path: path.stem)
 def test_commands_end_with_a_status_of_the_table(path: Path) -> None:
     """A number that is written down, as in `raise typer.Exit(4)` or `return 4`, must be one of the table."""
-    wrong = []
-    for node in ast.walk(ast.parse(path.read_text())):
-        is_exit = isinstance(node, ast.Call) and ast.unparse(node.func) in ("typer.Exit", "sys.exit")
-        for value in node.args[:1] if is_exit and isinstance(node, ast.Call) else ():
-            wrong += [ast.unparse(value)] if _is_foreign(value) else []
-    assert wrong == []
+    tree = ast.parse(path.read_text())
+    calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call))
+    given = [call.args[0] for call in calls if ast.unparse(call.func) in ("typer.Exit", "sys.exit") and call.args]
+    functions = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+    commands = [each for each in functions if "command" in map(ast.unparse, each.decorator_list)]
+    given += [node.value for each in commands for node in ast.walk(each) if isinstance(node, ast.Return) and node.value]
+    statuses = [value for each in given for value in _values(each)]
+    assert [ast.unparse(value) for value in statuses if _is_foreign(value)] == []
+
+
+def _values(given: ast.expr) -> list[ast.expr]:
+    """Return the values of `a if condition else b`, or the one value."""
+    return [*_values(given.body), *_values(given.orelse)] if isinstance(given, ast.IfExp) else [given]
 
 
 def _is_foreign(value: ast.expr) -> bool:
@@ -125,3 +135,16 @@ def _is_foreign(value: ast.expr) -> bool:
 def test_json_on_stdout_is_one_document_also_where_the_answer_is_no(nowhere: Path) -> None:
     result = CliRunner().invoke(app, ["certificates", "list", "--json"])
     assert (result.exit_code, json.loads(result.stdout)) == (1, [])
+
+
+@pytest.mark.parametrize("path", [path for path, _ in paths()])
+def test_help_of_each_command_is_what_help_shows_of_it(path: str) -> None:
+    """`riffle help X` and `riffle X --help`; and a misspelt option ends with 2 and names the right one."""
+    shown, asked = CliRunner().invoke(app, ["help", *path.split()]), CliRunner().invoke(app, [*path.split(), "--help"])
+    assert (shown.exit_code, asked.exit_code) == (0, 0)
+    assert shown.stdout == asked.stdout
+    assert path in WITHOUT_JSON or "--json" in shown.stdout
+    if path not in WITHOUT_JSON:
+        wrong = CliRunner().invoke(app, [*path.split(), "--jsn"])
+        assert (wrong.exit_code, wrong.stdout) == (2, "")
+        assert "--json" in wrong.stderr
