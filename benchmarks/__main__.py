@@ -488,7 +488,7 @@ def bench_zoo(
     page: Annotated[Path | None, typer.Option(dir_okay=False, help="A file of Markdown for the table.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Meet each kind of bad server of the test suite: its outcome, how long it holds a slot, and the memory it takes.
+    """Meet each bad server and trap of the test suite: its outcome, how long it holds a slot, and the memory it takes.
 
     Example:  python -m benchmarks zoo --page docs/reference/hostile-servers.md
     """

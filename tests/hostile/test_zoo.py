@@ -1,13 +1,23 @@
-"""Each kind of bad server of the zoo ends in the outcome of its row, never in an exception."""
+"""Each kind of bad server of the zoo ends in the outcome of its row, never in an exception; each trap ends."""
 
 from collections import Counter
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
+from streams.pages.sandbox.pool import ParsePool
+from tests.hostile.traps import OTHER, TRAPS, Trap, crawl
 from tests.hostile.zoo import ZOO, Kind, meet
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "hostile-servers.md"
+WRITE_IT = 'write the page again: make bench ARGS="zoo --page docs/reference/hostile-servers.md"'
+
+
+@pytest.fixture(scope="module")
+async def pool() -> AsyncIterator[ParsePool]:
+    async with ParsePool(1) as started:
+        yield started
 
 
 @pytest.mark.parametrize("kind", ZOO, ids=[kind.name for kind in ZOO])
@@ -19,12 +29,30 @@ async def test_a_bad_server_has_its_outcome(kind: Kind, tmp_path: Path) -> None:
     assert (answer.body is not None) == (verdict.outcome == "ok")
 
 
+@pytest.mark.parametrize("trap", TRAPS, ids=[trap.name for trap in TRAPS])
+async def test_a_trap_ends_with_its_outcome_and_costs_the_other_pages_nothing(
+    trap: Trap, pool: ParsePool, tmp_path: Path
+) -> None:
+    found = await crawl(trap, tmp_path, pool)
+    assert found.outcome == trap.outcome
+    assert len(found.answers) == trap.requests, found.paths
+    assert set(OTHER) <= {path.partition("?")[0] for path in found.paths}
+    assert {answer.outcome for answer in found.answers if answer.purpose == "page"} == {"ok"}
+
+
 def test_the_zoo_has_a_hundred_kinds_each_once() -> None:
     assert len(ZOO) >= 100
-    assert [name for name, count in Counter(kind.name for kind in ZOO).items() if count > 1] == []
+    names = Counter([*(kind.name for kind in ZOO), *(trap.name for trap in TRAPS)])
+    assert [name for name, count in names.items() if count > 1] == []
 
 
 def test_the_reference_has_each_kind_with_its_outcome() -> None:
-    rows = [line.split(" | ")[:3] for line in PAGE.read_text().splitlines() if line.startswith("| ") and "`" in line]
-    expected = [[f"| {k.name}", f"`{k.outcome[0]}`", "yes" if k.outcome[1] else "no"] for k in ZOO]
-    assert rows == expected, 'write the page again: make bench ARGS="zoo --page docs/reference/hostile-servers.md"'
+    requests, _, traps = PAGE.read_text().partition("## Traps")
+    assert _rows(requests) == [[k.name, f"`{k.outcome[0]}`", "yes" if k.outcome[1] else "no"] for k in ZOO], WRITE_IT
+    assert _rows(traps) == [[trap.name, f"`{trap.outcome}`", str(trap.requests)] for trap in TRAPS], WRITE_IT
+
+
+def _rows(part: str) -> list[list[str]]:
+    """Return the first three cells of each row of the tables whose second cell is an outcome."""
+    rows = [line.removeprefix("| ").split(" | ")[:3] for line in part.splitlines() if line.startswith("| ")]
+    return [row for row in rows if row[1].startswith("`")]
