@@ -25,6 +25,8 @@ MAX_BYTES = 50 * 1024 * 1024
 """Maximum size of a file after decompression (bytes, sitemaps.org)."""
 MAX_SITEMAPS = 500
 """Maximum number of sitemaps that an index may name."""
+MAX_HUBS = 8
+"""Maximum number of WebSub hubs of a feed."""
 MAX_URL_CHARS = 2_048
 MAX_DATE_CHARS = 40
 DAY_SECONDS = 86_400
@@ -37,6 +39,7 @@ _HEAD_CHARS = 4_096
 
 _ROOT = re.compile(r"<(?:[A-Za-z][\w.-]{0,20}:)?(sitemapindex|urlset|rss|rdf|feed)\b", re.IGNORECASE)
 _HREF = re.compile(r"""\bhref ?= ?(?:"([^"]{0,2048})"|'([^']{0,2048})')""")
+_REL = re.compile(r"""\brel ?= ?(?:"([^"]{0,200})"|'([^']{0,200})')""")
 _OTHER_REL = re.compile(r"""\brel ?= ?["'](?!alternate["'])""")
 
 Kind = Literal["sitemapindex", "urlset", "rss", "rdf", "feed"]
@@ -51,13 +54,18 @@ class Sitemap:
     modified: tuple[int, ...] = ()
     """When each page changed last, as the file says (`lastmod`): seconds since 1970 UTC, the end of a day that is given
     without a time; 0 where the file doesn't say. Empty: it says so of no page."""
+    hubs: tuple[str, ...] = ()
+    """The WebSub hubs that a feed names (`rel=hub`, or `hubs` of JSON Feed)."""
+    topic: str = ""
+    """The feed's own address by the feed (`rel=self`, or `feed_url`)."""
+    is_feed: bool = False
 
 
 def read_sitemap(body: bytes) -> Sitemap:
     """Read a sitemap or a feed. What can't be read is left out. Raises nothing."""
     text = _unpack(body).decode("utf-8", "replace").lstrip("\ufeff \t\r\n")
     if text.startswith("{"):
-        return Sitemap(pages=_first(_json_feed(text), MAX_URLS))
+        return _read_json_feed(text)
     root = _ROOT.search(text, 0, _HEAD_CHARS)
     if root is None:
         return Sitemap() if text.startswith("<") else Sitemap(pages=_first(iter(text.splitlines()), MAX_URLS))
@@ -66,7 +74,10 @@ def read_sitemap(body: bytes) -> Sitemap:
             return Sitemap(sitemaps=_first(_values(text, "loc"), MAX_SITEMAPS))
         case "urlset":
             return _read_urlset(text)
-    return Sitemap(pages=_first(_feed(text), MAX_URLS))
+    related = list(_related(text))
+    hubs = _first((address for rel, address in related if rel == "hub"), MAX_HUBS)
+    topic = next((address for rel, address in related if rel == "self"), "")
+    return Sitemap(pages=_first(_feed(text), MAX_URLS), hubs=hubs, topic=topic, is_feed=True)
 
 
 def _read_urlset(text: str) -> Sitemap:
@@ -158,15 +169,37 @@ def _feed(text: str) -> Iterator[str]:
                 yield _content(text, tag.end)
 
 
-def _json_feed(text: str) -> Iterator[str]:
+def _related(text: str) -> Iterator[tuple[str, str]]:
+    """Yield relation and address of the feed's own links to hubs and to itself, which stand before its entries."""
+    for tag in _tags(text):
+        if tag.name in ("entry", "item"):
+            return
+        if tag.name == "link" and (rel := _REL.search(tag.attributes)) and (href := _HREF.search(tag.attributes)):
+            for name in {"hub", "self"}.intersection((rel[1] or rel[2] or "").lower().split()):
+                yield name, html.unescape(href[1] or href[2] or "").strip()
+
+
+def _read_json_feed(text: str) -> Sitemap:
     try:
         found: Any = json.loads(text)
     except (ValueError, RecursionError):
-        return
-    items = found.get("items") if isinstance(found, dict) else None
-    for item in items if isinstance(items, list) else ():
-        if isinstance(item, dict) and isinstance(item.get("url"), str):
-            yield item["url"]
+        return Sitemap()
+    if not isinstance(found, dict):
+        return Sitemap()
+    topic = found.get("feed_url")
+    return Sitemap(
+        pages=_first(_urls(found.get("items")), MAX_URLS),
+        hubs=_first(_urls(found.get("hubs")), MAX_HUBS),
+        topic=topic if isinstance(topic, str) and len(topic) <= MAX_URL_CHARS else "",
+        is_feed=True,
+    )
+
+
+def _urls(listed: Any) -> Iterator[str]:
+    """Yield the addresses of a list of objects of JSON Feed."""
+    for each in listed if isinstance(listed, list) else ():
+        if isinstance(each, dict) and isinstance(each.get("url"), str):
+            yield each["url"]
 
 
 def _first(urls: Iterator[str], limit: int) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from schemas import Event, PageFetched, PageNormalized, PageRemoved, PageSettled
 from schemas.envelope import utc_from_micros
 from streams.allowed_origins import NO_ORIGINS, AllowedOrigins
+from streams.crawl.hubs import hubs_of
 from streams.crawl.robots import product_token
 from streams.errors import PageErased, Refused
 from streams.pages.announced_links import AnnouncedLinks
@@ -18,7 +19,7 @@ from streams.pages.soft_404 import MIN_LIKENESS, MissingPages
 from streams.runtime.agent import Agent, Delivery, Emit
 from streams.settings import Settings
 from streams.stores.opener import Stores
-from streams.stores.page_record import Fetched, Normalized
+from streams.stores.page_record import Feed, Fetched, Normalized
 from streams.stores.removals import blob_of_page
 
 _NOINDEX = "the page asks not to be indexed"
@@ -55,7 +56,7 @@ class NormalizeAgent(Agent):
         event = delivery.event
         assert isinstance(event, PageFetched)
         if event.purpose == "sitemap" and event.outcome == "ok" and event.body_ref:
-            return await self._read_sitemap(event)
+            return await self._read_sitemap(event, delivery.at)
         if event.purpose != "page" or event.outcome != "ok" or event.body_ref is None:
             return []
         try:
@@ -80,13 +81,17 @@ class NormalizeAgent(Agent):
         if known.generation < event.generation:
             await self._stores.pages.put(event.page_id, Fetched.of_event(event), at)
 
-    async def _read_sitemap(self, event: PageFetched) -> Sequence[Event]:
+    async def _read_sitemap(self, event: PageFetched, at: int) -> Sequence[Event]:
         assert event.body_ref
         body = await self._stores.blobs.get(event.body_ref)
         try:
             found = await self._pool.read_sitemap(body, url=event.url)
         except Refused:  # it reached a limit: the pages of the site are found by its links
             return []
+        if found.is_feed:
+            hubs = hubs_of(event.url, found, event.headers.get("link", ""), self._allowed)
+            feed = Feed(url=event.url, generation=event.generation, hubs=hubs.hubs, topic=hubs.topic)
+            await self._stores.pages.put(event.page_id, feed, at)
         return list(sitemap_events(event, found, self._allowed))
 
     def delivered(self, delivery: Delivery, outputs: Sequence[Event]) -> None:

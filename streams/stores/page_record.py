@@ -211,6 +211,18 @@ class Removed(StoredPart):
     """Time of the write, microseconds since 1970 UTC."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Feed(StoredPart):
+    """What a feed (RSS, Atom, JSON Feed) says of itself, as it was read last."""
+
+    PART: ClassVar[Part] = "feed"
+
+    hubs: tuple[str, ...]
+    """Addresses of its WebSub hubs. Nobody subscribes to them."""
+    topic: str
+    """The address under which the hubs know the feed. Empty: the feed names none."""
+
+
 PART_TYPES: Mapping[Part, type[StoredPart]] = {
     part.PART: part
     for part in (
@@ -221,6 +233,7 @@ PART_TYPES: Mapping[Part, type[StoredPart]] = {
         Embedded,
         Indexed,
         Removed,
+        Feed,
     )
 }
 
@@ -259,6 +272,10 @@ class PageRecord:
     @cached_property
     def removed(self) -> Removed:
         return Removed.of_row(self._row(Removed))
+
+    @cached_property
+    def feed(self) -> Feed:
+        return Feed.of_row(self._row(Feed))
 
     def parts(self) -> list[StoredPart]:
         """Return the parts that are stored and known to this release, in the order of a page's journey."""

@@ -39,6 +39,7 @@ Part = Literal[
     "embedded",
     "indexed",
     "removed",
+    "feed",
 ]
 """The parts of a page's record: each is written by one stage only, so no stage reads before it writes."""
 Row = Mapping[str, Any]

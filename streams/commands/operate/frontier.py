@@ -24,7 +24,9 @@ from streams.commands.console import (
 from streams.crawl.urls import InvalidUrl, host_of, with_scheme
 from streams.errors import UsageError
 from streams.maintenance.frontier_hosts import change_order, describe_order, due_hosts, view_host
+from streams.maintenance.host_feeds import feeds_with_hubs
 from streams.maintenance.host_pages import HostProgress, remove_pages, restore_pages
+from streams.plain_text import clean_line
 from streams.runtime.producer import EventProducer
 from streams.settings import Settings
 from streams.stores.opener import open_stores
@@ -66,18 +68,20 @@ async def hosts(
 @frontier_app.command("show")
 @command
 async def show(host: HostName, as_json: AsJson = False) -> int:
-    """Show one host: how many URLs wait, when it is asked next, its robots.txt, the operator's order.
+    """Show one host: how many URLs wait, when it is asked next, its robots.txt, hubs of feeds, the operator's order.
 
     Example:  riffle frontier show www.example.org
     """
-    name = _host(host)
-    async with open_stores(load_settings(), ["records"]) as stores:
+    name, settings = _host(host), load_settings()
+    async with open_stores(settings, ["records"]) as stores:
         view = await view_host(stores.frontier, name, _now())
+        feeds = await feeds_with_hubs(stores, name, settings.crawl.origins)
     if view is None:
         err.print(f"The frontier does not know {name}. To crawl it: riffle crawl https://{name}/", highlight=False)
         return EXIT_NO
     if as_json:
-        print_json(view.to_json())
+        named = [{"url": feed.url, "hubs": feed.hubs, "topic": feed.topic} for feed in feeds]
+        print_json({**view.to_json(), "feeds": named})
         return 0
     rows = table("", name)
     for label, value in (
@@ -90,6 +94,7 @@ async def show(host: HostName, as_json: AsJson = False) -> int:
         ("failures in a row", str(view.failures)),
         ("pages scheduled, all crawls", f"{view.scheduled:,}"),
         ("URLs left out as traps", ", ".join(f"{name} {count:,}" for name, count in view.left_out.items()) or "none"),
+        *(("hubs of its feed", clean_line(f"{feed.url}: {', '.join(feed.hubs)}")) for feed in feeds),
         ("order", describe_order(view.order) or "none"),
     ):
         rows.add_row(label, value)

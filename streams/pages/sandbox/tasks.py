@@ -4,6 +4,7 @@ Request: MessagePack of [url, headers, body]. Answer: MessagePack of the fields 
 """
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -67,7 +68,7 @@ def read_urls(request: bytes) -> bytes:
     url, _, body = msgpack.unpackb(request, raw=False)
     is_robots = urlsplit(url).path == ROBOTS_PATH
     found = Sitemap(sitemaps=parse(body, "").sitemaps) if is_robots else read_sitemap(body)
-    return _pack({"pages": found.pages, "sitemaps": found.sitemaps, "modified": found.modified})
+    return _pack(asdict(found))
 
 
 def warm_up() -> None:
