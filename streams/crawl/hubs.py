@@ -28,7 +28,7 @@ class FeedHubs:
 
 
 def hubs_of(url: str, found: Sitemap, link_header: str, allowed: AllowedOrigins = NO_ORIGINS) -> FeedHubs:
-    """Return the hubs of the feed at a URL: those of its header first, as the standard has it. Raises nothing.
+    """Return the hubs of the feed at a URL: the hubs of its header first, as the standard has it. Raises nothing.
 
     An address that Riffle would never connect to is left out: another scheme than http and https, a name or password,
     an IP address, a name without a dot. The network guard checks what a name leads to whenever a socket is connected.

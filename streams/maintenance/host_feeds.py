@@ -1,4 +1,4 @@
-"""The feeds of a host as operators see them: those that its robots.txt names, with the hubs that they name."""
+"""The feeds of a host as operators see them: the feeds that its robots.txt names, with the hubs that they name."""
 
 from collections.abc import Iterator
 

@@ -213,7 +213,7 @@ class Removed(StoredPart):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Feed(StoredPart):
-    """What a feed (RSS, Atom, JSON Feed) says of itself, as it was read last."""
+    """The hubs of a feed (RSS, Atom, JSON Feed), as it was read last."""
 
     PART: ClassVar[Part] = "feed"
 

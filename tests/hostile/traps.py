@@ -126,7 +126,7 @@ class TrapCrawl:
 
     @property
     def outcome(self) -> str:
-        """What is recorded of the trap."""
+        """The outcome that is recorded of the trap."""
         if self.left_out or self.refused:
             return self.refused or f"trap: {', '.join(self.left_out)}"
         if self.verdicts["soft_404"]:
