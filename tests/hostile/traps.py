@@ -89,7 +89,7 @@ class Trap:
     name: str
     page: Callable[[str], bytes]
     outcome: str
-    """What is recorded: the reason of the URLs that are left out, or the outcome or verdict of the trapped pages."""
+    """The record: the reason of the URLs that are left out, or the outcome or verdict of the trapped pages."""
     requests: int
     """Number of requests that the host gets in a crawl, all files included."""
     beyond: str = ""
@@ -102,7 +102,7 @@ class Trap:
 
 @dataclass(slots=True)
 class TrapCrawl:
-    """What a crawl of a trap recorded and cost."""
+    """The record and the cost of a crawl of a trap."""
 
     answers: list[PageFetched] = field(default_factory=list)
     left_out: dict[str, int] = field(default_factory=dict)
