@@ -25,7 +25,7 @@ class QuotedAnswer(_Model):
     statement_id: UUID
     text: str = Field(description="Plain text, never HTML: escape it before you show it.")
     context: tuple[str, ...] = Field((), description="The headings and lead-ins above it, widest first.")
-    kind: str = Field("", description="What the statement was made from: sentence, item, row or code.")
+    kind: str = Field("", description="What the statement was made from: sentence, item, link, row or code.")
     url: str
     title: str
     host: str

@@ -15,7 +15,7 @@ from streams.search.request import SearchRequest
 from streams.search.searcher import Found
 from streams.stores.opener import Stores
 
-SURROUNDED = ("row", "item")
+SURROUNDED = ("row", "item", "link")
 """Kinds of statements that are shown with the table or list around them."""
 
 

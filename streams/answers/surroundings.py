@@ -25,7 +25,7 @@ def surroundings_of(document: Document, text: str, kind: str) -> Surroundings | 
     """Return the table around a row, or the list around an item; None where the document has none with this text."""
     if kind == "row":
         return _table_around(document, text)
-    return _list_around(document, text) if kind == "item" else None
+    return _list_around(document, text) if kind in {"item", "link"} else None
 
 
 def _table_around(document: Document, text: str) -> Surroundings | None:

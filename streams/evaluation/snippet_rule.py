@@ -50,6 +50,7 @@ _OF_CODE = re.compile(r"[_()/\d=-]")
 """A character of a name of code, such as `git-stash` or `sqlite3_open()`: it has no capital in any place."""
 _NAMED_CELL = re.compile(r"[^|:]{1,80}:\s")
 _DIGITS = re.compile(r"\d+")
+_ITEMS = frozenset({"item", "link", "list"})
 
 HasVerb = Callable[[str], bool]
 
@@ -122,21 +123,26 @@ def _failure_of_line(text: str, kind: str, has_verb: HasVerb) -> str:
 
 def _failure_of_prose(text: str, snippet: Snippet, has_verb: HasVerb) -> str:
     # The lead-in of a list completes its items: "the ferry does not leave after:", "a storm, or".
-    if snippet.context and _LEAD.search(snippet.context[-1].strip()) and snippet.kind in {"item", "list", "row"}:
+    if snippet.context and _LEAD.search(snippet.context[-1].strip()) and snippet.kind in _ITEMS | {"row"}:
         return ""
     if snippet.kind == "row":
         cells = text.split(" | ")
         # Of two cells, the first may be the name of the second: "Default: 8192".
         return "" if has_verb(text) or all(map(_NAMED_CELL.match, cells)) else "row"
     # A description is shown below its term: "-n string", "true if the length is not zero."
-    if snippet.kind == "item" and snippet.context and _END.search(text) and _count_words(text) >= MIN_DEFINITION_WORDS:
+    if (
+        snippet.kind in {"item", "link"}
+        and snippet.context
+        and _END.search(text)
+        and _count_words(text) >= MIN_DEFINITION_WORDS
+    ):
         return ""
     if _starts_inside(text):
         return "no_start"
-    if _CUT_END.search(text) or (snippet.kind not in {"item", "list"} and not _END.search(text)):
+    if _CUT_END.search(text) or (snippet.kind not in _ITEMS and not _END.search(text)):
         return "no_end"
     if not has_verb(text) and not _lacks_a_subject(text, has_verb):
-        return "item" if snippet.kind in {"item", "list"} else "no_verb"
+        return "item" if snippet.kind in _ITEMS else "no_verb"
     return ""
 
 

@@ -23,7 +23,7 @@ BREAK = ""
 """The sentence that marks the border of a section for the chain model."""
 MAX_SECTION = 256
 """Maximum sentences of a section for the chain model. The next sentence begins a new section."""
-_CHAINED = frozenset({"sentence", "item"})
+_CHAINED = frozenset({"sentence", "item", "link"})
 
 
 def chain_input(drafts: Sequence[Draft]) -> tuple[list[str], list[int]]:

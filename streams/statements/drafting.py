@@ -14,6 +14,7 @@ from streams.statements.boundaries import Span
 from streams.statements.contexts import Contexts, collapse_spaces
 from streams.statements.joined_lists import join_short_items
 from streams.statements.lengths import MAX_WORDS, bound_lengths, word_count
+from streams.statements.open_texts import is_closed
 from streams.statements.outline import Kind, Piece, outline
 from streams.statements.sentences import SentenceSplitter
 
@@ -25,6 +26,8 @@ MAX_CHARS = 2_000_000
 """Maximum characters of a page that are drafted: twice as many as MAX_STATEMENTS statements of MAX_WORDS words have."""
 MAX_NAME_WORDS = 6
 """Maximum words of a cell that names the cell beside it, such as "Default:"."""
+MIN_LINK_SHARE = 0.8
+"""Minimum share of an item's letters in links that makes it a link."""
 CELLS = " | "
 """The separator between the cells of a row."""
 _PARAGRAPH = re.compile(r"\n[ \t]*+(?=\n)")
@@ -79,11 +82,35 @@ def _draft_blocks(document: Document, splitter: SentenceSplitter) -> list[Draft]
         for section, piece in zip(_number_sections(document, pieces), pieces, strict=True)
     ]
     join_short_items(document, pieces, by_piece)
+    for group in by_piece:
+        group[:] = [replace(draft, kind="link") if _is_link(document, draft) else draft for draft in group]
     shown = _texts_in_contexts(document, pieces, by_piece, contexts)
     for index, piece in enumerate(pieces):
         if piece.is_name and collapse_spaces(document.blocks[piece.block].text) not in shown:
             by_piece[index] = list(_draft_piece(document, piece, spans, contexts, -1 - index))
     return [draft for group in by_piece for draft in group]
+
+
+def _is_link(document: Document, draft: Draft) -> bool:
+    """Return whether an item only names the pages that it leads to: nearly all of it, or all behind a term's comma.
+
+    The latter is an entry of an index: "timeout during, Lock Management".
+    """
+    if draft.kind != "item" or is_closed(draft.text):
+        return False
+    block, inside, first = document.blocks[draft.block], 0, draft.end
+    for span in block.spans:
+        start, end = max(span.start, draft.start), min(span.end, draft.end)
+        if span.kind == "link" and start < end:
+            inside, first = inside + _count_letters(block.text[start:end]), min(first, start)
+    if inside >= MIN_LINK_SHARE * _count_letters(draft.text) > 0:
+        return True
+    behind = _count_letters(block.text[first : draft.end])
+    return block.text[draft.start : first].rstrip().endswith(",") and inside >= MIN_LINK_SHARE * behind > 0
+
+
+def _count_letters(text: str) -> int:
+    return sum(map(str.isalpha, text))
 
 
 def _texts_in_contexts(

@@ -12,7 +12,7 @@ from streams.pages.document.model import Block, Document
 from streams.statements.open_texts import ends_open, goes_on
 from streams.statements.tables import tables_of
 
-Kind = Literal["sentence", "item", "list", "row", "code", "heading"]
+Kind = Literal["sentence", "item", "link", "list", "row", "code", "heading"]
 MAX_TERMS = 64
 """Maximum terms in the context of one description: the last ones. Further words don't fit into a context."""
 _LISTS = frozenset({"ul", "ol", "dl", "table"})

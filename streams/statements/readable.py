@@ -16,7 +16,7 @@ _ENDS = (".", "!", "?", ":", ";", "।", '."', ".”", ".)", *_ENDS_WITHOUT_SPAC
 
 def readable_share(statements: Iterable[Statement]) -> float | None:
     """Return the share of sentences and items that can be read, by their characters. None: there are too few."""
-    lengths = [(len(one.text), is_readable(one.text)) for one in statements if one.kind in ("sentence", "item")]
+    lengths = [(len(one.text), is_readable(one.text)) for one in statements if one.kind in ("sentence", "item", "link")]
     total = sum(length for length, _ in lengths)
     return sum(length for length, readable in lengths if readable) / total if len(lengths) >= 5 else None
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from streams.statements.lengths import MIN_WORDS, word_count
 from streams.statements.open_texts import MIN_PLAIN_WORDS, begins_inside, ends_open, is_closed
+from streams.statements.references import is_reference
 
 MIN_LED_WORDS = 2
 """Minimum words of a text below its lead-in."""
@@ -75,7 +76,7 @@ def reads_alone(text: str, kind: str, context: Sequence[str]) -> bool:
         return _has_words(text, MIN_LED_WORDS)
     if kind == "heading" or is_navigation(text, kind) or is_of_each_page(text) or is_line_of_contents(text, kind):
         return False
-    if is_list_of_pages(text) or points_elsewhere(text):
+    if is_list_of_pages(text) or points_elsewhere(text) or is_reference(text):
         return False
     if kind == "row":
         return words >= MIN_WORDS
@@ -91,7 +92,7 @@ def reads_alone(text: str, kind: str, context: Sequence[str]) -> bool:
         return words >= MIN_WORDS
     is_name = _NUMBERED_NAME.match(text) or _is_title(text)
     # An item of a list is complete with fewer words.
-    return not is_name and words >= (MIN_WORDS if kind == "item" else MIN_PLAIN_WORDS)
+    return not is_name and words >= (MIN_WORDS if kind in {"item", "link"} else MIN_PLAIN_WORDS)
 
 
 def is_complete(text: str, kind: str, context: Sequence[str]) -> bool:

@@ -31,7 +31,7 @@ MAX_VALUE_CHARS = 4_000
 """Maximum length of one field of a record."""
 
 _SENTENCE_ENDS = (".", "!", "?", ":", "…", "。", "！", "？")
-_PARTS = frozenset({"item", "list", "row", "code"})
+_PARTS = frozenset({"item", "link", "list", "row", "code"})
 """Kinds of statements that are parts of something larger."""
 _MONTHS = (
     *("January", "February", "March", "April", "May", "June"),

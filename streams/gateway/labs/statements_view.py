@@ -43,7 +43,7 @@ SHOWN = {
     "no-chain": "without a chain",
 }
 """The filters by chain and leaf, each with its name for people."""
-KINDS = ("sentence", "item", "list", "row", "code", "heading")
+KINDS = ("sentence", "item", "link", "list", "row", "code", "heading")
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,9 @@ class Statement(_Model):
     id: UUID = Field(description="The same as long as page, position and text are the same.")
     text: str = Field(description="Plain text, never HTML: escape it before you show it. One line; code has its lines.")
     kind: str = Field(
-        "", description="What it was made from: sentence, item, list (short items of one list), row, code or heading."
+        "",
+        description="What it was made from: sentence, item, link (an item that is mostly links), list (short items of "
+        "one list), row, code or heading.",
     )
     context: tuple[str, ...] = Field((), description="The headings and lead-ins above it, widest first.")
     highlights: tuple[tuple[int, int], ...] = Field(

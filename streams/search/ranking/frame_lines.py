@@ -1,4 +1,4 @@
-"""The lines of a site's frame among the statements found: rows of links, and lines that many pages repeat. Pure.
+"""The lines of a site's frame among the statements found: rows of links or addresses, and repeated lines. Pure.
 
 Nobody asks for "Prev | Up | Next", nor for the sentence below each page of a manual. Such a statement weighs little,
 and is shown only where a page has nothing else. A repeated line is known without a store: where a query matches it, it
@@ -11,6 +11,7 @@ from dataclasses import replace
 from uuid import UUID
 
 from streams.statements.reading_alone import is_line_of_contents, is_navigation, is_of_each_page
+from streams.statements.references import has_only_addresses
 from streams.stores.hits import sort_hits
 from streams.stores.protocols import Candidates, Hit
 
@@ -39,7 +40,10 @@ def find_frame_lines(found: Candidates) -> frozenset[UUID]:
 
 
 def _is_of_the_frame(text: str, kind: str) -> bool:
-    return kind != "code" and (is_navigation(text, kind) or is_of_each_page(text) or is_line_of_contents(text, kind))
+    if kind == "code":
+        return False
+    is_line = is_navigation(text, kind) or is_of_each_page(text) or is_line_of_contents(text, kind)
+    return is_line or has_only_addresses(text)
 
 
 def weaken(found: Candidates, frame: Collection[UUID], sparse_floor: float | None) -> Candidates:

@@ -34,7 +34,7 @@ LOOKED_AT_PER_SHOWN = 3
 _MIN_DEVIATION = 1e-6
 FACTS = frozenset({"item", "list"})
 """Kinds of statements that say a fact without an end mark: "free tea on each ferry"."""
-PARTS = FACTS | {"row"}
+PARTS = FACTS | {"link", "row"}
 """Kinds of statements that are shown in place of the page's first sentence, which says less about the query."""
 
 

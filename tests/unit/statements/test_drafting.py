@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams.models.protocols import Link
-from streams.pages.document.model import CONTAINER_TAGS, TEXT_TAGS, Block, Container, Document
+from streams.pages.document.model import CONTAINER_TAGS, TEXT_TAGS, Block, Container, Document, Span
 from streams.statements.chaining import MAX_EMBEDDED_WORDS, chain_input, make_statements
 from streams.statements.codec import InvalidStatements, PageStatements, decode_statements, encode_statements
 from streams.statements.contexts import MAX_CONTEXT_WORDS
@@ -125,6 +125,32 @@ def test_names_are_joined_and_facts_stay_apart() -> None:
     ]
     facts = ("free tea on each ferry", "transactions, even after power loss", "a single file")
     assert of(*facts) == [("item", fact) for fact in facts]
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "links"),
+    [
+        # Items, with the texts in them that are links.
+        ("link", "How long ropes are made", ["How long ropes are made"]),
+        ("link", "Long ropes (1), and knots", ["Long ropes", "knots"]),
+        ("link", "made of hemp, Long Ropes, Knots", ["Long Ropes", "Knots"]),  # an entry of an index
+        ("item", "How long ropes are made of hemp", ["long ropes"]),
+        ("item", "Long ropes are made of hemp.", ["Long ropes are made of hemp"]),  # a sentence
+        ("item", "The rope of each ferry, by the Harbour Office of Oban", ["Harbour"]),
+        ("item", "How long ropes are made", []),
+        ("item", "2021-12-24, 2021-12-25", ["2021-12-24"]),  # no letters
+    ],
+)
+def test_an_item_that_only_names_other_pages_is_a_link(kind: str, text: str, links: list[str]) -> None:
+    starts = [text.index(link) for link in links]
+    spans = tuple(Span(start, start + len(link), "link") for start, link in zip(starts, links, strict=True))
+    (found,) = cut(Block("p", text, 1, spans), containers=(Container("ul"), Container("li", 0)))
+    assert (found.kind, found.text) == (kind, text)
+
+
+def test_a_paragraph_that_is_a_link_stays_a_sentence() -> None:
+    text = "How long ropes are made"
+    assert [draft.kind for draft in cut(Block("p", text, -1, (Span(0, len(text), "link"),)))] == ["sentence"]
 
 
 def test_a_term_is_context_of_what_defines_it() -> None:

@@ -28,6 +28,8 @@ HEADINGS = ("Ferries", "Timetable")
         ("ferry --list\nferry --leave", "code", ()),
         ("a | b | c", "code", ()),
         ("A free cup of tea on each ferry", "item", HEADINGS),
+        ("Two sailors", "link", LEAD),
+        ("The timetable is in ships.html, and J. Mast wrote it in 1987.", "sentence", HEADINGS),
         ("Port: Oban | Direction: up | Time: noon", "row", ()),
         ("It is set to noon.", "sentence", HEADINGS),
         ("Ship A and Ship B sail together.", "sentence", HEADINGS),
@@ -81,6 +83,10 @@ def test_reads_alone(text: str, kind: str, context: tuple[str, ...]) -> None:
         ("Mentioned here and implied here.", "sentence", HEADINGS),
         ("See also the example above.", "item", LEAD),
         ("[ << ] | [ < ] | [ Up ] | [Top]", "row", HEADINGS),
+        ("[rope87] “The long ropes of short ships”. J. Mast.", "sentence", HEADINGS),
+        ("J. Mast and A. Rope. ISBN 0-201-96426-0. Harbour Press. 1997.", "item", ()),
+        ("anchor chains → ships.html#chains ropes.html", "item", HEADINGS),
+        ("anchor chains - ships.html#chains", "item", LEAD),
     ],
 )
 def test_needs_the_page(text: str, kind: str, context: tuple[str, ...]) -> None:
@@ -99,6 +105,8 @@ def test_needs_the_page(text: str, kind: str, context: tuple[str, ...]) -> None:
         (False, "la marée est haute à midi et basse à minuit", "sentence", ()),  # it may be a title
         (False, "TIP Leaving and coming back at the same time", "sentence", HEADINGS),
         (False, "Free tea, even in a storm", "item", HEADINGS),
+        (False, "Free tea, even in a storm", "link", HEADINGS),
+        (True, "Two sailors", "link", LEAD),
         (False, "You can leave it at:", "item", LEAD),
     ],
 )

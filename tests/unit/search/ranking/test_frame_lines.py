@@ -15,14 +15,15 @@ def hit(url: str, text: str, score: float, kind: str = "sentence") -> Hit:
     return Hit(uuid5(UUID(int=0), url + text), score, payload_of(row))
 
 
-def test_links_notices_contents_and_repeated_lines_are_of_the_frame() -> None:
+def test_links_notices_contents_addresses_and_repeated_lines_are_of_the_frame() -> None:
     repeated = [hit(f"https://a.example/{number}", DONATE, 0.9) for number in range(MIN_REPEATS)]
     links = hit("https://a.example/1", "Prev | Up | Next", 0.8)
     notice = hit("https://a.example/1", "This page last modified on 2021-02-12", 0.7)
     contents = hit("https://a.example/1", "2.1. Ferries; 2.2. Harbours of the north", 0.7, "list")
+    addresses = hit("https://a.example/1", "ferries → ships.html#ferries harbour.html", 0.65, "item")
     plain = hit("https://a.example/1", "The ferry leaves at noon.", 0.6)
-    found = Candidates(dense=(*repeated, links, notice, contents), sparse=(repeated[0], plain), limit=9)
-    assert find_frame_lines(found) == {hit.id for hit in (*repeated, links, notice, contents)}
+    found = Candidates(dense=(*repeated, links, notice, contents), sparse=(repeated[0], addresses, plain), limit=9)
+    assert find_frame_lines(found) == {hit.id for hit in (*repeated, links, notice, contents, addresses)}
 
 
 def test_what_other_hosts_or_few_pages_have_too_is_not_of_the_frame() -> None:

@@ -82,6 +82,10 @@ SENTENCE, TITLE, FACT = (
         ([FACT, SENTENCE], [(FACT, "item"), (SENTENCE, "sentence")]),  # the fact may be the answer
         ([SENTENCE], [(SENTENCE, "sentence"), (FACT, "item")]),
         ([SENTENCE], [("Oban | 12 km | one hour", "row"), (SENTENCE, "sentence")]),
+        ([SENTENCE], [(FACT, "link"), (SENTENCE, "sentence")]),  # a name of another page
+        ([FACT], [(FACT, "link"), ("Prev | Up | Next", "sentence")]),
+        ([SENTENCE], [("[rope87] The long ropes. J. Mast.", "sentence"), (SENTENCE, "sentence")]),
+        ([FACT], [("long ropes - ropes.html#long", "item"), (FACT, "link")]),
     ],
 )
 def test_a_text_that_may_be_a_title_is_left_out_behind_a_sentence(

@@ -1,0 +1,102 @@
+"""Lines that only name other texts: entries of a bibliography, and rows of an index with the addresses of pages. Pure.
+
+Such a line matches the words of many queries, since it has the names of what others wrote, and it says nothing about
+them. A sentence with a name, a year or an address in it is no such line: what counts is that there is nothing else.
+"""
+
+import re
+
+from streams.statements.lengths import word_count
+
+MAX_REFERENCE_WORDS = 60
+"""Maximum words of an entry of a bibliography."""
+MAX_TERM_WORDS = 8
+"""Maximum words of the term before its addresses: "page size - pragma.html"."""
+MIN_MARKS = 3
+"""Minimum kinds of marks of an entry with a year whose title is written as a sentence is."""
+MIN_MARKS_OF_NAMES = 2
+"""The same of an entry that has only names, if none of its marks is sure."""
+_ADDRESS = re.compile(
+    r"[\w./~%+-]{1,200}\.(?:x?html?|php|aspx?|jsp)(?:[#?]\S{0,200})?|#[A-Za-z][\w.-]{0,100}", re.IGNORECASE
+)
+"""An address within a site. A whole URL may be what was asked for: "Source: https://example.org/"."""
+_MAYBE_ADDRESS = re.compile(r"\.(?:x?html?|php|aspx?|jsp)|#", re.IGNORECASE)
+"""A part of each address: most of some hundred texts of a search have none, and their words are not read."""
+_BETWEEN = frozenset(["→", "←", "⇒", "->", "=>", "-", "–", "—"])
+"""Marks between a term and its addresses."""
+_AROUND = "()[]<>,;"
+_AROUND_WORDS = ".,;:()[]'’"
+_KEY = re.compile(r"\[[A-Za-z+]{2,20}[0-9]{2}[a-z]?\]\s{0,3}[\"'“‘«A-Z]")
+"""The key of an entry, with the beginning of the title or name: "[rowe87] The"."""
+_LABEL = re.compile(r"\[[A-Z][A-Za-z+-]{2,20}\]\s")
+"""A key that is not sure: "[GROKKING] "."""
+_YEAR = r"(?:1[5-9]|20)[0-9]{2}[a-z]?"
+_HAS_YEAR = re.compile(_YEAR)
+_PAGES = r"[0-9]{1,4}[-–][0-9]{1,4}(?![0-9-])"
+_ENDS_WITH_YEAR = re.compile(rf"[.”\"]\s(?:\([A-Z][a-z]{{2,9}}\.?\s)?{_YEAR}\.?(?:\s(?:pp?\.\s)?{_PAGES}\.?)?\Z")
+"""The end of an entry. No sentence stands before a year that is a sentence by itself."""
+_SURE_MARKS = (
+    re.compile(r"\b(?:ISBN|ISSN|doi|DOI|arXiv)\b"),
+    re.compile(
+        r"\b(?:[Vv]ol|[Nn]o|Nr|pp?)\.\s?[0-9]|\bProc\.|"
+        r"\b(?:First|Second|Third|[0-9]{1,2}(?:st|nd|rd|th)) Ed(?:ition|\.)"
+    ),
+    re.compile(r"\b[A-Z]\.[\s-]?(?:[A-Z]\.[\s-]?){0,3}[A-Z][a-z]|\b[A-Z][a-z]{1,30}, [A-Z]\."),
+)
+"""What an entry has, and other names have seldom: the number of a book, a volume or edition, a name with initials."""
+_MARKS = (
+    *_SURE_MARKS,
+    re.compile(
+        r"\w\s(?:Press|Verlag|Conference|Journal|Proceedings)\b|\b(?:Conference|Journal|Proceedings) (?:of|on) "
+    ),
+    re.compile(rf"\({_YEAR}\)|[.,]\s(?:[A-Z][a-z]{{2,9}}\.?\s)?{_YEAR}\.?(?=\s|\Z)"),
+    re.compile(r"\b[0-9]{1,4}\s?\([0-9]{1,3}\)"),
+    re.compile(rf"\s{_PAGES}"),
+)
+"""The same, and a publisher, a year, an issue, and pages."""
+_QUOTED = re.compile(r"[\"“„«][^\"“”„«»]{1,300}[\"”»]")
+_SMALL_WORD_TEXT = """
+    a an and as at by de der des di du e ed eds et for from in la le of on or pp the to und van vol von with y
+"""
+_SMALL_WORDS = frozenset(_SMALL_WORD_TEXT.split())
+"""Words with a small letter within names and titles."""
+
+
+def is_reference(text: str) -> bool:
+    """Return whether a text only names other texts, by their addresses or as a bibliography does."""
+    return has_only_addresses(text) or is_bibliographic(text)
+
+
+def has_only_addresses(text: str) -> bool:
+    """Return whether a text has addresses within a site, and at most a term before them: "page size → pragma.html"."""
+    if _MAYBE_ADDRESS.search(text) is None:
+        return False
+    words = [word for word in (part.strip(_AROUND) for part in text.split()) if word]
+    addresses = [_ADDRESS.fullmatch(word) is not None for word in words]
+    if True not in addresses:
+        return False
+    first, count = addresses.index(True), sum(addresses)
+    if count > 1 and 2 * count >= len(words):
+        return True
+    is_behind_a_mark = 1 < first <= MAX_TERM_WORDS + 1 and words[first - 1] in _BETWEEN
+    return is_behind_a_mark and all(addresses[first:])
+
+
+def is_bibliographic(text: str) -> bool:
+    """Return whether a text is an entry of a bibliography, or a part of one: names, a title, a year, pages."""
+    text = text.strip()
+    if word_count(text) > MAX_REFERENCE_WORDS:
+        return False
+    if _KEY.match(text):
+        return True
+    names = (word.strip(_AROUND_WORDS) for word in _QUOTED.sub("", text).split())
+    if all(not word[:1].islower() or word in _SMALL_WORDS for word in names):
+        is_sure = _LABEL.match(text) is not None or any(mark.search(text) for mark in _SURE_MARKS)
+        return is_sure or _count_marks(text) >= MIN_MARKS_OF_NAMES
+    if _HAS_YEAR.search(text) is None:  # most sentences end here
+        return False
+    return _ENDS_WITH_YEAR.search(text) is not None or _count_marks(text) >= MIN_MARKS
+
+
+def _count_marks(text: str) -> int:
+    return sum(mark.search(text) is not None for mark in _MARKS)
