@@ -43,7 +43,7 @@ _SURE_MARKS = (
     ),
     re.compile(r"\b[A-Z]\.[\s-]?(?:[A-Z]\.[\s-]?){0,3}[A-Z][a-z]|\b[A-Z][a-z]{1,30}, [A-Z]\."),
 )
-"""What an entry has, and other names have seldom: the number of a book, a volume or edition, a name with initials."""
+"""Marks of an entry, which other names have seldom: the number of a book, a volume or edition, a name with initials."""
 _MARKS = (
     *_SURE_MARKS,
     re.compile(
@@ -53,7 +53,7 @@ _MARKS = (
     re.compile(r"\b[0-9]{1,4}\s?\([0-9]{1,3}\)"),
     re.compile(rf"\s{_PAGES}"),
 )
-"""The same, and a publisher, a year, an issue, and pages."""
+"""The same marks, and a publisher, a year, an issue, and pages."""
 _QUOTED = re.compile(r"[\"“„«][^\"“”„«»]{1,300}[\"”»]")
 _SMALL_WORD_TEXT = """
     a an and as at by de der des di du e ed eds et for from in la le of on or pp the to und van vol von with y

@@ -15,7 +15,7 @@ class Statement:
     context: tuple[str, ...] = ()
     """Texts that a reader needs before it, the widest first: title, headings, lead-in, column headings, antecedents."""
     kind: str = "sentence"
-    """sentence, item, link (an item that is mostly links), list, row, code or heading."""
+    """sentence, item, link (an item that is only links), list, row, code or heading."""
     block: int = 0
     """Index of the statement's block in the document."""
     start: int = 0

@@ -39,7 +39,7 @@ class Statement(_Model):
     text: str = Field(description="Plain text, never HTML: escape it before you show it. One line; code has its lines.")
     kind: str = Field(
         "",
-        description="What it was made from: sentence, item, link (an item that is mostly links), list (short items of "
+        description="What it was made from: sentence, item, link (an item that is only links), list (short items of "
         "one list), row, code or heading.",
     )
     context: tuple[str, ...] = Field((), description="The headings and lead-ins above it, widest first.")
