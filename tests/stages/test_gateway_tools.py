@@ -1,6 +1,9 @@
 """The tools for language models, asked by the SDK's own client: over HTTP at a gateway, and over stdio."""
 
+import asyncio
 import contextlib
+import json
+import signal
 import sys
 from collections.abc import AsyncIterator
 from typing import Any
@@ -88,6 +91,22 @@ async def test_every_tool_answers_over_stdio(stores: Stores) -> None:
         started = StdioServerParameters(command=sys.executable, args=["-c", program, "mcp", "--gateway", address])
         async with Client(stdio_client(started)) as client:
             await use_every_tool(client)
+
+
+async def test_an_interrupt_ends_the_tools_while_they_wait_for_input() -> None:
+    program = "from streams.cli import main; main()"
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", program, "mcp", "--gateway", "http://127.0.0.1:9",
+        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
+    )  # fmt: skip
+    assert process.stdin
+    assert process.stdout
+    about = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+    begin = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": about}
+    process.stdin.write(json.dumps(begin).encode() + b"\n")
+    assert b"riffle" in await process.stdout.readline()
+    process.send_signal(signal.SIGINT)
+    assert await process.wait() == -signal.SIGINT
 
 
 async def test_keys_and_budgets_hold_for_tools_too(stores: Stores) -> None:

@@ -1,5 +1,6 @@
 """`riffle mcp`: the tools for language models, over stdio."""
 
+import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Annotated, Any
@@ -20,6 +21,8 @@ async def mcp(
 
     Example:  riffle mcp --gateway https://search.example.org
     """
+    # A thread waits for input, and an interrupt of Python would wait for that thread. Nothing here needs a clean end.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     settings = load_settings()
     address, key = gateway or settings.gateway.address, settings.access.key.get_secret_value()
     from streams.client import AsyncRiffle

@@ -1,0 +1,400 @@
+"""The ways in which programs ask, on the real stack: gateway and `riffle mcp` as processes, over pages of real stages.
+
+Keys of a site see only its pages, so the other pages of this run are in no answer.
+"""
+
+import asyncio
+import json
+import re
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from html import unescape
+from pathlib import Path
+from typing import Any
+from uuid import UUID, uuid4
+from xml.etree.ElementTree import fromstring
+
+import httpx
+import httpx2
+import numpy as np
+import pytest
+from mcp.client.client import Client
+from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp.client.streamable_http import streamable_http_client
+
+from streams.client import ApiError, AsyncRiffle, NotReached, Riffle
+from streams.local.ports import free_ports
+from streams.queries.counts import list_unanswered
+from streams.settings import Settings
+from streams.statements.codec import decode_statements
+from streams.stores.opener import Stores, open_stores
+from tests.conftest import fresh_name
+from tests.integration.handbook import TEXTS, Handbook
+from tests.integration.test_operations import RIFFLE
+from tests.integration.test_operations import environment as addresses
+from tests.stages.test_programs_guide import GUIDES, PYTHON, SHELL, TOOLS
+
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(900)]
+
+LOOK_SECONDS = 0.2
+WAIT_SECONDS = 300.0
+QUESTION = "why do otters hold hands?"
+ALL = "handbook"
+"""A query that all pages answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """A running gateway over the handbook."""
+
+    address: str
+    environment: dict[str, str]
+    book: Handbook
+    site: str
+    stores: Stores
+    key: str = ""
+
+    @property
+    def home(self) -> Path:
+        return Path(self.environment["RIFFLE_HOME"])
+
+    async def riffle(self, *arguments: str, status: int = 0) -> Any:
+        """Run a command with --json as people run it. Return its output."""
+        command = [*RIFFLE, *arguments, "--json"]
+        done = await asyncio.to_thread(subprocess.run, command, capture_output=True, text=True, env=self.environment)
+        assert done.returncode == status, done.stdout + done.stderr
+        return json.loads(done.stdout)
+
+    async def new_key(self, *options: str) -> dict[str, Any]:
+        made: dict[str, Any] = await self.riffle("keys", "add", "test", "--site", self.site, *options)
+        return made
+
+
+@pytest.fixture(scope="module")
+async def service(stack: Settings) -> AsyncIterator[Service]:
+    (port,) = free_ports(1)
+    home = stack.home / fresh_name("programs")
+    home.mkdir()
+    environment = {
+        **addresses(stack),
+        "RIFFLE_HOME": str(home),
+        "RIFFLE_TRITON__URL": stack.triton.url,
+        "RIFFLE_GATEWAY__PORT": str(port),
+        "RIFFLE_GATEWAY__DEADLINE_SECONDS": "60",
+        "RIFFLE_GATEWAY__KEYS": json.dumps([uuid4().hex * 2]),
+        "RIFFLE_QUERIES__COLLECT": "true",
+        "RIFFLE_QUERIES__MIN_PEOPLE": "2",
+        "RIFFLE_RUNTIME__HEALTH_PORT": "0",
+    }  # fmt: skip
+    address = f"http://127.0.0.1:{port}"
+    site = fresh_name("book").replace("_", "-")
+    async with running(home, environment, "gateway"), open_stores(stack, ["records", "vectors", "models"]) as stores:
+        made = Service(address, environment, Handbook(), site, stores)
+        await made.book.index(stores)
+        await made.riffle("sites", "add", site, "--host", made.book.host)
+        key = (await made.new_key())["key"]
+
+        async def answers() -> bool:
+            async with AsyncRiffle(address, key) as riffle:
+                with suppress(ApiError, NotReached):
+                    found = await riffle.search(QUESTION)
+                    return bool(found["results"]) and not found["partial"]
+            return False
+
+        await until(answers)
+        yield Service(address, environment, made.book, site, stores, key)
+
+
+@asynccontextmanager
+async def running(home: Path, environment: dict[str, str], *arguments: str) -> AsyncIterator[None]:
+    """A command that runs until it is stopped. Its log is in the home."""
+    with (home / f"{arguments[0]}.log").open("wb") as log:
+        process = await asyncio.create_subprocess_exec(*RIFFLE, *arguments, env=environment, stdout=log, stderr=log)
+        try:
+            yield
+        finally:
+            if process.returncode is None:
+                process.terminate()
+            await process.wait()
+
+
+async def until(is_so: Callable[[], Awaitable[bool]]) -> None:
+    async with asyncio.timeout(WAIT_SECONDS):
+        while not await is_so():
+            await asyncio.sleep(LOOK_SECONDS)
+
+
+def today() -> int:
+    """Return the days since 1970."""
+    return int(datetime.now(UTC).timestamp() // 86_400)
+
+
+def first_text(results: Sequence[Any]) -> str:
+    text: str = results[0]["statements"][0]["text"]
+    return text
+
+
+class FailsFirst(httpx.HTTPTransport):
+    """A connection that breaks at the first request."""
+
+    requests = 0
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        self.requests += 1
+        if self.requests == 1:
+            raise httpx.ConnectError("broken")
+        return super().handle_request(request)
+
+
+class FailsFirstAsync(httpx.AsyncHTTPTransport):
+    """The same, for asyncio."""
+
+    requests = 0
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        self.requests += 1
+        if self.requests == 1:
+            raise httpx.ConnectError("broken")
+        return await super().handle_async_request(request)
+
+
+async def test_the_plain_client_searches_pages_through_and_tries_again(service: Service) -> None:
+    def ask() -> tuple[Any, Any, list[str], int]:
+        breaks = FailsFirst()
+        with Riffle(service.address, service.key, http=httpx.Client(transport=breaks, timeout=60)) as riffle:
+            answer = riffle.search(QUESTION, per_page=3)
+            beyond = riffle.search(ALL, per_page=9, cursor=riffle.search(ALL, per_page=9)["next"])
+            return answer, beyond, [each["url"] for each in riffle.results(ALL, per_page=9)], breaks.requests
+
+    answer, beyond, urls, requests = await asyncio.to_thread(ask)
+    assert (answer["results"][0]["url"], first_text(answer["results"])) == (service.book.url("otters"), TEXTS["otters"])
+    assert [each["url"] for each in beyond["results"]] == urls[9:18]
+    assert (len(urls), set(urls)) == (len(TEXTS), service.book.urls), "each page once"
+    assert requests >= 1 + 3 + 5, "the first one broke"
+
+
+async def test_the_client_for_asyncio_answers_the_same(service: Service) -> None:
+    breaks = FailsFirstAsync()
+    async with AsyncRiffle(
+        service.address, service.key, http=httpx.AsyncClient(transport=breaks, timeout=60)
+    ) as riffle:
+        answer = await riffle.search(QUESTION, per_page=3)
+        urls = [each["url"] async for each in riffle.results(ALL, per_page=9)]
+        record = await riffle.page(service.book.url("bees"))
+        with pytest.raises(ApiError) as unknown:
+            await riffle.page(f"https://{service.book.host}/nothing")
+    assert (answer["results"][0]["url"], first_text(answer["results"])) == (service.book.url("otters"), TEXTS["otters"])
+    assert (len(urls), set(urls)) == (len(TEXTS), service.book.urls)
+    assert breaks.requests >= 1 + 1 + 5 + 2
+    assert (record["status"], record["page_id"]) == ("indexed", str(service.book.page("bees")))
+    assert unknown.value.kind == "unknown-page"
+
+
+async def test_a_query_is_a_feed_in_each_format(service: Service) -> None:
+    async with AsyncRiffle(service.address, service.key) as riffle:
+        rss = fromstring(await riffle.feed(QUESTION))
+        atom = fromstring(await riffle.feed(QUESTION, "atom"))
+        parsed = json.loads(await riffle.feed(QUESTION, "json"))
+    names = {"a": "http://www.w3.org/2005/Atom"}
+    of_rss = {item.findtext("link"): item for item in rss.findall("channel/item")}
+    of_atom = {entry.findall("a:link", names)[0].get("href"): entry for entry in atom.findall("a:entry", names)}
+    of_json = {item["url"]: item for item in parsed["items"]}
+    assert set(of_rss) == set(of_atom) == set(of_json)
+    url = service.book.url("otters")
+    assert of_rss[url].findtext("title") == of_json[url]["title"] == "Handbook of otters"
+    assert of_atom[url].findtext("a:title", namespaces=names) == "Handbook of otters"
+    assert TEXTS["otters"] in str(of_rss[url].findtext("description"))
+    dates = [item["date_published"] for item in parsed["items"]]
+    assert of_json[url]["date_published"] == of_atom[url].findtext("a:updated", namespaces=names)
+    assert (dates, of_json[url]["date_published"]) == (sorted(dates, reverse=True), "2025-06-30T00:00:00+00:00")
+
+
+async def test_searches_of_a_batch_have_outcomes_of_their_own(service: Service) -> None:
+    searches: list[dict[str, Any]] = [
+        {"q": QUESTION, "per_page": 1},
+        {"q": "..."},
+        {"q": "how do bees say where flowers are?"},
+    ]
+    async with AsyncRiffle(service.address, service.key) as riffle:
+        outcomes = (await riffle.batch(searches))["outcomes"]
+    assert [each["status"] for each in outcomes] == [200, 400, 200]
+    assert [first_text(outcomes[number]["answer"]["results"]) for number in (0, 2)] == [TEXTS["otters"], TEXTS["bees"]]
+    assert outcomes[1]["problem"]["type"] == "urn:riffle:problem:query-empty"
+
+
+async def use_every_tool(client: Client, book: Handbook) -> None:
+    """Call each tool once, and compare what it says with the handbook."""
+
+    async def call(tool: str, **arguments: Any) -> dict[str, Any]:
+        result = await client.call_tool(tool, arguments)
+        assert not result.is_error, result.content
+        return result.structured_content or {}
+
+    found = await call("search", query=QUESTION, count=1)
+    assert found["results"][0]["statements"][0] == TEXTS["otters"]
+    following = await call("search", query=QUESTION, count=1, cursor=found["next"])
+    assert following["results"][0]["url"] in book.urls - {book.url("otters")}
+    page = await call("page", page=book.url("bread"))
+    assert (page["page_id"], page["status"], TEXTS["bread"] in page["text"]) == (
+        str(book.page("bread")),
+        "indexed",
+        True,
+    )
+    similar = await call("similar", page=book.url("lighthouses"), count=20)
+    assert {each["url"] for each in similar["results"]} < book.urls - {book.url("lighthouses")}
+    answer = await call("answer", question="What is a gnomon?")
+    assert (TEXTS["gnomons"] in answer["answer"], answer["sources"][0]["url"]) == (True, book.url("gnomons"))
+    extract = await call("extract", url=book.url("bees"))
+    assert (extract["source"], extract["title"], TEXTS["bees"] in extract["text"]) == (
+        "index",
+        "Handbook of bees",
+        True,
+    )
+
+
+def configured(number: int, service: Service, key: str) -> dict[str, Any]:
+    """Return a configuration of the guide for assistants, with this gateway and this key."""
+    text = re.findall(r"```json\n(.*?)```", (GUIDES / "assistants.md").read_text(), re.DOTALL)[number]
+    text = text.replace("https://search.example.org", service.address).replace("rfl_...", key)
+    found: dict[str, Any] = json.loads(text)["mcpServers"]["riffle"]
+    return found
+
+
+async def test_the_tools_over_http_with_a_key(service: Service) -> None:
+    async def connect(key: str, use: Callable[[Client], Awaitable[None]]) -> None:
+        server = configured(1, service, key)
+        async with (
+            httpx2.AsyncClient(headers=server["headers"], trust_env=False, timeout=60) as http,
+            Client(streamable_http_client(server["url"], http_client=http)) as client,
+        ):
+            await use(client)
+
+    async def is_refused(client: Client) -> None:
+        result = await client.call_tool("search", {"query": QUESTION})
+        assert (result.is_error, "key is refused" in str(result.content)) == (True, True)
+
+    await connect(service.key, lambda client: use_every_tool(client, service.book))
+    await connect("rfl_wrong", is_refused)
+
+
+async def test_the_tools_over_stdio_with_a_key(service: Service) -> None:
+    server = configured(0, service, service.key)
+    started = StdioServerParameters(
+        command=sys.executable,
+        args=[*RIFFLE[1:], *server["args"]],
+        env={**service.environment, **server["env"]},
+    )
+    async with Client(stdio_client(started)) as client:
+        await use_every_tool(client, service.book)
+
+
+@pytest.mark.skipif(bool(TOOLS), reason=f"the examples need {', '.join(TOOLS)}")
+async def test_the_examples_of_the_guide_as_they_stand(service: Service) -> None:
+    """All commands of the shell in one, and all programs in Python in one."""
+    environment = {
+        **service.environment,
+        "GATEWAY": service.address,
+        "KEY": service.key,
+        "PAGE": service.book.url("logs"),
+        "no_proxy": "127.0.0.1",
+    }
+    for command in (["bash", "-euo", "pipefail", "-c", "\n".join(SHELL)], [sys.executable, "-c", "\n".join(PYTHON)]):
+        done = await asyncio.to_thread(subprocess.run, command, capture_output=True, text=True, env=environment)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert "urn:riffle:problem" not in done.stdout
+        assert service.book.url("logs") in done.stdout
+        assert TEXTS["logs"] in done.stdout
+
+
+async def test_the_box_of_a_site_searches_its_pages(service: Service) -> None:
+    async with httpx.AsyncClient(timeout=60, trust_env=False, headers={"Accept": "text/html"}) as web:
+        page = (await web.get(f"{service.address}/sites/{service.site}")).text
+        box = unescape(page.partition("<pre")[2].partition("<code>")[2].partition("</code>")[0])
+        action, name = re.findall(r'action="([^"]+)"|name="([^"]+)"', box)
+        found = await web.get(action[0], params={name[1]: QUESTION})
+    assert action[0].startswith(service.address)
+    assert service.book.url("otters") in found.text
+    assert "so that the current does not carry them apart" in found.text, "the words of the query are marked"
+
+
+async def test_a_key_has_scopes_and_a_budget_that_cassandra_keeps(service: Service) -> None:
+    made = await service.new_key("--scope", "search", "--per-day", "3")
+    answered, answer = 0, httpx.Response(200)
+    async with AsyncRiffle(service.address, made["key"]) as riffle:
+        await riffle.search(QUESTION)
+        with pytest.raises(ApiError) as missing:
+            await riffle.page(service.book.url("bees"))
+    headers = {"Authorization": f"Bearer {made['key']}"}
+    async with httpx.AsyncClient(base_url=service.address, headers=headers, timeout=60, trust_env=False) as web:
+        while answered < 20 and answer.status_code == 200:
+            answer = await web.get("/api/v1/search", params={"q": QUESTION})
+            answered += 1
+    assert (missing.value.status, missing.value.kind) == (403, "scope-missing")
+    assert (answer.status_code, answer.json()["type"]) == (429, "urn:riffle:problem:too-many-requests")
+    assert 0 < int(answer.headers["Retry-After"]) <= 86_400
+    assert '"day";r=0' in answer.headers["RateLimit"]
+
+    async def is_kept() -> bool:
+        rows = [await service.stores.api_spending.of_day(f"k{made['id']}", today() - ago) for ago in range(2)]
+        return sum(row.spent for day in rows for row in day.values()) >= 3
+
+    await until(is_kept)
+    assert made["id"] in {each["id"] for each in await service.riffle("keys", "list")}
+    await service.riffle("keys", "revoke", made["id"])
+    stored = await service.stores.api_keys.get(made["id"])
+    assert stored
+    assert stored.revoked
+
+
+async def test_statements_and_vectors_are_got_by_the_references_of_events(service: Service) -> None:
+    book, page, stores = service.book, str(service.book.page("tea")), service.stores
+    record = await stores.pages.get(UUID(page))
+    refs = record.indexed.statements_ref, record.indexed.vectors_ref
+    stored = decode_statements(await stores.blobs.get(refs[0])).statements
+    newer = f"White tea of lot {uuid4().hex[:6]} is only withered and dried."
+    async with AsyncRiffle(service.address, service.key) as riffle:
+        texts = [each["text"] async for each in riffle.statements(page, ref=refs[0])]
+        vectors = [each async for each in riffle.vectors(page, ref=refs[1])]
+        await book.change(stores, "tea", newer)
+        with pytest.raises(ApiError) as changed:
+            [each async for each in riffle.statements(page, ref=refs[0])]
+        texts_now = [each["text"] async for each in riffle.statements(page)]
+    assert texts == [each.text for each in stored]
+    assert any("tea" in text for text in texts)
+    embedded = await stores.embedder.embed([each.in_context for each in stored])
+    assert len(vectors) == len(texts)
+    assert (np.asarray(vectors) * embedded).sum(axis=1).min() > 0.99
+    assert (changed.value.status, changed.value.kind) == (409, "content-changed")
+    assert texts_now[0] == newer
+
+
+PEOPLE = [f"127.0.0.{number}" for number in range(1, 5)]
+UNANSWERED = "frobnicate the zorkmid quux"
+
+
+async def test_a_query_without_results_is_counted_and_stands_on_the_map(service: Service) -> None:
+    """From the gateway to Kafka, through the stage `queries` to Cassandra, and to `riffle map`."""
+    query = f"{UNANSWERED} {uuid4().hex[:6]}"
+
+    async def is_counted() -> bool:
+        for person in PEOPLE:
+            transport = httpx.AsyncHTTPTransport(local_address=person)
+            async with httpx.AsyncClient(transport=transport, base_url=service.address, timeout=60) as web:
+                await web.get("/search", params={"q": query})
+        found = await list_unanswered(service.stores.query_counts, datetime.now(UTC), 2)
+        return query in {each[1] for each in found}
+
+    async with running(service.home, service.environment, "worker", "queries"):
+        await until(is_counted)
+    listed = await service.riffle("queries", "empty")
+    assert query in {each["query"] for each in listed}
+    drawn = await service.riffle("map")
+    made = json.loads(await asyncio.to_thread(Path(drawn["file"]).read_text))
+    (gap,) = [each for each in made["gaps"] if each["query"] == query]
+    assert gap["times"] >= 2
+    assert all(0 <= gap[axis] <= 1 for axis in "xy")
+    assert {page["url"] for page in made["pages"]} & service.book.urls
