@@ -65,7 +65,7 @@ class CassandraBlobs:
         # the other chunks are no blob.
         if rows[1:]:
             await self._session.execute_many(_PUT, rows[1:], at=int(now * 1e6))
-        await self._session.execute(_PUT, rows[0], at=int(now * 1e6))
+        await self._session.execute_grouped((_PUT, {**rows[0], "at": int(now * 1e6)}))
         return ref
 
     async def _stored_chunks(self, key: bytes) -> list[bytes]:

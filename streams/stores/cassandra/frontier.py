@@ -119,8 +119,8 @@ class CassandraFrontier:
 
     async def put_host(self, host: FrontierHost) -> None:
         due = _IDLE if host.due is None else host.due
-        values = {"bucket": host.bucket, "host": host.host, "due": due, "state": pack(host.state)}
-        await self._session.execute(_PUT_HOST, values, at=host.at)
+        row = {"bucket": host.bucket, "host": host.host, "due": due, "state": pack(host.state), "at": host.at}
+        await self._session.execute_grouped((_PUT_HOST, row))
 
     async def share(self, host: str, crawl_id: str) -> HostShare | None:
         rows = await self._session.execute(_SHARE, {"host": host, "crawl_id": crawl_id})
@@ -148,8 +148,8 @@ class CassandraFrontier:
         return await self._patterns.unpack(page_id, *rows[0]) if rows else None
 
     async def put_url(self, url: FrontierUrl) -> None:
-        row = {"page_id": url.page_id, "value": await self._patterns.pack(url)}
-        await self._session.execute(_PUT_URL, row, at=url.at)
+        row = {"page_id": url.page_id, "value": await self._patterns.pack(url), "at": url.at}
+        await self._session.execute_grouped((_PUT_URL, row))
 
     async def put_patterns(self, patterns_id: bytes, packed: bytes) -> None:
         await self._session.execute(_PUT_PATTERNS, {"id": patterns_id, "value": packed})
@@ -171,7 +171,8 @@ class CassandraFrontier:
         key = {"crawl_id": crawl_id, "bucket": bucket, "at": counts.at}
         value = pack({"urls": dict(counts.urls), "at": counts.at})
         writes = [(_PUT_STATE, {**key, "page_id": page_id, "state": state}) for page_id, state in states.items()]
-        await self._session.execute_batch([*writes, (_PUT_COUNTS, {**key, "owner": owner, "counts": value})])
+        writes.append((_PUT_COUNTS, {**key, "owner": owner, "counts": value}))
+        await self._session.execute_grouped(*writes)
 
     async def owner_counts(self, crawl_id: str, bucket: int, owner: str) -> CrawlCounts:
         return (await self._counts(crawl_id, bucket)).get(owner, CrawlCounts())

@@ -27,8 +27,8 @@ class CassandraPages:
         self._session = session
 
     async def put(self, page_id: UUID, part: StoredPart, at: int) -> None:
-        row = {"page_id": page_id, "part": part.PART, "value": pack(part.row())}
-        await self._session.execute(_PUT, row, at=at)
+        row = {"page_id": page_id, "part": part.PART, "value": pack(part.row()), "at": at}
+        await self._session.execute_grouped((_PUT, row))
 
     async def get(self, page_id: UUID) -> PageRecord:
         """Return the record of the page. It is empty if nothing is known."""

@@ -46,14 +46,13 @@ from cassandra.query import BatchStatement, BatchType
 from streams.errors import DeadlineExceeded, PoisonError, RiffleError, StoreUnavailable, UsageError
 from streams.settings import CassandraSettings
 from streams.stores.cassandra.driver import NoHostAvailable, new_cluster
+from streams.stores.cassandra.grouped_writes import MAX_WRITES, GroupedWrites
 from streams.tracing import cassandra_span
 
 IN_FLIGHT = 256
 """Maximum number of requests of a session at once. Measured: beyond 128, a single server answers later, not faster."""
 MAX_BATCH = 500
 """Maximum number of statements of one batch."""
-MAX_TOGETHER = 10
-"""Maximum number of writes of different partitions in one request: with more, Cassandra logs a warning for each."""
 
 FULL_FIRST_SECONDS, FULL_LAST_SECONDS = 0.005, 0.1
 """Seconds between two tries to send a statement while the connection is full: the first pause and the longest."""
@@ -75,6 +74,7 @@ class CassandraSession:
         self._prepared: dict[str, asyncio.Future[Any]] = {}
         self._free = asyncio.Semaphore(IN_FLIGHT)
         self._answers = _Answers()
+        self._grouped = GroupedWrites(self._send)
 
     async def execute(
         self, cql: str, params: Params | None = None, *, at: int | None = None, page_rows: int = 1_000
@@ -103,20 +103,27 @@ class CassandraSession:
             await self._execute_batch(statements[start : start + MAX_BATCH])
 
     async def _execute_batch(self, statements: Sequence[tuple[str, Params]]) -> None:
-        if len(statements) == 1:
-            await self.execute(*statements[0])
-            return
-        # Unlogged: a batch of one partition is atomic without the log, and one of several need not be.
-        batch = BatchStatement(batch_type=BatchType.UNLOGGED)
-        batch.is_idempotent = True
         try:
-            with cassandra_span(statements[0][0], len(statements)):
-                async with asyncio.timeout(self._settings.request_timeout_seconds), self._free:
-                    for cql, params in statements:
-                        batch.add(_bind_params(await self._prepare(cql), params))
-                    await self._ask_when_free(batch)
+            await self._send([_bind_params(await self._prepare(cql), params) for cql, params in statements])
         except Exception as error:
             raise translate_error(error, self._settings, statements[0][0]) from error
+
+    async def execute_grouped(self, *statements: tuple[str, Params]) -> None:
+        """Run small writes of one partition: all or none of them, and in one request with small writes of other tasks.
+
+        Each has its own parameters, also `at`. Raises as `execute` does, for a failure of these writes only
+        (`grouped_writes`).
+        """
+        try:
+            await self._grouped.execute([_bind_params(await self._prepare(cql), params) for cql, params in statements])
+        except Exception as error:
+            raise translate_error(error, self._settings, statements[0][0]) from error
+
+    async def _send(self, writes: Sequence[Any]) -> None:
+        """Run bound writes in one request. Raises TimeoutError, or the driver's error."""
+        with cassandra_span(writes[0].prepared_statement.query_string, len(writes)):
+            async with asyncio.timeout(self._settings.request_timeout_seconds), self._free:
+                await self._ask_when_free(writes[0] if len(writes) == 1 else _batch_of(writes))
 
     async def clock_ahead_seconds(self) -> float:
         """Return how far this machine's clock is ahead of a server's clock (seconds).
@@ -136,13 +143,13 @@ class CassandraSession:
         return await _run_all([partial(self.execute, cql, params, at=at) for params in many])
 
     async def execute_together(self, cql: str, many: Iterable[Params], *, at: int) -> None:
-        """Run a small write once for each of `many`, of any partitions, MAX_TOGETHER to a request, concurrently.
+        """Run a small write once for each of `many`, of any partitions, MAX_WRITES to a request, concurrently.
 
         A request costs the client and the server more than such a write. Raises the first failure, after which some
         writes may be done and others not.
         """
         writes = [(cql, {**params, "at": at}) for params in many]
-        batches = [writes[start : start + MAX_TOGETHER] for start in range(0, len(writes), MAX_TOGETHER)]
+        batches = [writes[start : start + MAX_WRITES] for start in range(0, len(writes), MAX_WRITES)]
         await _run_all([partial(self._execute_batch, batch) for batch in batches])
 
     async def page(
@@ -168,7 +175,9 @@ class CassandraSession:
     async def _prepare(self, cql: str) -> Any:
         """Return the prepared statement of this text. The server is asked only once, however many callers wait."""
         waiting = self._prepared.get(cql)
-        if waiting is None or (waiting.done() and (waiting.cancelled() or waiting.exception())):
+        if waiting is not None and waiting.done() and not waiting.cancelled() and not waiting.exception():
+            return waiting.result()
+        if waiting is None or waiting.done():
             waiting = asyncio.ensure_future(asyncio.to_thread(self._prepare_now, cql))
             waiting.add_done_callback(_read_failure)
             self._prepared[cql] = waiting
@@ -242,6 +251,16 @@ async def _run_all(calls: Sequence[Callable[[], Awaitable[Answer]]]) -> list[Ans
         for worker in workers:
             worker.cancel()
     return [answers[number] for number in range(len(calls))]
+
+
+def _batch_of(writes: Sequence[Any]) -> Any:
+    """Return a batch of bound writes. Unlogged: one of a single partition is atomic without the log, and one of several
+    need not be."""
+    batch = BatchStatement(batch_type=BatchType.UNLOGGED)
+    batch.is_idempotent = True
+    for write in writes:
+        batch.add(write)
+    return batch
 
 
 def _bind_params(prepared: Any, params: Params) -> Any:

@@ -8,6 +8,7 @@ import pytest_asyncio
 from streams.settings import CassandraSettings, Settings
 from streams.stores import cassandra
 from tests.conftest import fresh_name
+from tests.integration.contracts.proxy import Proxy
 
 BOTH = ["memory", pytest.param("cassandra", marks=pytest.mark.integration("cassandra"))]
 """Parameters of a fixture that gives a store: `@pytest.fixture(params=BOTH)`; it must not be async."""
@@ -25,3 +26,11 @@ async def cassandra_session(cassandra_settings: CassandraSettings) -> AsyncItera
     session = await cassandra.connect(cassandra_settings)
     yield session
     await session.close()
+
+
+@pytest_asyncio.fixture
+async def proxy(
+    cassandra_session: cassandra.CassandraSession, cassandra_settings: CassandraSettings
+) -> AsyncIterator[Proxy]:
+    async with Proxy(cassandra_settings.port) as running:
+        yield running

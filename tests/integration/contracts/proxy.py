@@ -15,6 +15,8 @@ class Proxy:
         self._server: asyncio.Server | None = None
         self._heard = asyncio.Event()
         self._heard.set()
+        self._answered = asyncio.Event()
+        self._answered.set()
         self.port = 0
 
     async def __aenter__(self) -> Self:
@@ -25,6 +27,7 @@ class Proxy:
         self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
     ) -> None:
         self._heard.set()
+        self._answered.set()
         await self.cut()
 
     async def restore(self) -> None:
@@ -44,6 +47,10 @@ class Proxy:
         """Take what is sent, and let nothing of it through."""
         self._heard.clear()
 
+    def keep_answers(self) -> None:
+        """Let requests through, and none of their answers."""
+        self._answered.clear()
+
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None
@@ -52,8 +59,8 @@ class Proxy:
             far_reader, far_writer = await asyncio.open_connection("127.0.0.1", self._target_port)
             with suppress(OSError, asyncio.CancelledError):
                 async with asyncio.TaskGroup() as both:
-                    both.create_task(self._pipe(reader, far_writer))
-                    both.create_task(self._pipe(far_reader, writer))
+                    both.create_task(self._pipe(reader, far_writer, self._heard))
+                    both.create_task(self._pipe(far_reader, writer, self._heard, self._answered))
         finally:
             self._pipes.discard(task)
             for end in (writer, far_writer):
@@ -61,9 +68,10 @@ class Proxy:
                 with suppress(OSError):
                     await end.wait_closed()
 
-    async def _pipe(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _pipe(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *allowed: asyncio.Event) -> None:
         while sent := await reader.read(65_536):
-            await self._heard.wait()
+            for one in allowed:
+                await one.wait()
             writer.write(sent)
             await writer.drain()
         raise ConnectionResetError("one side closed: so does the other")

@@ -22,12 +22,6 @@ PATIENCE_SECONDS = 60.0
 
 
 @pytest_asyncio.fixture
-async def proxy(cassandra_session: CassandraSession, cassandra_settings: CassandraSettings) -> AsyncIterator[Proxy]:
-    async with Proxy(cassandra_settings.port) as running:
-        yield running
-
-
-@pytest_asyncio.fixture
 async def session(proxy: Proxy, cassandra_settings: CassandraSettings) -> AsyncIterator[CassandraSession]:
     """A session through the proxy, with a short deadline."""
     here = cassandra_settings.model_copy(update={"port": proxy.port, "request_timeout_seconds": 2.0})

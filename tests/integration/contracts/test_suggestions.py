@@ -3,7 +3,7 @@
 import pytest
 
 from streams.stores.cassandra import CassandraSuggestions
-from streams.stores.cassandra.session import MAX_TOGETHER
+from streams.stores.cassandra.grouped_writes import MAX_WRITES
 from streams.stores.memory import MemorySuggestions
 from streams.stores.protocols import PrefixRow, StoredSuggestion, Suggestions
 from streams.stores.protocols.suggestions import MAX_ROWS
@@ -61,7 +61,7 @@ async def test_a_list_is_bounded(store: Suggestions) -> None:
 
 async def test_the_lists_of_many_prefixes_are_written_and_read_together(store: Suggestions) -> None:
     name = fresh_name("prefix")
-    prefixes = [f"{name}{number}" for number in range(2 * MAX_TOGETHER + 5)]
+    prefixes = [f"{name}{number}" for number in range(2 * MAX_WRITES + 5)]
     rows = [row(prefix, f"text of {prefix}") for prefix in prefixes]
     for _ in range(2):  # a redelivery
         await store.put([*rows, *(row(prefixes[0], f"text {number:02d}") for number in range(MAX_ROWS))], 1)
