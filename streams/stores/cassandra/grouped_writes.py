@@ -2,7 +2,7 @@
 
 The writes that come within one turn of the event loop go together, as unlogged batches. So each must be idempotent,
 with its own time and without a condition: a request that failed may have done some of its writes. Then each is sent
-once more, alone, so that a write that the server refuses fails alone.
+once more in a request of its own, so that a refused write is the only one that fails.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ MAX_WRITES = 10
 MAX_BYTES = 4_096
 """Maximum size of the values of a request (bytes). Cassandra logs a warning from 5 KiB on, and refuses 50 KiB."""
 CELL_BYTES = 16
-"""What Cassandra counts for a value beside its bytes: its time and its place (bytes)."""
+"""Bytes that Cassandra counts for a value beside its own: for its time and its place."""
 
 Statement = Any
 """A bound statement of the driver, which ships no types."""
