@@ -94,7 +94,8 @@ def _table(title: str, rows: Mapping[str, Mapping[str, float]]) -> Table:
 
 def render_spelling(found: Mapping[str, Any], console: Console) -> None:
     """Print the figures of Riffle and of the other programs on one file of misspellings."""
-    rows = Table("program", "top-1", "top-3", "false corrections", title=f"{found['pairs']:,} misspellings")
+    title = f"{found['pairs']:,} misspellings, {found['index_words']:,} words of the index"
+    rows = Table("program", "top-1", "top-3", "false corrections", title=title)
     for name, figures in {"riffle": found, **found["others"]}.items():
         if isinstance(figures, str):
             rows.add_row(name, figures)

@@ -3,6 +3,9 @@
 Each line of FILE is `wrong->right`, or `wrong->right, right` where several words are right. For each misspelling a
 program is right if its first correction (top1), or one of its first three (top3), is a right word; capitals are not
 compared. Each right word is a control: a program that would change the word makes a false correction.
+
+Riffle may also know the words of an index: those of a folder of pages HOST/path.html, chosen as `riffle suggest build`
+chooses them, or those of a file with lines of a word and its number of pages.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -12,9 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from streams.errors import UsageError
+from streams.evaluation.snippets import Normalize, read_site
 from streams.queries.spelling.corrector import Corrector
+from streams.queries.suggestions.page_words import WordSums, add_words, choose_words, site_hash, text_words
 
 MAX_LINE_CHARS = 1_000
+MAX_PAGES = 100_000
+"""Maximum pages of a folder whose words are read."""
 TOP = 3
 NOT_INSTALLED = "not installed: pip install 'riffle-search[compare]'"
 
@@ -57,6 +64,29 @@ def read_pairs(path: Path) -> list[Pair]:
     return pairs
 
 
+def read_index_words(path: Path, language: str, min_sites: int, normalize: Normalize) -> dict[str, float]:
+    """Return the words of an index with their numbers of pages. `path`: see the module. Raises UsageError."""
+    if not path.is_dir():
+        return _read_word_counts(path)
+    sums: WordSums = {}
+    for document in read_site(path, MAX_PAGES, normalize):
+        texts = (document.title, *(block.text for block in document.blocks if block.tag != "pre"))
+        host = document.url.partition("://")[2].partition("/")[0]
+        add_words(sums, document.language, text_words(texts), site_hash(host, ""))
+    return dict(choose_words(sums, min_sites, lambda _: False).get(language, {}))
+
+
+def _read_word_counts(path: Path) -> dict[str, float]:
+    counts: dict[str, float] = {}
+    with path.open(encoding="utf-8-sig", errors="replace") as lines:
+        for number, line in enumerate(lines, start=1):
+            word, tab, count = line[:MAX_LINE_CHARS].strip().partition("\t")
+            if not tab or not count.isascii() or not count.isdigit():
+                raise UsageError(f"{path}, line {number}: a line is a word, a tab and its number of pages")
+            counts[word.lower()] = float(count)
+    return counts
+
+
 def measure(correct: Correct, pairs: Sequence[Pair], step: Callable[[int], None] = lambda _: None) -> Figures:
     """Return the figures of one program on these pairs."""
     first = among = 0
@@ -84,7 +114,12 @@ def evaluate_spelling(
     def run(name: str, correct: Correct) -> dict[str, float]:
         return asdict(measure(correct, pairs, lambda done: progress(f"correct: {name}", done + 1, total)))
 
-    found: dict[str, Any] = {**run("riffle", riffle(corrector)), "pairs": len(pairs), "others": {}}
+    found: dict[str, Any] = {
+        **run("riffle", riffle(corrector)),
+        "pairs": len(pairs),
+        "index_words": corrector.index_words,
+        "others": {},
+    }
     for name, opened in (("symspell", _open_symspell), ("hunspell", _open_hunspell)) if others else ():
         try:
             correct = opened()

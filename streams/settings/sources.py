@@ -57,7 +57,10 @@ class QueriesSettings(SettingsGroup):
     """One query in this many is counted, drawn by chance."""
     blocked_words: tuple[Path, ...] = ()
     """Files with words and phrases, one a line, that no suggestion has, for workers, builds and gateways. `#` begins a
-    comment."""
+    comment. No query is corrected to a word of the index that is among them."""
+    word_sites: int = Field(3, ge=1)
+    """Number of sites (registrable domains) that must have a word before a query is corrected to it, if only the index
+    knows the word. 1: for an index of your own documents, which nobody else writes."""
 
 
 class AccessSettings(SettingsGroup):

@@ -1,11 +1,17 @@
 """Corrections through the whole gateway: in place of the query, as a question, or not at all."""
 
+import asyncio
 from typing import Any
 
 import httpx
 import pytest
 from fastapi import FastAPI
 
+from streams.errors import StoreUnavailable
+from streams.gateway.search import spelling as search_spelling
+from streams.queries.suggestions.page_words import pack_chosen
+from streams.stores.memory import MemorySuggestions
+from streams.stores.opener import Stores
 from tests.stages.gateway_fakes import client, gateway, searchable, statement
 
 HTML = {"accept": "text/html"}
@@ -14,6 +20,12 @@ PAGES = [
     statement("https://a.example/index", "An index makes queries faster."),
     statement("https://a.example/riffel", "Riffel is the name of a family.", title="Riffel"),
 ]
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A search waits for its correction as long as a busy machine needs for it."""
+    monkeypatch.setattr(search_spelling, "CORRECTING_SECONDS", 20.0)
 
 
 async def app(**limits: Any) -> FastAPI:
@@ -90,3 +102,63 @@ async def test_a_failing_correction_harms_no_answer(monkeypatch: pytest.MonkeyPa
     answer = (await ask(made, "vaccuum")).json()
     assert answer["results"]
     assert "spelling" not in answer
+
+
+async def stores_with_words(words: dict[str, int], build: str = "a build") -> Stores:
+    """Stores with the pages, and with the words of the index that a build would keep."""
+    stores = await searchable([*PAGES, statement("https://a.example/kubeflow", "We run kubeflow.", title="Pipelines")])
+    await put_build(stores, build, words)
+    return stores
+
+
+async def put_build(stores: Stores, build: str, words: dict[str, int]) -> None:
+    await stores.suggestions.put_part(build, "words", 7, "", pack_chosen({"en": words}))
+    await stores.suggestions.put_part("", "current", 0, "", build.encode())
+
+
+async def test_a_mistyped_name_that_only_the_index_knows_is_corrected_once_its_words_are_loaded() -> None:
+    made = gateway(await stores_with_words({"kubeflow": 90, "kubeflwo": 3}), deadline_seconds=20.0)
+    spelling = made.state.gateway.search.spelling
+    await spelling.look()  # before the dictionaries are loaded, it loads nothing
+    spelling.load()
+    assert "spelling" not in (await ask(made, "kubefolw")).json(), "that search began the look"
+    await spelling._looking._running
+    for query in ("kubefolw", "kubeflwo"):  # also a mistake that the index has
+        answer = (await ask(made, query)).json()
+        assert answer["spelling"] == {"kind": "instead", "original": query, "corrected": "kubeflow"}
+        assert answer["results"][0]["url"] == "https://a.example/kubeflow"
+    assert "spelling" not in (await ask(made, "kubeflow")).json()
+
+
+async def test_another_build_replaces_the_words_and_a_purge_removes_them() -> None:
+    stores = await stores_with_words({"kubeflow": 30})
+    spelling = gateway(stores).state.gateway.search.spelling
+    spelling.load()
+    await spelling.look()
+    former = spelling._correctors["en"]
+    await spelling.look()
+    assert spelling._correctors["en"] is former, "one build is loaded once"
+    await put_build(stores, "another", {"kubeflow": 30, "grafana": 20})
+    await spelling.look()
+    assert spelling._correctors["en"].index_words == 2
+    await stores.suggestions.purge()
+    await spelling.look()
+    assert spelling._correctors["en"].index_words == 0
+
+
+async def test_a_store_that_fails_harms_no_search_and_is_asked_once_a_minute() -> None:
+    class Failing(MemorySuggestions):
+        reads = 0
+
+        async def parts(self, *_: Any) -> list[bytes]:
+            self.reads += 1
+            raise StoreUnavailable("away")
+
+    stores = await searchable(PAGES)
+    stores.suggestions = failing = Failing()
+    made = gateway(stores, deadline_seconds=20.0)
+    made.state.gateway.search.spelling.load()
+    for _ in range(3):
+        assert (await ask(made, "vaccuum")).json()["spelling"]["corrected"] == "vacuum"
+    await asyncio.gather(made.state.gateway.search.spelling._looking._running)
+    assert failing.reads == 1

@@ -26,10 +26,11 @@ from streams.knowledge.entity import Entity
 from streams.queries.counts import quarter_of
 from streams.queries.suggestions.agent import SuggestAgent, build
 from streams.queries.suggestions.block_words import BlockedWords
-from streams.queries.suggestions.build import Job, finish, map_numbers, run_map, run_reduce
+from streams.queries.suggestions.build import Job, finish, map_numbers, read_build, read_words, run_map, run_reduce
 from streams.queries.suggestions.growth import count_statements, has_grown, note_statements
 from streams.queries.suggestions.hidden import current_build, hidden_texts, hide
 from streams.queries.suggestions.index import Suggestion
+from streams.queries.suggestions.page_words import unpack_chosen
 from streams.queries.suggestions.prefixes import KEPT, best, rows_of
 from streams.queries.suggestions.sums import SHARDS
 from streams.queries.suggestions.writer import FULL, offer
@@ -170,6 +171,41 @@ async def test_counted_queries_stand_before_texts_of_the_index_and_recent_ones_f
     assert await asked(stores, "tid", language="de") == ["tidal wave", "tide times", "tide tables"]
     assert await asked(stores, "tid", limit=1) == ["tidal wave"]
     assert await asked(stores, "tdie ti") == ["tide times"], "a mistake is forgiven"
+
+
+async def words_of(stores: Stores, build: str) -> dict[str, int]:
+    return unpack_chosen(await read_words(stores.suggestions, build), "en")
+
+
+async def test_a_build_keeps_the_words_that_enough_sites_have_and_a_newer_build_replaces_them() -> None:
+    stores = memory_stores()
+    for number in range(3):
+        await store_page(stores, f"https://{number}.example/", "Pipelines", "We run kubeflow, which is forbidden.")
+        await store_page(stores, f"https://a.example/{number}", "Pipelines", "They run kubeflwo, they say.")
+    await build_all(stores)
+    assert await words_of(stores, JOB.name) == {"pipelines": 6, "colon": 6, "kubeflow": 3, "which": 3}
+    await build_all(stores, Job("another", NOW, word_sites=1))
+    assert (await words_of(stores, "another")).items() >= {"kubeflwo": 3, "forbidden": 3}.items()
+    assert await words_of(stores, JOB.name) == {}
+    assert await stores.suggestions.parts("another", "word sums", 0) == []
+
+
+async def test_each_task_of_a_build_may_run_twice() -> None:
+    """A cluster runs a task again if it loses the machine with the task's answer."""
+    once, twice = memory_stores(), memory_stores()
+    for stores in (once, twice):
+        for number in range(3):
+            await store_page(stores, f"https://{number}.example/", "Tide tables", "We run kubeflow.")
+    await build_all(once)
+    for number in map_numbers():
+        for _ in range(2):
+            await run_map(twice, JOB, number)
+    for shard in range(SHARDS):
+        await run_reduce(twice, JOB, shard)
+    await finish(twice, JOB, [await run_reduce(twice, JOB, shard) for shard in range(SHARDS)])
+    assert await words_of(twice, JOB.name) == await words_of(once, JOB.name)
+    assert await read_build(twice.suggestions, JOB.name) == await read_build(once.suggestions, JOB.name) != []
+    assert await stored(twice, "tide") == await stored(once, "tide") == ["tide tables"]
 
 
 async def test_labels_of_entities_are_suggested_the_widely_known_first() -> None:

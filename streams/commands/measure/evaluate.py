@@ -295,6 +295,15 @@ async def eval_confidence(
 def eval_spell(
     file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, metavar="FILE", help="Lines `wrong->right`.")],
     language: Annotated[str, typer.Option(help="Language of the words (BCP 47).")] = "en",
+    index: Annotated[
+        Path | None,
+        typer.Option(
+            exists=True,
+            metavar="PATH",
+            help="Also know the words of a folder HOST/path.html, or lines `word<tab>pages`.",
+        ),
+    ] = None,
+    sites: Annotated[int, typer.Option(min=1, help="Minimum number of sites of a word of that folder.")] = 3,
     others: Annotated[bool, typer.Option(help="Also correct by SymSpell and hunspell (English).")] = True,
     as_json: AsJson = False,
 ) -> None:
@@ -303,15 +312,22 @@ def eval_spell(
     `top1`, `top3`: the share of the misspellings with a right word first, and among the first three.
     `false_corrections`: the share of the right words that would be changed. Commas stand between several right words.
 
-    Example:  riffle eval spell misspellings.txt --json
+    Examples:
+
+        riffle eval spell misspellings.txt --json
+        riffle eval spell misspellings.txt --index web/ --sites 1
     """
     from streams.evaluation.report import render_spelling
-    from streams.evaluation.spelling import evaluate_spelling, read_pairs
+    from streams.evaluation.spelling import evaluate_spelling, read_index_words, read_pairs
+    from streams.pages.normalize import normalize
     from streams.queries.spelling.base import base_corrector
 
-    pairs = read_pairs(file)
+    pairs, corrector = read_pairs(file), base_corrector(language)
+    if index is not None:
+        words = read_index_words(index, language, sites, lambda html, url: normalize(html, url=url).document)
+        corrector = corrector.with_index(words)
     with steps() as progress:
-        found = evaluate_spelling(pairs, base_corrector(language), progress, others=others and language == "en")
+        found = evaluate_spelling(pairs, corrector, progress, others=others and language == "en")
     if as_json:
         print_json(found)
     else:

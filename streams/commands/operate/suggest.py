@@ -49,6 +49,8 @@ async def build(
 ) -> None:
     """Build all suggestions anew: from the index, entities and counted queries.
 
+    Words that enough sites have (`RIFFLE_QUERIES__WORD_SITES`) are kept beside them: misspelt queries are corrected to
+    these, too.
     The work is tasks of map and reduce over Cassandra. They run in this process, in several, or on the workers of a
     Dask cluster (`pip install 'riffle-search[cluster]'`), each of which needs Riffle and its settings. People see the
     former suggestions until all is built. Run it each day, beside the workers; a local stack runs it by itself.
@@ -67,6 +69,7 @@ async def build(
         blocked=read_block_words(settings.queries.blocked_words),
         sample=settings.queries.sample,
         in_memory=settings.gateway.suggestions_in_memory,
+        word_sites=settings.queries.word_sites,
     )
     async with open_stores(settings, ["records", "vectors"] if if_grown else ["records"]) as stores:
         statements = await count_statements(stores) if if_grown else None

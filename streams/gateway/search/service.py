@@ -92,7 +92,9 @@ class SearchService:
         self._core = SearchCore(self.searcher, sources, max_at_once=max_at_once)
         self.reranks = options.rerank
         """True if a cross-encoder reads the first results."""
-        self.spelling = SearchSpelling(context.settings.gateway.spelling_languages)
+        self.spelling = SearchSpelling(
+            context.settings.gateway.spelling_languages, context.stores.suggestions, context.clock
+        )
         self.default_languages = options.languages
         """The languages that are searched when a request names none; empty: all."""
 
@@ -194,6 +196,7 @@ class SearchService:
 
     async def drain(self) -> None:
         """Wait for the query events that are being sent, and end the tasks in the background."""
+        await self.spelling.close()
         await self._events.drain()
         await self.asked.drain()
         await self.recall.drain()

@@ -1,20 +1,29 @@
-"""The correction of a search: it is computed beside the search, and the results decide what becomes of it."""
+"""The correction of a search: it is computed beside the search, and the results decide what becomes of it.
+
+The words of the index come from the last build of suggestions. A gateway looks for a newer one each minute, so these
+words are at most a minute older than the build; until they are loaded, only the dictionaries correct.
+"""
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
 from threading import Thread
 
 import structlog
 
+from streams.gateway.suggest.looking import Looking
 from streams.queries.spelling.base import LANGUAGES, base_corrector
 from streams.queries.spelling.corrector import Correction, Corrector
 from streams.queries.spelling.decision import Spelling, is_better, is_unknown_to
 from streams.queries.spelling.words import split_query
+from streams.queries.suggestions.build import read_words
+from streams.queries.suggestions.hidden import current_build
+from streams.queries.suggestions.page_words import unpack_chosen
 from streams.search.errors import SearchUnavailable
 from streams.search.request import SearchRequest
 from streams.search.searcher import Found
 from streams.search.sources import Answering
-from streams.stores.protocols import PageHits
+from streams.stores.protocols import PageHits, Suggestions
 
 MAX_UNKNOWN_SHARE = 0.5
 """Maximum share of unknown words in a query of several words. With more, it is a query in another language."""
@@ -29,14 +38,38 @@ log = structlog.get_logger(__name__)
 class SearchSpelling:
     """The corrections of one gateway process. Until the vocabularies are loaded, there are none."""
 
-    def __init__(self, languages: Sequence[str]) -> None:
+    def __init__(self, languages: Sequence[str], store: Suggestions, clock: Callable[[], datetime]) -> None:
+        """`store`: has the words of the index."""
         self._languages = [language for language in languages if language in LANGUAGES]
+        self._store = store
+        self._base: dict[str, Corrector] = {}
         self._correctors: dict[str, Corrector] = {}
+        self._build = ""
+        self._looking = Looking("words of the index", self.look, clock)
 
     def load(self) -> None:
         """Load the vocabularies. It takes some seconds."""
         for language in self._languages:
-            self._correctors[language] = base_corrector(language)
+            self._base[language] = base_corrector(language)
+        self._correctors = dict(self._base)
+
+    async def look(self) -> None:
+        """Load the words of the last build, if it is another one than the build in memory."""
+        build = await current_build(self._store)
+        if build == self._build or not self._correctors:
+            return
+        stored = await read_words(self._store, build) if build else []
+        self._correctors = await asyncio.to_thread(self._with_words, stored)
+        self._build = build
+        log.info("words of the index were loaded", build=build)
+
+    def _with_words(self, stored: Sequence[bytes]) -> dict[str, Corrector]:
+        words = {language: unpack_chosen(stored, language) for language in self._base}
+        return {each: base.with_index(words[each]) if words[each] else base for each, base in self._base.items()}
+
+    async def close(self) -> None:
+        """End the look for a newer build."""
+        await self._looking.close()
 
     def load_in_background(self) -> None:
         """Load the vocabularies beside the first searches, which then have no corrections."""
@@ -45,6 +78,8 @@ class SearchSpelling:
 
     def start(self, request: SearchRequest) -> asyncio.Task[Correction | None] | None:
         """Begin to correct the query in a thread, if it has unknown words. A further page is not corrected."""
+        if self._correctors:
+            self._looking.begin()
         corrector = self._corrector_of(request)
         if corrector is None or request.page > 1 or request.cursor is not None:
             return None

@@ -7,12 +7,12 @@ prefixes, and popular ones still show what workers have added, hidden or raised 
 
 import asyncio
 from collections.abc import Iterable
-from datetime import datetime, timedelta
 
 import structlog
 
 from streams.gateway.context import GatewayContext
 from streams.gateway.suggest.lists import PrefixLists, Rows
+from streams.gateway.suggest.looking import Looking
 from streams.gateway.suggest.ready import ReadyAnswers
 from streams.queries.counts import quarter_of
 from streams.queries.suggestions.block_words import BlockedWords, read_block_words
@@ -25,9 +25,6 @@ from streams.queries.suggestions.prefixes import ALL_LANGUAGES, stored_prefix
 from streams.queries.suggestions.suggester import Suggester
 from streams.search.ranking.rules.adult import ADULT_WORDS
 from streams.stores.protocols import StoredSuggestion
-
-LOOK_SECONDS = 60.0
-"""Time between two looks for a newer build (seconds)."""
 
 log = structlog.get_logger(__name__)
 
@@ -45,8 +42,7 @@ class SuggestService:
         self._suggester = Suggester(())
         self.ready = ReadyAnswers(context.clock)
         self._build = ""
-        self._next_look = datetime.min.replace(tzinfo=context.clock().tzinfo)
-        self._looking: asyncio.Task[None] | None = None
+        self._looking = Looking("suggestions", self.look, context.clock)
 
     def use(self, suggestions: Iterable[Suggestion], build: str = "") -> None:
         """Hold these suggestions in memory."""
@@ -55,7 +51,7 @@ class SuggestService:
 
     async def suggest(self, typed: str, language: str = "", limit: int = MAX_SHOWN) -> list[Suggestion]:
         """Return at most `limit` suggestions, best first: suggestions of the language, then others. Raises nothing."""
-        self._look()
+        self._looking.begin()
         prefix = key_of(normalize_prefix(typed))
         if not prefix or limit < 1:
             return []
@@ -70,9 +66,7 @@ class SuggestService:
 
     async def close(self) -> None:
         """End the look for a newer build."""
-        if self._looking is not None:
-            self._looking.cancel()
-            await asyncio.gather(self._looking, return_exceptions=True)
+        await self._looking.close()
 
     async def look(self) -> None:
         """Load the last build, if it is another one than the build in memory."""
@@ -88,19 +82,6 @@ class SuggestService:
         quarter = quarter_of(self._clock())
         heaviest = sorted(stored, key=lambda each: -each.weight)[: self._in_memory]
         self.use((Suggestion(each.text, weight_at(each, quarter), each.language) for each in heaviest), build)
-
-    def _look(self) -> None:
-        """Begin to look for a newer build, if the last look is long ago."""
-        if self._clock() < self._next_look or (self._looking and not self._looking.done()):
-            return
-        self._next_look = self._clock() + timedelta(seconds=LOOK_SECONDS)
-        self._looking = asyncio.create_task(self._look_now())
-
-    async def _look_now(self) -> None:
-        try:
-            await self.look()
-        except Exception as error:
-            log.info("suggestions were not loaded", error=str(error) or type(error).__name__)
 
     async def _rows(self, prefix: str, language: str, *, is_enough: bool) -> list[StoredSuggestion]:
         """Return the rows of the lists of a prefix: those in the cache if the memory has enough, else all."""

@@ -17,6 +17,7 @@ import numpy as np
 
 from streams.queries.accents import without_accents
 from streams.queries.spelling.error_model import Weights, typing_costs
+from streams.queries.spelling.index_words import IndexWords
 from streams.queries.spelling.vocabulary import Vocabulary
 from streams.queries.spelling.word_forms import Form, form_of
 from streams.queries.spelling.words import MIN_CHARS, QueryWord, split_query
@@ -25,6 +26,8 @@ MAX_UNKNOWN = 4
 """Maximum unknown words of a query that is corrected. With more of them, the query is of another language or a name."""
 MAX_CANDIDATES = 12
 """Maximum candidates of a word that are ranked in their context."""
+MAX_INDEX_CANDIDATES = 4
+"""Maximum words of the index among them. Each costs a look at the words near it."""
 MAX_OTHERS = 2
 """Maximum corrected queries beside the best one."""
 ACCENTS = 10.0
@@ -45,6 +48,9 @@ class Model:
     """The cost of a space too many."""
     clear: float = -24.0
     """Minimum score of a correction that may be searched for in place of the query."""
+
+    index: float = 2.0
+    """The cost of a word that only the index has: no list of words says that it is right."""
 
     strict: float = 0.0
     """The score that a correction of letters needs in addition, where the list of words misses many right ones."""
@@ -89,17 +95,39 @@ class Correction:
 
 
 class Corrector:
-    """The corrections of queries in one language."""
+    """The corrections of queries in one language, by its vocabulary and the words of an index."""
 
-    def __init__(self, vocabulary: Vocabulary, model: Model | None = None) -> None:
-        self.vocabulary, self._model = vocabulary, model or Model()
+    def __init__(self, vocabulary: Vocabulary, model: Model | None = None, index: IndexWords | None = None) -> None:
+        self.vocabulary, self._model, self._index = vocabulary, model or Model(), index
+
+    def with_index(self, counts: Mapping[str, float]) -> "Corrector":
+        """Return a corrector that also knows the words of an index, from the number of pages that have each."""
+        return Corrector(self.vocabulary, self._model, IndexWords(self.vocabulary, counts, self._model.weights))
+
+    @property
+    def index_words(self) -> int:
+        """Number of words that only the index has."""
+        return 0 if self._index is None else len(self._index)
 
     def unknown_words(self, query: str) -> list[QueryWord]:
-        """Return the words of the query that may be misspelt."""
-        return [word for word in split_query(query) if self._is_unknown(word)]
+        """Return the words of the query that the vocabulary doesn't know. It takes no time worth mentioning."""
+        return [word for word in split_query(query) if self._is_new(word)]
+
+    def share(self, word: str) -> float | None:
+        """Return the logarithm of the word's share of all words, less what a word of the index needs; None: unknown."""
+        share = self.vocabulary.share(word)
+        if share is None and self._index is not None:
+            share = self._index.share(word)
+            return None if share is None else share - self._model.index
+        return share
+
+    def _is_new(self, word: QueryWord) -> bool:
+        return word.is_free and word.text not in self.vocabulary and not _is_possessive(word.text, self.vocabulary)
 
     def _is_unknown(self, word: QueryWord) -> bool:
-        return word.is_free and word.text not in self.vocabulary and not _is_possessive(word.text, self.vocabulary)
+        if not self._is_new(word):
+            return False
+        return self._index is None or not self._index.trusts(word.text.removesuffix("'s"))
 
     def correct(self, query: str, is_over: Callable[[], bool] = lambda: False) -> Correction | None:
         """Return the best correction, or None. `is_over`: the time of the search is over, so there is none."""
@@ -124,7 +152,7 @@ class Corrector:
         for first, second in pairwise(words):
             is_open = first.is_free and second.is_free and first.start >= end and query[first.end : second.start] == " "
             if is_open and (self._is_unknown(first) or self._is_unknown(second)):
-                share = self.vocabulary.share(first.text + second.text)
+                share = self.share(first.text + second.text)
                 if share is not None and share - self._model.join >= self._model.need("plain", 0):
                     parts += [query[end : first.end], query[second.start : second.end]]
                     end = second.end
@@ -133,7 +161,7 @@ class Corrector:
     def _offered(self, words: Sequence[QueryWord], texts: Sequence[str], place: int) -> tuple[Candidate, ...]:
         word = words[place]
         ranked = sorted(self._ranked(texts, place), key=lambda each: -each.score)
-        form = form_of(word.text, self.vocabulary)
+        form = form_of(word.text, self)
         need = self._model.need(form, len(word.text))
         if ranked and without_accents(ranked[0].text) == without_accents(word.text):
             need -= ACCENTS + self._model.strict
@@ -153,14 +181,22 @@ class Corrector:
 
     def _nearby(self, word: str) -> list[tuple[str, float]]:
         """Return the most probable words with nearly the same letters, without their context."""
-        near = self.vocabulary.near(word, max_edits(len(word)))
+        found = self._near_in(self.vocabulary, word)
+        if self._index is not None:
+            for text, score in self._near_in(self._index.vocabulary, word)[:MAX_INDEX_CANDIDATES]:
+                if self._index.trusts(text):
+                    found.append((text, score - self._model.index))
+        return found
+
+    def _near_in(self, vocabulary: Vocabulary, word: str) -> list[tuple[str, float]]:
+        near = vocabulary.near(word, max_edits(len(word)))
         if not len(near.places):
             return []
         costs = typing_costs(word, near.letters, near.lengths, self._model.weights)
-        scores = self.vocabulary.shares[near.places] - self._model.cost * costs
+        scores = vocabulary.shares[near.places] - self._model.cost * costs
         best = np.argsort(-scores)[:MAX_CANDIDATES]
         finite = [place for place in best if np.isfinite(scores[place])]
-        return [(self.vocabulary.words[near.places[place]], float(scores[place])) for place in finite]
+        return [(vocabulary.words[near.places[place]], float(scores[place])) for place in finite]
 
     def _splits(self, word: str) -> Iterator[tuple[str, float]]:
         """Yield two words for one, at each place where both are known."""

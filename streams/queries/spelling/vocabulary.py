@@ -32,12 +32,20 @@ class Near:
 class Vocabulary:
     """The words of one language, each with the logarithm of its share of all words."""
 
-    def __init__(self, counts: Mapping[str, float], pairs: Mapping[tuple[str, str], float] | None = None) -> None:
-        """`counts`: how often each word occurs, in lower case. `pairs`: how often words stand one after the other."""
+    def __init__(
+        self,
+        counts: Mapping[str, float],
+        pairs: Mapping[tuple[str, str], float] | None = None,
+        total: float | None = None,
+    ) -> None:
+        """`counts`: how often each word occurs, in lower case. `pairs`: how often words stand one after the other.
+
+        `total`: how often all words occur, also those that are not in the vocabulary. Default: the sum of the counts.
+        """
         kept = sorted(counts, key=lambda word: (-counts[word], word))[:MAX_WORDS]
         kept = [word for word in kept if word]
-        self._total = max(1.0, float(sum(counts[word] for word in kept)))
-        self._shares = {word: math.log(max(counts[word], 1e-9) / self._total) for word in kept}
+        of_all = max(1.0, total or float(sum(counts[word] for word in kept)))
+        self._shares = {word: math.log(max(counts[word], 1e-9) / of_all) for word in kept}
         self.words = sorted((word for word in kept if len(word) <= MAX_CHARS), key=len)
         self.shares: NDArray[np.float32] = np.array([self._shares[word] for word in self.words], np.float32)
         self._lengths = np.array([len(word) for word in self.words], np.uint8)

@@ -1,11 +1,12 @@
 """The whole build of suggestions: map tasks read the index and the counts of queries, reduce tasks write the lists.
 
     task                      reads                                   writes
-    map, pages, part          a part of the ring of pages             the sums of each shard
+    map, pages, part          a part of the ring of pages             the sums of each shard, of texts and of words
     map, queries, day         the counts of a day                     the sums of each shard
     map, entities             the names of all entities               the sums of each shard
     reduce, shard             the sums of the shard, of all parts     the lists of prefixes of three characters or more,
-                                                                      and the heaviest suggestions for gateways
+                                                                      and for gateways the heaviest suggestions, and
+                                                                      the words that queries may be corrected to
     finish                    what the reduce tasks returned          the lists of shorter prefixes, the build's name
 
 A task gets the stores, the job and a number, and everything else is in the stores. So tasks may run anywhere, in any
@@ -27,6 +28,17 @@ from streams.queries.suggestions.block_words import BlockedWords
 from streams.queries.suggestions.hidden import current_build, hand_on, hidden_texts, hide_again
 from streams.queries.suggestions.normal_form import normalize_query
 from streams.queries.suggestions.page_texts import heading_texts, phrase_texts, title_text
+from streams.queries.suggestions.page_words import (
+    MAX_WORDS,
+    WordSums,
+    add_words,
+    choose_words,
+    pack_chosen,
+    pack_words,
+    page_words,
+    site_hash,
+    unpack_words,
+)
 from streams.queries.suggestions.prefixes import KEPT, LENGTHS, best, rows_of
 from streams.queries.suggestions.sums import (
     SHARD_CHARS,
@@ -50,7 +62,7 @@ from streams.vectors.page_records import indexed_page
 MAX_QUERIES = 1_000_000
 """Maximum queries of a day that are read."""
 MAX_SUMS = 200_000
-"""Number of texts in memory above which a map task hands on its sums."""
+"""Number of texts, and of words, in memory above which a map task hands on its sums."""
 WRITTEN_AT_ONCE = 2_000
 _SHORT, _LONG = range(SHARD_CHARS), range(SHARD_CHARS, max(LENGTHS) + 1)
 """Lengths of the prefixes whose lists `finish` writes, and of those that the reduce tasks write."""
@@ -72,6 +84,8 @@ class Job:
     """One query in this many was counted."""
     in_memory: int = 1_000_000
     """Maximum suggestions that gateways hold in memory."""
+    word_sites: int = 3
+    """Minimum number of sites that have a word which queries may be corrected to."""
 
     @property
     def at(self) -> int:
@@ -103,16 +117,18 @@ async def run_map(stores: Stores, job: Job, number: int) -> int:
 
 async def run_reduce(stores: Stores, job: Job, shard: int) -> Reduced:
     """Run the reduce task of a shard."""
-    store = stores.suggestions
+    store, blocked = stores.suggestions, BlockedWords(job.blocked)
+    word_sums = unpack_words(await store.parts(job.name, "word sums", shard))
+    words = choose_words(word_sums, job.word_sites, blocked.blocks, -(-MAX_WORDS // SHARDS))
+    await store.put_part(job.name, "words", shard, "", pack_chosen(words))
     sums = unpack_sums(await store.parts(job.name, "sums", shard))
-    found = suggestions_of(sums, quarter_of(job.now), BlockedWords(job.blocked))
+    found = suggestions_of(sums, quarter_of(job.now), blocked)
     rows = [row for each in found for row in rows_of(each)]
     await _write(store, _best_rows(row for row in rows if len(row.prefix) >= SHARD_CHARS), job)
     hidden = [each for each in await hidden_texts(store, await current_build(store)) if shard_of(each[1]) == shard]
     shown = {(each.language, each.text) for each in found}
     await hide_again(store, hidden, shown, _LONG, job.at)
     await store.put_part(job.name, "list", shard, "", pack_list(found[: -(-job.in_memory // SHARDS)]))
-    await store.drop_parts(job.name, "sums", shard)
     return Reduced(len(found), tuple(_best_rows(row for row in rows if len(row.prefix) < SHARD_CHARS)))
 
 
@@ -129,6 +145,10 @@ async def finish(stores: Stores, job: Job, reduced: Sequence[Reduced]) -> int:
         await store.drop_parts(former, "hidden", 0)
         for shard in range(SHARDS if former else 0):
             await store.drop_parts(former, "list", shard)
+            await store.drop_parts(former, "words", shard)
+    for shard in range(SHARDS):
+        await store.drop_parts(job.name, "sums", shard)
+        await store.drop_parts(job.name, "word sums", shard)
     return sum(each.suggestions for each in reduced)
 
 
@@ -138,9 +158,15 @@ async def read_build(store: Suggestions, build: str) -> list[StoredSuggestion]:
     return [each for parts in values for value in parts for each in unpack_list(value)]
 
 
+async def read_words(store: Suggestions, build: str) -> list[bytes]:
+    """Return the words of a build that queries may be corrected to, as `page_words.unpack_chosen` reads them."""
+    return [value for shard in range(SHARDS) for value in await store.parts(build, "words", shard)]
+
+
 async def _map_pages(stores: Stores, job: Job, part: int) -> int:
     after, last = part_tokens(part)
     sums: Sums = {}
+    words: WordSums = {}
     pages = chunk = 0
     while found := await stores.pages.scan(after, last, SCANNED_PAGES):
         after = found[-1][0]
@@ -148,11 +174,13 @@ async def _map_pages(stores: Stores, job: Job, part: int) -> int:
             page = await _read_page(stores, page_id)
             if page is not None:
                 pages += 1
+                statements, host, _ = page
                 _add_page(sums, *page)
-        if len(sums) > MAX_SUMS:
-            await _hand_on(stores.suggestions, job, f"{part}.{chunk}", sums)
-            sums, chunk = {}, chunk + 1
-    await _hand_on(stores.suggestions, job, f"{part}.{chunk}", sums)
+                add_words(words, statements.language, page_words(statements), site_hash(host, job.name))
+        if max(len(sums), len(words)) > MAX_SUMS:
+            await _hand_on(stores.suggestions, job, f"{part}.{chunk}", sums, words)
+            sums, words, chunk = {}, {}, chunk + 1
+    await _hand_on(stores.suggestions, job, f"{part}.{chunk}", sums, words)
     return pages
 
 
@@ -232,9 +260,11 @@ def _add_entity(sums: Sums, record: bytes) -> bool:
     return True
 
 
-async def _hand_on(store: Suggestions, job: Job, part: str, sums: Sums) -> None:
+async def _hand_on(store: Suggestions, job: Job, part: str, sums: Sums, words: WordSums | None = None) -> None:
     for shard, value in pack_sums(sums).items():
         await store.put_part(job.name, "sums", shard, part, value)
+    for shard, value in pack_words(words or {}).items():
+        await store.put_part(job.name, "word sums", shard, part, value)
 
 
 def _best_rows(rows: Iterable[PrefixRow]) -> list[PrefixRow]:

@@ -68,7 +68,7 @@ class CassandraSuggestions:
         await self._session.execute("TRUNCATE suggestion_parts")
 
     async def put_part(self, build: str, kind: PartKind, shard: int, part: str, value: bytes) -> None:
-        ttl = SUMS_SECONDS if kind == "sums" else 0
+        ttl = SUMS_SECONDS if kind in ("sums", "word sums") else 0
         row = {"build": build, "kind": kind, "shard": shard, "part": part, "value": value, "ttl": ttl}
         await self._session.execute(_PUT_PART, row)
 

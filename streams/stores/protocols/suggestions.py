@@ -7,7 +7,7 @@ from typing import Literal, Protocol
 MAX_ROWS = 64
 """Maximum rows of a prefix that are read. Writers remove what is above it."""
 
-PartKind = Literal["sums", "list", "current", "statements", "hidden"]
+PartKind = Literal["sums", "list", "word sums", "words", "current", "statements", "hidden"]
 
 
 @dataclass(frozen=True, slots=True)

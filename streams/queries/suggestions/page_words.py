@@ -1,0 +1,165 @@
+"""The words of pages that a query may be corrected to: how many pages have each, and of how many sites. Pure.
+
+A page counts a word once, and a site is a registrable domain, so that nobody makes a word frequent by repeating it. A
+site has a hash with a key that each build draws anew: nobody can choose domains by their hashes.
+"""
+
+import zlib
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from hashlib import blake2b
+
+import msgpack
+
+from streams.crawl.domains import registrable_domain
+from streams.pages.text.normal_forms import nfkc
+from streams.queries.suggestions.sums import SHARDS
+from streams.statements.codec import PageStatements
+
+MIN_CHARS, MAX_CHARS = 5, 28
+"""Length of a word (letters). Shorter words have too many others near them."""
+MAX_STATEMENTS = 200
+"""Maximum statements of a page that are read."""
+MAX_PAGE_WORDS = 2_000
+"""Maximum words of a page that are counted."""
+MAX_SITES = 16
+"""Maximum sites of a word that are remembered, those with the smallest hashes. More are estimated from them."""
+PAGES_OF_A_SITE = 10
+"""Maximum pages that a site counts for a word, on average."""
+MAX_WORDS = 200_000
+"""Maximum words of a language that gateways get: those that most pages have."""
+MAX_SUMMED = 500_000
+"""Number of words of a shard above which those of one site are forgotten, while the shard is added up."""
+_HASHES = 1 << 32
+_READ_CHARS = 2_000
+_EDGES = ".,;:!?()[]{}<>…«»“”„*'‘’\"`"
+_APOSTROPHES = str.maketrans("’‘ʼ", "'''")
+
+Word = tuple[str, str]
+"""Language and word."""
+
+
+@dataclass(slots=True)
+class WordSum:
+    """The pages and sites of one word in one language."""
+
+    pages: int
+    sites: tuple[int, ...]
+    """The smallest hashes of sites, in their order."""
+
+    def add(self, other: "WordSum") -> None:
+        self.pages += other.pages
+        if other.sites != self.sites:
+            self.sites = tuple(sorted({*self.sites, *other.sites})[:MAX_SITES])
+
+    @property
+    def weight(self) -> int:
+        """The number of pages, of which one site counts only some."""
+        return min(self.pages, PAGES_OF_A_SITE * self.site_count)
+
+    @property
+    def site_count(self) -> int:
+        """The number of sites; above MAX_SITES, an estimate from their smallest hashes (within a quarter, mostly)."""
+        if len(self.sites) < MAX_SITES:
+            return len(self.sites)
+        return max(MAX_SITES, (MAX_SITES - 1) * _HASHES // (self.sites[-1] + 1))
+
+
+WordSums = dict[Word, WordSum]
+
+
+def page_words(page: PageStatements) -> set[str]:
+    """Return the words of a page's title, headings and sentences, in lower case. Code is left out."""
+    texts = [page.title]
+    for statement in page.statements[:MAX_STATEMENTS]:
+        if statement.kind != "code":
+            texts += (*statement.context, statement.text)
+    return text_words(texts)
+
+
+def text_words(texts: Iterable[str]) -> set[str]:
+    """Return the words of the texts of one page, in lower case."""
+    found: set[str] = set()
+    for text in dict.fromkeys(texts):
+        for word in words_of(text):
+            if len(found) >= MAX_PAGE_WORDS:
+                return found
+            found.add(word)
+    return found
+
+
+def words_of(text: str) -> Iterator[str]:
+    """Yield the words of a text that consist of letters, in lower case, and without `'s` at the end."""
+    read = text[:_READ_CHARS]
+    for token in (read if read.isascii() else nfkc(read)).lower().split():
+        for part in token.strip(_EDGES).split("-"):
+            word = part if part.isalpha() else part.translate(_APOSTROPHES).removesuffix("'s")
+            if MIN_CHARS <= len(word) <= MAX_CHARS and word.replace("'", "").isalpha():
+                yield word
+
+
+def site_hash(host: str, key: str) -> int:
+    """Return the hash of a host's site, by the key of a build."""
+    digest = blake2b(registrable_domain(host).encode(), digest_size=4, key=key.encode()[:64]).digest()
+    return int.from_bytes(digest, "big")
+
+
+def add_words(sums: WordSums, language: str, words: Iterable[str], site: int) -> None:
+    """Add the words of one page."""
+    found = WordSum(1, (site,))
+    for word in words:
+        known = sums.get((language, word))
+        if known is None:
+            sums[language, word] = WordSum(1, found.sites)
+        else:
+            known.add(found)
+
+
+def pack_words(sums: WordSums) -> dict[int, bytes]:
+    """Return the sums of each shard as MessagePack."""
+    rows: defaultdict[int, list[tuple[str, str, int, tuple[int, ...]]]] = defaultdict(list)
+    for (language, word), own in sums.items():
+        rows[zlib.crc32(word.encode("utf-8", "replace")) % SHARDS].append((language, word, own.pages, own.sites))
+    return {shard: _pack(found) for shard, found in rows.items()}
+
+
+def unpack_words(values: Iterable[bytes]) -> WordSums:
+    """Return the sums of a shard, added up, in bounded memory."""
+    sums: WordSums = {}
+    for value in values:
+        for language, word, pages, sites in msgpack.unpackb(value):
+            found = WordSum(pages, tuple(sites))
+            known = sums.setdefault((language, word), found)
+            if known is not found:
+                known.add(found)
+        if len(sums) > MAX_SUMMED:
+            sums = {word: own for word, own in sums.items() if len(own.sites) > 1}
+    return sums
+
+
+def choose_words(
+    sums: WordSums, min_sites: int, blocks: Callable[[str], bool], most: int = MAX_WORDS
+) -> dict[str, dict[str, int]]:
+    """Return the weights of words by language: of each language the heaviest that enough sites have, none blocked."""
+    chosen: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)
+    for (language, word), own in sums.items():
+        if own.site_count >= min_sites and not blocks(word):
+            chosen[language].append((-own.weight, word))
+    return {language: {word: -weight for weight, word in sorted(rows)[:most]} for language, rows in chosen.items()}
+
+
+def pack_chosen(words: Mapping[str, Mapping[str, int]]) -> bytes:
+    """Return chosen words as MessagePack."""
+    return _pack(words)
+
+
+def unpack_chosen(values: Iterable[bytes], language: str) -> dict[str, int]:
+    """Return the words of a language with their weights, from all shards."""
+    return {word: weight for value in values for word, weight in msgpack.unpackb(value).get(language, {}).items()}
+
+
+def _pack(value: object) -> bytes:
+    packed = msgpack.packb(value)
+    assert isinstance(packed, bytes)
+    return packed
