@@ -4,8 +4,8 @@ Each line of FILE is `wrong->right`, or `wrong->right, right` where several word
 program is right if its first correction (top1), or one of its first three (top3), is a right word; capitals are not
 compared. Each right word is a control: a program that would change the word makes a false correction.
 
-Riffle may also know the words of an index: those of a folder of pages HOST/path.html, chosen as `riffle suggest build`
-chooses them, or those of a file with lines of a word and its number of pages.
+Riffle may also know the words of an index: of a folder of pages HOST/path.html, chosen as `riffle suggest build`
+chooses them, or of a file whose lines have a word, a tab and its number of pages.
 """
 
 from collections.abc import Callable, Iterable, Sequence

@@ -30,7 +30,7 @@ PAGES_OF_A_SITE = 10
 MAX_WORDS = 200_000
 """Maximum words of a language that gateways get: those that most pages have."""
 MAX_SUMMED = 500_000
-"""Number of words of a shard above which those of one site are forgotten, while the shard is added up."""
+"""Number of words of a shard above which words of one site are forgotten, while the shard is added up."""
 _HASHES = 1 << 32
 _READ_CHARS = 2_000
 _EDGES = ".,;:!?()[]{}<>…«»“”„*'‘’\"`"
