@@ -28,7 +28,7 @@ MAX_SITES = 16
 PAGES_OF_A_SITE = 10
 """Maximum pages that a site counts for a word, on average."""
 MAX_WORDS = 200_000
-"""Maximum words of a language that gateways get: those that most pages have."""
+"""Maximum words of a language that gateways get: the words that most pages have."""
 MAX_SUMMED = 500_000
 """Number of words of a shard above which words of one site are forgotten, while the shard is added up."""
 _HASHES = 1 << 32
