@@ -122,7 +122,7 @@ async def test_an_imported_page_of_a_new_host_is_known_to_the_next_worker() -> N
 
 
 def test_the_memory_of_new_hosts_is_bounded_and_forgets_the_oldest() -> None:
-    hosts = NewHosts(max_urls=3)
+    hosts = NewHosts(most=6)
     for name in ("a", "b", "c"):
         hosts.begin(name)
         hosts.add(name, UUID(int=1))
@@ -132,6 +132,16 @@ def test_the_memory_of_new_hosts_is_bounded_and_forgets_the_oldest() -> None:
     assert [hosts.has_no(name, UUID(int=9)) for name in ("a", "b", "c")] == [True, False, True]
     hosts.clear()
     assert not hosts.has_no("a", UUID(int=9))
+
+
+def test_new_hosts_without_a_url_are_bounded_too() -> None:
+    hosts = NewHosts(most=3)
+    for name in ("a", "b", "c", "d"):
+        hosts.begin(name)
+    assert [hosts.has_no(name, UUID(int=1)) for name in ("a", "b", "c", "d")] == [False, True, True, True]
+    hosts.forget("b")
+    hosts.begin("e")
+    assert [hosts.has_no(name, UUID(int=1)) for name in ("c", "d", "e")] == [True, True, True]
 
 
 @pytest.mark.parametrize("again", [False, True])

@@ -7,15 +7,15 @@ owner adds URLs. Most hosts of a crawl are small, and most of their URLs are fir
 from collections import OrderedDict
 from uuid import UUID
 
-MAX_URLS = 200_000
-"""Maximum number of URLs in memory, about 20 MB."""
+MAX_KEPT = 200_000
+"""Maximum number of hosts and URLs in memory, about 20 MB."""
 
 
 class NewHosts:
     """A bounded memory of the URLs of new hosts. It forgets the least recently used host."""
 
-    def __init__(self, max_urls: int = MAX_URLS) -> None:
-        self._max_urls = max_urls
+    def __init__(self, most: int = MAX_KEPT) -> None:
+        self._most = most
         self._hosts: OrderedDict[str, set[UUID]] = OrderedDict()
         self._count = 0
 
@@ -23,6 +23,7 @@ class NewHosts:
         """Note that the host has no URL."""
         self.forget(host)
         self._hosts[host] = set()
+        self._keep_one_more()
 
     def has_no(self, host: str, page_id: UUID) -> bool:
         """Return whether the store certainly lacks the URL."""
@@ -38,14 +39,20 @@ class NewHosts:
         if urls is None or page_id in urls:
             return
         urls.add(page_id)
-        self._count += 1
         self._hosts.move_to_end(host)
-        while self._count > self._max_urls:
-            self.forget(next(iter(self._hosts)))
+        self._keep_one_more()
 
     def forget(self, host: str) -> None:
         """Forget a host, so that its URLs are read from the store."""
-        self._count -= len(self._hosts.pop(host, ()))
+        urls = self._hosts.pop(host, None)
+        if urls is not None:
+            self._count -= 1 + len(urls)
+
+    def _keep_one_more(self) -> None:
+        """Count a host or a URL that was added. A host counts, too: it may stay without a URL, if all are refused."""
+        self._count += 1
+        while self._count > self._most:
+            self.forget(next(iter(self._hosts)))
 
     def clear(self) -> None:
         """Forget all hosts, after another worker may have changed the store."""
