@@ -31,7 +31,7 @@ class Progress:
     """Maximum time without a commit on a partition with waiting events (seconds). A worker beyond it is unhealthy."""
     committed: dict[object, int | None] = field(default_factory=dict)
     committed_at: dict[object, float] = field(default_factory=dict)
-    """Time of the last commit of each partition, or of the first observation of its waiting events."""
+    """Time of the last commit of each partition with waiting events, or of their first observation."""
     finished: int = 0
     lag: int = 0
     lost: int = 0
@@ -45,6 +45,7 @@ class Progress:
     """Why the stage sends no new events, though it is ready."""
     """The store that the stage waits for."""
     _lost_before: dict[object, int] = field(default_factory=dict)
+    _offsets: Mapping[Any, PartitionOffsets] | None = None
 
     def observe(
         self,
@@ -57,29 +58,34 @@ class Progress:
     ) -> None:
         """Record an observation of the partitions, the number of finished events, and the store that is away, if any.
 
+        The same mapping as before means that the offsets were not asked for again: it must not be changed meanwhile.
         `assigned` is False while the worker has no assignment: a group that never finishes its rebalance is stalled.
         """
-        self.lag = sum(place.waiting for place in offsets.values())
         self.waiting_for = waiting_for
+        # A worker observes more often than it asks the broker.
+        moved = offsets is not self._offsets and self._observe_partitions(offsets, now)
+        self._offsets = offsets
+        if waiting_for:
+            self.committed_at = dict.fromkeys(self.committed_at, now)
         self.waits = (self.lag > 0 or not assigned) and not waiting_for
-        moved = self._observe_partitions(offsets, now, waiting_for=bool(waiting_for))
         if moved or finished != self.finished or (assigned and not self.lag) or waiting_for or self.moved_at is None:
             self.moved_at = now
         self.finished = finished
 
-    def _observe_partitions(self, offsets: Mapping[Any, PartitionOffsets], now: float, *, waiting_for: bool) -> bool:
-        """Note the offsets. Returns whether an offset was committed, or a partition was assigned or revoked."""
-        moved = offsets.keys() != self.committed.keys() and bool(offsets)
+    def _observe_partitions(self, offsets: Mapping[Any, PartitionOffsets], now: float) -> bool:
+        """Note new offsets. Returns whether an offset was committed, or a partition was assigned or revoked."""
+        moved, lag = offsets.keys() != self.committed.keys() and bool(offsets), 0
+        committed_at: dict[object, float] = {}
         for partition, place in offsets.items():
             changed = partition not in self.committed or place.committed != self.committed[partition]
             moved = moved or changed
-            if changed or not place.waiting or waiting_for:
-                self.committed_at[partition] = now
+            if waiting := place.waiting:
+                lag += waiting
+                committed_at[partition] = now if changed else self.committed_at.get(partition, now)
             if place.lost > self._lost_before.get(partition, 0):
                 self.lost += place.lost - self._lost_before.get(partition, 0)
             self._lost_before[partition] = place.lost
-        for gone in self.committed_at.keys() - offsets.keys():
-            del self.committed_at[gone]
+        self.lag, self.committed_at = lag, committed_at
         self.committed = {partition: place.committed for partition, place in offsets.items()}
         return moved
 

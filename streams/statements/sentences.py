@@ -95,8 +95,13 @@ def _english(language: str) -> bool:
 
 def _load() -> Any:
     import spacy
+    from spacy.attrs import IS_SPACE, LOWER, NORM, PREFIX, SHAPE, SUFFIX
 
-    nlp = spacy.load(MODEL, exclude=["tok2vec", "tagger", "parser", "attribute_ruler", "lemmatizer", "ner"])
+    nlp: Any = spacy.load(MODEL, exclude=["tok2vec", "tagger", "parser", "attribute_ruler", "lemmatizer", "ner"])
     # The package ships it disabled, since its parser finds sentences too.
     nlp.enable_pipe("senter")
+    # Each new word gets these; all others (is it like a URL, a stop word, ...) are read by no part that is loaded.
+    getters = nlp.vocab.lex_attr_getters
+    for attribute in getters.keys() - {IS_SPACE, LOWER, NORM, PREFIX, SHAPE, SUFFIX}:
+        del getters[attribute]
     return nlp

@@ -112,6 +112,8 @@ REFUSALS: list[tuple[str, str, Any, int, str]] = [
     ("POST", "/collections/c/points/delete", {}, 400, "filter"),
     ("PUT", "/collections/c/points", {"points": [{"id": "not-a-uuid", "vector": {}}]}, 400, "UUID"),
     ("PUT", "/collections/c/points", {"points": [{"vector": {}}]}, 400, "id"),
+    ("PUT", "/collections/c/points", {"points": [{"id": 2, "vector": {"dense": ["1", 2]}}]}, 400, "real number"),
+    ("PUT", "/collections/c/points", {"points": [{"id": 2, "vector": {"dense": [[1, 2]]}}]}, 400, "multi vectors"),
     ("PUT", "/collections/c/index", {"field_name": "n", "field_schema": "colour"}, 400, "colour"),
     ("POST", "/collections/aliases", {"actions": [{"create_alias": {}}]}, 400, "alias action"),
     ("POST", "/collections/c/points/nothing", {}, 404, "has no POST"),

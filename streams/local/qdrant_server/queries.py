@@ -22,8 +22,8 @@ def parse_point(json: Json) -> Any:
 
 def parse_vector(json: Json | Sequence[float]) -> Any:
     if isinstance(json, Mapping):
-        return edge.SparseVector(json["indices"], [float(value) for value in json["values"]])
-    return [float(value) for value in json]
+        return edge.SparseVector(json["indices"], json["values"])
+    return json  # the engine makes its own floats, of integers too
 
 
 def parse_query(json: Json) -> Any:

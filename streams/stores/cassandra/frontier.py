@@ -25,12 +25,14 @@ from streams.stores.row_codec import pack_host_order, unpack_host_order
 
 MAX_KEYS = 100
 """Maximum number of URLs in one statement that reads states."""
+BUCKETS_TOGETHER = 64
+"""Number of buckets of hosts that one statement reads. Nearly all of them are empty in a small crawl."""
 
 _OWNER = "SELECT owner FROM frontier_owners WHERE partition = :partition"
 _PUT_OWNER = "INSERT INTO frontier_owners (partition, owner) VALUES (:partition, :owner) USING TIMESTAMP :at"
 _ORDERS = "SELECT host, value FROM frontier_orders WHERE part = 0"
 _PUT_ORDER = "INSERT INTO frontier_orders (part, host, value) VALUES (0, :host, :value) USING TIMESTAMP :at"
-_ACTIVE = "SELECT host, due FROM frontier_hosts WHERE bucket = :bucket"
+_ACTIVE = "SELECT host, due FROM frontier_hosts WHERE bucket IN :buckets"
 _HOST = "SELECT due, state, at FROM frontier_hosts WHERE bucket = :bucket AND host = :host"
 _PUT_HOST = (
     "INSERT INTO frontier_hosts (bucket, host, due, state, at) "
@@ -90,7 +92,8 @@ class CassandraFrontier:
         self._patterns = CrawlPatterns(self)
 
     async def active_hosts(self, buckets: Sequence[int]) -> list[tuple[str, int]]:
-        found = await self._session.execute_many(_ACTIVE, [{"bucket": bucket} for bucket in buckets])
+        groups = [buckets[start : start + BUCKETS_TOGETHER] for start in range(0, len(buckets), BUCKETS_TOGETHER)]
+        found = await self._session.execute_many(_ACTIVE, [{"buckets": list(group)} for group in groups])
         return [(host, due) for rows in found for host, due in rows if due != _IDLE]
 
     async def owner(self, partition: int) -> PartitionOwner | None:

@@ -84,6 +84,11 @@ async def test_active_hosts_are_those_for_which_something_waits(frontier: Fronti
     await frontier.put_host(FrontierHost(bucket, was_idle, 0, {}, 2))
     await frontier.put_host(FrontierHost(bucket + 1, elsewhere, 5, {}, 1))
     assert sorted(await frontier.active_hosts([bucket, bucket + 2])) == sorted([(waiting, 5), (was_idle, 0)])
+    far_away = FrontierHost(bucket + 511, host_name(), 7, {}, 1)
+    await frontier.put_host(far_away)
+    found = await frontier.active_hosts(range(bucket, bucket + 512))
+    assert sorted(found) == sorted([(waiting, 5), (was_idle, 0), (elsewhere, 5), (far_away.host, 7)])
+    assert await frontier.active_hosts([]) == []
 
 
 async def test_the_owner_with_the_highest_epoch_stands(frontier: FrontierStore) -> None:

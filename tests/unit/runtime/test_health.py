@@ -84,6 +84,20 @@ def test_one_stuck_partition_is_seen_beside_others_that_move() -> None:
     assert progress.uncommitted_seconds(700.0) == 0.0
 
 
+def test_offsets_that_were_not_asked_for_again_say_nothing_new() -> None:
+    progress = Progress(stall_seconds=60, stuck_seconds=600)
+    read = {"waits": offsets(5, 9), "idle": offsets(7, 0)}
+    for at in range(0, 60, 10):
+        progress.observe(read, 0, at)
+    assert (progress.lag, progress.stalled_seconds(59.0), progress.uncommitted_seconds(59.0)) == (9, 59.0, 59.0)
+    assert not progress.is_healthy(60.0), "no event was finished, and no offset was committed"
+    progress.observe(read, 0, 70.0, waiting_for="StoreUnavailable: Cassandra")
+    progress.observe(read, 0, 80.0)
+    assert progress.uncommitted_seconds(80.0) == 10.0, "the time of the outage does not count"
+    progress.observe({"waits": offsets(5, 9), "idle": offsets(7, 2)}, 0, 90.0)
+    assert progress.committed_at == {"waits": 70.0, "idle": 90.0}, "events that come later have not waited before"
+
+
 def test_a_worker_that_waits_for_a_store_is_healthy_however_long() -> None:
     progress = Progress(stall_seconds=60, stuck_seconds=600)
     for at in range(0, 7_201, 60):
