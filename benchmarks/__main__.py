@@ -535,6 +535,18 @@ def bench_simhash(
     print_figures("SimHash index", run(fingerprints=fingerprints, table_count=tables), as_json)
 
 
+@bench_app.command("first-results")
+@command
+async def bench_first_results(as_json: AsJson = False) -> None:
+    """Show the first results of twenty queries over the bundled web, and whether their statements read alone.
+
+    Example:  python -m benchmarks first-results
+    """
+    from benchmarks.first_results import run
+
+    await run(load_settings(triton={"url": "inprocess:"}), as_json=as_json)
+
+
 @bench_app.command("files")
 @command
 def bench_files(

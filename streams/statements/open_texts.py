@@ -65,7 +65,11 @@ def mark_open(text: str) -> str:
 
 
 def beginning_of(text: str, context: Sequence[str]) -> str:
-    """Return the part of a statement's context with which its sentence begins, by the ellipsis; "" if it is whole."""
+    """Return the part of a statement's context with which its sentence begins; "" if it is whole.
+
+    This part has an ellipsis, or a colon if the sentence goes on behind a listing: "We might try:", "but this fails.".
+    """
     if not (text[:1].islower() or begins_inside(text)):
         return ""
-    return next((part for part in reversed(context) if part.endswith(f" {OMISSION}")), "")
+    marks = (f" {OMISSION}", ":", "：") if begins_inside(text) else (f" {OMISSION}",)
+    return next((part for part in reversed(context) if part.endswith(marks)), "")

@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 
 from streams.statements.lengths import MIN_WORDS, word_count
-from streams.statements.open_texts import MIN_PLAIN_WORDS, begins_inside, ends_open, is_closed
+from streams.statements.open_texts import MIN_PLAIN_WORDS, beginning_of, begins_inside, ends_open, is_closed
 from streams.statements.references import is_reference
 
 MIN_LED_WORDS = 2
@@ -38,6 +38,12 @@ _OF_EACH_PAGE = re.compile(
     re.IGNORECASE,
 )
 """The beginning of a line that is the same on the pages of a site."""
+_OF_LICENCE = re.compile(
+    r"(?:this|the) (?:page|site|website|web site|document|documentation|text|content|work) (?:is|are) (?:also )?"
+    r"(?:licen[sc]ed|available|released|distributed|made available) under\b",
+    re.IGNORECASE,
+)
+"""The beginning of a notice that is the same on the pages of a site, and longer than other lines."""
 _NAME_OF_LIST = re.compile(
     r"(?:(?:table of )?contents|(?:list|table|index) of (?:figures|tables|examples))\W{0,5}\Z", re.IGNORECASE
 )
@@ -64,6 +70,7 @@ MIN_TITLE_WORDS = 2
 _SEPARATOR = re.compile(r"\s[|»›·•→←>]\s")
 _NAMED_CELL = re.compile(r"[^|:]{1,80}:\s")
 """The beginning of a cell that says the name of its column."""
+_MAX_LICENCE_WORDS = 60
 _MAX_LINE_WORDS = 25
 """Maximum words of a line that is the same on each page: a longer text says something about its subject."""
 
@@ -99,9 +106,11 @@ def is_complete(text: str, kind: str, context: Sequence[str]) -> bool:
     """Return whether the statement reads alone for certain: without a lead-in, its end shows that nothing is missing.
 
     A text without an end mark may be a sentence or a title. In a script without capitals it counts as a sentence. A
-    row needs the names of its columns.
+    row needs the names of its columns. The end of a sentence behind a listing misses the listing.
     """
     if not reads_alone(text, kind, context):
+        return False
+    if kind == "sentence" and beginning_of(text.strip(), context).endswith((":", "：")):
         return False
     if kind == "code" or _has_lead(context) or _END.search(text.strip()):
         return True
@@ -156,7 +165,9 @@ def is_navigation(text: str, kind: str) -> bool:
 
 
 def is_of_each_page(text: str) -> bool:
-    """Return whether a text is a line such as `last modified` or a copyright, by its words."""
+    """Return whether a text is a line such as `last modified`, a copyright or a licence, by its words."""
+    if _OF_LICENCE.match(text) is not None:
+        return word_count(text) <= _MAX_LICENCE_WORDS
     return _OF_EACH_PAGE.match(text) is not None and word_count(text) <= _MAX_LINE_WORDS
 
 

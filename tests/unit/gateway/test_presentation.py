@@ -104,6 +104,7 @@ def test_the_context_is_headings_and_the_sentences_before() -> None:
         ("", "a storm", "item", ()),
         ("It is held up by …", "and never leaves.", "sentence", ("Ferries", "It is held up by …", "A storm came.")),
         ("", "The ferry leaves.", "sentence", ("Ferries", "It is held up by …")),
+        ("We might try:", "but this does not work.", "sentence", ("Ferries", "We might try:")),  # behind a listing
     ],
 )
 def test_a_part_of_a_list_has_its_lead_in_or_its_term_before_it(

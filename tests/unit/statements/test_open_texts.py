@@ -68,6 +68,9 @@ def test_a_lead_in_without_an_end_mark_gets_an_ellipsis_by_which_its_end_finds_i
     assert beginning_of("and never leaves.", context) == "It is held up by …"
     assert beginning_of("The ferry leaves.", context) == ""
     assert beginning_of("and never leaves.", ("Ferries",)) == ""
+    listing = ("Ferries", "We might try to sail:")
+    assert beginning_of("but this does not work.", listing) == "We might try to sail:"
+    assert beginning_of("ferry-ls lists the ferries.", listing) == ""  # a name in small letters
 
 
 def test_a_list_that_ends_the_sentence_before_it_has_its_beginning_as_lead_in() -> None:

@@ -33,6 +33,8 @@ HEADINGS = ("Ferries", "Timetable")
         ("Port: Oban | Direction: up | Time: noon", "row", ()),
         ("It is set to noon.", "sentence", HEADINGS),
         ("Ship A and Ship B sail together.", "sentence", HEADINGS),
+        ("Ropes are released under a licence that the harbour wrote.", "sentence", HEADINGS),
+        ("This page is about ferries that are licensed under the law of the sea.", "sentence", HEADINGS),
         ("Contents of the hold are listed below.", "sentence", HEADINGS),
         ("3.5 million people used the ferries of this harbour last year.", "sentence", ()),
         ("Copyright law protects the drawings of a ship, and the heirs of who drew it hold it for seventy years "
@@ -75,6 +77,13 @@ def test_reads_alone(text: str, kind: str, context: tuple[str, ...]) -> None:
         ("The History Of Ships And Ferries", "item", ()),
         ("Figure 21: Ships that sail before the wind in the north", "sentence", ()),
         ("", "sentence", ()),
+        (
+            "This page is licensed under the Harbour Licence Version 2. Examples, recipes, and other code in the "
+            "documentation are additionally licensed under the Ferry Licence.",
+            "sentence",
+            HEADINGS,
+        ),
+        ("The content of this page, as the timetable,", "sentence", HEADINGS),
         ("You can leave it at:", "item", LEAD),  # a lead-in below a lead-in
         ("Section 8.23, “Channel Ferries”", "item", HEADINGS),
         ("15.4. Masts | 16.2. Ropes", "row", ()),
@@ -108,6 +117,9 @@ def test_needs_the_page(text: str, kind: str, context: tuple[str, ...]) -> None:
         (False, "Free tea, even in a storm", "link", HEADINGS),
         (True, "Two sailors", "link", LEAD),
         (False, "You can leave it at:", "item", LEAD),
+        (False, "but this does not work in a storm.", "sentence", LEAD),  # behind a listing
+        (True, "It does not work in a storm.", "sentence", LEAD),
+        (True, "and never comes back.", "sentence", OPEN_LEAD),
     ],
 )
 def test_is_complete(complete: bool, text: str, kind: str, context: tuple[str, ...]) -> None:
