@@ -26,6 +26,8 @@ MAX_CHARS = 2_000_000
 """Maximum characters of a page that are drafted: twice as many as MAX_STATEMENTS statements of MAX_WORDS words have."""
 MAX_NAME_WORDS = 6
 """Maximum words of a cell that names the cell beside it, such as "Default:"."""
+MAX_LINK_WORDS = 5
+"""Maximum words of an item that is a link and says nothing else."""
 MIN_LINK_SHARE = 0.8
 """Minimum share of an item's letters in links that makes it a link."""
 CELLS = " | "
@@ -92,9 +94,10 @@ def _draft_blocks(document: Document, splitter: SentenceSplitter) -> list[Draft]
 
 
 def _is_link(document: Document, draft: Draft) -> bool:
-    """Return whether an item only names the pages that it leads to: nearly all of it, or all behind a term's comma.
+    """Return whether an item only names the pages that it leads to: a few words that are a link, or a term's links.
 
-    The latter is an entry of an index: "timeout during, Lock Management".
+    The latter is an entry of an index: "timeout during, Lock Management". A longer link may state a fact that somebody
+    asks for: "ACID transactions, even after power loss".
     """
     if draft.kind != "item" or is_closed(draft.text):
         return False
@@ -103,7 +106,7 @@ def _is_link(document: Document, draft: Draft) -> bool:
         start, end = max(span.start, draft.start), min(span.end, draft.end)
         if span.kind == "link" and start < end:
             inside, first = inside + _count_letters(block.text[start:end]), min(first, start)
-    if inside >= MIN_LINK_SHARE * _count_letters(draft.text) > 0:
+    if inside >= MIN_LINK_SHARE * _count_letters(draft.text) > 0 and word_count(draft.text) <= MAX_LINK_WORDS:
         return True
     behind = _count_letters(block.text[first : draft.end])
     return block.text[draft.start : first].rstrip().endswith(",") and inside >= MIN_LINK_SHARE * behind > 0

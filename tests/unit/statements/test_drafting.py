@@ -134,6 +134,7 @@ def test_names_are_joined_and_facts_stay_apart() -> None:
         ("link", "How long ropes are made", ["How long ropes are made"]),
         ("link", "Long ropes (1), and knots", ["Long ropes", "knots"]),
         ("link", "made of hemp, Long Ropes, Knots", ["Long Ropes", "Knots"]),  # an entry of an index
+        ("item", "A safe harbour, even after a storm", ["A safe harbour, even after a storm"]),  # a fact
         ("item", "How long ropes are made of hemp", ["long ropes"]),
         ("item", "Long ropes are made of hemp.", ["Long ropes are made of hemp"]),  # a sentence
         ("item", "The rope of each ferry, by the Harbour Office of Oban", ["Harbour"]),
