@@ -482,6 +482,22 @@ def bench_startup(
     run(times, as_json=as_json)
 
 
+@bench_app.command("soft-404")
+@command
+def bench_soft_404(
+    folder: Annotated[Path, typer.Argument(file_okay=False, exists=True, help="A folder of HTML files for each host.")],
+    pages: Annotated[int, typer.Option(min=3, help="Maximum number of pages of a host.")] = 1_000,
+    as_json: AsJson = False,
+) -> None:
+    """Measure how alike real pages are to a page "not found" of their host: which pages would count as gone.
+
+    Example:  python -m benchmarks soft-404 web/
+    """
+    from benchmarks.soft_404 import run
+
+    print_figures("Soft 404s", run(folder, pages), as_json)
+
+
 @bench_app.command("zoo")
 @command
 def bench_zoo(

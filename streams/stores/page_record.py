@@ -31,6 +31,8 @@ class Fetched(StoredPart):
     body_ref: str | None
     body_bytes: int
     exchange_ref: str | None
+    not_found_ref: str | None
+    """The page that the host sends for a missing name, which the content was compared with. None: there was none."""
     headers: Mapping[str, str]
 
     @classmethod

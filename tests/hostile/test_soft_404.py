@@ -14,6 +14,7 @@ from schemas import Envelope, Event, PageFetched, PageNormalized, PageRemoved, P
 from schemas.crawl import Purpose
 from schemas.ids import page_id
 from streams.crawl.fetch.http import Answer, close_session, get, limits_of, open_session
+from streams.crawl.fetch.outcomes import Verdict
 from streams.crawl.missing_path import missing_path
 from streams.pages.agent import NormalizeAgent
 from streams.pages.sandbox.pool import ParsePool
@@ -76,7 +77,9 @@ class Crawler:
         self.pool = pool
         self.agent = NormalizeAgent(self.stores, pool)
 
-    async def handle(self, path: str, answer: Answer, missing: Answer, *, is_lost: bool = False) -> list[Event]:
+    async def handle(
+        self, path: str, answer: Answer, missing: Answer, *, is_lost: bool = False, generation: int = 7
+    ) -> list[Event]:
         """Return the events for a page, after the host's answer to a name that can't exist. That may be lost."""
         assert answer.body is not None
         known = missing.verdict.outcome == "ok" and missing.body is not None
@@ -86,7 +89,7 @@ class Crawler:
             self.agent = NormalizeAgent(self.stores, self.pool)
         url = f"https://{HOST}{path}"
         event = PageFetched(
-            page_id=page_id(url), url=url, host=HOST, outcome="ok", generation=7, headers=answer.headers,
+            page_id=page_id(url), url=url, host=HOST, outcome="ok", generation=generation, headers=answer.headers,
             body_ref=await self.stores.blobs.put(answer.body), not_found_ref=ref,
         )  # fmt: skip
         at = datetime(2026, 1, 1, tzinfo=UTC)
@@ -125,6 +128,21 @@ async def test_a_page_like_the_page_for_no_page_counts_as_gone(kind: Kind, pool:
         assert len(events) == 2 or not kind.soft, "no link of such a page is followed"
     for path, answer in zip(THERE, there, strict=True):
         assert any(isinstance(event, PageNormalized) for event in await crawler.handle(path, answer, missing)), path
+
+
+async def test_a_page_that_was_indexed_before_its_host_was_asked_leaves_at_a_304(
+    pool: ParsePool, tmp_path: Path
+) -> None:
+    missing, gone, *_ = await ask(tmp_path, KINDS[0], *PATHS)
+    crawler = Crawler(pool)
+    unknown = Answer(Verdict("gone"), 404)
+    assert any(isinstance(event, PageNormalized) for event in await crawler.handle(GONE, gone, unknown))
+    # The fetcher gives a 304 the stored body, and the page that its host sends for no page since then.
+    events = await crawler.handle(GONE, gone, missing, generation=8)
+    assert [event.reason for event in events if isinstance(event, PageRemoved)] == ["gone"]
+    assert [event.verdict for event in events if isinstance(event, PageSettled)] == ["soft_404"]
+    again = await crawler.handle(GONE, gone, unknown, generation=9)
+    assert any(isinstance(event, PageNormalized) for event in again), "the host has no such page any more"
 
 
 async def test_a_page_for_no_page_that_is_lost_judges_nothing(pool: ParsePool, tmp_path: Path) -> None:

@@ -96,13 +96,46 @@ async def test_a_304_with_other_wishes_is_read_again(tmp_path: Path, name: str, 
     assert visit.headers[name.replace("_", "-")] == value
 
 
+NEW = response(b"<p>Hi", etag='"1"')
+SAME, FAILED = response(b"", status="304 Not Modified"), response(b"", status="503 Later")
+
+
+@pytest.mark.parametrize(
+    "visits",
+    [
+        # each visit: the answer, the host's page for no page at that time, the outcome, the page it is compared with
+        [(NEW, None, "ok", None), (SAME, "a", "ok", "a"), (SAME, "a", "not_modified", "a")],
+        [(NEW, "a", "ok", "a"), (SAME, "a", "not_modified", "a"), (SAME, "b", "ok", "b")],
+        [(NEW, "a", "ok", "a"), (SAME, None, "not_modified", "a"), (SAME, "a", "not_modified", "a")],
+        [(NEW, None, "ok", None), (FAILED, "a", "server_error", None), (SAME, "a", "ok", "a")],
+        [(NEW, "a", "ok", "a"), (FAILED, "b", "server_error", "a"), (SAME, "b", "ok", "b")],
+        [(NEW, None, "ok", None), (SAME, None, "not_modified", None), (NEW, "a", "ok", "a"),
+         (SAME, "a", "not_modified", "a")],
+    ],
+    ids=["learned later", "learned again", "a host that changed", "a failure", "another failure", "new content"],
+)  # fmt: skip
+async def test_a_304_is_judged_once_by_each_page_that_its_host_sends_for_no_page(
+    tmp_path: Path, visits: list[tuple[Any, str | None, str, str | None]]
+) -> None:
+    script = in_turn(*(answer for answer, *_ in visits))
+    asked = [scheduled(etag='"1"', not_found_ref=known and 64 * known) for _, known, *_ in visits]
+    outputs, _, requests = await run(tmp_path, script, *(event for event in asked for _ in range(2)))
+    assert requests == len(visits), "each event came twice"
+    assert outputs[::2] == outputs[1::2]
+    found = [(event.outcome, event.not_found_ref and event.not_found_ref[0]) for (event,) in outputs[::2]]
+    assert found == [(outcome, compared) for *_, outcome, compared in visits]
+    assert {event.body_ref for (event,) in outputs} == {outputs[0][0].body_ref}
+
+
 class Refusing(LivingWorld):
-    """A world in which the stages refuse a page on its second visit, as if it asked not to be indexed."""
+    """A world in which the stages refuse a page on its second visit: by its wish, or as a page for no page."""
 
     async def _arrive(self, fetched: Any, id_: Any) -> None:
         await super()._arrive(fetched, id_)
-        if fetched.url.endswith("/noindex") and fetched.outcome == "ok" and len(self.visits("/noindex")) == 2:
-            settled = PageSettled.following(fetched, verdict="refused", generation=fetched.generation + 1)
+        path = fetched.url.removeprefix("https://a.example")
+        verdict = {"/noindex": "refused", "/soft-404": "soft_404"}.get(path)
+        if verdict and fetched.outcome == "ok" and len(self.visits(path)) == 2:
+            settled = PageSettled.following(fetched, verdict=verdict, generation=fetched.generation + 1)
             self._send(settled, event_id(settled.event_type(), id_.hex, settled.key()))
 
 
@@ -118,6 +151,7 @@ MOVED = {"outcome": "redirect", "status": 301, "redirect_to": "https://a.example
         ("/gone", [OK, GONE, OK, OK], "", [False, True, False, True]),
         ("/moved", [OK, MOVED, OK, OK], "", [False, True, False, True]),
         ("/noindex", [OK, OK, OK, OK], "", [False, True, False, True]),
+        ("/soft-404", [OK, OK, OK, OK], "", [False, True, False, True]),
         ("/forbidden", [OK] * 9, "User-agent: *\nDisallow: /forbidden\n", [False, True, False, True]),
     ],
 )

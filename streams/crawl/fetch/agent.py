@@ -111,7 +111,7 @@ class FetchAgent(Agent):
         exchange_ref = await self._keep_exchange(answer)
         fetched = _event(scheduled, answer, body_ref, scheduled.generation or self._now(), exchange_ref)
         if fetched.purpose == "page" and fetched.outcome not in NEW_STATES:
-            fetched = _with_new_wishes(_with_former_body(fetched, known.fetched), known.fetched)
+            fetched = _read_again(_with_former_body(fetched, known.fetched), known.fetched, scheduled.not_found_ref)
         await self._stores.pages.put(scheduled.page_id, Fetched.of_event(fetched), at)
         return [fetched]
 
@@ -222,26 +222,31 @@ def _with_former_body(fetched: PageFetched, former: Fetched) -> PageFetched:
     """Return an answer without content, with the references of the last content: the page's record keeps them.
 
     The headers are of the last content, too. A 304 renews them. The headers of an error describe the error: only the
-    time to wait is taken from them, for the host's pace.
+    time to wait is taken from them, for the host's pace. The page for a missing name is the one that the last content
+    was compared with.
     """
     if former.body_ref is None:
         return fetched
     renewed = fetched.headers if fetched.outcome == "not_modified" else {}
     wait = {name: value for name, value in fetched.headers.items() if name == "retry-after"}
     described = {name: value for name, value in former.headers.items() if name != "retry-after"}
-    kept = {"body_ref": former.body_ref, "body_bytes": former.body_bytes, "exchange_ref": former.exchange_ref}
+    names = ("body_ref", "body_bytes", "exchange_ref", "not_found_ref")
+    kept = {name: getattr(former, name) for name in names}
     return fetched.model_copy(update={**kept, "headers": {**described, **renewed, **wait}})
 
 
-def _with_new_wishes(fetched: PageFetched, former: Fetched) -> PageFetched:
-    """Return a 304 with other wishes of the publisher as an answer with the last content: the stages read it again.
+def _read_again(fetched: PageFetched, former: Fetched, not_found_ref: str | None) -> PageFetched:
+    """Return a 304 as an answer with the last content if the stages must read that again.
 
-    So a page that turns `noindex` only by its header leaves the index, too.
+    The publisher has other wishes: so a page that turns `noindex` only by its header leaves the index, too. Or the host
+    has another page for a missing name than the content was compared with: so a soft 404 that was indexed before its
+    host was asked leaves the index.
     """
-    is_other = any(fetched.headers.get(name) != former.headers.get(name) for name in WISHES)
-    if fetched.outcome != "not_modified" or not fetched.body_ref or not is_other:
+    has_other_wishes = any(fetched.headers.get(name) != former.headers.get(name) for name in WISHES)
+    is_unjudged = not_found_ref not in (None, former.not_found_ref)
+    if fetched.outcome != "not_modified" or not fetched.body_ref or not (has_other_wishes or is_unjudged):
         return fetched
-    return fetched.model_copy(update={"outcome": "ok"})
+    return fetched.model_copy(update={"outcome": "ok", "not_found_ref": not_found_ref})
 
 
 def _with_signals(headers: Mapping[str, str], of_robots: str, *, tdm_reserved: bool = False) -> dict[str, str]:

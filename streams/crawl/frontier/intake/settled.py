@@ -28,7 +28,7 @@ async def _write(frontier: FrontierState, event: PageSettled, live: LiveHost) ->
     if url.settled_generation < event.generation:
         at = decisions.next_version(url, frontier.now())
         url = replace(url, at=at, settled_generation=event.generation, verdict=event.verdict)
-        if event.verdict == "refused":  # such as a page that asks not to be indexed
+        if event.verdict in ("refused", "soft_404"):  # refused: such as a page that asks not to be indexed
             url = decisions.without_validators(url)
     if url.settled_generation == event.generation:
         url = frontier.plan_visit(url, live.host)
