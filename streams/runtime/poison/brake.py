@@ -8,6 +8,9 @@ again, and ends the next process. A file beside the stack remembers what ran:
     another sudden end   the records that had begun and not ended are suspects. They run one at a time
     MAX_STRIKES ends     while the same suspect ran: it is set aside as a dead letter, without being read again
 
+Workers of the same stages on one machine have a file each, and read the suspects of all: a record may come to any of
+them. A worker takes over a file that nobody holds, as a restarted one does, before it makes another one.
+
 So a kill of the whole machine sets no record aside: it would have to hit the same suspect each time. An orderly stop
 and an end because of Kafka or the configuration leave no mark. The notes survive the process, not a loss of power.
 """
@@ -15,11 +18,12 @@ and an end because of Kafka or the configuration leave no mark. The notes surviv
 import asyncio
 import fcntl
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import gettempdir
+from typing import Any
 
 import orjson
 import structlog
@@ -32,12 +36,17 @@ log = structlog.get_logger()
 
 MAX_STRIKES = 3
 """Number of sudden ends during one suspect after which it is set aside."""
+MAX_WORKERS = 64
+"""Maximum number of workers of the same stages with notes, on one machine."""
 WATCHED_RECORDS = 10_000
 """Number of records that are noted after a sudden end. They include all records that were in progress."""
 
 
 def notes_path(settings: Settings, stages: str) -> Path:
-    """Return the file for the notes of a worker of these stages. It survives a restart of the worker's container."""
+    """Return the file for the notes of a worker of these stages: the first one, if there are several workers.
+
+    It survives a restart of the worker's container.
+    """
     folder = settings.home if settings.profile == "local" else Path(gettempdir()) / "riffle"
     instance = f"-{settings.runtime.instance}" if settings.runtime.instance else ""
     return folder / "sudden-ends" / f"{stages}{instance}.jsonl"
@@ -61,11 +70,7 @@ def read_notes(lines: list[bytes]) -> Notes:
     """Return the notes in the lines of a file. A line that was cut short is ignored."""
     strikes: dict[str, int] = {}
     begun: dict[str, str] = {}
-    for line in lines:
-        try:
-            kind, name, *count = orjson.loads(line)
-        except (orjson.JSONDecodeError, ValueError, TypeError):
-            continue
+    for kind, name, *count in _entries(lines):
         match kind:
             case "suspect":
                 strikes[name] = count[0]
@@ -79,12 +84,33 @@ def read_notes(lines: list[bytes]) -> Notes:
     return Notes(strikes, was_sudden=bool(lines))
 
 
+def read_suspects(lines: list[bytes]) -> dict[str, int]:
+    """Return the suspects in the lines of another worker, with their strikes. What runs there now is no suspect."""
+    strikes: dict[str, int] = {}
+    for kind, name, *count in _entries(lines):
+        match kind:
+            case "suspect":
+                strikes[name] = count[0]
+            case "end":
+                strikes.pop(name, None)
+    return strikes
+
+
+def _entries(lines: list[bytes]) -> Iterator[list[Any]]:
+    for line in lines:
+        try:
+            kind, name, *count = orjson.loads(line)
+        except (orjson.JSONDecodeError, ValueError, TypeError):
+            continue
+        yield [kind, name, *count]
+
+
 class Brake:
     """Notes which records run, after a sudden end of the process, and recognises the record that ends it."""
 
     def __init__(self, path: Path | None) -> None:
         """`path` is the file of the notes. None: nothing is noted, and no record is set aside."""
-        self._path = path
+        self._first = self._path = path
         self._notes = Notes()
         self._unnoted = 0
         """Number of records that are still to be noted."""
@@ -96,35 +122,59 @@ class Brake:
         if self._path is None:
             return
         try:
-            self._descriptor = self._open(self._path)
+            found = self._take()
         except OSError as error:
             log.warning("no place for notes about sudden ends of this worker", path=str(self._path), error=str(error))
             return
+        if found is None:
+            log.warning("too many workers have notes about sudden ends", path=str(self._path), workers=MAX_WORKERS)
+            return
+        self._path, self._descriptor = found
         self._unnoted = WATCHED_RECORDS if self._notes.was_sudden else 0
         if self._notes.was_sudden:
             log.warning("the last process of this worker ended suddenly", suspects=len(self._notes.strikes))
 
-    def _open(self, path: Path) -> int:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
+    def _take(self) -> tuple[Path, int] | None:
+        """Open a file that no other worker has, and write the marks of this process. None: there are too many."""
+        assert self._first
+        self._first.parent.mkdir(parents=True, exist_ok=True)
+        names = [
+            self._first,
+            *(self._first.with_suffix(f".{n}{self._first.suffix}") for n in range(2, MAX_WORKERS + 1)),
+        ]
+        for path in sorted(names, key=lambda path: not path.exists()):  # the notes of an ended worker first
+            if (descriptor := _lock(path)) is None:
+                continue
+            try:
+                self._notes = read_notes(os.pread(descriptor, os.fstat(descriptor).st_size, 0).splitlines())
+                for other in names:
+                    if other != path and other.exists():
+                        self._learn(other)
+                os.ftruncate(descriptor, 0)
+                marks = [("runs", str(os.getpid())), *(("suspect", *item) for item in self._notes.strikes.items())]
+                os.write(descriptor, b"".join(orjson.dumps(mark) + b"\n" for mark in marks))
+            except OSError:
+                os.close(descriptor)
+                raise
+            return path, descriptor
+        return None
+
+    def _learn(self, other: Path) -> None:
+        """Learn the suspects of another worker."""
         try:
-            # A lock of this process only: processes that it forks don't keep it. Another worker has its own notes.
-            fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            self._notes = read_notes(os.pread(descriptor, os.fstat(descriptor).st_size, 0).splitlines())
-            os.ftruncate(descriptor, 0)
-            marks = [("runs", str(os.getpid())), *(("suspect", *item) for item in self._notes.strikes.items())]
-            os.write(descriptor, b"".join(orjson.dumps(mark) + b"\n" for mark in marks))
-        except OSError:
-            os.close(descriptor)
-            raise
-        return descriptor
+            lines = other.read_bytes().splitlines()
+        except FileNotFoundError:  # it has just ended in order
+            return
+        for name, count in read_suspects(lines).items():
+            self._notes.strikes[name] = max(count, self._notes.strikes.get(name, 0))
 
     def end(self) -> None:
         """Note that the process ends in order: what runs at this moment is no suspect because of it."""
         if self._path and self._descriptor is not None:
+            self._path.unlink(missing_ok=True)  # before the lock is released: then it is another worker's
             os.close(self._descriptor)
             self._descriptor = None
-            self._path.unlink(missing_ok=True)
+            self._path = self._first
 
     @asynccontextmanager
     async def watch(self, incoming: Incoming) -> AsyncIterator[EndsWorker | None]:
@@ -157,6 +207,21 @@ class Brake:
     def _write(self, *note: str) -> None:
         if self._descriptor is not None:
             os.write(self._descriptor, orjson.dumps(note) + b"\n")
+
+
+def _lock(path: Path) -> int | None:
+    """Open a file and lock it. None: another process has it, or removed it just now."""
+    descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
+    try:
+        # A lock of this process only: processes that it forks don't keep it. It ends if this process opens the file
+        # again and closes it, so nobody does.
+        fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if os.path.samestat(os.fstat(descriptor), path.stat()):
+            return descriptor
+    except (BlockingIOError, PermissionError, FileNotFoundError):
+        pass
+    os.close(descriptor)
+    return None
 
 
 def _verdict(strikes: int) -> EndsWorker | None:

@@ -5,9 +5,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import orjson
 import pytest
 
-from streams.runtime.poison.brake import MAX_STRIKES, Brake, read_notes
+from streams.runtime.poison.brake import MAX_STRIKES, Brake, read_notes, read_suspects
 from streams.runtime.records import Incoming
 
 RECORDS, POISON = 12, 7
@@ -112,3 +113,82 @@ async def test_without_a_place_for_notes_every_record_is_handled(tmp_path: Path)
     brake.begin()
     assert await run_one(brake, POISON) == "handled"
     brake.end()
+
+
+BESIDE = """
+import sys
+from pathlib import Path
+from streams.runtime.poison.brake import Brake
+
+brake = Brake(Path(sys.argv[1]))
+brake.begin()
+print("ready", flush=True)
+sys.stdin.readline()
+"""
+
+
+def test_workers_beside_each_other_have_notes_of_their_own_and_know_the_suspects_of_all(tmp_path: Path) -> None:
+    notes, second = tmp_path / "fetch.jsonl", tmp_path / "fetch.2.jsonl"
+    suspect = f"tests.asked/0/{POISON}/1.5"
+    notes.write_bytes(orjson.dumps(["suspect", suspect, MAX_STRIKES]) + b"\n")
+    with subprocess.Popen([sys.executable, "-c", BESIDE, notes], stdin=-1, stdout=-1, text=True) as other:
+        assert other.stdout
+        assert "ready\n" in iter(other.stdout.readline, "")
+        brake = Brake(notes)
+        brake.begin()
+        assert second.exists()
+        assert asyncio.run(run_one(brake, POISON)) == "aside", "it is known from the other worker"
+        assert asyncio.run(run_one(brake, 1)) == "handled"
+        brake.end()
+        assert not second.exists()
+        assert read_notes(notes.read_bytes().splitlines()).strikes == {suspect: MAX_STRIKES}, "as they were"
+        other.kill()
+    brake = Brake(notes)
+    brake.begin()
+    assert (notes.exists(), second.exists()) == (True, False), "the notes of the ended worker have a new one"
+    assert asyncio.run(run_one(brake, POISON)) == "aside"
+    brake.end()
+
+
+def test_what_runs_in_another_worker_is_no_suspect(tmp_path: Path) -> None:
+    lines = [b'["suspect","a",1]', b'["suspect","b",2]', b'["begin","c"]', b'["suspect begins","a"]', b'["end","b"]']
+    assert read_suspects(lines) == {"a": 1}
+
+
+def test_the_notes_of_a_dead_worker_come_before_a_free_place(tmp_path: Path) -> None:
+    (tmp_path / "fetch.2.jsonl").write_bytes(b'["runs","1"]\n["suspect begins","tests.asked/0/7/1.5"]\n')
+    brake = Brake(tmp_path / "fetch.jsonl")
+    brake.begin()
+    assert not (tmp_path / "fetch.jsonl").exists()
+    assert b'["suspect","tests.asked/0/7/1.5",1]' in (tmp_path / "fetch.2.jsonl").read_bytes()
+    brake.end()
+    assert list(tmp_path.iterdir()) == []
+
+
+COMING = """
+import os, sys
+from pathlib import Path
+from streams.runtime.poison.brake import Brake
+
+folder = Path(sys.argv[1])
+for _ in range(40):
+    brake = Brake(folder / "fetch.jsonl")
+    brake.begin()
+    opened = {}
+    for descriptor in os.listdir("/proc/self/fd"):  # read by its descriptor: to open it again would end the lock
+        try:
+            opened[os.readlink(f"/proc/self/fd/{descriptor}")] = int(descriptor)
+        except FileNotFoundError:
+            pass
+    (own,) = [path for path in opened if path.startswith(str(folder))]
+    assert os.path.exists(own), own
+    assert os.pread(opened[own], 1_000, 0).startswith(f'["runs","{os.getpid()}"]'.encode())
+    brake.end()
+"""
+
+
+def test_workers_that_come_and_go_at_once_each_keep_their_notes(tmp_path: Path) -> None:
+    workers = [subprocess.Popen([sys.executable, "-c", COMING, tmp_path], stderr=subprocess.PIPE) for _ in range(2)]
+    ended = [(worker.communicate()[1].decode(), worker.returncode) for worker in workers]
+    assert [status for _, status in ended] == [0, 0], ended
+    assert list(tmp_path.iterdir()) == []
