@@ -6,13 +6,13 @@ lists stay in the rows of URLs, where a worker of an earlier release finds them,
 """
 
 from collections import OrderedDict
-from collections.abc import Mapping
+from dataclasses import replace
 from hashlib import blake2b
 from typing import Any, Protocol
 from uuid import UUID
 
 from streams.stores.packing import pack, unpack
-from streams.stores.protocols import FrontierUrl
+from streams.stores.protocols import FrontierUrl, UnreadLimits
 from streams.stores.row_codec import pack_frontier_url, read_frontier_url
 
 ID_BYTES = 16
@@ -20,8 +20,8 @@ MAX_IN_ROW = 256
 """Maximum number of characters of the patterns in the row of a URL, all together."""
 MAX_KNOWN = 1_024
 """Maximum number of lists in memory. Only the patterns of crawls that run are used often."""
-UNKNOWN: Mapping[str, Any] = {"max_depth": 0}
-"""The limits of a URL whose patterns are not stored: it is fetched, and no link of it is followed."""
+UNKNOWN_DEPTH = 0
+"""The maximum depth of a URL whose patterns are not stored: it is fetched, and no link of it is followed."""
 
 Patterns = tuple[str, ...]
 
@@ -46,6 +46,8 @@ class CrawlPatterns:
 
     async def pack(self, url: FrontierUrl) -> bytes:
         """Return the row of a URL. Its patterns are stored before, if they are not in the row."""
+        if lost := url.unread_limits:
+            return pack_frontier_url(replace(url, max_depth=lost.max_depth), lost.patterns_id)
         if sum(map(len, url.patterns)) <= MAX_IN_ROW:
             return pack_frontier_url(url)
         return pack_frontier_url(url, await self._id_of(url.patterns))
@@ -55,7 +57,8 @@ class CrawlPatterns:
         row = unpack(packed)
         if patterns_id := row.get("patterns_id"):
             patterns = await self._patterns_of(patterns_id)
-            row |= UNKNOWN if patterns is None else {"patterns": patterns}
+            lost = UnreadLimits(patterns_id, row.get("max_depth")) if patterns is None else None
+            row |= {"max_depth": UNKNOWN_DEPTH, "unread_limits": lost} if lost else {"patterns": patterns}
         return read_frontier_url(page_id, at, row)
 
     async def _id_of(self, patterns: Patterns) -> bytes:

@@ -66,7 +66,7 @@ def unpack_host_order(host: str, packed: bytes) -> HostOrder:
     return HostOrder(host, **{name: value for name, value in unpack(packed).items() if name in names - {"host"}})
 
 
-_URL_KEY = frozenset({"page_id", "at"})
+_NOT_IN_URL_ROWS = frozenset({"page_id", "at", "unread_limits"})
 
 
 def pack_frontier_url(url: FrontierUrl, patterns_id: bytes | None = None) -> bytes:
@@ -74,7 +74,7 @@ def pack_frontier_url(url: FrontierUrl, patterns_id: bytes | None = None) -> byt
 
     With an id, the patterns have a row of their own (`streams.stores.crawl_patterns`).
     """
-    apart = _URL_KEY | {"patterns"} if patterns_id else _URL_KEY
+    apart = _NOT_IN_URL_ROWS | {"patterns"} if patterns_id else _NOT_IN_URL_ROWS
     fields = ((field.name, field.default, getattr(url, field.name)) for field in dataclasses.fields(url))
     row = {
         name: list(value) if isinstance(value, tuple) else value

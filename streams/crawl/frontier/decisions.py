@@ -115,6 +115,7 @@ def queue_url(event: PageDiscovered, known: FrontierUrl | None, cause: str, posi
         next_visit=0,
         hinted_at=max((base.hinted_at, *event.modified[:1])),
         is_hinted=False,
+        unread_limits=None,
         **CrawlScope.of(event).fields(),
     )
 

@@ -34,6 +34,7 @@ from streams.stores.protocols.frontier import (
     HostShare,
     PartitionOwner,
     QueueEntry,
+    UnreadLimits,
     total,
 )
 from streams.stores.protocols.host_links import HostLinks, HostRank, PageLink
@@ -116,6 +117,7 @@ __all__ = [
     "Suggestions",
     "Transition",
     "Unread",
+    "UnreadLimits",
     "VectorIndex",
     "group_of",
     "total",

@@ -61,6 +61,14 @@ class QueueEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class UnreadLimits:
+    """The limits of a URL whose patterns are not stored, as its row has them."""
+
+    patterns_id: bytes
+    max_depth: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class FrontierUrl:
     """The frontier's row of a URL. The row decides: a queue entry with another position is stale."""
 
@@ -78,6 +86,8 @@ class FrontierUrl:
     max_pages: int | None = None
     same_host: bool = False
     patterns: tuple[str, ...] = ()
+    unread_limits: UnreadLimits | None = None
+    """The limits that are written back if the patterns could not be read. `max_depth` is 0 meanwhile."""
     crawl_id: str = ""
     redirects: int = 0
     """Number of redirects that led to the URL."""

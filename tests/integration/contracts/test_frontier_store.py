@@ -184,9 +184,16 @@ async def test_without_its_patterns_a_url_is_fetched_and_leads_nowhere(
     async def lose(patterns_id: bytes, packed: bytes) -> None:
         """A backup without them was restored."""
 
-    monkeypatch.setattr(frontier, "put_patterns", lose)
-    await frontier.put_url(url)
-    assert await frontier.url(url.page_id) == replace(url, max_depth=0, patterns=())
+    with monkeypatch.context() as patched:
+        patched.setattr(frontier, "put_patterns", lose)
+        await frontier.put_url(url)
+    read = await frontier.url(url.page_id)
+    assert read
+    assert replace(read, unread_limits=None) == replace(url, max_depth=0, patterns=())
+    await frontier.put_url(replace(read, at=read.at + 1, outcome="ok"))
+    frontier._patterns = CrawlPatterns(frontier)
+    await frontier.put_url(a_url(patterns=url.patterns))  # its crawl goes on, or a backup with them is restored
+    assert await frontier.url(url.page_id) == replace(url, at=url.at + 1, outcome="ok"), "nothing was made up"
 
 
 @pytest.mark.parametrize("order", list(permutations((1, 2, 3))))

@@ -6,11 +6,13 @@ from uuid import UUID
 import msgpack
 import pytest
 
+from streams.crawl.frontier.decisions import queue_url
 from streams.stores.crawl_patterns import MAX_IN_ROW, CrawlPatterns
 from streams.stores.memory import MemoryFrontier
 from streams.stores.packing import FIELDS, pack, unpack
 from streams.stores.protocols import FrontierUrl
 from streams.stores.row_codec import InvalidRow, pack_frontier_url, read_frontier_url
+from tests.stages.frontier_world import discovered
 
 PAGE = UUID(int=7)
 URL = FrontierUrl(PAGE, "https://a.test/", "a.test", "queued", 9, position=4, attempt=1)
@@ -44,6 +46,22 @@ async def test_rows_of_two_releases_side_by_side(
     new_row, old_row = await store.pack(url), pack_frontier_url(url)  # an earlier row had all its patterns
     assert await store.unpack(PAGE, 9, new_row) == await store.unpack(PAGE, 9, old_row) == url
     assert read_frontier_url(PAGE, 9, unpack(new_row)) == replace(url, patterns=seen_by_an_earlier_worker)
+
+
+@pytest.mark.parametrize("max_depth", [None, 0, 3])
+async def test_limits_that_can_not_be_read_are_written_back_as_they_are(max_depth: int | None) -> None:
+    store = CrawlPatterns(MemoryFrontier())
+    url = replace(URL, max_depth=max_depth, patterns=LONG)
+    row = await store.pack(url)
+    elsewhere = CrawlPatterns(MemoryFrontier())
+    read = await elsewhere.unpack(PAGE, 9, row)
+    assert (read.max_depth, read.patterns) == (0, ()), "it leads nowhere meanwhile"
+    assert await elsewhere.pack(read) == row
+    assert await store.unpack(PAGE, 9, await elsewhere.pack(replace(read, outcome="ok"))) == replace(url, outcome="ok")
+    event = discovered(URL.url, max_depth=5, patterns=SHORT)
+    queued = queue_url(event, read, "cause", 1, 10)
+    assert await elsewhere.unpack(PAGE, queued.at, await elsewhere.pack(queued)) == queued, "it has limits again"
+    assert (queued.max_depth, queued.patterns) == (5, SHORT)
 
 
 def test_unknown_fields_and_kinds_of_values_are_written_back() -> None:
