@@ -102,6 +102,17 @@ async def test_a_crawl_may_stay_on_the_seeds_hosts() -> None:
     assert sorted(web.pages()) == [f"{A}/", f"{B}/"]
 
 
+@pytest.mark.parametrize("seeds", [[f"{A}/"], [f"{A}/", "https://own.corp/x"]])
+async def test_a_host_without_a_public_suffix_needs_a_seed_of_its_own(seeds: list[str]) -> None:
+    sites = {"a.example": Site(links={"/": ["https://own.corp/", "https://nobody.corp/"]})}
+    corp = {name: Site(links={"/": [], "/x": []}) for name in ("own.corp", "nobody.corp")}
+    web = World({**sites, **corp}, CrawlSettings(delay_seconds=1), seed=1, kill_probability=0)
+    for url in seeds:
+        web.seed(url)
+    await web.run()
+    assert sorted(web.pages()) == sorted([*seeds, *(["https://own.corp/"] if len(seeds) > 1 else [])])
+
+
 async def test_the_target_of_a_redirected_seed_is_a_host_of_the_crawl() -> None:
     web = world(a=Site(redirects={"/": f"{B}/0"}), b=Site(links=chain(2, B)))
     web.seed(f"{A}/", same_host=True)
