@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from confluent_kafka import KafkaError, KafkaException
 
@@ -18,6 +18,12 @@ TIMEOUT_SECONDS = 20.0
 MOVING_SECONDS = 5.0
 """Time until leaders and coordinators are known again after a broker came back or topics were made (seconds)."""
 AGAIN_SECONDS = 0.25
+WAIT_MS = 10
+"""Maximum time that a broker holds a reader's request for records until there are some (milliseconds).
+
+librdkafka has one request to a broker at a time. With its default, half a second, the request behind the last record of
+a partition would delay the first record of each next partition.
+"""
 _MOVING = frozenset(
     {
         KafkaError.NOT_LEADER_FOR_PARTITION,
@@ -44,6 +50,19 @@ def client_config(settings: KafkaSettings) -> dict[str, str | int | float | bool
     )
     config.update({name: str(path) for name, path in files if path})
     return {**config, **_sasl_config(settings)} if settings.has_sasl else config
+
+
+def reader_config(
+    settings: KafkaSettings, group: str, start: Literal["earliest", "latest"]
+) -> dict[str, str | int | float | bool]:
+    """Return the options of a reader that commits nothing. `start`: where a partition without an offset begins."""
+    return {
+        **client_config(settings),
+        "group.id": group,
+        "enable.auto.commit": False,
+        "auto.offset.reset": start,
+        "fetch.wait.max.ms": WAIT_MS,
+    }
 
 
 def _sasl_config(settings: KafkaSettings) -> dict[str, str]:

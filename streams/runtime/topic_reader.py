@@ -7,18 +7,12 @@ from uuid import uuid4
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from streams.errors import StoreUnavailable
-from streams.runtime.connection import TIMEOUT_SECONDS, client_config, retry_while_moving
+from streams.runtime.connection import TIMEOUT_SECONDS, reader_config, retry_while_moving
 from streams.runtime.records import Incoming
 from streams.settings import Settings
 from streams.topology import READER_GROUP
 
 BATCH_MESSAGES = 500
-WAIT_MS = 10
-"""Maximum time that a broker holds a request for records until there are some (milliseconds).
-
-librdkafka has one request to a broker at a time. With its default, half a second, the request behind the last record of
-a partition would delay the first record of each next partition.
-"""
 POLL_SECONDS = 1.0
 
 
@@ -29,15 +23,7 @@ def read_topic(
 
     `starts`: the offset to begin with, by partition.
     """
-    consumer = Consumer(
-        {
-            **client_config(settings.kafka),
-            "group.id": f"{READER_GROUP}{uuid4().hex}",
-            "enable.auto.commit": False,
-            "auto.offset.reset": "earliest",
-            "fetch.wait.max.ms": WAIT_MS,
-        }
-    )
+    consumer = Consumer(reader_config(settings.kafka, f"{READER_GROUP}{uuid4().hex}", "earliest"))
     try:
         known = consumer.list_topics(topic, timeout=TIMEOUT_SECONDS).topics[topic]
         # A topic that may not be read has no partitions in this answer. A missing topic has none either, and no

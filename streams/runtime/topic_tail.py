@@ -11,7 +11,7 @@ from streams.errors import UsageError
 from streams.runtime.connection import (
     AGAIN_SECONDS,
     TIMEOUT_SECONDS,
-    client_config,
+    reader_config,
     retry_while_moving,
     unreachable_error,
 )
@@ -32,14 +32,7 @@ class Follower:
     def __init__(self, settings: Settings, events: tuple[type[Event], ...]) -> None:
         self._models = {event.topic: event for event in events}
         self._settings = settings
-        self._consumer = Consumer(
-            {
-                **client_config(settings.kafka),
-                "group.id": f"riffle-follower-{uuid4().hex}",
-                "enable.auto.commit": False,
-                "auto.offset.reset": "latest",
-            }
-        )
+        self._consumer = Consumer(reader_config(settings.kafka, f"riffle-follower-{uuid4().hex}", "latest"))
         self._next: dict[tuple[str, int], int] = {}
         """The offset after the last event of each partition."""
         try:
