@@ -16,6 +16,9 @@ from tests.chart.test_alerts import AT_ANY_TIME, MINUTES, PROMTOOL, Case, Series
 pytestmark = pytest.mark.skipif(not PROMTOOL.is_file(), reason="no promtool: `make chart` builds it (needs Go)")
 
 BACKLOG_FILE = BACKLOG.replace(" ", "-")
+MEASURED_OTHERWISE = "riffle_index_page_age_seconds"
+"""The series of that recording which is left out. It has the ages of the imported files, 1,100 s and more, as the stage
+measured them when the recording was made. The stage gives imported pages no age any more (`test_vector_stages.py`)."""
 QUIET = 120
 """Number of readings that follow the end of the backlog: half an hour."""
 HEALTHY_MINUTES = 60
@@ -125,12 +128,9 @@ def test_the_expected_alerts_follow_from_the_recording_by_their_definitions(scen
 
 
 def test_a_backlog_that_ends_fires_nothing(tmp_path: Path) -> None:
-    """418 pages are imported. No event waits for 1,800 s, stages commit all the time, and few attempts fail.
-
-    The age of the last page was written into the recording as 0 afterwards: when it was made, the stage still measured
-    imported pages. `test_vector_stages.py` shows that it doesn't any more.
-    """
+    """418 pages are imported. No event waits for 1,800 s, stages commit all the time, and few attempts fail."""
     readings: dict[str, list[float | None]] = json.loads((FOLDER / f"{BACKLOG_FILE}.json").read_text())
+    readings = {name: values for name, values in readings.items() if not name.startswith(f"{MEASURED_OTHERWISE}{{")}
 
     def values_of(name: str) -> list[list[float]]:
         return [
@@ -140,7 +140,6 @@ def test_a_backlog_that_ends_fires_nothing(tmp_path: Path) -> None:
     lags = values_of("riffle_lag_seconds")
     assert 60 < max(map(max, lags)) < 1_800, "events waited"
     assert not any(values[-1] for values in lags), "none waits at the end"
-    assert not any(map(any, values_of("riffle_index_page_age_seconds"))), "imported pages have no age"
     series = {
         name: " ".join("_" if value is None else f"{value:g}" for value in values) + f" {values[-1] or 0:g}x{QUIET}"
         for name, values in readings.items()
