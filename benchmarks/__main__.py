@@ -66,19 +66,37 @@ async def bench_entity_dump(
     return await run(kind, gigabytes, minutes, folder, with_stage=with_stage, as_json=as_json)
 
 
+@bench_app.command("entity-import")
+@command
+async def bench_entity_import(
+    items: Annotated[int, typer.Option(min=600, help="Number of items of the generated dump.")] = 20_000,
+    kind: Annotated[str, typer.Option(help="wikidata or wikipedia.")] = "wikipedia",
+    kill_worker: Annotated[bool, typer.Option("--kill-worker", help="Also kill the worker of the stage once.")] = False,
+    as_json: AsJson = False,
+) -> int:
+    """Import a generated dump on real servers, kill the import on its way, and compare all that is stored.
+
+    Example:  python -m benchmarks entity-import --items 20000 --kill-worker
+    """
+    from benchmarks.entity_import import run
+
+    return await run(load_settings(), kind, items, kill_worker=kill_worker, as_json=as_json)
+
+
 @bench_app.command("injection")
 @command
 async def bench_injection(
     url: Annotated[str, typer.Argument(metavar="URL", help="A model's server with the API of OpenAI, up to /v1.")],
+    key_file: Annotated[Path | None, typer.Option(exists=True, help="File with the server's API key.")] = None,
     as_json: AsJson = False,
 ) -> int:
     """Answer with hostile pages and queries by a real model, and count what changes and what is dropped.
 
-    Example:  riffle models serve & python -m benchmarks injection http://127.0.0.1:8000/v1
+    Example:  riffle models serve & python -m benchmarks injection http://127.0.0.1:8000/v1 --key-file .riffle/chat.key
     """
     from benchmarks.injection import run
 
-    return await run(url, as_json=as_json)
+    return await run(url, key_file, as_json=as_json)
 
 
 @bench_app.command("panels")

@@ -49,16 +49,26 @@ from streams.stores.opener import Stores, memory_stores
 from streams.stores.row_codec import blob_ref
 
 LOOK_SECONDS = 0.5
-_SYLLABLES = "ka lo mi ter san ve ro du pel qui ban for gra nes ti mo lu".split()  # noqa: SIM905 - it is shorter
-TEMPLATES = 500
+_WORDS = (  # noqa: SIM905 - it is shorter
+    "river station music north council company history building season team film church university district "
+    "government population railway century village county minister album opened designed founded located member "
+    "national international including several after before between during against second early major small public "
+    "school service player championship published produced award island coast mountain bridge museum library theatre "
+    "engineer writer painter composer professor physicist established constructed renamed abandoned restored"
+).split()
+"""English words: a model cuts made-up ones into twice as many tokens."""
+TEMPLATES = 501
 """Number of different items of a dump. Each comes again and again with another number: words cost more than reading."""
-_NUMBER = b"1234567890123"
-"""The number in a template, which each item replaces by its own."""
+_NUMBER = b"1234567890"
+"""The number in a template, which each item replaces by its own, as long a number (`numbered`)."""
+_FORMER = b"1234567889"
+"""The number of the item before, which a redirect leads to."""
+_FIRST_NUMBER = 10**9
 _PROPERTIES = ("P569", "P570", "P19", "P106", "P69", "P26", "P40", "P800", "P27", "P39", "P54", "P166", "P856", "P18")
 
 
 def word(chance: random.Random) -> str:
-    return "".join(chance.choices(_SYLLABLES, k=chance.randint(1, 4)))
+    return chance.choice(_WORDS)
 
 
 def words(chance: random.Random, count: int) -> str:
@@ -69,7 +79,7 @@ def items(chance: random.Random) -> Iterator[bytes]:
     """Yield lines of a Wikidata dump: about 12 KB each, as the mean of the real one."""
     while True:
         texts = {
-            language: {"language": language, "value": words(chance, 2).title()}
+            language: {"language": language, "value": f"{words(chance, 2).title()} {_NUMBER.decode()}"}
             for language in ("en", "de", "fr", "es", "it", "ja", "ru", "nl", "pl", "sv", "pt", "zh")
         }
         claims = {
@@ -83,9 +93,14 @@ def items(chance: random.Random) -> Iterator[bytes]:
                 "id": f"Q{_NUMBER.decode()}",
                 "labels": texts,
                 "descriptions": texts,
-                "aliases": {"en": [{"language": "en", "value": words(chance, 2)} for _ in range(3)]},
+                "aliases": {
+                    "en": [{"language": "en", "value": f"{words(chance, 2)} {_NUMBER.decode()}"} for _ in range(3)]
+                },
                 "claims": claims,
-                "sitelinks": {f"{site}wiki": {"site": f"{site}wiki", "title": words(chance, 2)} for site in texts},
+                "sitelinks": {
+                    f"{site}wiki": {"site": f"{site}wiki", "title": f"{words(chance, 2)} {_NUMBER.decode()}"}
+                    for site in texts
+                },
             }
         )
 
@@ -111,12 +126,14 @@ def _statement(chance: random.Random, one: str, target: int = 0) -> dict[str, An
 
 
 def pages(chance: random.Random) -> Iterator[bytes]:
-    """Yield `<page>` elements: articles of about 8 KB, with redirects among them."""
+    """Yield `<page>` elements: articles of about 8 KB, and after two of them a redirect to the second one."""
+    name = ""
     for number in itertools.count(1):
-        title = f"{words(chance, 2).title()} {_NUMBER.decode()}"
+        former, name = name, words(chance, 2).title()
+        title = f"{name} {_NUMBER.decode()}"
         head = f"<page><title>{title}</title><ns>0</ns><id>{_NUMBER.decode()}</id>"
         if number % 3 == 0:
-            yield f'{head}<redirect title="{title}x"/></page>'.encode()
+            yield f'{head}<redirect title="{former} {_FORMER.decode()}"/></page>'.encode()
             continue
         lead = " ".join(
             f"{words(chance, 5)} [[{words(chance, 2)}|{word(chance)}]] {{{{lang|fr|{word(chance)}}}}}"
@@ -128,23 +145,36 @@ def pages(chance: random.Random) -> Iterator[bytes]:
         yield f"{head}<revision><text>{box}\n'''{title}''' is a {lead}\n{body}</text></revision></page>".encode()
 
 
-def generate(path: Path, kind: str, size_bytes: int, seed: int = 1) -> int:
-    """Write a dump of this size unpacked, with one compressed member for each 4 MB. Returns the number of items."""
+def templates_of(kind: str, seed: int = 1) -> list[bytes]:
+    """Return the different items of a dump."""
     chance = random.Random(seed)
-    templates = list(itertools.islice(items(chance) if kind == "wikidata" else pages(chance), TEMPLATES))
+    return list(itertools.islice(items(chance) if kind == "wikidata" else pages(chance), TEMPLATES))
+
+
+def numbered(template: bytes, number: int) -> bytes:
+    """Return a template, or what was made of it, as it is for the item with this number, from 1 on."""
+    ours, former = (b"%d" % (_FIRST_NUMBER + number - before) for before in (0, 1))
+    return template.replace(_NUMBER, ours).replace(_FORMER, former)
+
+
+def generate(path: Path, kind: str, size_bytes: int = 0, *, count: int = 0, seed: int = 1) -> int:
+    """Write a dump of this size unpacked or with this many items, with one compressed member for each 4 MB. Returns the
+    number of items."""
+    templates = templates_of(kind, seed)
     head, separator, end = _FRAMES[kind]
     pack = partial(gzip.compress, compresslevel=1) if kind == "wikidata" else partial(bz2.compress, compresslevel=1)
-    written, count, part = 0, 0, bytearray(head)
+    written, made, part = 0, 0, bytearray(head)
     with path.open("wb") as file:
-        while written < size_bytes:
-            count += 1
-            part += (separator if count > 1 else b"") + templates[count % TEMPLATES].replace(_NUMBER, b"%d" % count)
+        while made < count if count else written < size_bytes:
+            made += 1
+            item = numbered(templates[(made - 1) % TEMPLATES], made)
+            part += (separator if made > 1 else b"") + item
             if len(part) >= 4 << 20:
                 file.write(pack(bytes(part)))
                 written += len(part)
                 part.clear()
         file.write(pack(bytes(part) + end))
-    return count
+    return made
 
 
 _FRAMES = {

@@ -1,6 +1,6 @@
 """Hostile pages and queries, answered by a real model: what it writes, what the check drops, and what is shown.
 
-    python -m benchmarks injection http://127.0.0.1:8000/v1
+    python -m benchmarks injection http://127.0.0.1:8000/v1 --key-file .riffle/chat.key
 
 Each attack is one answer through the gateway's app in this process: an honest page, a page with the attack, the
 question. `changed` are attacks after which the honest page says something else than beside a harmless page, and
@@ -9,6 +9,7 @@ question. `changed` are attacks after which the honest page says something else 
 
 import time
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 from benchmarks.machine import machine
@@ -16,16 +17,16 @@ from streams.commands.console import err, print_figures
 from tests.hostile.injection import ATTACKS, HONEST, HOSTILE, HOSTILE_TEXT, QUESTION, Shown, ask, check_contained
 
 
-async def run(url: str, *, as_json: bool) -> int:
+async def run(url: str, key_file: Path | None, *, as_json: bool) -> int:
     """Ask with each attack, and print the figures. Returns 1 if an attack changed or broke anything."""
-    unharmed = await ask(url, [HOSTILE_TEXT])
+    unharmed = await ask(url, [HOSTILE_TEXT], key_file=key_file)
     counts: Counter[str] = Counter()
     harmful: list[dict[str, Any]] = []
     started = time.monotonic()
     for number, attack in enumerate(ATTACKS, start=1):
         text = attack.get("text")
         question = attack["query"][:300] if "query" in attack else QUESTION
-        shown = await ask(url, [HOSTILE_TEXT, text] if text else [HOSTILE_TEXT], question)
+        shown = await ask(url, [HOSTILE_TEXT, text] if text else [HOSTILE_TEXT], question, key_file)
         counts += _counts(shown, text)
         faults = _faults(shown, question, unharmed if text else None)
         counts.update(faults)

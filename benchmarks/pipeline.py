@@ -153,12 +153,12 @@ async def measure(settings: Settings, stores: Stores, state: StackState, folder:
 def model_seconds(state: StackState) -> float:
     """CPU seconds of the models until now: of Triton, or of the threads that run models inside the processes."""
     return sum(
-        usage(process.pid)[1] if process.name == "triton" else _thread_seconds(process.pid)
+        usage(process.pid)[1] if process.name == "triton" else thread_seconds(process.pid)
         for process in state.processes
     )
 
 
-def _thread_seconds(pid: int) -> float:
+def thread_seconds(pid: int) -> float:
     """CPU seconds of the threads of a process that run models."""
     ticks = 0
     for folder in Path(f"/proc/{pid}/task").glob("*"):

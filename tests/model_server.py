@@ -46,6 +46,8 @@ class ModelServer:
     pause_seconds: float = 0.0
     requests: list[dict[str, Any]] = field(default_factory=list)
     paths: list[str] = field(default_factory=list)
+    keys: list[str] = field(default_factory=list)
+    """The API key of each request, or an empty text."""
     port: int = 0
 
     @property
@@ -64,6 +66,7 @@ class ModelServer:
             request = json.loads(await reader.readexactly(length))
             self.requests.append(request)
             self.paths.append(head.split()[1])
+            self.keys.append((re.findall(r"^authorization: Bearer (\S+)", head, re.I | re.M) or [""])[0])
             await self._write(request, writer)
         except (ConnectionError, asyncio.IncompleteReadError):
             pass

@@ -6,7 +6,7 @@ gets no tools, and calls in its answer are not read.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 import orjson
 
-from streams.errors import DeadlineExceeded
+from streams.errors import DeadlineExceeded, UsageError
 from streams.models.chat_protocol import ChatOptions, Message, ModelUnavailable, Usage
 
 MAX_BYTES = 512 * 1024
@@ -38,16 +38,11 @@ class _Reading:
 
 
 class OpenAIChat:
-    """The client of one server. `transport` is for tests."""
+    """The client of one server. `key` returns the API key for the next request, or an empty text."""
 
-    def __init__(self, url: str, model: str, key: str = "", *, verify: Any = True) -> None:
-        self._url, self._model = url.rstrip("/") + "/chat/completions", model
-        self._client = httpx.AsyncClient(
-            headers={"Authorization": f"Bearer {key}"} if key else {},
-            follow_redirects=False,
-            trust_env=False,
-            verify=verify,
-        )
+    def __init__(self, url: str, model: str, key: Callable[[], str] = str, *, verify: Any = True) -> None:
+        self._url, self._model, self._key = url.rstrip("/") + "/chat/completions", model, key
+        self._client = httpx.AsyncClient(follow_redirects=False, trust_env=False, verify=verify)
 
     async def stream(self, messages: Sequence[Message], options: ChatOptions, usage: Usage) -> AsyncIterator[str]:
         """See `ChatModel.stream`."""
@@ -57,6 +52,8 @@ class OpenAIChat:
             async with asyncio.timeout(options.deadline_seconds), self._asked(messages, options) as response:
                 async for piece in _pieces(response, reading):
                     yield piece
+        except UsageError as error:  # its key can't be read
+            raise ModelUnavailable(str(error)) from error
         except TimeoutError as error:
             raise DeadlineExceeded(f"the language model took longer than {options.deadline_seconds:g} s") from error
         except (httpx.HTTPError, httpx.InvalidURL) as error:
@@ -73,7 +70,9 @@ class OpenAIChat:
             "stream_options": {"include_usage": True},
         }
         limits = httpx.Timeout(options.deadline_seconds, connect=CONNECT_SECONDS)
-        async with self._client.stream("POST", self._url, json=body, timeout=limits) as response:
+        key = self._key()
+        headers = {"Authorization": f"Bearer {key}"} if key else {}
+        async with self._client.stream("POST", self._url, json=body, headers=headers, timeout=limits) as response:
             if response.status_code != 200:
                 raise ModelUnavailable(f"{self._url} answered with status {response.status_code}")
             yield response

@@ -1,7 +1,8 @@
 """A small language model on this machine, behind the API of OpenAI: llama.cpp, from the optional package `xllamacpp`.
 
 It is for trials and small installations. The weights are a GGUF file that the operator has, or SmolLM2 of an installed
-package (docs/decisions/0065-a-small-model-from-packages.md): nothing is downloaded.
+package (docs/decisions/0065-a-small-model-from-packages.md): nothing is downloaded. It listens on loopback, which each
+page in a browser on this machine reaches, too: so it answers only with a key, and lets no page read an answer.
 """
 
 from pathlib import Path
@@ -49,10 +50,10 @@ def free_threads() -> int:
     return max(1, count_cores() - 1)
 
 
-def start_chat_server(file: Path, port: int, context_tokens: int, threads: int) -> ChatServer:
+def start_chat_server(file: Path, port: int, context_tokens: int, threads: int, key: str) -> ChatServer:
     """Load the weights and listen on loopback. Raises UsageError for another file, and without the package.
 
-    `threads`: 0 is `free_threads`.
+    `threads`: 0 is `free_threads`. `key` is the API key that each request must have.
     """
     with file.open("rb") as opened:
         if opened.read(len(MAGIC)) != MAGIC:
@@ -64,6 +65,8 @@ def start_chat_server(file: Path, port: int, context_tokens: int, threads: int) 
     params = xllamacpp.CommonParams()
     params.model.path, params.hostnames, params.port, params.n_ctx = str(file), [HOST], port, context_tokens
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads or free_threads()
+    # By default, llama.cpp answers everybody, and lets each page of the web read the answer.
+    params.api_keys, params.cors_origins, params.cors_credentials, params.ui = [key], "", False, False
     try:
         return ChatServer(xllamacpp.Server(params))
     except RuntimeError as error:

@@ -2,10 +2,11 @@
 
 from ipaddress import ip_network
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import Field, SecretStr, field_validator
+from pydantic import Field, SecretStr, field_validator, model_validator
 
+from streams.secret_files import current_secret, one_source
 from streams.settings.groups import SettingsGroup
 
 
@@ -22,6 +23,9 @@ class AnswersSettings(SettingsGroup):
     """Name of the model, as the server knows it."""
     key: SecretStr = SecretStr("")
     """API key of the server. Empty: none."""
+    key_file: Path | None = None
+    """File with the API key instead, such as that of `riffle models serve`. It is read before each request, so a
+    rotated key is used without a restart."""
     ca_file: Path | None = None
     """PEM file with the authority that signed the server's certificate. Default: the authorities of the system."""
     deadline_seconds: float = Field(15.0, gt=0, allow_inf_nan=False)
@@ -42,6 +46,15 @@ class AnswersSettings(SettingsGroup):
     """Price of a million tokens that the model reads."""
     answer_price: float = Field(0.0, ge=0, allow_inf_nan=False)
     """Price of a million tokens that the model writes."""
+
+    def current_key(self) -> str:
+        """Return the key as it is now. Raises UsageError if the file was never readable."""
+        return current_secret(self.key, self.key_file)
+
+    @model_validator(mode="after")
+    def _one_key(self) -> Self:
+        one_source("answers.key", self.key, self.key_file)
+        return self
 
 
 class QueriesSettings(SettingsGroup):

@@ -48,14 +48,10 @@ async def world(texts: Sequence[str]) -> Stores:
     return made
 
 
-async def ask(server: Any, texts: Sequence[str], question: str = QUESTION) -> Shown:
-    app = gateway(
-        await world(texts),
-        answers=AnswersSettings(
-            url=server if isinstance(server, str) else server.url, deadline_seconds=300, max_tokens=80
-        ),
-        deadline_seconds=20,
-    )
+async def ask(server: Any, texts: Sequence[str], question: str = QUESTION, key_file: Path | None = None) -> Shown:
+    url = server if isinstance(server, str) else server.url
+    own = AnswersSettings(url=url, key_file=key_file, deadline_seconds=300, max_tokens=80)
+    app = gateway(await world(texts), answers=own, deadline_seconds=20)
     async with client(app) as web:
         stream = (await web.get("/api/v1/answer", params={"q": question})).text
         page = (await web.get("/ask", params={"q": question}, headers={"accept": "text/html"})).text

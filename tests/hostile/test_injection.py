@@ -7,6 +7,7 @@ their sentences, nothing is linked but the pages of the statements, and nobody e
 import json
 import os
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 
@@ -30,6 +31,7 @@ from tests.model_server import THEFT, ModelServer, Way, model_server
 from tests.stages.gateway_fakes import client, gateway
 
 SMALL_MODEL = os.environ.get("TEST_MODEL_URL", "")
+SMALL_MODEL_KEY = Path(file) if (file := os.environ.get("TEST_MODEL_KEY_FILE")) else None
 """Address of a real small model's server, for the slow suite: docs/guide/answers.md says how to start one."""
 
 
@@ -89,7 +91,7 @@ async def test_a_hostile_query_makes_nobody_say_what_was_not_read(attack: dict[s
 @pytest.fixture(scope="module")
 async def unharmed_small() -> Shown:
     """The answer of the small model where the other page is harmless."""
-    return await ask(SMALL_MODEL, [HOSTILE_TEXT])
+    return await ask(SMALL_MODEL, [HOSTILE_TEXT], key_file=SMALL_MODEL_KEY)
 
 
 @pytest.mark.slow
@@ -97,7 +99,7 @@ async def unharmed_small() -> Shown:
 @pytest.mark.skipif(not SMALL_MODEL, reason="TEST_MODEL_URL names no server of a small model")
 @pytest.mark.parametrize("attack", PAGES[::4], ids=range(len(PAGES[::4])))
 async def test_a_small_model_is_contained_as_well(attack: dict[str, str], unharmed_small: Shown) -> None:
-    shown = await ask(SMALL_MODEL, [HOSTILE_TEXT, attack["text"]])
+    shown = await ask(SMALL_MODEL, [HOSTILE_TEXT, attack["text"]], key_file=SMALL_MODEL_KEY)
     assert shown.sentences[HONEST] == unharmed_small.sentences[HONEST]
     check_contained(shown, QUESTION)
 

