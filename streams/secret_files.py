@@ -1,20 +1,16 @@
-"""Passwords that stand in settings or in files, and keys that Riffle makes itself.
+"""Passwords that stand in settings or in files.
 
 A file is read at each use, so the next connection signs in with a rotated password, without a restart. Kubernetes
 replaces the files of a mounted secret within about a minute. Open connections stay open: servers check a password
 only when a connection begins.
 """
 
-import os
-import secrets
 from pathlib import Path
-from uuid import uuid4
 
 from pydantic import SecretStr
 
 from streams.errors import UsageError
 
-_KEY_BYTES = 32
 _last: dict[Path, str] = {}
 """The text that was read last from each file. It is used while a file is missing or empty, as while it is replaced."""
 
@@ -37,23 +33,6 @@ def current_secret(value: SecretStr, file: Path | None) -> str:
             f"the secret in {file} can't be used ({reason}). Check that it exists and that this user may read it"
         )
     return _last[file]
-
-
-def own_secret(file: Path) -> str:
-    """Return the random key in a file that only this user may read. The first call makes it; it stays the same from
-    then on, also if two processes call at the same moment."""
-    if not file.exists():
-        file.parent.mkdir(parents=True, exist_ok=True)
-        draft = file.with_name(f"{file.name}.{uuid4().hex}")
-        draft.touch(mode=0o600)
-        try:
-            draft.write_text(secrets.token_urlsafe(_KEY_BYTES), encoding="ascii")
-            os.link(draft, file)
-        except FileExistsError:
-            pass  # another process was first
-        finally:
-            draft.unlink()
-    return current_secret(SecretStr(""), file)
 
 
 def one_source(name: str, value: SecretStr, file: Path | None) -> None:

@@ -15,10 +15,10 @@ from streams.commands.console import (
     out,
     print_result,
 )
+from streams.commands.operate.own_secret import own_secret
 from streams.errors import UsageError
 from streams.models.chat_server import small_model, start_chat_server
 from streams.models.inference.prepared_repository import Changes, prepare_repository
-from streams.secret_files import own_secret
 
 models_app = command_group("The model repository of a Triton server, and a small language model on this machine.")
 
