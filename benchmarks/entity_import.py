@@ -68,7 +68,7 @@ MIN_COSINE = 0.999
 
 @dataclass(slots=True)
 class Process:
-    """What one program has used: its processes with their children, one after the other."""
+    """Memory and CPU time of one program: of its processes with their children, one after the other."""
 
     pid: int = 0
     peak_bytes: int = 0
@@ -88,7 +88,7 @@ class Process:
         self._now = max(self._now[0], seconds), max(self._now[1], thread_seconds(self.pid))
 
     def settle(self) -> None:
-        """Count what the present process has used."""
+        """Add the CPU time of the present process."""
         self.cpu_seconds += self._now[0]
         self.model_seconds += self._now[1]
         self._now = (0.0, 0.0)

@@ -24,8 +24,8 @@ class AnswersSettings(SettingsGroup):
     key: SecretStr = SecretStr("")
     """API key of the server. Empty: none."""
     key_file: Path | None = None
-    """File with the API key instead, such as that of `riffle models serve`. It is read before each request, so a
-    rotated key is used without a restart."""
+    """File with the API key instead, such as the file that `riffle models serve` makes. It is read before each
+    request, so a rotated key is used without a restart."""
     ca_file: Path | None = None
     """PEM file with the authority that signed the server's certificate. Default: the authorities of the system."""
     deadline_seconds: float = Field(15.0, gt=0, allow_inf_nan=False)
