@@ -50,9 +50,9 @@ _PAGES: tuple[tuple[str, str, tuple[tuple[str, str], ...]], ...] = (
 )
 
 
-async def answers_app(server: ModelServer | None) -> FastAPI:
-    """The gateway over this web."""
-    own = AnswersSettings(url=server.url, deadline_seconds=20) if server else AnswersSettings()
+async def answers_app(server: ModelServer | None, model: AnswersSettings | None = None) -> FastAPI:
+    """The gateway over this web. `model` is another one than that of the tests."""
+    own = model or (AnswersSettings(url=server.url, deadline_seconds=20) if server else AnswersSettings())
     return gateway(await _stores(), answers=own, deadline_seconds=20)
 
 

@@ -1,4 +1,8 @@
-"""The pictures of the guide, taken in Chromium: `python -m tests.e2e.pictures docs/images`."""
+"""The pictures of the guide, taken in Chromium: `python -m tests.e2e.pictures docs/images`.
+
+Answers are those of SmolLM2, which `make chat` installs. `python -m tests.e2e.pictures docs/images answers` takes only
+the pictures of answers.
+"""
 
 import asyncio
 import base64
@@ -6,9 +10,15 @@ import sys
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 from urllib.parse import quote_plus
 
+from pydantic import SecretStr
+
+from streams.local.ports import free_ports
+from streams.models.chat_server import small_model, start_chat_server
 from streams.queries.suggestions.index import Suggestion
+from streams.settings import AnswersSettings
 from tests.e2e.answers_site import QUESTION, TABLE_QUESTION, UNKNOWN, answers_app
 from tests.e2e.browser import Tab, browser, chromium
 from tests.e2e.demo import demo_stores, served
@@ -60,7 +70,8 @@ PICTURES = (
 
 TO_MODEL = "document.querySelector('.model-answer')?.scrollIntoView({block: 'center'})"
 _ASKED, _UNKNOWN = quote_plus(QUESTION), quote_plus(UNKNOWN)
-ANSWERS: tuple[tuple[Way | None, tuple[Picture, ...]], ...] = (
+_THEN = quote_plus("When was the Quill tower finished?")
+ANSWERS: tuple[tuple[Way | Literal["small"] | None, tuple[Picture, ...]], ...] = (
     (
         None,  # no model
         (
@@ -70,16 +81,20 @@ ANSWERS: tuple[tuple[Way | None, tuple[Picture, ...]], ...] = (
         ),
     ),
     (
-        "quote",
+        "small",
         (
             Picture("answer-model", f"/search?q={_ASKED}", height=560, prepare=TO_MODEL),
-            Picture("answer-criterion", f"/rank?q=quill+tower&by={quote_plus('what visitors climb')}", height=760),
-            Picture("answer-conversation", f"/ask?q={_ASKED}&then={quote_plus('When was it finished?')}", height=480),
+            Picture("answer-conversation", f"/ask?q={_ASKED}&then={_THEN}", height=480),
         ),
+    ),
+    (
+        "quote",
+        (Picture("answer-criterion", f"/rank?q=quill+tower&by={quote_plus('what visitors climb')}", height=760),),
     ),
     ("contradict", (Picture("answer-unknown", f"/ask?q={_UNKNOWN}", height=360),)),
 )
-"""The pictures of answers, by the way in which the model server of the tests answers."""
+"""The pictures of answers, by the way in which the model server of the tests answers. `small`: SmolLM2 answers."""
+SMALL_SECONDS = 300.0
 
 
 async def take(tab: Tab, site: str, picture: Picture) -> bytes:
@@ -117,12 +132,20 @@ async def take_answers(folder: Path) -> None:
     assert program is not None, "the pictures need Debian's package `chromium`"
     async with browser(program) as tab, AsyncExitStack() as stack:
         for way, pictures in ANSWERS:
-            server = await stack.enter_async_context(model_server(way)) if way else None
-            app = await answers_app(server)
+            of_tests = way if way != "small" else None
+            server = await stack.enter_async_context(model_server(of_tests)) if of_tests else None
+            app = await answers_app(server, small_answers() if way == "small" else None)
             async with served(app) as site:
                 for picture in pictures:
                     (folder / f"{picture.name}.webp").write_bytes(await take(tab, site, picture))
             await app.state.gateway.close()
+
+
+def small_answers() -> AnswersSettings:
+    """Serve SmolLM2 until this process ends. Returns the settings of answers with it."""
+    (port,), key = free_ports(1), "key-of-the-pictures"
+    server = start_chat_server(small_model(), port, 4_096, 0, key)
+    return AnswersSettings(url=server.url, key=SecretStr(key), deadline_seconds=SMALL_SECONDS, max_tokens=80)
 
 
 async def take_box(folder: Path) -> None:
@@ -138,6 +161,7 @@ async def take_box(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(take_box(Path(sys.argv[1])))
-    asyncio.run(take_all(Path(sys.argv[1])))
+    if sys.argv[2:] != ["answers"]:
+        asyncio.run(take_box(Path(sys.argv[1])))
+        asyncio.run(take_all(Path(sys.argv[1])))
     asyncio.run(take_answers(Path(sys.argv[1])))
