@@ -179,14 +179,25 @@ class KnowledgeAgent(Agent):
                     with suppress(MissingCollection):  # dropped meanwhile
                         await self._stores.entity_vectors.remove_page(collection, identity)
             return
-        self._batcher.embedder = self._stores.embedder
-        [dense] = await self._batcher.embed([whole.text_to_embed()])
-        point = point_of(whole, dense)
+        point = point_of(whole, await self._vector_of(former, whole))
         try:
             await self._stores.entity_vectors.upsert(whole.collection, [point])
         except MissingCollection:  # dropped since the last event: it is made again
             self._collections.clear()
             await self._stores.entity_vectors.upsert(await self._collection(), [point])
+
+    async def _vector_of(self, former: Entity | None, whole: Entity) -> Sequence[float]:
+        """Return the vector of an entity's text. If the former record has the same text, as where a redirect adds a
+        name, it is read from the point. The point says its text: another worker may have written it meanwhile."""
+        text = whole.text_to_embed()
+        if former and former.kind == "entity" and former.text_to_embed() == text:
+            stored = await self._stores.entity_vectors.text_and_vector(whole.collection, point_id(whole.entity_id))
+            if stored and stored[0] == text:
+                return stored[1]
+        self._batcher.embedder = self._stores.embedder
+        [made] = await self._batcher.embed([text])
+        vector: Sequence[float] = made
+        return vector
 
     async def _collection(self) -> str:
         """Return the collection of the model, which is made if it is missing."""

@@ -21,6 +21,8 @@ MAX_LINKS = 16
 MAX_OPTIONS = 30
 """Maximum options of a choice."""
 MAX_NAME_CHARS = 200
+EMBEDDED_CHARS = 300
+"""Characters of an entity's text that are embedded (docs/decisions/0068-the-first-words-of-an-entity.md)."""
 MAX_ADDRESS_CHARS = 2_000
 Text = Annotated[str, Field(max_length=1_000)]
 Name = Annotated[str, Field(max_length=MAX_NAME_CHARS)]
@@ -154,4 +156,4 @@ class Entity(_Model):
 
     def text_to_embed(self) -> str:
         """Return the title with the beginning of the summary."""
-        return f"{self.label}. {self.description}. {self.summary}"[:600]
+        return f"{self.label}. {self.description}. {self.summary}"[:EMBEDDED_CHARS]

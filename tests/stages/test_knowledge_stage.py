@@ -2,6 +2,7 @@
 repaired by the next delivery."""
 
 import asyncio
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import permutations
 
@@ -14,7 +15,9 @@ from streams.errors import PoisonError, StoreUnavailable
 from streams.knowledge.agent import KnowledgeAgent
 from streams.knowledge.entity import Entity, Option, Part
 from streams.knowledge.names import name_key
-from streams.knowledge.points import point_id, read_record
+from streams.knowledge.points import point_id, point_of, read_record
+from streams.models.memory import MemoryEmbedder
+from streams.models.protocols import Vectors
 from streams.runtime.agent import Delivery
 from streams.stores.opener import Stores, memory_stores
 
@@ -99,6 +102,55 @@ async def test_the_same_event_twice_changes_nothing() -> None:
     once = await stores.entities.get(["Q1"])
     await KnowledgeAgent(stores).handle(event)
     assert await stores.entities.get(["Q1"]) == once
+
+
+class CountingEmbedder(MemoryEmbedder):
+    """An embedder that remembers its texts."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.texts: list[str] = []
+
+    async def embed(
+        self, texts: Sequence[str], *, deadline_seconds: float | None = None, urgent: bool = False
+    ) -> Vectors:
+        self.texts += texts
+        return await super().embed(texts, deadline_seconds=deadline_seconds, urgent=urgent)
+
+
+async def test_a_further_name_needs_no_model_but_another_text_does() -> None:
+    stores = memory_stores()
+    stores.embedder = embedder = CountingEmbedder()
+    article = "enwiki:Rust (language)"
+    await KnowledgeAgent(stores).handle(await delivery(stores, article, "wikipedia", ARTICLE))
+    [collection] = await stores.entity_vectors.collections()
+    first = await stores.entity_vectors.text_and_vector(collection, point_id(article))
+    alias = await delivery(stores, article, "redirect:Rustlang", None, 2, alias="Rustlang")
+    await KnowledgeAgent(stores).handle(alias)
+    assert await found(stores, "rustlang") == [article]
+    assert embedder.texts == ["Rust. . Rust is a language."]
+    assert await stores.entity_vectors.text_and_vector(collection, point_id(article)) == first
+    changed = ARTICLE.model_copy(update={"summary": "Rust is a programming language."})
+    await KnowledgeAgent(stores).handle(await delivery(stores, article, "wikipedia", changed, 3))
+    assert embedder.texts[1:] == ["Rust. . Rust is a programming language."]
+    assert await stores.entity_vectors.text_and_vector(collection, point_id(article)) != first
+
+
+async def test_a_point_of_another_text_is_embedded_again() -> None:
+    """Another worker has written the point of an older state behind the record."""
+    stores = memory_stores()
+    stores.embedder = embedder = CountingEmbedder()
+    article = "enwiki:Rust (language)"
+    await KnowledgeAgent(stores).handle(await delivery(stores, article, "wikipedia", ARTICLE))
+    whole = await record(stores, article)
+    older = point_of(whole.model_copy(update={"summary": "Of old."}), [1.0, *[0.0] * 63])
+    await stores.entity_vectors.upsert(whole.collection, [older])
+    alias = await delivery(stores, article, "redirect:Rustlang", None, 2, alias="Rustlang")
+    await KnowledgeAgent(stores).handle(alias)
+    assert embedder.texts == ["Rust. . Rust is a language."] * 2
+    stored = await stores.entity_vectors.text_and_vector(whole.collection, point_id(article))
+    assert stored is not None
+    assert stored[0] == "Rust. . Rust is a language."
 
 
 @pytest.mark.parametrize("step", ["put_part", "name_article", "put_names", "put", "remove_names", "upsert"])

@@ -88,6 +88,10 @@ class MemoryIndex:
         points = self._collections[name].points if name in self._collections else {}
         return [points[id].dense for id in ids if id in points]
 
+    async def text_and_vector(self, collection: str, id: UUID) -> tuple[str, Sequence[float]] | None:
+        points = self._collections[collection].points if collection in self._collections else {}
+        return (points[id].payload.text, points[id].dense) if id in points else None
+
     async def nearest(self, collection: str, dense: Sequence[float], limit: int, *, exact: bool = False) -> list[Hit]:
         return self._of(collection).by_meaning(dense, ANY, limit)
 

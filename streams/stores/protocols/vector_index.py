@@ -123,6 +123,9 @@ class VectorIndex(Protocol):
         None: the vectors are read from the collection that searches read. Engines may return them scaled to length 1.
         """
 
+    async def text_and_vector(self, collection: str, id: UUID) -> tuple[str, Sequence[float]] | None:
+        """Return a statement's text with its dense vector, of one write. None: the point or collection is missing."""
+
     async def nearest(self, collection: str, dense: Sequence[float], limit: int, *, exact: bool = False) -> list[Hit]:
         """Return the statements with the nearest vectors, as a search finds them. With `exact`, all are compared."""
 

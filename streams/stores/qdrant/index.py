@@ -6,7 +6,7 @@ the next model's collection is filled beside the old one, and then takes over at
 
 import math
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 from uuid import UUID
 
@@ -184,6 +184,16 @@ class QdrantIndex:
         vectors = {str(record.id): record.vector for record in records}
         found = (vectors.get(str(id)) for id in ids)
         return [vector["dense"] for vector in found if isinstance(vector, dict)]  # type: ignore[misc]  # one dense vector
+
+    async def text_and_vector(self, collection: str, id: UUID) -> tuple[str, Sequence[float]] | None:
+        with suppress(MissingCollection):
+            async with self._translate_errors():
+                for record in await self._client.retrieve(
+                    collection, [str(id)], with_payload=["text"], with_vectors=["dense"]
+                ):
+                    if record.payload and isinstance(record.vector, dict):
+                        return record.payload["text"], record.vector["dense"]  # type: ignore[return-value]  # as above
+        return None
 
     async def nearest(self, collection: str, dense: Sequence[float], limit: int, *, exact: bool = False) -> list[Hit]:
         params = models.SearchParams(exact=True) if exact else self._approximate

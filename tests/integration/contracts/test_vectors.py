@@ -372,6 +372,17 @@ async def test_vectors_are_read_in_the_order_of_their_statements(index: Index) -
     assert await index.dense_vectors(asked, f"{collection}-of-another-model") == []
 
 
+async def test_a_point_is_read_with_its_text(index: Index) -> None:
+    one = point("p1", dense=axis(1, tilt=0.5))
+    assert await index.text_and_vector("no-collection", one.id) is None
+    collection = await filled(index, point("p0"), one)
+    found = await index.text_and_vector(collection, one.id)
+    assert found is not None
+    assert found[0] == one.payload.text
+    assert np.array(found[1]) == pytest.approx(np.array(axis(1, 0.5)), abs=1e-6)
+    assert await index.text_and_vector(collection, point("unknown").id) is None
+
+
 async def test_the_first_statements_of_several_pages_are_read_at_once(index: Index) -> None:
     assert await index.first_statements([page("a")], 2) == [], "no collection at all"
     await filled(index, *(point(f"{of}{n}", of=of, ordinal=n) for of in "abc" for n in (3, 1, 0, 2)))
