@@ -35,6 +35,9 @@ from streams.stores.vector_collection import MissingCollection
 from streams.vectors.batching import TextBatcher
 from streams.vectors.page_records import indexed_page
 
+RECENT_PARTS = 1_024
+"""Number of parts that are kept in memory: an event's own part is read again at the merge, and an article's part with
+each of its redirects, which often stand near it in a dump."""
 MAX_ROUNDS = 5
 """Maximum number of times that an entity is merged again because a part changed meanwhile."""
 _REDIRECT = "redirect:"
@@ -49,6 +52,7 @@ class KnowledgeAgent(Agent):
         self._stores = stores
         self._batcher = TextBatcher(stores.embedder)
         self._collections: dict[ModelInfo, str] = {}
+        self._recent: dict[str, Part] = {}
 
     async def stop(self) -> None:
         await self._batcher.close()
@@ -140,10 +144,16 @@ class KnowledgeAgent(Agent):
     async def _read(self, stored: StoredPart) -> Part | None:
         if not stored.ref:
             return None
+        if stored.ref in self._recent:
+            return self._recent[stored.ref]
         try:
-            return Part.model_validate_json(await self._stores.blobs.get(stored.ref))
+            part = Part.model_validate_json(await self._stores.blobs.get(stored.ref))
         except ValidationError as error:
             raise PoisonError(f"blob {stored.ref} is no part of an entity ({error.error_count()} faults)") from error
+        self._recent[stored.ref] = part
+        if len(self._recent) > RECENT_PARTS:
+            del self._recent[next(iter(self._recent))]
+        return part
 
     async def _owner_of(self, article_id: str) -> str:
         return (await self._stores.entities.entities_of([article_id])).get(article_id, "")

@@ -136,6 +136,26 @@ async def test_a_further_name_needs_no_model_but_another_text_does() -> None:
     assert await stores.entity_vectors.text_and_vector(collection, point_id(article)) != first
 
 
+async def test_a_part_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    stores = memory_stores()
+    read: list[str] = []
+    get = stores.blobs.get
+
+    async def counting(ref: str) -> bytes:
+        read.append(ref)
+        return await get(ref)
+
+    monkeypatch.setattr(stores.blobs, "get", counting)
+    agent, article = KnowledgeAgent(stores), "enwiki:Rust (language)"
+    await agent.handle(await delivery(stores, article, "wikipedia", ARTICLE))
+    await agent.handle(await delivery(stores, article, "redirect:Rustlang", None, 2, alias="Rustlang"))
+    assert len(read) == 1
+    monkeypatch.setattr("streams.knowledge.agent.RECENT_PARTS", 1)
+    await agent.handle(await delivery(stores, "Q1", "wikidata", ITEM, 3))
+    assert len(agent._recent) == 1, "no more are kept"
+    assert (await record(stores, "Q1")).summary == "Rust is a language."
+
+
 async def test_a_point_of_another_text_is_embedded_again() -> None:
     """Another worker has written the point of an older state behind the record."""
     stores = memory_stores()

@@ -21,7 +21,7 @@ MAX_MODULES = 20
 _HARMLESS = """
     argparse array ast base64 binascii bisect bz2 codecs collections contextlib contextvars copy dataclasses
     datetime decimal difflib email encodings enum errno functools gc gzip hashlib heapq hmac html http importlib
-    inspect io ipaddress itertools json logging math mimetypes mmap pathlib pkgutil posixpath re reprlib stat
+    inspect io ipaddress itertools json logging math mimetypes mmap pathlib pkgutil posixpath re reprlib shlex stat
     statistics struct sys sysconfig textwrap tomllib traceback types typing unicodedata urllib uuid xml zipfile zlib
     zoneinfo
 
