@@ -23,6 +23,9 @@ async def test_the_box_on_another_page_leads_to_the_sites_results(tab: Tab) -> N
         assert (await tab.evaluate("location.href")).startswith(f"{page.gateway}/sites/handbook?q=")
         assert set(await tab.evaluate(HOSTS)) == {"sqlite.org"}
         assert await violations(tab) == []
+        await tab.look(width=390, dark=True)
+        await tab.open(f"{page.gateway}/sites/handbook")
+        assert await violations(tab) == [], "what scrolls is reached by keys, too"
 
 
 async def test_a_script_of_another_page_asks_the_api_where_it_is_allowed(tab: Tab) -> None:
