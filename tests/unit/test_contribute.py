@@ -147,6 +147,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return Path(shutil.copytree(ROOT, root, ignore=shutil.ignore_patterns(".*", "__pycache__"), symlinks=True))
 
 
+@pytest.mark.timeout(900)
 def test_the_examples_are_all_that_there_is_to_do(copy: Path) -> None:
     before = contents(copy)
     written = {carry_out(kind, block, copy) for heading in EXAMPLES for kind, block in _BLOCK.findall(section(heading))}

@@ -10,6 +10,10 @@ import uvicorn
 from streams.local.qdrant_server.app import build_app
 from streams.tls import server_context
 
+KEEP_ALIVE_SECONDS = 60
+"""Time after which an idle connection is closed (seconds): long after its clients close it, also when they are starved and
+send late."""
+
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m streams.local.qdrant_server", description=__doc__)
@@ -28,6 +32,7 @@ def main() -> None:
         port=options.port,
         log_level="warning",
         access_log=False,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
         ssl_context_factory=_make_tls(options) if options.cert else None,
     )
 
