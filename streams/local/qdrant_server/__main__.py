@@ -11,8 +11,8 @@ from streams.local.qdrant_server.app import build_app
 from streams.tls import server_context
 
 KEEP_ALIVE_SECONDS = 60
-"""Time after which an idle connection is closed (seconds): long after its clients close it, also when they are starved and
-send late."""
+"""Time after which an idle connection is closed (seconds). Clients close it long before: a starved one, too, sends
+nothing into a connection that closes."""
 
 
 def main() -> None:
