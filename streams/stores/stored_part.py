@@ -108,7 +108,7 @@ def _in_row(value: Any) -> Any:
         return str(value)
     if isinstance(value, tuple):
         return [_in_row(each) for each in value]
-    if isinstance(value, StoredValue):
+    if not isinstance(value, dict) and isinstance(value, StoredValue):
         return value.row()
     if isinstance(value, Mapping):
         return {name: _in_row(each) for name, each in value.items()}

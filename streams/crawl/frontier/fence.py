@@ -5,6 +5,7 @@ writes, it checks that it is still the owner, at most once in CHECK_MICROS. So a
 checks first. Its earlier writes carry an older write time, and lose.
 """
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -25,6 +26,9 @@ class _Claim:
     epoch: int
     claimed_at: int
     checked_at: int
+    asked_at: int = 0
+    answer: asyncio.Task[None] | None = None
+    """The last check, begun at `asked_at`."""
 
 
 class Fence:
@@ -54,7 +58,21 @@ class Fence:
         claim, now = self._claims.get(partition), self._now()
         if claim is None or 0 <= now - claim.checked_at < CHECK_MICROS:
             return
+        # One check for all that need it at the same time.
+        if claim.answer is None or claim.answer.done() or not 0 <= now - claim.asked_at < CHECK_MICROS:
+            claim.asked_at = now
+            claim.answer = asyncio.create_task(self._check(partition, claim, now))
+            claim.answer.add_done_callback(_read_failure)
+        await asyncio.shield(claim.answer)
+
+    async def _check(self, partition: int, claim: _Claim, now: int) -> None:
         owner = await self._store.owner(partition)
         if owner is None or (owner.worker, owner.epoch) != (self._worker, claim.epoch):
             raise LostPartition(f"partition {partition} of the frontier has another owner")
         claim.checked_at = now
+
+
+def _read_failure(answer: asyncio.Task[None]) -> None:
+    """Read the failure, if there is one: all that waited may be gone, and asyncio warns of unread errors."""
+    if not answer.cancelled():
+        answer.exception()
