@@ -1,4 +1,5 @@
-"""From one import command to a panel on the page, on real servers. The first import is killed once on its way."""
+"""From one import command for each kind of dump to a panel on the page, on real servers. The first import is killed
+once on its way."""
 
 import asyncio
 import bz2
@@ -30,6 +31,16 @@ pytestmark = [pytest.mark.integration("kafka", "cassandra", "qdrant"), pytest.ma
 LABELS = 3_000
 """Number of items that are only names, so that there is time to kill the import."""
 WAIT_SECONDS = 200
+SUMMARY = "Zubrowka Observatory is an observatory that looks at the northern sky."
+ARTICLES = f"""<mediawiki>
+<page><title>Zubrowka Observatory</title><ns>0</ns><id>1</id><revision><text>{{{{Infobox|sky=northern}}}}
+'''{SUMMARY.replace(" is", "''' is", 1)}&lt;ref&gt;A book&lt;/ref&gt;
+== History ==
+It is old.</text></revision></page>
+<page><title>Zubrowka Hill</title><ns>0</ns><id>2</id><redirect title="Zubrowka Observatory"/></page>
+</mediawiki>
+"""
+"""A dump of a Wikipedia: the article that the item names, and a redirect to it."""
 FOUND = "Sylvania Works"
 """Name of an entity that is found in the index."""
 
@@ -53,6 +64,7 @@ def items() -> Iterator[dict[str, object]]:
         "labels": text("Zubrowka Observatory"),
         "descriptions": text("observatory on a hill"),
         "claims": claims,
+        "sitelinks": {"enwiki": {"site": "enwiki", "title": "Zubrowka Observatory"}},
     }
 
 
@@ -76,11 +88,21 @@ def riffle(environment: dict[str, str], *arguments: str) -> "subprocess.Popen[by
     return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
 
+async def printed_by(environment: dict[str, str], *arguments: str) -> str:
+    """Return what a command prints, when it has ended without a failure."""
+    process = riffle(environment, *arguments)
+    printed = (await asyncio.to_thread(process.communicate))[0].decode()
+    assert process.returncode == 0, printed
+    return printed
+
+
 async def test_from_an_import_command_to_a_panel_on_the_page(
     stack: Settings, environment: dict[str, str], tmp_path: Path
 ) -> None:
     dump = tmp_path / "dump.json.bz2"
     dump.write_bytes(bz2.compress(b"[\n" + b",\n".join(map(orjson.dumps, items())) + b"\n]\n"))
+    articles = tmp_path / "articles.xml.bz2"
+    articles.write_bytes(bz2.compress(ARTICLES.encode()))
     worker = riffle(environment, "worker", "knowledge")
     try:
         killed = riffle(environment, "import", "wikidata", str(dump))
@@ -89,14 +111,11 @@ async def test_from_an_import_command_to_a_panel_on_the_page(
             await asyncio.sleep(0.05)
         killed.send_signal(signal.SIGKILL)
         killed.communicate()
-        again = riffle(environment, "import", "wikidata", str(dump))
-        printed = (await asyncio.to_thread(again.communicate))[0].decode()
-        assert again.returncode == 0, printed
-        assert await shown(stack, "zubrowka observatory")
+        await printed_by(environment, "import", "wikidata", str(dump))
+        await printed_by(environment, "import", "wikipedia", str(articles))
+        assert await shown(stack, "zubrowka hill")
         await put_linked_page(stack)
-        found = riffle(environment, "import", "index", "--domains", "2", "--json")
-        printed = (await asyncio.to_thread(found.communicate))[0].decode()
-        assert found.returncode == 0, printed
+        printed = await printed_by(environment, "import", "index", "--domains", "2", "--json")
         assert json.loads(printed[printed.index("{") :])["sent"] >= 1
         assert (await panel_of(stack, FOUND))["found_in_index"]
     finally:
@@ -137,7 +156,7 @@ async def panel_of(stack: Settings, query: str) -> dict[str, object]:
 
 
 async def shown(stack: Settings, query: str) -> bool:
-    """Ask a gateway over these stores until its page has the panel."""
+    """Ask a gateway over these stores until its page has the panel with what both dumps say."""
     settings = stack.model_copy(update={"triton": TritonSettings(url="inprocess:")})
     async with open_stores(settings, ["records", "vectors", "models"]) as stores:
         app = create_app(settings, stores, publish=None, clock=lambda: datetime.now(UTC))
@@ -146,12 +165,14 @@ async def shown(stack: Settings, query: str) -> bool:
             for _ in range(WAIT_SECONDS):
                 await asyncio.sleep(1)
                 panel = (await web.get("/api/v1/entities", params={"q": query})).json().get("panel")
-                if panel and panel["facts"][-1]["values"][0]["text"] == "Freedonia":
+                facts = panel["facts"] if panel else []
+                if facts and facts[-1]["values"][0]["text"] == "Freedonia" and panel.get("summary"):
                     break
             await web.get("/search", params={"q": query})
             await asyncio.sleep(0.5)
             page = (await web.get("/search", params={"q": query}, headers={"accept": "text/html"})).text
         await app.state.gateway.close()
     assert "observatory on a hill" in page, page[-2_000:]
+    assert SUMMARY in page, page[-2_000:]
     assert '<aside class="panel' in page
     return ">1901</time>" in page and "Freedonia" in page
