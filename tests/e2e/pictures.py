@@ -16,7 +16,7 @@ from urllib.parse import quote_plus
 from pydantic import SecretStr
 
 from streams.local.ports import free_ports
-from streams.models.chat_server import small_model, start_chat_server
+from streams.models.chat_server import ChatServer, small_model, start_chat_server
 from streams.queries.suggestions.index import Suggestion
 from streams.settings import AnswersSettings
 from tests.e2e.answers_site import QUESTION, TABLE_QUESTION, UNKNOWN, answers_app
@@ -95,6 +95,7 @@ ANSWERS: tuple[tuple[Way | Literal["small"] | None, tuple[Picture, ...]], ...] =
 )
 """The pictures of answers, by the way in which the model server of the tests answers. `small`: SmolLM2 answers."""
 SMALL_SECONDS = 300.0
+KEY = "key-of-the-pictures"
 
 
 async def take(tab: Tab, site: str, picture: Picture) -> bytes:
@@ -130,22 +131,22 @@ async def take_all(folder: Path) -> None:
 async def take_answers(folder: Path) -> None:
     program = chromium()
     assert program is not None, "the pictures need Debian's package `chromium`"
+    (port,) = free_ports(1)
+    small = start_chat_server(small_model(), port, 4_096, 0, KEY)  # it ends when nobody has it any more
     async with browser(program) as tab, AsyncExitStack() as stack:
         for way, pictures in ANSWERS:
             of_tests = way if way != "small" else None
             server = await stack.enter_async_context(model_server(of_tests)) if of_tests else None
-            app = await answers_app(server, small_answers() if way == "small" else None)
+            app = await answers_app(server, small_answers(small) if way == "small" else None)
             async with served(app) as site:
                 for picture in pictures:
                     (folder / f"{picture.name}.webp").write_bytes(await take(tab, site, picture))
             await app.state.gateway.close()
 
 
-def small_answers() -> AnswersSettings:
-    """Serve SmolLM2 until this process ends. Returns the settings of answers with it."""
-    (port,), key = free_ports(1), "key-of-the-pictures"
-    server = start_chat_server(small_model(), port, 4_096, 0, key)
-    return AnswersSettings(url=server.url, key=SecretStr(key), deadline_seconds=SMALL_SECONDS, max_tokens=80)
+def small_answers(server: ChatServer) -> AnswersSettings:
+    """Return the settings of answers by SmolLM2."""
+    return AnswersSettings(url=server.url, key=SecretStr(KEY), deadline_seconds=SMALL_SECONDS, max_tokens=80)
 
 
 async def take_box(folder: Path) -> None:
