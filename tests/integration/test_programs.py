@@ -29,6 +29,8 @@ from mcp.client.streamable_http import streamable_http_client
 from streams.client import ApiError, AsyncRiffle, NotReached, Riffle
 from streams.local.ports import free_ports
 from streams.queries.counts import list_unanswered
+from streams.queries.suggestions.build import read_words
+from streams.queries.suggestions.hidden import current_build
 from streams.settings import Settings
 from streams.statements.codec import decode_statements
 from streams.stores.opener import Stores, open_stores
@@ -319,6 +321,17 @@ async def test_the_box_of_a_site_searches_its_pages(service: Service) -> None:
     assert action[0].startswith(service.address)
     assert service.book.url("otters") in found.text
     assert "so that the current does not carry them apart" in found.text, "the words of the query are marked"
+
+
+async def test_a_build_in_two_processes_suggests_the_titles_of_the_handbook(service: Service) -> None:
+    """Each process opens the stores by itself, and hands on what it read through Cassandra only."""
+    built = await service.riffle("suggest", "build", "--processes", "2")
+    assert built["read"] >= len(TEXTS)
+    assert built["suggestions"] > 0
+    shown = await service.riffle("suggest", "show", "handbook of otters")
+    assert [each["text"] for each in shown] == ["handbook of otters"]
+    assert await current_build(service.stores.suggestions) == built["build"]
+    assert await read_words(service.stores.suggestions, built["build"]), "words are kept beside them"
 
 
 async def test_a_key_has_scopes_and_a_budget_that_cassandra_keeps(service: Service) -> None:
