@@ -96,11 +96,12 @@ def choose_starts(text: str, ends: list[tuple[int, Ending]], modelled: Collectio
         at
         for at, ending in ends
         if ending is Ending.CLEAR
-        or (ending is Ending.DOUBTFUL and (_plausible(text, at) if modelled is None else at in modelled))
+        or (ending is Ending.DOUBTFUL and (follows_a_word(text, at) if modelled is None else at in modelled))
     ]
 
 
-def _plausible(text: str, start: int) -> bool:
+def follows_a_word(text: str, start: int) -> bool:
+    """Return whether a real word is before the mark that `start` follows: no abbreviation, initial or number."""
     end = start
     while end and text[end - 1].isspace():
         end -= 1

@@ -5,6 +5,7 @@ MAX_STATEMENTS, MAX_BLOCKS or MAX_CHARS: then its beginning is kept.
 """
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
@@ -84,8 +85,7 @@ def _draft_blocks(document: Document, splitter: SentenceSplitter) -> list[Draft]
         for section, piece in zip(_number_sections(document, pieces), pieces, strict=True)
     ]
     join_short_items(document, pieces, by_piece)
-    for group in by_piece:
-        group[:] = [replace(draft, kind="link") if _is_link(document, draft) else draft for draft in group]
+    _find_links(document, by_piece)
     shown = _texts_in_contexts(document, pieces, by_piece, contexts)
     for index, piece in enumerate(pieces):
         if piece.is_name and collapse_spaces(document.blocks[piece.block].text) not in shown:
@@ -93,23 +93,51 @@ def _draft_blocks(document: Document, splitter: SentenceSplitter) -> list[Draft]
     return [draft for group in by_piece for draft in group]
 
 
-def _is_link(document: Document, draft: Draft) -> bool:
+def _find_links(document: Document, by_piece: Sequence[list[Draft]]) -> None:
+    """Give the items that are links their kind. The links of a block are read once, however many drafts it has."""
+    links: dict[int, list[Span]] = {}
+    for group in by_piece:
+        for place, draft in enumerate(group):
+            if draft.kind != "item" or is_closed(draft.text):
+                continue
+            block = document.blocks[draft.block]
+            if draft.block not in links:
+                links[draft.block] = _link_spans(block)
+            if _is_link(block.text, draft, links[draft.block]):
+                group[place] = replace(draft, kind="link")
+
+
+def _link_spans(block: Block) -> list[Span]:
+    """Return the parts of a block's text that are links, in their order; links within others are a part of these."""
+    spans: list[Span] = []
+    for start, end in sorted((span.start, span.end) for span in block.spans if span.kind == "link"):
+        if spans and start < spans[-1][1]:
+            spans[-1] = spans[-1][0], max(spans[-1][1], end)
+        elif start < end:
+            spans.append((start, end))
+    return spans
+
+
+def _is_link(text: str, draft: Draft, links: Sequence[Span]) -> bool:
     """Return whether an item only names the pages that it leads to: a few words that are a link, or a term's links.
 
     The latter is an entry of an index: "timeout during, Lock Management". A longer link may state a fact that somebody
     asks for: "ACID transactions, even after power loss".
     """
-    if draft.kind != "item" or is_closed(draft.text):
-        return False
-    block, inside, first = document.blocks[draft.block], 0, draft.end
-    for span in block.spans:
-        start, end = max(span.start, draft.start), min(span.end, draft.end)
-        if span.kind == "link" and start < end:
-            inside, first = inside + _count_letters(block.text[start:end]), min(first, start)
+    inside, first = 0, draft.end
+    for index in range(bisect_right(links, draft.start, key=_end_of), len(links)):
+        start, end = max(links[index][0], draft.start), min(links[index][1], draft.end)
+        if start >= end:
+            break
+        inside, first = inside + _count_letters(text[start:end]), min(first, start)
     if inside >= MIN_LINK_SHARE * _count_letters(draft.text) > 0 and word_count(draft.text) <= MAX_LINK_WORDS:
         return True
-    behind = _count_letters(block.text[first : draft.end])
-    return block.text[draft.start : first].rstrip().endswith(",") and inside >= MIN_LINK_SHARE * behind > 0
+    behind = _count_letters(text[first : draft.end])
+    return text[draft.start : first].rstrip().endswith(",") and inside >= MIN_LINK_SHARE * behind > 0
+
+
+def _end_of(span: Span) -> int:
+    return span[1]
 
 
 def _count_letters(text: str) -> int:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from streams.statements.lengths import MIN_WORDS, word_count
 from streams.statements.open_texts import MIN_PLAIN_WORDS, beginning_of, begins_inside, ends_open, is_closed
-from streams.statements.references import is_reference
+from streams.statements.references import has_only_addresses, is_reference
 
 MIN_LED_WORDS = 2
 """Minimum words of a text below its lead-in."""
@@ -40,7 +40,9 @@ _OF_EACH_PAGE = re.compile(
 """The beginning of a line that is the same on the pages of a site."""
 _OF_LICENCE = re.compile(
     r"(?:this|the) (?:page|site|website|web site|document|documentation|text|content|work) (?:is|are) (?:also )?"
-    r"(?:licen[sc]ed|available|released|distributed|made available) under\b",
+    r"(?:licen[sc]ed under\b|(?:available|released|distributed|made available) under\b"
+    r"(?=(?:[^.!?]|[.!?](?!\s)){0,120}\b"
+    r"(?:licen[sc]es?|terms|CC(?:0|-?BY)?|[AL]?GPL|GFDL|MIT|BSD|public domain|creative commons)\b))",
     re.IGNORECASE,
 )
 """The beginning of a notice that is the same on the pages of a site, and longer than other lines."""
@@ -83,7 +85,9 @@ def reads_alone(text: str, kind: str, context: Sequence[str]) -> bool:
         return _has_words(text, MIN_LED_WORDS)
     if kind == "heading" or is_navigation(text, kind) or is_of_each_page(text) or is_line_of_contents(text, kind):
         return False
-    if is_list_of_pages(text) or points_elsewhere(text) or is_reference(text):
+    # A row of names, such as "President | John F. Kennedy", states a fact.
+    names_texts = has_only_addresses(text) if kind == "row" else is_reference(text)
+    if names_texts or is_list_of_pages(text) or points_elsewhere(text):
         return False
     if kind == "row":
         return words >= MIN_WORDS

@@ -6,6 +6,7 @@ them. A sentence with a name, a year or an address in it is no such line: what c
 
 import re
 
+from streams.statements.boundaries import follows_a_word
 from streams.statements.lengths import word_count
 
 MAX_REFERENCE_WORDS = 60
@@ -13,7 +14,8 @@ MAX_REFERENCE_WORDS = 60
 MAX_TERM_WORDS = 8
 """Maximum words of the term before its addresses: "page size - pragma.html"."""
 MIN_MARKS = 3
-"""Minimum kinds of marks of an entry with a year whose title is written as a sentence is."""
+"""Minimum kinds of marks of an entry with a year whose title is written as a sentence is, or that begins as a labelled
+fact does."""
 MIN_MARKS_OF_NAMES = 2
 """The same of an entry that has only names, if none of its marks is sure."""
 _ADDRESS = re.compile(
@@ -30,11 +32,13 @@ _KEY = re.compile(r"\[[A-Za-z+]{2,20}[0-9]{2}[a-z]?\]\s{0,3}[\"'“‘«A-Z]")
 """The key of an entry, with the beginning of the title or name: "[rowe87] The"."""
 _LABEL = re.compile(r"\[[A-Z][A-Za-z+-]{2,20}\]\s")
 """A key that is not sure: "[GROKKING] "."""
+_FACT = re.compile(r"[^|:.,\d\"“„«\[\]]{1,40}:\s")
+"""The label of a fact: "Director: ". A person has initials and a house has a number there, too."""
 _YEAR = r"(?:1[5-9]|20)[0-9]{2}[a-z]?"
 _HAS_YEAR = re.compile(_YEAR)
 _PAGES = r"[0-9]{1,4}[-–][0-9]{1,4}(?![0-9-])"
-_ENDS_WITH_YEAR = re.compile(rf"[.”\"]\s(?:\([A-Z][a-z]{{2,9}}\.?\s)?{_YEAR}\.?(?:\s(?:pp?\.\s)?{_PAGES}\.?)?\Z")
-"""The end of an entry. No sentence stands before a year that is a sentence by itself."""
+_LAST_YEAR = re.compile(rf"\.[”\"]?\s(?=(?:\([A-Z][a-z]{{2,9}}\.?\s)?{_YEAR}\.?(?:\s(?:pp?\.\s)?{_PAGES}\.?)?\Z)")
+"""The full stop before the year that ends an entry."""
 _SURE_MARKS = (
     re.compile(r"\b(?:ISBN|ISSN|doi|DOI|arXiv)\b"),
     re.compile(
@@ -49,7 +53,7 @@ _MARKS = (
     re.compile(
         r"\w\s(?:Press|Verlag|Conference|Journal|Proceedings)\b|\b(?:Conference|Journal|Proceedings) (?:of|on) "
     ),
-    re.compile(rf"\({_YEAR}\)|[.,]\s(?:[A-Z][a-z]{{2,9}}\.?\s)?{_YEAR}\.?(?=\s|\Z)"),
+    re.compile(rf"\({_YEAR}\)|[.,”\"]\s(?:[A-Z][a-z]{{2,9}}\.?\s)?{_YEAR}\.?(?=\s|\Z)"),
     re.compile(r"\b[0-9]{1,4}\s?\([0-9]{1,3}\)"),
     re.compile(rf"\s{_PAGES}"),
 )
@@ -76,7 +80,7 @@ def has_only_addresses(text: str) -> bool:
     if True not in addresses:
         return False
     first, count = addresses.index(True), sum(addresses)
-    if count > 1 and 2 * count >= len(words):
+    if count > 1 and 2 * count > len(words):
         return True
     is_behind_a_mark = 1 < first <= MAX_TERM_WORDS + 1 and words[first - 1] in _BETWEEN
     return is_behind_a_mark and all(addresses[first:])
@@ -90,12 +94,28 @@ def is_bibliographic(text: str) -> bool:
     if _KEY.match(text):
         return True
     names = (word.strip(_AROUND_WORDS) for word in _QUOTED.sub("", text).split())
-    if all(not word[:1].islower() or word in _SMALL_WORDS for word in names):
+    if all(not word[:1].islower() or word in _SMALL_WORDS for word in names) and not _has_letters_without_case(text):
+        if _FACT.match(text) is not None:
+            return _count_marks(text) >= MIN_MARKS
         is_sure = _LABEL.match(text) is not None or any(mark.search(text) for mark in _SURE_MARKS)
         return is_sure or _count_marks(text) >= MIN_MARKS_OF_NAMES
     if _HAS_YEAR.search(text) is None:  # most sentences end here
         return False
-    return _ENDS_WITH_YEAR.search(text) is not None or _count_marks(text) >= MIN_MARKS
+    return _ends_with_year(text) or _count_marks(text) >= MIN_MARKS
+
+
+def _has_letters_without_case(text: str) -> bool:
+    """Return whether a text has letters of a script in which capitals don't tell names from sentences."""
+    return not text.isascii() and any(char.isalpha() and not (char.islower() or char.isupper()) for char in text)
+
+
+def _ends_with_year(text: str) -> bool:
+    """Return whether a text ends with a year that is a sentence by itself: no sentence stands before one.
+
+    In "It was founded c. 1540." no sentence ends before the year.
+    """
+    found = _LAST_YEAR.search(text)
+    return found is not None and follows_a_word(text, found.end())
 
 
 def _count_marks(text: str) -> int:

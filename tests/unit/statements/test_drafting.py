@@ -138,6 +138,7 @@ def test_names_are_joined_and_facts_stay_apart() -> None:
         ("item", "How long ropes are made of hemp", ["long ropes"]),
         ("item", "Long ropes are made of hemp.", ["Long ropes are made of hemp"]),  # a sentence
         ("item", "The rope of each ferry, by the Harbour Office of Oban", ["Harbour"]),
+        ("item", "The rope of each ferry", ["rope of each", "of each"]),  # one in the other
         ("item", "How long ropes are made", []),
         ("item", "2021-12-24, 2021-12-25", ["2021-12-24"]),  # no letters
     ],

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import pytest
 
 from streams.models.inference.antecedents import antecedents
-from streams.pages.document.model import Block, Container, Document
+from streams.pages.document.model import Block, Container, Document, Span
 from streams.statements.boundaries import find_endings
 from streams.statements.contexts import MAX_CONTEXT_WORDS
 from streams.statements.drafting import MAX_BLOCKS, MAX_CHARS, draft_statements
@@ -113,6 +113,16 @@ def test_a_row_of_5000_cells_takes_linear_time() -> None:
     with cpu_guard(GUARD_SECONDS):
         found, _ = draft_statements(page(*blocks, containers=containers), SPLITTER)
     assert found[0].text.startswith("cell 0 | cell 1")
+
+
+def test_the_links_of_an_item_are_read_once_for_all_its_statements() -> None:
+    links = 200_000
+    spans = tuple(Span(2 * number, 2 * number + 1, "link") for number in range(links))
+    block = Block("p", "x " * links, 1, spans)
+    with cpu_guard(GUARD_SECONDS):
+        found, left_out = draft_statements(page(block, containers=(Container("ul"), Container("li", 0))), SPLITTER)
+    assert left_out > 0
+    assert {draft.kind for draft in found} == {"item"}  # too many words for links
 
 
 def test_long_column_headings_are_cut_once() -> None:
