@@ -16,8 +16,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-MAX_CHARS = 28
-"""Maximum length of a word that is compared. Longer words are identifiers, as a rule."""
+from streams.queries.spelling.words import MAX_CHARS
+
 BAND = 3
 """Maximum difference between the places of a letter in both words."""
 _OTHERS = 27

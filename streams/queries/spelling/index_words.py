@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 
 from streams.queries.spelling.error_model import Weights, typing_costs
 from streams.queries.spelling.vocabulary import Vocabulary
+from streams.queries.spelling.words import MIN_INDEX_CHARS
 
-MAX_WORDS = 100_000
+MAX_NEW_WORDS = 100_000
 """Maximum words that the base vocabulary doesn't know: about 20 MB."""
-MIN_CHARS = 5
-"""Minimum letters of a word: shorter ones have too many others near them."""
 MISTAKES = 20
 """Number of pages with the right word for each page with a mistake in it, at least."""
 MISTAKE_COST = 5.0
@@ -30,9 +29,9 @@ class IndexWords:
 
     def __init__(self, base: Vocabulary, counts: Mapping[str, float], weights: Weights | None = None) -> None:
         """`counts`: the number of pages of each word of the index, also of those that the base vocabulary knows."""
-        new = [word for word in counts if len(word) >= MIN_CHARS and word not in base]
+        new = [word for word in counts if len(word) >= MIN_INDEX_CHARS and word not in base]
         new.sort(key=lambda word: (-counts[word], word))
-        self._counts = {word: float(counts[word]) for word in new[:MAX_WORDS]}
+        self._counts = {word: float(counts[word]) for word in new[:MAX_NEW_WORDS]}
         self.vocabulary = Vocabulary(self._counts, total=float(sum(counts.values())))
         self._weights = weights or Weights()
         self._with_counts = tuple((each, _counts_of(each, counts)) for each in (base, self.vocabulary))

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from streams.queries.spelling.error_model import MAX_CHARS, Codes, encode_all
+from streams.queries.spelling.error_model import Codes, encode_all
+from streams.queries.spelling.words import MAX_CHARS
 
 MAX_WORDS = 450_000
 """Maximum words of a vocabulary: about 30 MB as arrays, and 50 MB as text. The most frequent words stay."""

@@ -1,4 +1,4 @@
-"""The words of a query that may be misspelt. Pure.
+"""The words of a query that may be misspelt. Words of pages are cut by the same rules. Pure.
 
 Operators, quoted phrases, left-out words (`-word`), addresses, numbers, acronyms and identifiers are never touched: who
 types them means them.
@@ -12,13 +12,18 @@ MAX_QUERY_WORDS = 24
 """Maximum words of a query that is corrected."""
 MIN_CHARS = 3
 """Minimum letters of a word that is corrected: nearly all shorter ones are abbreviations."""
+MIN_INDEX_CHARS = 5
+"""Minimum letters of a word that only the index knows: shorter ones have too many others near them."""
 MAX_CHARS = 28
-_APOSTROPHES = str.maketrans("’‘ʼ", "'''")
+"""Maximum letters of a word that is corrected or compared. Longer words are identifiers, as a rule."""
+APOSTROPHES = str.maketrans("’‘ʼ", "'''")
+"""Translates each apostrophe to the straight one."""
+EDGES = ".,;:!?()[]{}<>…«»“”„*'‘’"
+"""Punctuation that is no part of a word at whose edges it stands."""
 _ELIDED = frozenset(
     {"c", "d", "j", "l", "m", "n", "s", "t", "qu", "jusqu", "lorsqu", "puisqu", "quoiqu"}  # French
     | {"all", "dall", "dell", "nell", "sull", "un", "quest"}  # Italian
 )
-_EDGES = ".,;:!?()[]{}<>…«»“”„*'‘’"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,25 +56,25 @@ def split_query(query: str) -> list[QueryWord]:
 
 def _parts(token: str, start: int, *, is_free: bool) -> list[QueryWord]:
     """Return the parts of a token between hyphens, without the punctuation at its edges."""
-    core = token.strip(_EDGES)
+    core = token.strip(EDGES)
     start += token.find(core) if core else 0
     found: list[QueryWord] = []
     for part in core.split("-"):
         if part:
-            elided = _elided_chars(part)
+            elided = elided_chars(part)
             if elided:
-                found.append(QueryWord(part[:elided].lower().translate(_APOSTROPHES), start, start + elided, False))
+                found.append(QueryWord(part[:elided].lower().translate(APOSTROPHES), start, start + elided, False))
             start, part = start + elided, part[elided:]
-            text = part.lower().translate(_APOSTROPHES)
+            text = part.lower().translate(APOSTROPHES)
             is_word = is_free and MIN_CHARS <= len(text) <= MAX_CHARS and _is_word(text) and len(text) == len(part)
             found.append(QueryWord(text, start, start + len(part), is_word))
         start += len(part) + 1
     return found
 
 
-def _elided_chars(part: str) -> int:
+def elided_chars(part: str) -> int:
     """Return the length of an elided word before another one, with its apostrophe: 2 of `l'hôtel`, else 0."""
-    head, apostrophe, rest = part.lower().translate(_APOSTROPHES).partition("'")
+    head, apostrophe, rest = part.lower().translate(APOSTROPHES).partition("'")
     return len(head) + 1 if apostrophe and head in _ELIDED and len(rest) >= MIN_CHARS else 0
 
 
@@ -79,7 +84,7 @@ def _is_word(text: str) -> bool:
 
 def _is_code(token: str) -> bool:
     """Return True for what is no plain word: an operator, an address, an acronym, an identifier."""
-    core = token.strip(_EDGES)
+    core = token.strip(EDGES)
     if token.startswith("-") or not core:
         return True
     has_inner_capital = any(char.isupper() for char in core[1:])

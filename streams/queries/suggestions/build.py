@@ -29,7 +29,7 @@ from streams.queries.suggestions.hidden import current_build, hand_on, hidden_te
 from streams.queries.suggestions.normal_form import normalize_query
 from streams.queries.suggestions.page_texts import heading_texts, phrase_texts, title_text
 from streams.queries.suggestions.page_words import (
-    MAX_WORDS,
+    MAX_CHOSEN_WORDS,
     WordSums,
     add_words,
     choose_words,
@@ -119,7 +119,7 @@ async def run_reduce(stores: Stores, job: Job, shard: int) -> Reduced:
     """Run the reduce task of a shard."""
     store, blocked = stores.suggestions, BlockedWords(job.blocked)
     word_sums = unpack_words(await store.parts(job.name, "word sums", shard))
-    words = choose_words(word_sums, job.word_sites, blocked.blocks, -(-MAX_WORDS // SHARDS))
+    words = choose_words(word_sums, job.word_sites, blocked.blocks, -(-MAX_CHOSEN_WORDS // SHARDS))
     await store.put_part(job.name, "words", shard, "", pack_chosen(words))
     sums = unpack_sums(await store.parts(job.name, "sums", shard))
     found = suggestions_of(sums, quarter_of(job.now), blocked)

@@ -1,5 +1,8 @@
 """The words of pages that a query may be corrected to: how many pages have each, and of how many sites. Pure.
 
+A text is cut as a query is (`streams.queries.spelling.words`): `l'hôtel` counts for `hôtel`, which a query is corrected
+to behind its `l'`.
+
 A page counts a word once, and a site is a registrable domain, so that nobody makes a word frequent by repeating it. A
 site has a hash with a key that each build draws anew: nobody can choose domains by their hashes.
 """
@@ -14,11 +17,10 @@ import msgpack
 
 from streams.crawl.domains import registrable_domain
 from streams.pages.text.normal_forms import nfkc
+from streams.queries.spelling.words import APOSTROPHES, EDGES, MAX_CHARS, MIN_INDEX_CHARS, elided_chars
 from streams.queries.suggestions.sums import SHARDS
 from streams.statements.codec import PageStatements
 
-MIN_CHARS, MAX_CHARS = 5, 28
-"""Length of a word (letters). Shorter words have too many others near them."""
 MAX_STATEMENTS = 200
 """Maximum statements of a page that are read."""
 MAX_PAGE_WORDS = 2_000
@@ -27,14 +29,14 @@ MAX_SITES = 16
 """Maximum sites of a word that are remembered, those with the smallest hashes. More are estimated from them."""
 PAGES_OF_A_SITE = 10
 """Maximum pages that a site counts for a word, on average."""
-MAX_WORDS = 200_000
+MAX_CHOSEN_WORDS = 200_000
 """Maximum words of a language that gateways get: the words that most pages have."""
 MAX_SUMMED = 500_000
 """Number of words of a shard above which words of one site are forgotten, while the shard is added up."""
 _HASHES = 1 << 32
 _READ_CHARS = 2_000
-_EDGES = ".,;:!?()[]{}<>…«»“”„*'‘’\"`"
-_APOSTROPHES = str.maketrans("’‘ʼ", "'''")
+_EDGES = EDGES + '"`'
+"""With what begins a phrase or code in a query: in a text it only marks a word."""
 
 Word = tuple[str, str]
 """Language and word."""
@@ -90,12 +92,14 @@ def text_words(texts: Iterable[str]) -> set[str]:
 
 
 def words_of(text: str) -> Iterator[str]:
-    """Yield the words of a text that consist of letters, in lower case, and without `'s` at the end."""
+    """Yield the words of a text that consist of letters, in lower case, without elided ones before and `'s` behind."""
     read = text[:_READ_CHARS]
     for token in (read if read.isascii() else nfkc(read)).lower().split():
         for part in token.strip(_EDGES).split("-"):
-            word = part if part.isalpha() else part.translate(_APOSTROPHES).removesuffix("'s")
-            if MIN_CHARS <= len(word) <= MAX_CHARS and word.replace("'", "").isalpha():
+            word = part
+            if not part.isalpha():
+                word = part[elided_chars(part) :].translate(APOSTROPHES).removesuffix("'s")
+            if MIN_INDEX_CHARS <= len(word) <= MAX_CHARS and word.replace("'", "").isalpha():
                 yield word
 
 
@@ -139,7 +143,7 @@ def unpack_words(values: Iterable[bytes]) -> WordSums:
 
 
 def choose_words(
-    sums: WordSums, min_sites: int, blocks: Callable[[str], bool], most: int = MAX_WORDS
+    sums: WordSums, min_sites: int, blocks: Callable[[str], bool], most: int = MAX_CHOSEN_WORDS
 ) -> dict[str, dict[str, int]]:
     """Return the weights of words by language: of each language the heaviest that enough sites have, none blocked."""
     chosen: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)

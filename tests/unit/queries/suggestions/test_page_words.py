@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from streams.queries.spelling.words import split_query
 from streams.queries.suggestions import page_words as module
 from streams.queries.suggestions.page_words import (
     MAX_PAGE_WORDS,
@@ -37,7 +38,9 @@ ID = UUID(int=1)
         ("write-ahead", ["write", "ahead"]),
         ("elementtree.parse x_factor_y user@example.org /usr/local/share", []),  # code and addresses
         ("numpy1 2024 https://kubeflow.org", []),
-        ("l’écoleélève ﬁlebrowser", ["l'écoleélève", "filebrowser"]),
+        ("l’écoleélève ﬁlebrowser", ["écoleélève", "filebrowser"]),
+        ("L'Airbnb d’Artagnan's dell'openbsd", ["airbnb", "artagnan", "openbsd"]),  # behind an elided word
+        ("o'reilly l'or", ["o'reilly"]),  # no elided word; too short
         ("list git of", []),  # too short
         ("x" * 29, []),
         ("", []),
@@ -45,6 +48,25 @@ ID = UUID(int=1)
 )
 def test_words_of_a_text_are_letters_only(text: str, words: list[str]) -> None:
     assert list(words_of(text)) == words
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "l'airbnb",
+        "L’Airbnb",
+        "(qu'airbnb)",
+        "write-l'airbnb",
+        "d'airbnb's",
+        "o'reilly",
+        "l'd'airbnb",
+        "'airbnb'",
+        "grafana,",
+    ],
+)
+def test_a_page_has_the_words_that_the_same_text_has_as_a_query(text: str) -> None:
+    asked = [word.text.removesuffix("'s") for word in split_query(text.lower()) if word.is_free]
+    assert list(words_of(text)) == asked
 
 
 @given(st.text(max_size=300))
