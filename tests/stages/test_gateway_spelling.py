@@ -1,6 +1,7 @@
 """Corrections through the whole gateway: in place of the query, as a question, or not at all."""
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -10,6 +11,7 @@ from fastapi import FastAPI
 from streams.errors import StoreUnavailable
 from streams.gateway.search import spelling as search_spelling
 from streams.queries.suggestions.page_words import pack_chosen
+from streams.settings import QueriesSettings
 from streams.stores.memory import MemorySuggestions
 from streams.stores.opener import Stores
 from tests.stages.gateway_fakes import client, gateway, searchable, statement
@@ -144,6 +146,24 @@ async def test_another_build_replaces_the_words_and_a_purge_removes_them() -> No
     await stores.suggestions.purge()
     await spelling.look()
     assert spelling._correctors["en"].index_words == 0
+
+
+@pytest.mark.parametrize("hide_adult", [True, False])
+async def test_a_word_that_is_blocked_since_the_build_is_left_out_at_once(tmp_path: Path, hide_adult: bool) -> None:
+    blocked = tmp_path / "blocked.txt"
+    blocked.write_text("Kubeflow # since the build\n")
+    stores = await stores_with_words({"kubeflow": 90, "grafana": 50, "xhamster": 30})
+    made = gateway(
+        stores,
+        deadline_seconds=20.0,
+        limits={"hide_adult": hide_adult},
+        queries=QueriesSettings(blocked_words=(blocked,)),
+    )
+    spelling = made.state.gateway.search.spelling
+    spelling.load()
+    await spelling.look()
+    assert spelling._correctors["en"].index_words == (1 if hide_adult else 2)
+    assert "spelling" not in (await ask(made, "kubefolw")).json()
 
 
 async def test_a_store_that_fails_harms_no_search_and_is_asked_once_a_minute() -> None:

@@ -16,6 +16,7 @@ from streams.gateway.search.answers import SearchAnswer, add_beside, found_state
 from streams.gateway.search.asked_queries import AskedQueries, person_keys
 from streams.gateway.search.query_events import BackgroundEvents, DailySecret, Publish, query_made
 from streams.gateway.search.spelling import SearchSpelling, apply_correction
+from streams.gateway.suggest.blocked import blocked_words
 from streams.queries.quick import checks
 from streams.queries.quick.definition import find_definition
 from streams.queries.quick.model import QuickCheck
@@ -93,7 +94,10 @@ class SearchService:
         self.reranks = options.rerank
         """True if a cross-encoder reads the first results."""
         self.spelling = SearchSpelling(
-            context.settings.gateway.spelling_languages, context.stores.suggestions, context.clock
+            context.settings.gateway.spelling_languages,
+            context.stores.suggestions,
+            context.clock,
+            blocked_words(context.settings),
         )
         self.default_languages = options.languages
         """The languages that are searched when a request names none; empty: all."""

@@ -1,7 +1,8 @@
 """The correction of a search: it is computed beside the search, and the results decide what becomes of it.
 
 The words of the index come from the last build of suggestions. A gateway looks for a newer one each minute, so these
-words are at most a minute older than the build; until they are loaded, only the dictionaries correct.
+words are at most a minute older than the build; until they are loaded, only the dictionaries correct. A word that this
+gateway blocks is left out, also if the build did not know that yet.
 """
 
 import asyncio
@@ -16,6 +17,7 @@ from streams.queries.spelling.base import LANGUAGES, base_corrector
 from streams.queries.spelling.corrector import Correction, Corrector
 from streams.queries.spelling.decision import Spelling, is_better, is_unknown_to
 from streams.queries.spelling.words import split_query
+from streams.queries.suggestions.block_words import BlockedWords
 from streams.queries.suggestions.build import read_words
 from streams.queries.suggestions.hidden import current_build
 from streams.queries.suggestions.page_words import unpack_chosen
@@ -38,10 +40,12 @@ log = structlog.get_logger(__name__)
 class SearchSpelling:
     """The corrections of one gateway process. Until the vocabularies are loaded, there are none."""
 
-    def __init__(self, languages: Sequence[str], store: Suggestions, clock: Callable[[], datetime]) -> None:
-        """`store`: has the words of the index."""
+    def __init__(
+        self, languages: Sequence[str], store: Suggestions, clock: Callable[[], datetime], blocked: BlockedWords
+    ) -> None:
+        """`store`: has the words of the index. `blocked`: words of the index that no query is corrected to."""
         self._languages = [language for language in languages if language in LANGUAGES]
-        self._store = store
+        self._store, self._blocked = store, blocked
         self._base: dict[str, Corrector] = {}
         self._correctors: dict[str, Corrector] = {}
         self._build = ""
@@ -64,8 +68,12 @@ class SearchSpelling:
         log.info("words of the index were loaded", build=build)
 
     def _with_words(self, stored: Sequence[bytes]) -> dict[str, Corrector]:
-        words = {language: unpack_chosen(stored, language) for language in self._base}
-        return {each: base.with_index(words[each]) if words[each] else base for each, base in self._base.items()}
+        found: dict[str, Corrector] = {}
+        for language, base in self._base.items():
+            words = unpack_chosen(stored, language)
+            allowed = {word: pages for word, pages in words.items() if not self._blocked.blocks(word)}
+            found[language] = base.with_index(allowed) if allowed else base
+        return found
 
     async def close(self) -> None:
         """End the look for a newer build."""

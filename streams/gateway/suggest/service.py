@@ -11,11 +11,11 @@ from collections.abc import Iterable
 import structlog
 
 from streams.gateway.context import GatewayContext
+from streams.gateway.suggest.blocked import blocked_words
 from streams.gateway.suggest.lists import PrefixLists, Rows
 from streams.gateway.suggest.looking import Looking
 from streams.gateway.suggest.ready import ReadyAnswers
 from streams.queries.counts import quarter_of
-from streams.queries.suggestions.block_words import BlockedWords, read_block_words
 from streams.queries.suggestions.build import read_build
 from streams.queries.suggestions.counts import weight_at
 from streams.queries.suggestions.hidden import current_build
@@ -23,7 +23,6 @@ from streams.queries.suggestions.index import MAX_SHOWN, Suggestion
 from streams.queries.suggestions.normal_form import key_of, normalize_prefix
 from streams.queries.suggestions.prefixes import ALL_LANGUAGES, stored_prefix
 from streams.queries.suggestions.suggester import Suggester
-from streams.search.ranking.rules.adult import ADULT_WORDS
 from streams.stores.protocols import StoredSuggestion
 
 log = structlog.get_logger(__name__)
@@ -34,8 +33,7 @@ class SuggestService:
 
     def __init__(self, context: GatewayContext) -> None:
         own = context.settings.gateway
-        words = read_block_words(context.settings.queries.blocked_words)
-        self._blocked = BlockedWords([*words, *(ADULT_WORDS if own.hide_adult else ())])
+        self._blocked = blocked_words(context.settings)
         self._stores, self._clock = context.stores, context.clock
         self._in_memory = own.suggestions_in_memory
         self._lists = PrefixLists(context.stores, context.metrics.count_failure, context.clock)
