@@ -67,7 +67,7 @@ async def text(tab: Tab, selector: str) -> str:
 
 async def test_searching_by_keyboard_alone(tab: Tab, site: str) -> None:
     await tab.open(f"{site}/")
-    assert await tab.evaluate("document.activeElement.name") == "q", "the search box has the focus at once"
+    await tab.until("document.activeElement?.name === 'q'")  # at once, though perhaps after the event of the load
     await tab.type("write-ahead log")
     await tab.press("Enter", navigates=True)
     assert await tab.evaluate("location.pathname + location.search") == "/search?q=write-ahead+log"

@@ -26,7 +26,7 @@ from streams.stores.opener import open_stores
 from streams.stores.page_record import Indexed, Normalized
 from streams.stores.protocols import PageLink
 
-pytestmark = [pytest.mark.integration("kafka", "cassandra", "qdrant"), pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.integration("kafka", "cassandra", "qdrant"), pytest.mark.timeout(900)]
 
 LABELS = 3_000
 """Number of items that are only names, so that there is time to kill the import."""
@@ -141,7 +141,8 @@ async def put_linked_page(stack: Settings) -> None:
 
 async def panel_of(stack: Settings, query: str) -> dict[str, object]:
     """Ask a gateway over these stores until it has a panel."""
-    settings = stack.model_copy(update={"triton": TritonSettings(url="inprocess:")})
+    patient = stack.gateway.model_copy(update={"deadline_seconds": 30})
+    settings = stack.model_copy(update={"triton": TritonSettings(url="inprocess:"), "gateway": patient})
     async with open_stores(settings, ["records", "vectors", "models"]) as stores:
         app = create_app(settings, stores, publish=None, clock=lambda: datetime.now(UTC))
         transport = httpx.ASGITransport(app)
@@ -157,7 +158,8 @@ async def panel_of(stack: Settings, query: str) -> dict[str, object]:
 
 async def shown(stack: Settings, query: str) -> bool:
     """Ask a gateway over these stores until its page has the panel with what both dumps say."""
-    settings = stack.model_copy(update={"triton": TritonSettings(url="inprocess:")})
+    patient = stack.gateway.model_copy(update={"deadline_seconds": 30})
+    settings = stack.model_copy(update={"triton": TritonSettings(url="inprocess:"), "gateway": patient})
     async with open_stores(settings, ["records", "vectors", "models"]) as stores:
         app = create_app(settings, stores, publish=None, clock=lambda: datetime.now(UTC))
         transport = httpx.ASGITransport(app)

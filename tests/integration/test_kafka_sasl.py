@@ -42,7 +42,7 @@ from tests.unit.schemas.test_schemas import INDEXED
 
 pytestmark = pytest.mark.integration("kafka")
 USER, PASSWORD = "riffle", "correct horse+100%"  # of characters that the form of OAuth's credentials escapes
-READY_SECONDS = 60.0
+READY_SECONDS = 180.0
 NOW = dt.datetime.now(dt.UTC)
 LISTENERS = """\
 listeners=PLAINTEXT://{host}:{port},SASL_PLAINTEXT://{host}:{sasl},SASL_SSL://{host}:{tls},CONTROLLER://{host}:{controller}

@@ -44,7 +44,7 @@ from tests.integration.runtime_worker import Answered, Asked, settings_of, stage
 
 pytestmark = pytest.mark.integration("kafka")
 
-DEADLINE_SECONDS = 90.0
+DEADLINE_SECONDS = 180.0
 
 
 class Run:
@@ -240,7 +240,7 @@ async def test_an_event_that_fails_in_place_comes_back_through_the_retry_topic(r
 async def test_kill_in_mid_batch_loses_nothing(run: Run, instance: str) -> None:
     await run.ask(range(400))
     for kill in range(3):
-        worker = run.start_worker(instance=instance, pause_seconds=0.01)
+        worker = run.start_worker(instance=instance, pause_seconds=0.05)
         end = time.monotonic() + DEADLINE_SECONDS
         while len(run.handled()) < 60 * (kill + 1) and time.monotonic() < end:
             await asyncio.sleep(0.02)

@@ -29,8 +29,8 @@ KILLS = 200 if os.environ.get("RIFFLE_TEST_FAULTS") == "all" else 5
 STOPS = KILLS // 5
 STOPPED_SECONDS = 2.0
 CALLERS = 6
-READY_SECONDS = 30
-ANSWERS_SECONDS = 120
+READY_SECONDS = 180
+ANSWERS_SECONDS = 600
 LOCAL_MODELS = Settings().models_path / "local"
 MODELS = ("sbert", "statement_chain")
 TEXTS = [f"{'the log of a database is written first ' * (n % 4)}and page {n} comes behind it." for n in range(96)]

@@ -280,7 +280,7 @@ async def test_a_busy_gateway_answers_health_checks(
         return httpx.get(f"http://127.0.0.1:{thread.port}/healthz", trust_env=False, timeout=60)
 
     async with serving.health_checks(GatewaySettings(health_port=0)) as thread:
-        asking = asyncio.create_task(asyncio.to_thread(ask, 4.0))
+        asking = asyncio.create_task(asyncio.to_thread(ask, 3.0))
         await asyncio.sleep(0)
         time.sleep(5)  # noqa: ASYNC251 - the loop takes no turn
         answer = await asking

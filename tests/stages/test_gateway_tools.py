@@ -44,7 +44,7 @@ async def served(stores: Stores, **options: Any) -> AsyncIterator[str]:
 @contextlib.asynccontextmanager
 async def connected(address: str, **headers: str) -> AsyncIterator[Client]:
     async with (
-        httpx2.AsyncClient(headers=headers, trust_env=False) as http,
+        httpx2.AsyncClient(headers=headers, trust_env=False, timeout=60) as http,
         Client(streamable_http_client(f"{address}/mcp", http_client=http)) as client,
     ):
         yield client
@@ -166,7 +166,7 @@ async def test_a_call_that_fails_says_why(stores: Stores, tool: str, arguments: 
 
 
 async def test_a_name_of_another_host_is_refused_here_too(stores: Stores) -> None:
-    async with served(stores) as address, httpx2.AsyncClient(trust_env=False) as http:
+    async with served(stores) as address, httpx2.AsyncClient(trust_env=False, timeout=60) as http:
         answer = await http.post(f"{address}/mcp", json={}, headers={"Host": "evil.example"})
         large = await http.post(f"{address}/mcp", content=b" " * 300_000)
     assert (answer.status_code, large.status_code) == (403, 413)

@@ -232,7 +232,7 @@ LONG_USES = {
 }
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(600)  # the environment may be made in it
 @pytest.mark.parametrize("use", LONG_USES)
 def test_a_server_starts_and_ends_when_it_is_asked_to(
     use: str, plain: Installed, files: None, nowhere: dict[str, str]

@@ -108,8 +108,8 @@ async def test_writes_that_were_answered_outlive_a_kill_and_a_partition_is_writt
     answered |= {int(line) for line in (await writer.stdout.read()).split()}
     await writer.wait()
     frontier = CassandraFrontier(cassandra_session)
-    async with asyncio.timeout(PATIENCE_SECONDS):
-        for number in range(max(answered) + AT_ONCE + 1):
+    for number in range(max(answered) + AT_ONCE + 1):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             # The server may still do what came to it before the kill.
             while not await is_whole(frontier, f"{prefix}{number}", may_be_missing=number not in answered):
                 await asyncio.sleep(0.05)

@@ -95,7 +95,9 @@ def files_of(kind: str, stack: TlsStack, folder: Path) -> TlsFiles:
 @pytest.mark.parametrize("tier", TIERS, ids=lambda tier: tier.name)
 @pytest.mark.parametrize("kind", ["right", "missing", "wrong", "expired", "foreign"])
 def test_only_the_right_certificate_is_accepted(tls_stack: TlsStack, tier: Tier, kind: str, tmp_path: Path) -> None:
-    assert tier.ask(tls_stack, files_of(kind, tls_stack, tmp_path)) is (kind == "right")
+    files = files_of(kind, tls_stack, tmp_path)
+    tries = 20 if kind == "right" else 1  # a probe has a second or two: on a busy machine it may be late
+    assert any(tier.ask(tls_stack, files) for _ in range(tries)) is (kind == "right")
 
 
 @pytest.mark.parametrize("tier", TIERS, ids=lambda tier: tier.name)
@@ -120,9 +122,9 @@ def kafka_as(stack: TlsStack, name: str) -> KafkaSettings:
 
 def write(stack: TlsStack, name: str, topic: str) -> KafkaError | None:
     outcome: list[KafkaError | None] = []
-    producer = Producer({**client_config(kafka_as(stack, name)), "message.timeout.ms": 10_000})
+    producer = Producer({**client_config(kafka_as(stack, name)), "message.timeout.ms": 60_000})
     producer.produce(topic, b"{}", on_delivery=lambda error, _: outcome.append(error))
-    producer.flush(15)
+    producer.flush(70)
     return outcome[0]
 
 

@@ -199,7 +199,7 @@ async def test_a_worker_answers_while_its_loop_is_busy_and_says_since_when(stuck
 
 def _ask_later(port: int) -> tuple[int, dict[str, Any]]:
     """Ask while the loop is busy, before its end."""
-    time.sleep(5)
+    time.sleep(4)
     return ask(port, "healthz")
 
 
