@@ -46,26 +46,22 @@ setup: .venv/.ready ## Make .venv with everything in it.
 demo: setup ## Crawl a bundled web of real pages and open a search page (ARGS=--exit ends by itself).
 	@$(BIN)/riffle demo $(ARGS)
 
-# The tests with servers wait more than they compute: three files at a time, the slowest first (tests/conftest.py orders them). Those
-# without run beside them, in processes of their own, so that all cores stay busy; their result comes first and is shown first.
-# All are collected once before, beside the checks: a fresh clone is compiled once, not by each process.
-TEST_PROCESSES = $(shell cores=$$(nproc); echo $$((cores > 6 ? 6 : cores)))
+# Tests without servers share all cores, three processes for two of them, since some tests wait. Those with servers wait more than they
+# compute: three files at a time, the slowest first (tests/conftest.py orders them). Side by side, both kinds took longer: servers
+# and workers do some things by the clock. All are collected once before, beside the checks, so that each file is compiled once.
+TEST_PROCESSES = $(shell cores=$$(nproc); n=$$((cores * 3 / 2)); echo $$((n > 8 ? 8 : n)))
 test: setup ## Run every test, on the real servers too (ARGS="-k name" for some).
 ifeq ($(strip $(ARGS)),)
 	@$(MAKE) --no-print-directory -j2 check collect
-	@echo "Tests without servers. Those with servers and browsers run beside them: their output is in .servers.log, and follows."
-	@$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder -m "integration or browser" >.servers.log 2>&1 & servers=$$!; \
-		$(BIN)/pytest -n $(TEST_PROCESSES) --dist worksteal -m "not integration and not browser"; without=$$?; \
-		tail -n +1 -f .servers.log & shown=$$!; wait $$servers; with=$$?; sleep 1; kill $$shown; \
-		[ $$without = 0 ] || echo "Tests without servers failed: their report stands above the output of those with servers."; \
-		exit $$((without | with))
+	@$(BIN)/pytest -n $(TEST_PROCESSES) --dist worksteal -m "not integration and not browser"
+	@$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder -m "integration or browser"
 else
 	@$(MAKE) --no-print-directory check
 	@$(BIN)/pytest $(ARGS)
 endif
 
 collect: setup
-	@$(BIN)/pytest --collect-only -q >.servers.log || { cat .servers.log; exit 1; }
+	@found=$$($(BIN)/pytest --collect-only -q 2>&1) || { echo "$$found"; exit 1; }
 
 subscribers: setup .tools/subscribers/.ready ## Set up what reads the events as strangers do: the AsyncAPI parser (needs npm), a client in Go.
 
