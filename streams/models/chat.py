@@ -38,7 +38,10 @@ class _Reading:
 
 
 class OpenAIChat:
-    """The client of one server. `key` returns the API key for the next request, or an empty text."""
+    """The client of one server. `key` returns the API key for the next request, or an empty text.
+
+    A key with other characters than visible ASCII raises ModelUnavailable: no HTTP header has them.
+    """
 
     def __init__(self, url: str, model: str, key: Callable[[], str] = str, *, verify: Any = True) -> None:
         self._url, self._model, self._key = url.rstrip("/") + "/chat/completions", model, key
@@ -71,6 +74,8 @@ class OpenAIChat:
         }
         limits = httpx.Timeout(options.deadline_seconds, connect=CONNECT_SECONDS)
         key = self._key()
+        if not all("!" <= char <= "~" for char in key):  # the HTTP client's error would show it, or be another
+            raise ModelUnavailable("the API key of the language model has characters that are not visible ASCII")
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         async with self._client.stream("POST", self._url, json=body, headers=headers, timeout=limits) as response:
             if response.status_code != 200:

@@ -83,7 +83,10 @@ class NormalizeAgent(Agent):
 
     async def _read_sitemap(self, event: PageFetched, at: int) -> Sequence[Event]:
         assert event.body_ref
-        body = await self._stores.blobs.get(event.body_ref)
+        try:
+            body = await blob_of_page(self._stores.blobs, self._stores.pages, event, event.body_ref)
+        except PageErased:
+            return []
         try:
             found = await self._pool.read_sitemap(body, url=event.url)
         except Refused:  # it reached a limit: the pages of the site are found by its links

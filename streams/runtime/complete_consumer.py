@@ -30,4 +30,5 @@ class CompleteConsumer(Consumer):
         return committed
 
     async def verify_all_partitions_active(self) -> None:
-        """Do nothing: see the module."""
+        """Do nothing: see the module. Faust's own method also reads statistics that the app doesn't have
+        (`faust_app._NoStatistics`)."""

@@ -58,7 +58,11 @@ REBALANCE_SHARE = 0.8
 
 
 class _NoStatistics(Sensor):
-    """Faust's own statistics, left out: Riffle has its own, and these take a turn a second and work at each event."""
+    """Faust's own statistics, left out: Riffle has its own, and these take a turn a second and work at each event.
+
+    It has all that Faust uses of a monitor, except what Faust reads in `verify_all_partitions_active`: so it needs
+    `CompleteConsumer`, which leaves that out.
+    """
 
     def track_tp_end_offset(self, tp: TP, offset: int) -> None:
         """Do nothing: Faust calls this method, too."""

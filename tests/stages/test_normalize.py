@@ -10,6 +10,7 @@ import pytest
 
 from schemas import Envelope, Event, LinkFound, PageDiscovered, PageFetched, PageNormalized, PageRemoved, PageSettled
 from schemas.ids import page_id
+from streams.errors import MissingBlob
 from streams.pages.agent import NormalizeAgent
 from streams.pages.document.codec import decode_document
 from streams.pages.link_events import MAX_LINK_BYTES_PER_EVENT, MAX_LINKS_PER_EVENT
@@ -17,6 +18,7 @@ from streams.pages.sandbox.pool import ParsePool
 from streams.runtime.agent import Delivery
 from streams.stores.memory import MemoryBlobs, MemoryPages
 from streams.stores.opener import Stores
+from streams.stores.page_record import Removed
 
 URL = "https://site.example/page"
 PARAGRAPH = "<p>A paragraph that is long enough, with commas, and says what an article would say of its subject.</p>"
@@ -153,6 +155,18 @@ async def test_a_second_delivery_and_a_crash_before_the_ack_change_nothing(stage
 )
 async def test_events_without_a_page_are_ignored(stage: Stage, fields: dict[str, Any], why: str) -> None:
     assert await stage.handle(**fields) == [], why
+
+
+async def test_a_sitemap_that_was_removed_on_request_has_no_effect(stage: Stage) -> None:
+    delivery = await stage.fetched("<urlset/>", purpose="sitemap")
+    assert isinstance(delivery.event, PageFetched)
+    missing = replace(delivery, event=delivery.event.model_copy(update={"body_ref": "0" * 64}))
+    with pytest.raises(MissingBlob):
+        await stage.agent.handle(missing)
+    removal = Removed.of_row({"url": URL, "generation": 8, "reason": "request", "at": 8})
+    await stage.stores.pages.put(page_id(URL), removal, 8)
+    assert await stage.agent.handle(missing) == []
+    assert "feed" not in (await stage.stores.pages.get(page_id(URL))).rows
 
 
 async def test_noindex_removes_the_page_and_follows_its_links(stage: Stage) -> None:

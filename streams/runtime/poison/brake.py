@@ -4,12 +4,14 @@ A record may end the process (out of memory, a crash in native code) before any 
 again, and ends the next process. A file beside the stack remembers what ran:
 
     orderly start        nothing is written for any record; only a mark that the process runs
-    after a sudden end   each record is noted before it begins and when it ends, for WATCHED_RECORDS records
+    after a sudden end   each record is noted before it begins and when it ends, for WATCHED_RECORDS records. After
+                         them only suspects are, so that the file stays small although a suspect may never come back
     another sudden end   the records that had begun and not ended are suspects. They run one at a time
     MAX_STRIKES ends     while the same suspect ran: it is set aside as a dead letter, without being read again
 
 Workers of the same stages on one machine have a file each, and read the suspects of all: a record may come to any of
-them. A worker takes over a file that nobody holds, as a restarted one does, before it makes another one.
+them. A worker takes over a file that nobody holds, as a restarted one does, before it makes another one. The
+notes of each worker count strikes for themselves: nobody adds them up over workers.
 
 So a kill of the whole machine sets no record aside: it would have to hit the same suspect each time. An orderly stop
 and an end because of Kafka or the configuration leave no mark. The notes survive the process, not a loss of power.
@@ -89,8 +91,8 @@ def read_suspects(lines: list[bytes]) -> dict[str, int]:
     strikes: dict[str, int] = {}
     for kind, name, *count in _entries(lines):
         match kind:
-            case "suspect":
-                strikes[name] = count[0]
+            case "suspect":  # an older line may stand behind the present ones for a moment: see `Brake._take`
+                strikes[name] = max(count[0], strikes.get(name, 0))
             case "end":
                 strikes.pop(name, None)
     return strikes
@@ -150,9 +152,11 @@ class Brake:
                 for other in names:
                     if other != path and other.exists():
                         self._learn(other)
-                os.ftruncate(descriptor, 0)
                 marks = [("runs", str(os.getpid())), *(("suspect", *item) for item in self._notes.strikes.items())]
-                os.write(descriptor, b"".join(orjson.dumps(mark) + b"\n" for mark in marks))
+                # Over the former notes, whose rest is cut off afterwards: another worker that starts reads this file at
+                # any moment, and must find the suspects.
+                written = os.write(descriptor, b"".join(orjson.dumps(mark) + b"\n" for mark in marks))
+                os.ftruncate(descriptor, written)
             except OSError:
                 os.close(descriptor)
                 raise
@@ -189,10 +193,12 @@ class Brake:
                 async with self._noted("suspect begins", name):
                     yield _verdict(strikes)
                 self._notes.strikes.pop(name, None)
-        else:
+        elif self._unnoted > 0:
             self._unnoted -= 1
             async with self._noted("begin", name):
                 yield None
+        else:
+            yield None
 
     @asynccontextmanager
     async def _noted(self, kind: str, name: str) -> AsyncIterator[None]:
@@ -211,7 +217,7 @@ class Brake:
 
 def _lock(path: Path) -> int | None:
     """Open a file and lock it. None: another process has it, or removed it just now."""
-    descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:
         # A lock of this process only: processes that it forks don't keep it. It ends if this process opens the file
         # again and closes it, so nobody does.

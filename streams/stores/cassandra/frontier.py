@@ -27,6 +27,9 @@ MAX_KEYS = 100
 """Maximum number of URLs in one statement that reads states."""
 BUCKETS_TOGETHER = 64
 """Number of buckets of hosts that one statement reads. Nearly all of them are empty in a small crawl."""
+HOSTS_PER_PAGE = 10_000
+"""Number of hosts (some 40 bytes each) that come at once. All pages of a statement have one deadline: with ten million
+hosts a statement has 156,000."""
 
 _OWNER = "SELECT owner FROM frontier_owners WHERE partition = :partition"
 _PUT_OWNER = "INSERT INTO frontier_owners (partition, owner) VALUES (:partition, :owner) USING TIMESTAMP :at"
@@ -93,7 +96,8 @@ class CassandraFrontier:
 
     async def active_hosts(self, buckets: Sequence[int]) -> list[tuple[str, int]]:
         groups = [buckets[start : start + BUCKETS_TOGETHER] for start in range(0, len(buckets), BUCKETS_TOGETHER)]
-        found = await self._session.execute_many(_ACTIVE, [{"buckets": list(group)} for group in groups])
+        keys = [{"buckets": list(group)} for group in groups]
+        found = await self._session.execute_many(_ACTIVE, keys, page_rows=HOSTS_PER_PAGE)
         return [(host, due) for rows in found for host, due in rows if due != _IDLE]
 
     async def owner(self, partition: int) -> PartitionOwner | None:

@@ -2,7 +2,8 @@
 
 The writes that come within one turn of the event loop go together, as unlogged batches. So each must be idempotent,
 with its own time and without a condition: a request that failed may have done some of its writes. Then each is sent
-once more in a request of its own, so that a refused write is the only one that fails.
+once more in a request of its own, so that a refused write is the only one that fails. Not when the time was over, the
+server's included: an overloaded server gets no more requests by it.
 """
 
 import asyncio

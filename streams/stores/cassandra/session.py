@@ -104,7 +104,7 @@ class CassandraSession:
 
     async def _execute_batch(self, statements: Sequence[tuple[str, Params]]) -> None:
         try:
-            await self._send([_bind_params(await self._prepare(cql), params) for cql, params in statements])
+            await self._send(await self._bind(statements))
         except Exception as error:
             raise translate_error(error, self._settings, statements[0][0]) from error
 
@@ -115,15 +115,23 @@ class CassandraSession:
         (`grouped_writes`).
         """
         try:
-            await self._grouped.execute([_bind_params(await self._prepare(cql), params) for cql, params in statements])
+            await self._grouped.execute(await self._bind(statements))
         except Exception as error:
             raise translate_error(error, self._settings, statements[0][0]) from error
 
+    async def _bind(self, statements: Sequence[tuple[str, Params]]) -> list[Any]:
+        """Return bound writes. Raises TimeoutError: texts that are new to the server are prepared by requests."""
+        async with asyncio.timeout(self._settings.request_timeout_seconds):
+            return [_bind_params(await self._prepare(cql), params) for cql, params in statements]
+
     async def _send(self, writes: Sequence[Any]) -> None:
-        """Run bound writes in one request. Raises TimeoutError, or the driver's error."""
+        """Run bound writes in one request. Raises TimeoutError, also if the server says so, or the driver's error."""
         with cassandra_span(writes[0].prepared_statement.query_string, len(writes)):
-            async with asyncio.timeout(self._settings.request_timeout_seconds), self._free:
-                await self._ask_when_free(writes[0] if len(writes) == 1 else _batch_of(writes))
+            try:
+                async with asyncio.timeout(self._settings.request_timeout_seconds), self._free:
+                    await self._ask_when_free(writes[0] if len(writes) == 1 else _batch_of(writes))
+            except (OperationTimedOut, Timeout) as error:
+                raise TimeoutError(str(error)) from error
 
     async def clock_ahead_seconds(self) -> float:
         """Return how far this machine's clock is ahead of a server's clock (seconds).
@@ -135,12 +143,15 @@ class CassandraSession:
         server: float = rows[0][0] / 1_000
         return max(before - server - SERVER_CLOCK_STEP, 0.0) or min(time.time() - server, 0.0)
 
-    async def execute_many(self, cql: str, many: Iterable[Params], *, at: int | None = None) -> list[list[Row]]:
+    async def execute_many(
+        self, cql: str, many: Iterable[Params], *, at: int | None = None, page_rows: int = 1_000
+    ) -> list[list[Row]]:
         """Run a statement once for each of `many`, concurrently. Returns the answers in their order.
 
-        Each statement has the whole deadline: its time begins when it is sent. Raises the first failure.
+        Rows are fetched `page_rows` at a time. Each statement has the whole deadline: its time begins when it is sent.
+        Raises the first failure.
         """
-        return await _run_all([partial(self.execute, cql, params, at=at) for params in many])
+        return await _run_all([partial(self.execute, cql, params, at=at, page_rows=page_rows) for params in many])
 
     async def execute_together(self, cql: str, many: Iterable[Params], *, at: int) -> None:
         """Run a small write once for each of `many`, of any partitions, MAX_WRITES to a request, concurrently.

@@ -1,9 +1,11 @@
 """A record that ends its process is set aside, and no other record is: tried with processes that really end."""
 
 import asyncio
+import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import orjson
 import pytest
@@ -75,6 +77,26 @@ async def test_ends_in_order_make_no_suspects_and_write_nothing_for_a_record(tmp
         assert (tmp_path / "notes").read_bytes() == before
         brake.end()
         assert not (tmp_path / "notes").exists()
+
+
+async def test_the_notes_stay_small_although_a_suspect_never_comes_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("streams.runtime.poison.brake.WATCHED_RECORDS", 5)
+    notes = tmp_path / "notes"
+    notes.write_bytes(orjson.dumps(["suspect", f"tests.asked/0/{POISON}/1.5", MAX_STRIKES]) + b"\n")
+    brake = Brake(notes)
+    brake.begin()
+    for number in range(100, 105):
+        await run_one(brake, number)
+    watched = notes.read_bytes()
+    assert watched.count(b'["begin"') == watched.count(b'["end"') == 5
+    for number in range(200, 220):
+        assert await run_one(brake, number) == "handled"
+    assert notes.read_bytes() == watched
+    assert await run_one(brake, POISON) == "aside", "it may come later"
+    assert notes.read_bytes().startswith(watched + b'["suspect begins"')
+    brake.end()
 
 
 async def test_a_failure_that_is_caught_is_no_sudden_end(tmp_path: Path) -> None:
@@ -153,6 +175,35 @@ def test_workers_beside_each_other_have_notes_of_their_own_and_know_the_suspects
 def test_what_runs_in_another_worker_is_no_suspect(tmp_path: Path) -> None:
     lines = [b'["suspect","a",1]', b'["suspect","b",2]', b'["begin","c"]', b'["suspect begins","a"]', b'["end","b"]']
     assert read_suspects(lines) == {"a": 1}
+
+
+def test_another_worker_finds_the_suspects_at_any_moment_of_a_start(tmp_path: Path) -> None:
+    """Two workers that were killed together start together."""
+    notes = tmp_path / "fetch.jsonl"
+    ended = [line for n in range(50) for line in (["begin", f"{n}"], ["end", f"{n}"])]
+    former = [["runs", "1"], ["suspect", "a", 1], ["suspect", "b", 1], ["suspect begins", "a"], ["end", "b"], *ended]
+    notes.write_bytes(b"".join(orjson.dumps(line) + b"\n" for line in former))
+    found: list[dict[str, int]] = []
+
+    def look(_frame: Any, event: str, _argument: Any) -> None:
+        if event == "c_return":
+            found.append(read_suspects(notes.read_bytes().splitlines()))
+
+    brake, profile = Brake(notes), sys.getprofile()
+    sys.setprofile(look)
+    try:
+        brake.begin()
+    finally:
+        sys.setprofile(profile)
+    assert {"a": 1} in found
+    assert all(suspects in ({"a": 1}, {"a": 2}) for suspects in found)
+    assert found[-1] == {"a": 2}
+    assert notes.read_bytes() == orjson.dumps(["runs", str(os.getpid())]) + b'\n["suspect","a",2]\n'
+    brake.end()
+
+
+def test_an_older_count_behind_the_present_one_is_not_taken() -> None:
+    assert read_suspects([b'["suspect","a",2]', b'ect","b",1]', b'["suspect","a",1]']) == {"a": 2}
 
 
 def test_the_notes_of_a_dead_worker_come_before_a_free_place(tmp_path: Path) -> None:

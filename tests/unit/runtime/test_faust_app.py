@@ -1,12 +1,17 @@
 """The feeders of a stage: one order per key over all topics, bounded memory, and no event left over at a rebalance."""
 
 import asyncio
+import inspect
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 from typing import ClassVar
 
+import faust
 import pytest
+from faust.transport.drivers.aiokafka import AIOKafkaConsumerThread
 from faust.types import TP
 
 from schemas import Event
@@ -334,3 +339,21 @@ async def test_the_concurrency_of_a_setting_replaces_that_of_the_topology(settin
     for name, number in [*gates.running]:
         gates.open(name, number)
     await stage.stop()
+
+
+UNUSED_PARTS = ("sensors", "web")
+"""Faust's own sensors, which are not used, and its web port, which is off."""
+LEFT_OUT = "stream_inbound_time"
+"""The name that Faust reads of its monitor only in `verify_event_path`, never called here."""
+
+
+async def test_the_app_has_all_that_faust_uses_of_its_statistics() -> None:
+    """Another version of Faust may use more of its monitor, and the app has a plain sensor in its place."""
+    source = Path(faust.__file__).parent
+    files = [file for file in source.rglob("*.py") if file.relative_to(source).parts[0] not in UNUSED_PARTS]
+    text = "\n".join(file.read_text(encoding="utf-8") for file in files)
+    used = re.findall(r"(?<!@)\bmonitor\.(\w+)", text)
+    assert set(used) == {"beacon", "loop", "track_tp_end_offset", "on_tp_commit", LEFT_OUT}
+    monitor = new_app(STAGE, Settings()).monitor
+    assert {name for name in used if not hasattr(monitor, name)} == {LEFT_OUT}
+    assert used.count(LEFT_OUT) == inspect.getsource(AIOKafkaConsumerThread.verify_event_path).count(LEFT_OUT + ".get")
