@@ -192,7 +192,7 @@ async def test_code_is_shown_with_its_lines() -> None:
     assert found["kind"] == "code"
     assert found["text"] == CODE
     assert [found["text"][start:end] for start, end in found["highlights"]] == ["log"]
-    shown = re.search(r"<pre dir=\"ltr\"><code>(.*?)</code></pre>", page, re.DOTALL)
+    shown = re.search(r"<pre dir=\"ltr\"[^>]*><code>(.*?)</code></pre>", page, re.DOTALL)
     assert shown
     assert unescape(re.sub(r"</?mark>", "", shown[1])).strip("\n") == CODE
     assert_harmless(page)
