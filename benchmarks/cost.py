@@ -11,7 +11,6 @@ where several rows of one partition in one statement are one write. Bytes are be
 import asyncio
 import os
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -21,6 +20,7 @@ from typing import Any
 from uuid import uuid4
 
 from benchmarks.machine import machine, table
+from benchmarks.own_servers import RIFFLE
 from schemas import EVENTS, PageFetched
 from streams.commands.console import err, out, print_json
 from streams.commands.pages.seeds import seed
@@ -39,7 +39,6 @@ MAX_SECONDS = 1_200.0
 """Seconds after which the benchmark gives up waiting."""
 BROKER_TRIES, BROKER_SECONDS = 30, 2.0
 """Tries to read an offset, and seconds between them."""
-RIFFLE = [sys.executable, "-c", "from streams.cli import main; main()"]
 
 Counts = dict[str, int]
 

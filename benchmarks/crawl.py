@@ -10,13 +10,12 @@ the frontier's tables. Scrapy writes bodies into files, keeps its queue in memor
 
 import asyncio
 import json
-import os
 import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -25,6 +24,7 @@ from uuid import uuid4
 import psutil
 
 from benchmarks.machine import describe, machine, table
+from benchmarks.own_servers import RIFFLE, environment_of, server_pids, wait_until
 from benchmarks.pipeline import proportional_memory, sample
 from benchmarks.seeds import seeds_of_host
 from schemas import PageDiscovered, PageFetched
@@ -47,11 +47,7 @@ ROBOTS = "User-agent: *\nDisallow: /private/\n"
 """The robots.txt of each host. Without one, the local web has one with a delay, which Scrapy ignores."""
 SERVERS = ("kafka", "cassandra")
 STAGES = ("frontier", "fetch")
-PROGRAMS = {"kafka": "kafka.Kafka", "cassandra": "CassandraDaemon"}
-"""The main class in the command line of each server."""
-RIFFLE = [sys.executable, "-c", "from streams.cli import main; main()"]
 LOOK_SECONDS = 0.25
-START_SECONDS = 120.0
 IDLE_SECONDS = 120.0
 _WRITES = "SELECT keyspace_name, count FROM system_views.local_write_latency"
 
@@ -94,7 +90,7 @@ def _web(home: Path) -> Iterator[int]:
     command = [sys.executable, "-m", "streams.local.web", str(home / "web"), "--port", str(port)]
     process = subprocess.Popen([*command, "--ca-dir", str(home / "ca")], stdout=subprocess.DEVNULL)
     try:
-        _wait(lambda: listens(port), "the web")
+        wait_until(lambda: listens(port), "the web")
         yield port
     finally:
         process.terminate()
@@ -118,7 +114,7 @@ def run_scrapy(home: Path, urls: Sequence[str], port: int) -> dict[str, float]:
 async def measure_riffle(settings: Settings, home: Path, urls: Sequence[str], port: int) -> dict[str, Any]:
     """Fetch the pages by a worker of the stages frontier and fetch. Raises UsageError if a page is missing."""
     with _worker(settings, home, port) as pid:
-        return await _fetch(settings, urls, {"worker": pid, **_server_pids()})
+        return await _fetch(settings, urls, {"worker": pid, **server_pids()})
 
 
 @contextmanager
@@ -129,7 +125,7 @@ def _worker(settings: Settings, home: Path, port: int) -> Iterator[int]:
     with (home / "worker.log").open("wb") as log:
         worker = subprocess.Popen(command, env=_environment(settings, home, port), stdout=log, stderr=log)
         try:
-            _wait(lambda: answers(f"http://127.0.0.1:{health}/readyz"), "the worker")
+            wait_until(lambda: answers(f"http://127.0.0.1:{health}/readyz"), "the worker")
             yield worker.pid
         finally:
             worker.terminate()
@@ -139,24 +135,10 @@ def _worker(settings: Settings, home: Path, port: int) -> Iterator[int]:
 def _environment(settings: Settings, home: Path, port: int) -> dict[str, str]:
     hosts = {f"h{number:02}.bench.test": f"127.0.0.1:{port}" for number in range(HOSTS)}
     return {
-        **os.environ,
-        "RIFFLE_HOME": str(home / "stack"),
-        "RIFFLE_KAFKA__BOOTSTRAP": settings.kafka.bootstrap,
-        "RIFFLE_CASSANDRA__HOSTS": json.dumps(list(settings.cassandra.hosts)),
-        "RIFFLE_CASSANDRA__PORT": str(settings.cassandra.port),
+        **environment_of(settings, home / "stack"),
         "RIFFLE_CRAWL__DELAY_SECONDS": "0",
         "RIFFLE_CRAWL__LOCAL_HOSTS": json.dumps(hosts),
         "RIFFLE_CRAWL__LOCAL_CA_FILE": str(home / "ca" / "ca.pem"),
-    }
-
-
-def _server_pids() -> dict[str, int]:
-    children = psutil.Process().children(recursive=True)
-    return {
-        name: child.pid
-        for name, program in PROGRAMS.items()
-        for child in children
-        if program in " ".join(child.cmdline())
     }
 
 
@@ -231,14 +213,6 @@ async def _count_writes(session: CassandraSession) -> int:
 def _bytes_written(pids: dict[str, int]) -> int:
     """Return the bytes that the servers have written to disk."""
     return sum(psutil.Process(pids[name]).io_counters().write_bytes for name in SERVERS)
-
-
-def _wait(is_ready: Callable[[], bool], what: str) -> None:
-    deadline = time.monotonic() + START_SECONDS
-    while not is_ready():
-        if time.monotonic() > deadline:
-            raise UsageError(f"{what} is not ready after {START_SECONDS:g} s")
-        time.sleep(LOOK_SECONDS)
 
 
 def show(result: dict[str, Any]) -> None:

@@ -11,10 +11,8 @@ code makes of the same items: records, names and points, none missing and none t
 
 import asyncio
 import json
-import os
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 from collections import Counter
@@ -25,10 +23,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import psutil
 
 from benchmarks.entity_dump import generate, numbered, templates_of
 from benchmarks.machine import machine
+from benchmarks.own_servers import LOOK_SECONDS, RIFFLE, environment_of, server_pids, wait_until
 from benchmarks.pipeline import thread_seconds
 from streams.commands.console import err, print_figures
 from streams.commands.stack.status import usage
@@ -50,12 +48,7 @@ from streams.stores.qdrant.rest import QdrantRest
 from streams.topology import stage
 
 SERVERS = ("kafka", "cassandra", "qdrant")
-PROGRAMS = {"kafka": "kafka.Kafka", "cassandra": "CassandraDaemon", "qdrant": "qdrant_server"}
-"""A word of the command line of each server."""
-RIFFLE = [sys.executable, "-c", "from streams.cli import main; main()"]
-LOOK_SECONDS = 0.25
 LAG_SECONDS = 1.0
-START_SECONDS = 120.0
 IDLE_SECONDS = 180.0
 KILL_AT = 0.5
 """Share of the items behind which the import is killed: its notes say how far it is."""
@@ -144,7 +137,7 @@ def measure(
     """Import with a kill on the way, and wait for the stage. Returns the figures."""
     (port,) = free_ports(1)
     environment = _environment(settings, port)
-    watch = Watch(lags, {name: Process(pid) for name, pid in _server_pids().items()})
+    watch = Watch(lags, {name: Process(pid) for name, pid in server_pids().items()})
     watch.look()
     for process in watch.processes.values():
         process.cpu_seconds -= process._now[0]  # of the start
@@ -156,7 +149,7 @@ def measure(
         def begin_worker() -> subprocess.Popen[bytes]:
             worker = begin("worker", "knowledge")
             watch.processes["worker"].watch(worker.pid)
-            _wait(lambda: answers(f"http://127.0.0.1:{port}/readyz"), "the worker")
+            wait_until(lambda: answers(f"http://127.0.0.1:{port}/readyz"), "the worker")
             return worker
 
         watch.processes |= {"worker": Process(), "import": Process()}
@@ -337,30 +330,8 @@ def _items_read(notes: Path) -> int:
 
 def _environment(settings: Settings, port: int) -> dict[str, str]:
     return {
-        **os.environ,
-        "RIFFLE_HOME": str(settings.home),
-        "RIFFLE_KAFKA__BOOTSTRAP": settings.kafka.bootstrap,
-        "RIFFLE_CASSANDRA__HOSTS": json.dumps(list(settings.cassandra.hosts)),
-        "RIFFLE_CASSANDRA__PORT": str(settings.cassandra.port),
+        **environment_of(settings, settings.home),
         "RIFFLE_QDRANT__URL": settings.qdrant.url,
         "RIFFLE_TRITON__URL": IN_PROCESS,
         "RIFFLE_RUNTIME__HEALTH_PORT": str(port),
     }
-
-
-def _server_pids() -> dict[str, int]:
-    children = psutil.Process().children(recursive=True)
-    return {
-        name: child.pid
-        for name, program in PROGRAMS.items()
-        for child in children
-        if program in " ".join(child.cmdline())
-    }
-
-
-def _wait(is_ready: Any, what: str) -> None:
-    deadline = time.monotonic() + START_SECONDS
-    while not is_ready():
-        if time.monotonic() > deadline:
-            raise UsageError(f"{what} is not ready after {START_SECONDS:g} s")
-        time.sleep(LOOK_SECONDS)

@@ -3,19 +3,18 @@
 import os
 import statistics
 import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
 from benchmarks.machine import describe, machine, table
+from benchmarks.own_servers import RIFFLE
 from benchmarks.pipeline import proportional_memory
 from streams.commands.console import err, out, print_json
 from streams.errors import UsageError
 from streams.local.state import running_state
 
-RIFFLE = [sys.executable, "-c", "from streams.cli import main; main()"]
 SECONDS_TARGET = 20
 
 

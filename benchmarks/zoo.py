@@ -4,16 +4,19 @@ import asyncio
 import tempfile
 import time
 import tracemalloc
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import groupby
 from pathlib import Path
+from typing import TypeVar
 
 from benchmarks.machine import describe, machine
 from streams.commands.console import err, out, print_json
 from streams.pages.sandbox.pool import ParsePool
 from tests.hostile.traps import MAX_PAGES, TRAPS, Trap, crawl
 from tests.hostile.zoo import CAP_BYTES, SHORT_SECONDS, TIMEOUT_SECONDS, ZOO, Kind, meet
+
+Result = TypeVar("Result")
 
 _INTRODUCTION = """\
 # Bad servers
@@ -97,22 +100,25 @@ async def _crawl_traps() -> list[TrapMeeting]:
 
 async def _crawl_trap(trap: Trap, pool: ParsePool) -> TrapMeeting:
     with tempfile.TemporaryDirectory() as folder:
-        tracemalloc.start()
-        before = tracemalloc.get_traced_memory()[0]
-        found = await crawl(trap, Path(folder), pool)
-        memory_kb = (tracemalloc.get_traced_memory()[1] - before) / 1024
-        tracemalloc.stop()
+        found, memory_kb = await _traced(crawl(trap, Path(folder), pool))
     return TrapMeeting(trap.name, found.outcome, len(found.answers), round(found.held_ms), round(memory_kb))
+
+
+async def _traced(measured: Awaitable[Result]) -> tuple[Result, float]:
+    """Return a result, and Python's memory at its highest until then, above the memory before (KB)."""
+    tracemalloc.start()
+    before = tracemalloc.get_traced_memory()[0]
+    result = await measured
+    memory_kb = (tracemalloc.get_traced_memory()[1] - before) / 1024
+    tracemalloc.stop()
+    return result, memory_kb
 
 
 async def _meet(kind: Kind) -> Meeting:
     with tempfile.TemporaryDirectory() as folder:
-        tracemalloc.start()
-        before, began = tracemalloc.get_traced_memory()[0], time.monotonic()
-        answer = await meet(kind, Path(folder))
+        began = time.monotonic()
+        answer, memory_kb = await _traced(meet(kind, Path(folder)))
         held_ms = (time.monotonic() - began) * 1000
-        memory_kb = (tracemalloc.get_traced_memory()[1] - before) / 1024
-        tracemalloc.stop()
     verdict = answer.verdict
     held_ms = answer.elapsed_ms or held_ms
     return Meeting(kind.group, kind.name, verdict.outcome, verdict.retryable, round(held_ms), round(memory_kb))
