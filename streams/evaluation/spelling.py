@@ -14,6 +14,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from streams.crawl.urls import host_of
 from streams.errors import UsageError
 from streams.evaluation.snippets import Normalize, read_site
 from streams.queries.spelling.corrector import Corrector
@@ -71,8 +72,7 @@ def read_index_words(path: Path, language: str, min_sites: int, normalize: Norma
     sums: WordSums = {}
     for document in read_site(path, MAX_PAGES, normalize):
         texts = (document.title, *(block.text for block in document.blocks if block.tag != "pre"))
-        host = document.url.partition("://")[2].partition("/")[0]
-        add_words(sums, document.language, text_words(texts), site_hash(host, ""))
+        add_words(sums, document.language, text_words(texts), site_hash(host_of(document.url), ""))
     return dict(choose_words(sums, min_sites, lambda _: False).get(language, {}))
 
 

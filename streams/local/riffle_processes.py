@@ -2,7 +2,6 @@
 
 import json
 import os
-import secrets
 import ssl
 import sys
 from collections.abc import Mapping, Sequence
@@ -12,6 +11,7 @@ from types import MappingProxyType
 
 from streams.errors import UsageError
 from streams.local.child_process import Child, Launch
+from streams.local.own_secret import own_secret
 from streams.local.ports import free_ports, preferred_port
 from streams.local.probing import answers, listens
 from streams.local.server import Hints
@@ -22,7 +22,6 @@ from streams.topology import GATEWAY, STAGES, Stage
 RIFFLE = "from streams.cli import main; main()"
 """The command line, run by the present interpreter even if the script `riffle` isn't on the PATH."""
 _KEYS = "RIFFLE_GATEWAY__KEYS"
-_KEY_BYTES = 32
 WORKER_NICE = 10
 """Niceness of a worker that has started: a search comes first, and beside other work on the machine pages still pass.
 
@@ -143,14 +142,7 @@ def gateway(
 
 def local_key(home: Path) -> str:
     """Return the secret of the local gateway. It is made once, and only this user can read it."""
-    path = home / "gateway-key"
-    if not path.exists():
-        home.mkdir(parents=True, exist_ok=True)
-        draft = path.with_suffix(f".{os.getpid()}.tmp")
-        draft.touch(mode=0o600)
-        draft.write_text(secrets.token_hex(_KEY_BYTES))
-        draft.replace(path)
-    return path.read_text().strip()
+    return own_secret(home / "gateway-key")
 
 
 def gateway_settings(port: int, tls: Identities | None = None) -> dict[str, object]:

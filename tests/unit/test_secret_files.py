@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from pydantic import SecretStr, ValidationError
 
-from streams.commands.operate.own_secret import own_secret
 from streams.errors import UsageError
+from streams.local.own_secret import own_secret
 from streams.secret_files import current_secret
 from streams.settings import AnswersSettings, CassandraSettings, KafkaSettings, QdrantSettings
 from streams.stores.cassandra.driver import CurrentPassword
@@ -90,6 +90,6 @@ def test_two_processes_that_make_a_key_at_once_have_one(tmp_path: Path, monkeypa
         name.write_text("first")
         raise FileExistsError
 
-    monkeypatch.setattr("streams.commands.operate.own_secret.os.link", link_second)
+    monkeypatch.setattr("streams.local.own_secret.os.link", link_second)
     assert own_secret(file) == "first"
     assert list(tmp_path.iterdir()) == [file]

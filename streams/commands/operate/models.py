@@ -15,8 +15,8 @@ from streams.commands.console import (
     out,
     print_result,
 )
-from streams.commands.operate.own_secret import own_secret
 from streams.errors import UsageError
+from streams.local.own_secret import own_secret
 from streams.models.chat_server import small_model, start_chat_server
 from streams.models.inference.prepared_repository import Changes, prepare_repository
 

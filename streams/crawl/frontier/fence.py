@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from streams.crawl.frontier.policy import SECOND
 from streams.errors import TransientError
+from streams.shared_calls import read_failure
 from streams.stores.protocols import FrontierStore, PartitionOwner
 
 CHECK_MICROS = SECOND
@@ -62,7 +63,7 @@ class Fence:
         if claim.answer is None or claim.answer.done() or not 0 <= now - claim.asked_at < CHECK_MICROS:
             claim.asked_at = now
             claim.answer = asyncio.create_task(self._check(partition, claim, now))
-            claim.answer.add_done_callback(_read_failure)
+            claim.answer.add_done_callback(read_failure)
         await asyncio.shield(claim.answer)
 
     async def _check(self, partition: int, claim: _Claim, now: int) -> None:
@@ -70,9 +71,3 @@ class Fence:
         if owner is None or (owner.worker, owner.epoch) != (self._worker, claim.epoch):
             raise LostPartition(f"partition {partition} of the frontier has another owner")
         claim.checked_at = now
-
-
-def _read_failure(answer: asyncio.Task[None]) -> None:
-    """Read the failure, if there is one: all that waited may be gone, and asyncio warns of unread errors."""
-    if not answer.cancelled():
-        answer.exception()

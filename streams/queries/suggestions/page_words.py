@@ -18,7 +18,7 @@ import msgpack
 from streams.crawl.domains import registrable_domain
 from streams.pages.text.normal_forms import nfkc
 from streams.queries.spelling.words import APOSTROPHES, EDGES, MAX_CHARS, MIN_INDEX_CHARS, elided_chars
-from streams.queries.suggestions.sums import SHARDS
+from streams.queries.suggestions.sums import SHARDS, pack
 from streams.statements.codec import PageStatements
 
 MAX_STATEMENTS = 200
@@ -125,7 +125,7 @@ def pack_words(sums: WordSums) -> dict[int, bytes]:
     rows: defaultdict[int, list[tuple[str, str, int, tuple[int, ...]]]] = defaultdict(list)
     for (language, word), own in sums.items():
         rows[zlib.crc32(word.encode("utf-8", "replace")) % SHARDS].append((language, word, own.pages, own.sites))
-    return {shard: _pack(found) for shard, found in rows.items()}
+    return {shard: pack(found) for shard, found in rows.items()}
 
 
 def unpack_words(values: Iterable[bytes]) -> WordSums:
@@ -155,15 +155,9 @@ def choose_words(
 
 def pack_chosen(words: Mapping[str, Mapping[str, int]]) -> bytes:
     """Return chosen words as MessagePack."""
-    return _pack(words)
+    return pack(words)
 
 
 def unpack_chosen(values: Iterable[bytes], language: str) -> dict[str, int]:
     """Return the words of a language with their weights, from all shards."""
     return {word: weight for value in values for word, weight in msgpack.unpackb(value).get(language, {}).items()}
-
-
-def _pack(value: object) -> bytes:
-    packed = msgpack.packb(value)
-    assert isinstance(packed, bytes)
-    return packed

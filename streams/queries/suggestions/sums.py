@@ -96,7 +96,7 @@ def pack_sums(sums: Mapping[Text, Sum]) -> dict[int, bytes]:
     for (language, text), own in sums.items():
         fields = (own.titles, own.headings, own.phrases, own.entities, sorted(own.hosts), own.count, own.recent)
         rows.setdefault(shard_of(text), []).append((language, text, *fields))
-    return {shard: _pack(found) for shard, found in rows.items()}
+    return {shard: pack(found) for shard, found in rows.items()}
 
 
 def unpack_sums(values: Iterable[bytes]) -> Sums:
@@ -123,7 +123,7 @@ def suggestions_of(sums: Sums, quarter: int, blocked: BlockedWords) -> list[Stor
 
 def pack_list(suggestions: Iterable[StoredSuggestion]) -> bytes:
     """Return suggestions as MessagePack."""
-    return _pack([(each.text, each.language, each.weight, each.recent, each.quarter) for each in suggestions])
+    return pack([(each.text, each.language, each.weight, each.recent, each.quarter) for each in suggestions])
 
 
 def unpack_list(value: bytes) -> Iterator[StoredSuggestion]:
@@ -144,7 +144,8 @@ def _is_named(own: Sum) -> bool:
     return bool(own.titles or own.entities or own.count or own.headings >= MIN_HEADING_PAGES)
 
 
-def _pack(rows: list[Any]) -> bytes:
-    packed = msgpack.packb(rows)
+def pack(value: object) -> bytes:
+    """Return a value as MessagePack."""
+    packed = msgpack.packb(value)
     assert isinstance(packed, bytes)
     return packed

@@ -45,6 +45,7 @@ from cassandra.query import BatchStatement, BatchType
 
 from streams.errors import DeadlineExceeded, PoisonError, RiffleError, StoreUnavailable, UsageError
 from streams.settings import CassandraSettings
+from streams.shared_calls import read_failure
 from streams.stores.cassandra.driver import NoHostAvailable, new_cluster
 from streams.stores.cassandra.grouped_writes import MAX_WRITES, GroupedWrites
 from streams.tracing import cassandra_span
@@ -190,7 +191,7 @@ class CassandraSession:
             return waiting.result()
         if waiting is None or waiting.done():
             waiting = asyncio.ensure_future(asyncio.to_thread(self._prepare_now, cql))
-            waiting.add_done_callback(_read_failure)
+            waiting.add_done_callback(read_failure)
             self._prepared[cql] = waiting
         return await asyncio.shield(waiting)
 
@@ -389,9 +390,3 @@ def _resolve(answer: asyncio.Future[list[Row]], rows: list[Row]) -> None:
 def _fail(answer: asyncio.Future[list[Row]], error: Exception) -> None:
     if not answer.done():
         answer.set_exception(error)
-
-
-def _read_failure(prepared: asyncio.Future[Any]) -> None:
-    """Read the failure, if there is one. All tasks that waited may be cancelled, and asyncio warns of unread errors."""
-    if not prepared.cancelled():
-        prepared.exception()
