@@ -18,12 +18,6 @@ TIMEOUT_SECONDS = 20.0
 MOVING_SECONDS = 5.0
 """Time until leaders and coordinators are known again after a broker came back or topics were made (seconds)."""
 AGAIN_SECONDS = 0.25
-WAIT_MS = 10
-"""Maximum time that a broker holds a reader's request for records until there are some (milliseconds).
-
-librdkafka has one request to a broker at a time. With its default, half a second, the request behind the last record of
-a partition would delay the first record of each next partition.
-"""
 _MOVING = frozenset(
     {
         KafkaError.NOT_LEADER_FOR_PARTITION,
@@ -61,7 +55,6 @@ def reader_config(
         "group.id": group,
         "enable.auto.commit": False,
         "auto.offset.reset": start,
-        "fetch.wait.max.ms": WAIT_MS,
     }
 
 

@@ -13,6 +13,12 @@ from streams.settings import Settings
 from streams.topology import READER_GROUP
 
 BATCH_MESSAGES = 500
+WAIT_MS = 10
+"""Maximum time that a broker holds a request for records until there are some (milliseconds).
+
+librdkafka has one request to a broker at a time. With its default, half a second, the request behind the last record of
+a partition would delay the first record of each next partition. A follower asks for all partitions with one request.
+"""
 POLL_SECONDS = 1.0
 
 
@@ -23,7 +29,8 @@ def read_topic(
 
     `starts`: the offset to begin with, by partition.
     """
-    consumer = Consumer(reader_config(settings.kafka, f"{READER_GROUP}{uuid4().hex}", "earliest"))
+    config = reader_config(settings.kafka, f"{READER_GROUP}{uuid4().hex}", "earliest")
+    consumer = Consumer({**config, "fetch.wait.max.ms": WAIT_MS})
     try:
         known = consumer.list_topics(topic, timeout=TIMEOUT_SECONDS).topics[topic]
         # A topic that may not be read has no partitions in this answer. A missing topic has none either, and no
