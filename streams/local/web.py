@@ -21,7 +21,7 @@ from typing import Any, Self
 from aiohttp import web
 
 from streams.errors import UsageError
-from streams.local.certificates import open_authority
+from streams.local.tls.certificates import open_authority
 from streams.local.web_files import Answer, answer
 
 LOOPBACK = "127.0.0.1"

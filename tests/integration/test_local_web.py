@@ -16,7 +16,7 @@ import pytest
 from aiohttp.abc import AbstractResolver, ResolveResult
 
 from streams.errors import UsageError
-from streams.local.certificates import open_authority
+from streams.local.tls.certificates import open_authority
 from streams.local.web import WebServer
 
 HOSTS = ("a.test", "b.test", "xn--bcher-kva.test")

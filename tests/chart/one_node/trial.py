@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
-from streams.local.certificates import open_authority
+from streams.local.tls.certificates import open_authority
 from tests.chart.one_node import images, servers
 from tests.chart.one_node.node import NODE, PROGRAMS, SITE_HOST, Node, running
 from tests.chart.rendering import CHART, TOOLS
