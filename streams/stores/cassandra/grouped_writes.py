@@ -1,9 +1,9 @@
-"""Small writes of several tasks in one request: the request costs client and server more than such a write.
+"""Small writes in one request: the request costs client and server more than such a write.
 
-The writes that come within one turn of the event loop go together, as unlogged batches. So each must be idempotent,
-with its own time and without a condition: a request that failed may have done some of its writes. Then each is sent
-once more in a request of its own, so that a refused write is the only one that fails. Not when the time was over, the
-server's included: an overloaded server gets no more requests by it.
+The writes that come within one turn of the event loop, from any task, go together as unlogged batches, and so do the
+writes of a list. So each must be idempotent, with its own time and without a condition: a request that failed may have
+done some of its writes. Then each is sent once more in a request of its own, so that a refused write is the only one
+that fails. Not when the time was over, the server's included: an overloaded server gets no more requests by it.
 """
 
 import asyncio
@@ -42,7 +42,7 @@ class GroupedWrites:
 
     async def execute(self, statements: Sequence[Statement]) -> None:
         """Run statements of one partition: all or none of them. Raises what `send` raises for them."""
-        size_bytes = sum(CELL_BYTES + len(value) for one in statements for value in one.values if value)
+        size_bytes = _size_of(statements)
         if size_bytes > MAX_BYTES:
             await self._send(statements)
             return
@@ -52,6 +52,19 @@ class GroupedWrites:
         write = _Write(statements, size_bytes, loop.create_future())
         self._waiting.append(write)
         await write.done
+
+    async def execute_each(self, statements: Sequence[Statement]) -> None:
+        """Run statements of any partitions, in few requests. Raises the first failure, when all have ended.
+
+        A future for each write of a list would cost more than the rest of the write: it is sent by the caller's task.
+        """
+        loop = asyncio.get_running_loop()
+        writes = [_Write((one,), _size_of((one,)), loop.create_future()) for one in statements]
+        for group in _groups(writes):
+            await self._send_group(group)
+        failures = [write.done.exception() for write in writes]
+        if first := next(filter(None, failures), None):
+            raise first
 
     def _send_waiting(self) -> None:
         writes, self._waiting = self._waiting, []
@@ -77,6 +90,11 @@ class GroupedWrites:
             raise
         else:
             _end(group)
+
+
+def _size_of(statements: Sequence[Statement]) -> int:
+    """Return the size of a write as Cassandra counts it (bytes)."""
+    return sum(CELL_BYTES + len(value) for one in statements for value in one.values if value)
 
 
 def _end(group: Sequence[_Write], error: Exception | None = None) -> None:

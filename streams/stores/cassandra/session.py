@@ -101,13 +101,11 @@ class CassandraSession:
         Raises as `execute` does.
         """
         for start in range(0, len(statements), MAX_BATCH):
-            await self._execute_batch(statements[start : start + MAX_BATCH])
-
-    async def _execute_batch(self, statements: Sequence[tuple[str, Params]]) -> None:
-        try:
-            await self._send(await self._bind(statements))
-        except Exception as error:
-            raise translate_error(error, self._settings, statements[0][0]) from error
+            batch = statements[start : start + MAX_BATCH]
+            try:
+                await self._send(await self._bind(batch))
+            except Exception as error:
+                raise translate_error(error, self._settings, batch[0][0]) from error
 
     async def execute_grouped(self, *statements: tuple[str, Params]) -> None:
         """Run small writes of one partition: all or none of them, and in one request with small writes of other tasks.
@@ -155,14 +153,19 @@ class CassandraSession:
         return await _run_all([partial(self.execute, cql, params, at=at, page_rows=page_rows) for params in many])
 
     async def execute_together(self, cql: str, many: Iterable[Params], *, at: int) -> None:
-        """Run a small write once for each of `many`, of any partitions, MAX_WRITES to a request, concurrently.
+        """Run a small write once for each of `many`, of any partitions, several to a request, concurrently.
 
-        A request costs the client and the server more than such a write. Raises the first failure, after which some
-        writes may be done and others not.
+        Raises as `execute` does, the first failure, after which some writes may be done and others not.
         """
         writes = [(cql, {**params, "at": at}) for params in many]
-        batches = [writes[start : start + MAX_WRITES] for start in range(0, len(writes), MAX_WRITES)]
-        await _run_all([partial(self._execute_batch, batch) for batch in batches])
+        parts = [writes[start : start + MAX_WRITES] for start in range(0, len(writes), MAX_WRITES)]
+        await _run_all([partial(self._execute_part, part) for part in parts])
+
+    async def _execute_part(self, writes: Sequence[tuple[str, Params]]) -> None:
+        try:
+            await self._grouped.execute_each(await self._bind(writes))
+        except Exception as error:
+            raise translate_error(error, self._settings, writes[0][0]) from error
 
     async def page(
         self, cql: str, params: Params, *, page_rows: int, after: bytes | None = None

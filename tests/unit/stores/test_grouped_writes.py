@@ -142,3 +142,26 @@ async def test_a_request_that_is_cancelled_ends_its_callers() -> None:
     for request in grouped._requests:
         request.cancel()
     assert {type(answer) for answer in await calling} == {asyncio.CancelledError}
+
+
+async def test_a_list_of_writes_keeps_the_bounds_of_a_request() -> None:
+    server = Server()
+    half = writes(3, MAX_BYTES // 2 - 2 * CELL_BYTES - 4)
+    await GroupedWrites(server.send).execute_each([*half, *writes(MAX_WRITES)])
+    assert server.sizes == [2, MAX_WRITES, 1]
+
+
+async def test_a_refused_write_of_a_list_leaves_the_others_done() -> None:
+    server = Server()
+    good, bad = writes(3), Bound((REFUSED,))
+    with pytest.raises(ValueError, match="refused"):
+        await GroupedWrites(server.send).execute_each([good[0], bad, *good[1:]])
+    assert server.requests[1:] == [[good[0]], [bad], [good[1]], [good[2]]]
+
+
+async def test_a_list_whose_time_is_over_is_not_sent_again() -> None:
+    server = Server()
+    server.late = True
+    with pytest.raises(TimeoutError):
+        await GroupedWrites(server.send).execute_each(writes(3))
+    assert server.sizes == [3]
