@@ -1,14 +1,21 @@
 """One contract suite for each store, over its fake and over the real server."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import suppress
+from uuid import uuid4
 
 import pytest
 import pytest_asyncio
 
-from streams.settings import CassandraSettings, Settings
+from streams.errors import UsageError
+from streams.settings import CassandraSettings, QdrantSettings, Settings
 from streams.stores import cassandra
+from streams.stores.memory.vectors import MemoryIndex
+from streams.stores.qdrant.index import QdrantIndex
 from tests.conftest import fresh_name
+from tests.integration.contracts.indexes import Index, Make
 from tests.integration.contracts.proxy import Proxy
+from tests.integration.qdrant_process import NO_REAL_QDRANT, QdrantProcess, RealQdrantProcess, real_qdrant
 
 BOTH = ["memory", pytest.param("cassandra", marks=pytest.mark.integration("cassandra"))]
 """Parameters of a fixture that gives a store: `@pytest.fixture(params=BOTH)`; it must not be async."""
@@ -34,3 +41,48 @@ async def proxy(
 ) -> AsyncIterator[Proxy]:
     async with Proxy(cassandra_settings.port) as running:
         yield running
+
+
+@pytest.fixture(scope="session")
+def local_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    server = QdrantProcess(tmp_path_factory.mktemp("qdrant") / "data")
+    server.start()
+    yield server.url
+    server.stop()
+
+
+@pytest.fixture(scope="session")
+def real_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    if not real_qdrant():
+        pytest.skip(NO_REAL_QDRANT)
+    server = RealQdrantProcess(tmp_path_factory.mktemp("real-qdrant") / "data")
+    server.start()
+    yield server.url
+    server.stop()
+
+
+@pytest.fixture(params=["memory", "local", "real"])
+async def make_index(request: pytest.FixtureRequest) -> AsyncIterator[Make]:
+    """Makes indexes under an alias of their own."""
+    made: list[Index] = []
+    url = "" if request.param == "memory" else request.getfixturevalue(f"{request.param}_url")
+
+    def index() -> Index:
+        alias = f"t{uuid4().hex[:12]}"
+        if request.param == "memory":
+            made.append(MemoryIndex(alias))
+        else:
+            made.append(QdrantIndex(QdrantSettings(url=url), production=False, alias=alias))
+        return made[-1]
+
+    yield index
+    for one in made:
+        for name in await one.collections():
+            with suppress(UsageError):
+                await one.drop(name)
+        await one.close()
+
+
+@pytest.fixture
+def index(make_index: Make) -> Index:
+    return make_index()

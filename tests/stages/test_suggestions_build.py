@@ -1,106 +1,36 @@
-"""Suggestions from end to end: pages and queries become suggestions, by the stage, by the build, and in the gateway."""
+"""The build of suggestions: what becomes a suggestion, that its tasks may run twice and anywhere, and what it hides."""
 
-import asyncio
 import os
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Executor
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from functools import partial
 from typing import Any
-from xml.etree import ElementTree
 
 import pytest
 
-from schemas import Envelope, OriginChanged, PageIndexed
-from schemas.ids import event_id, page_id
+from schemas.ids import page_id
 from streams.commands import kept_stores
 from streams.commands.job_reports import unreported
 from streams.commands.kept_stores import run_with_stores
 from streams.commands.operate import suggest as command
-from streams.errors import PoisonError, StoreUnavailable
-from streams.gateway.app import create_app
-from streams.gateway.suggest.lists import MAX_AGE_SECONDS
-from streams.gateway.suggest.ready import ReadyAnswers
 from streams.knowledge.entity import Entity
-from streams.queries.counts import quarter_of
-from streams.queries.suggestions.agent import SuggestAgent, build
+from streams.queries.suggestions.agent import SuggestAgent
 from streams.queries.suggestions.block_words import BlockedWords
 from streams.queries.suggestions.build import Job, finish, map_numbers, read_build, read_words, run_map, run_reduce
 from streams.queries.suggestions.growth import count_statements, has_grown, note_statements
 from streams.queries.suggestions.hidden import current_build, hidden_texts, hide
-from streams.queries.suggestions.index import Suggestion
 from streams.queries.suggestions.page_words import unpack_chosen
-from streams.queries.suggestions.prefixes import KEPT, best, rows_of
 from streams.queries.suggestions.sums import SHARDS
-from streams.queries.suggestions.writer import FULL, offer
-from streams.runtime.agent import Delivery
 from streams.servers import Store
-from streams.settings import GatewaySettings, QueriesSettings, Settings
-from streams.statements.codec import PageStatements, encode_statements
-from streams.statements.statement import Statement
-from streams.stores.memory import MemorySuggestions
+from streams.settings import Settings
 from streams.stores.opener import Stores, memory_stores
-from streams.stores.page_record import Indexed, Normalized, Removed
-from streams.stores.protocols import DayCounts, PrefixRow, StoredPart, StoredSuggestion
-from tests.stages.gateway_fakes import NOW, Dead, Hanging, client, gateway, searchable, statement
+from streams.stores.page_record import Removed
+from streams.stores.protocols import DayCounts, StoredPart
+from tests.stages.gateway_fakes import NOW, client, gateway, searchable, statement
 from tests.stages.process_task import identify
-
-QUARTER = quarter_of(NOW)
-TODAY = QUARTER // 96
-OWN_HOST = Settings(gateway=GatewaySettings(allowed_hosts=("riffle.test",)))
-JOB = Job("a build", NOW, blocked=("forbidden",))
-
-
-async def store_page(
-    stores: Stores, url: str, title: str, *texts: str, headings: Sequence[str] = (), directives: Sequence[str] = ()
-) -> None:
-    """Write the records and the statements of an indexed page."""
-    identity = page_id(url)
-    made = tuple(
-        Statement(page_id(f"{url}#{number}"), number, text, (*headings, "A lead-in that ends with a colon:"))
-        for number, text in enumerate(texts)
-    )
-    ref = await stores.blobs.put(encode_statements(PageStatements(identity, url, title, "en", made)))
-    row = {"url": url, "generation": 1, "title": title, "language": "en", "statements_ref": ref, "collection": "c"}
-    await stores.pages.put(identity, Indexed.of_row(row), 1)
-    normalized = {"url": url, "generation": 1, "directives": tuple(directives)}
-    await stores.pages.put(identity, Normalized.of_row(normalized), 1)
-
-
-async def build_all(stores: Stores, job: Job = JOB) -> int:
-    for number in map_numbers():
-        await run_map(stores, job, number)
-    return await finish(stores, job, [await run_reduce(stores, job, shard) for shard in range(SHARDS)])
-
-
-async def stored(stores: Stores, prefix: str, language: str = "") -> list[str]:
-    return [each.text for each in best(await stores.suggestions.of_prefix(language, prefix), QUARTER)]
-
-
-async def asked(stores: Stores, typed: str, **parameters: Any) -> list[str]:
-    app = gateway(stores)
-    await app.state.gateway.suggest.look()
-    async with client(app) as web:
-        answer = (await web.get("/api/v1/suggest", params={"q": typed, **parameters})).json()
-    assert answer["query"] == typed
-    return [each["text"] for each in answer["suggestions"]]
-
-
-def indexed(url: str, title: str) -> Delivery:
-    event = PageIndexed(
-        page_id=page_id(url),
-        url=url,
-        generation=1,
-        title=title,
-        language="en",
-        statements=1,
-        model="m",
-        model_version="1",
-        collection="c",
-    )
-    envelope = Envelope(id=event_id("t", url, "k"), type=event.event_type(), source="/riffle/index", time=NOW)
-    return Delivery(event, envelope, event.topic, 0, 0)
+from tests.stages.suggested_pages import JOB, QUARTER, TODAY, asked, build_all, indexed, store_page, stored
 
 
 async def test_an_index_alone_gives_titles_headings_and_frequent_phrases() -> None:
@@ -263,78 +193,6 @@ async def test_the_statements_of_the_index_are_counted() -> None:
     assert await count_statements(memory_stores()) == 0
 
 
-async def test_the_stage_offers_titles_at_once_and_the_same_event_twice_changes_nothing() -> None:
-    stores = memory_stores()
-    agent = SuggestAgent(stores.suggestions, lambda: NOW, BlockedWords(["forbidden"]))
-    for _ in range(2):
-        await agent.handle(indexed("https://a.example/", "Tide tables — Harbour office"))
-    await agent.handle(indexed("https://b.example/", "A forbidden tide"))
-    assert (await stored(stores, "tide t"), await stored(stores, "ti", "en")) == (["tide tables"], ["tide tables"])
-    assert await asked(stores, "tide t") == ["tide tables"], "a gateway without a build reads the lists"
-    assert await asked(stores, "a forb") == []
-
-
-class Crashing(MemorySuggestions):
-    """A store that counts its reads and fails after the first rows of its first writes."""
-
-    def __init__(self, crashes: int) -> None:
-        super().__init__()
-        self.crashes = crashes
-        self.reads = 0
-
-    async def of_prefixes(self, language: str, prefixes: Collection[str]) -> dict[str, list[StoredSuggestion]]:
-        self.reads += 1
-        return await super().of_prefixes(language, prefixes)
-
-    async def put(self, rows: Iterable[PrefixRow], at: int) -> None:
-        written = list(rows)
-        if self.crashes:
-            self.crashes -= 1
-            await super().put(written[: 5 * self.crashes], at)
-            raise StoreUnavailable("the process ended")
-        await super().put(written, at)
-
-
-async def test_a_crash_between_the_reads_and_the_writes_loses_no_list() -> None:
-    """The event is not acknowledged then, so it comes again: after none, and after some of the rows."""
-    whole, crashing = MemorySuggestions(), Crashing(crashes=3)
-    event = indexed("https://a.example/", "Tide tables — Harbour office")
-    await SuggestAgent(whole, lambda: NOW, BlockedWords()).handle(event)
-    for _ in range(3):
-        with pytest.raises(StoreUnavailable):
-            await SuggestAgent(crashing, lambda: NOW, BlockedWords()).handle(event)
-    await SuggestAgent(crashing, lambda: NOW, BlockedWords()).handle(event)
-    for prefix in ("t", "ti", "tide", "tide tab", "tide table"):
-        for language in ("", "en"):
-            found = await crashing.of_prefix(language, prefix)
-            assert found == await whole.of_prefix(language, prefix)
-            assert [each.text for each in found] == ["tide tables"]
-    assert crashing.reads == 4 * 2, "one request reads all lists of a language"
-
-
-async def test_the_stage_is_built_from_the_settings_and_another_event_is_poison(tmp_path: Any) -> None:
-    (tmp_path / "words").write_text("Tide  # why\n")
-    stores = memory_stores()
-    agent = await build(Settings(queries=QueriesSettings(blocked_words=(tmp_path / "words",))), stores)
-    await agent.handle(indexed("https://a.example/", "Tide tables"))
-    assert await stored(stores, "tide") == []
-    event = OriginChanged(host="a.example")
-    envelope = Envelope(id=event_id("x", "x", "x"), type="x", source="/x", time=NOW)
-    with pytest.raises(PoisonError):
-        await agent.handle(Delivery(event, envelope, "x", 0, 0))
-
-
-async def test_a_list_keeps_its_best_and_stays_short() -> None:
-    store = MemorySuggestions()
-    for number in range(4 * KEPT):
-        await offer(store, StoredSuggestion(f"tide {number:02d}", "", float(number % 37)), QUARTER, number)
-    rows = await store.of_prefix("", "tide")
-    assert len(rows) <= FULL
-    heaviest = sorted((float(number % 37), f"tide {number:02d}") for number in range(4 * KEPT))[-10:]
-    assert {each.text for each in best(rows, QUARTER)} <= {f"tide {n:02d}" for n in range(4 * KEPT) if n % 37 >= 30}
-    assert [each.weight for each in best(rows, QUARTER)] == [weight for weight, _ in reversed(heaviest)]
-
-
 async def test_a_hidden_text_is_gone_from_memory_and_lists_and_comes_back_with_a_newer_page() -> None:
     stores = memory_stores()
     await store_page(stores, "https://a.example/", "Tide tables", "Text.")
@@ -383,136 +241,6 @@ async def test_a_removed_title_is_suggested_at_no_step_of_a_build(place: int) ->
                 assert "tide tables" not in await asked(stores, typed), (typed, number)
     assert await asked(stores, "tide") == ["tide clock"]
     assert await hidden_texts(stores.suggestions, await current_build(stores.suggestions)) == []
-
-
-async def test_a_browser_gets_suggestions_in_its_own_format() -> None:
-    stores = memory_stores()
-    await offer(stores.suggestions, StoredSuggestion("日本の歴史", "ja", 1.0), QUARTER, 1)
-    async with client(gateway(stores)) as web:
-        answer = await web.get("/suggest", params={"q": "日本"})
-        described = ElementTree.fromstring((await web.get("/opensearch.xml")).content)
-    assert answer.json() == ["日本", ["日本の歴史"]]
-    assert answer.headers["content-type"] == "application/x-suggestions+json"
-    assert answer.headers["cache-control"].startswith("private")
-    templates = {each.get("type"): each.get("template") for each in described if each.tag.endswith("Url")}
-    assert templates["application/x-suggestions+json"] == "http://riffle.test/suggest?q={searchTerms}"
-
-
-@pytest.mark.parametrize("store", [Dead(), Hanging()])
-async def test_without_records_the_memory_answers(store: Any) -> None:
-    stores = memory_stores()
-    await store_page(stores, "https://a.example/", "Tide tables", "Text.")
-    await build_all(stores)
-    app = gateway(stores)
-    await app.state.gateway.suggest.look()
-    stores.suggestions = store
-    async with client(app) as web:
-        for _ in range(2):
-            answer = await web.get("/api/v1/suggest", params={"q": "tide"})
-            assert [each["text"] for each in answer.json()["suggestions"]] == ["tide tables"]
-    await app.state.gateway.close()
-
-
-async def test_the_cache_reads_a_list_once_a_minute() -> None:
-    class Counting(MemorySuggestions):
-        reads = 0
-
-        async def of_prefix(self, language: str, prefix: str) -> list[StoredSuggestion]:
-            self.reads += 1
-            return await super().of_prefix(language, prefix)
-
-    stores = memory_stores()
-    stores.suggestions = counting = Counting()
-    app = gateway(stores)
-    async with client(app) as web:
-        await asyncio.gather(*(web.get("/api/v1/suggest", params={"q": "tide"}) for _ in range(9)))
-    assert counting.reads == 1
-    assert MAX_AGE_SECONDS == 60
-
-
-async def test_suggestions_can_be_turned_off() -> None:
-    async with client(gateway(memory_stores(), limits={"suggestions": False})) as web:
-        assert (await web.get("/api/v1/suggest", params={"q": "a"})).status_code == 404
-        assert b"suggestions" not in (await web.get("/opensearch.xml")).content
-
-
-async def test_a_plain_request_and_one_with_a_limit_have_the_same_answer_and_wrong_ones_are_problems() -> None:
-    """A plain one is answered before the routes are looked through."""
-    stores = memory_stores()
-    await offer(stores.suggestions, StoredSuggestion("tide tables", "en", 1.0), QUARTER, 1)
-    async with client(gateway(stores)) as web:
-        plain, limited = [
-            await web.get("/api/v1/suggest", params={"q": "ti", "language": "EN", **more})
-            for more in ({}, {"limit": 10})
-        ]
-        assert plain.content == limited.content
-        # The answer is too short to be compressed, so it is the same for all clients.
-        assert dict(plain.headers) == {name: value for name, value in limited.headers.items() if name != "vary"}
-        for wrong in ({"q": "a" * 1_001}, {"language": "x" * 21}, {"limit": 11}, {"prefix": "a"}):
-            answer = await web.get("/api/v1/suggest", params=wrong)
-            assert (answer.status_code, answer.headers["content-type"]) == (400, "application/problem+json"), wrong
-        metrics = (await web.get("/metrics")).text
-    assert 'riffle_gateway_requests_total{method="GET",route="/api/v1/suggest",status="200"} 2.0' in metrics
-
-
-async def test_an_answer_is_kept_for_some_seconds_and_forgotten_with_another_build() -> None:
-    now = NOW
-
-    class Counting(MemorySuggestions):
-        reads = 0
-
-        async def of_prefix(self, language: str, prefix: str) -> list[StoredSuggestion]:
-            self.reads += 1
-            return await super().of_prefix(language, prefix)
-
-    stores = memory_stores()
-    stores.suggestions = counting = Counting()
-    await offer(counting, StoredSuggestion("tide tables", "en", 1.0), QUARTER, 1)
-    app = create_app(OWN_HOST, stores, publish=None, clock=lambda: now)
-    service = app.state.gateway.suggest
-
-    async def shown() -> list[str]:
-        answer = await web.get("/api/v1/suggest", params={"q": "ti"})
-        return [each["text"] for each in answer.json()["suggestions"]]
-
-    async with client(app) as web:
-        assert await shown() == ["tide tables"]
-        assert b"tide tables" in (service.ready.find(b"q=ti") or b"")
-        assert await shown() == ["tide tables"]
-        service.use([Suggestion("tiny house", 9.0)])
-        assert await shown() == ["tiny house", "tide tables"]
-        counting.reads = 0
-        now += timedelta(seconds=MAX_AGE_SECONDS)
-        assert await shown() == ["tiny house", "tide tables"]
-        assert counting.reads == 1, "an old list is read again"
-    await app.state.gateway.close()
-
-
-async def test_a_plain_request_to_a_foreign_host_is_refused() -> None:
-    async with client(gateway(memory_stores())) as web:
-        for host, status in [("riffle.test", 200), ("riffle.test:8080", 200), ("evil.example", 403), ("[", 403)]:
-            for _ in range(2):
-                answer = await web.get("/api/v1/suggest", params={"q": "a"}, headers={"host": host})
-                assert answer.status_code == status, host
-
-
-def test_only_some_answers_are_kept() -> None:
-    ready = ReadyAnswers(lambda: NOW, max_ready=2)
-    for key in (b"q=a", b"q=b", b"q=c", b"q=" + b"d" * 300):
-        ready.keep(key, key)
-    assert [ready.find(key) for key in (b"q=a", b"q=b", b"q=c", b"q=" + b"d" * 300)] == [None, None, b"q=c", None]
-
-
-@pytest.mark.parametrize("typed", ["", " ", "a" * 1_000, "\ud800", "'\"<script>", "ａｂ", "\u202e"])
-async def test_anything_may_be_typed(typed: str) -> None:
-    async with client(gateway(memory_stores())) as web:
-        query = typed.encode("utf-8", "replace").decode()
-        assert (await web.get("/api/v1/suggest", params={"q": query})).status_code == 200
-
-
-def test_a_suggestion_stands_in_the_lists_of_its_language_and_of_all() -> None:
-    rows = list(rows_of(StoredSuggestion("écologie", "fr", 1.0)))
-    assert {(row.language, row.prefix) for row in rows} >= {("fr", "e"), ("", "eco"), ("fr", "ecologie")}
 
 
 def test_two_processes_run_more_tasks_than_a_whole_build_has_each_with_one_session() -> None:

@@ -1,0 +1,78 @@
+"""Pages in memory of which suggestions are made, the whole build over them, and what a person then sees."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from schemas import Envelope, PageIndexed
+from schemas.ids import event_id, page_id
+from streams.queries.counts import quarter_of
+from streams.queries.suggestions.build import Job, finish, map_numbers, run_map, run_reduce
+from streams.queries.suggestions.prefixes import best
+from streams.queries.suggestions.sums import SHARDS
+from streams.runtime.agent import Delivery
+from streams.statements.codec import PageStatements, encode_statements
+from streams.statements.statement import Statement
+from streams.stores.opener import Stores
+from streams.stores.page_record import Indexed, Normalized
+from tests.stages.gateway_fakes import NOW, client, gateway
+
+QUARTER = quarter_of(NOW)
+
+
+TODAY = QUARTER // 96
+
+
+JOB = Job("a build", NOW, blocked=("forbidden",))
+
+
+async def store_page(
+    stores: Stores, url: str, title: str, *texts: str, headings: Sequence[str] = (), directives: Sequence[str] = ()
+) -> None:
+    """Write the records and the statements of an indexed page."""
+    identity = page_id(url)
+    made = tuple(
+        Statement(page_id(f"{url}#{number}"), number, text, (*headings, "A lead-in that ends with a colon:"))
+        for number, text in enumerate(texts)
+    )
+    ref = await stores.blobs.put(encode_statements(PageStatements(identity, url, title, "en", made)))
+    row = {"url": url, "generation": 1, "title": title, "language": "en", "statements_ref": ref, "collection": "c"}
+    await stores.pages.put(identity, Indexed.of_row(row), 1)
+    normalized = {"url": url, "generation": 1, "directives": tuple(directives)}
+    await stores.pages.put(identity, Normalized.of_row(normalized), 1)
+
+
+async def build_all(stores: Stores, job: Job = JOB) -> int:
+    for number in map_numbers():
+        await run_map(stores, job, number)
+    return await finish(stores, job, [await run_reduce(stores, job, shard) for shard in range(SHARDS)])
+
+
+async def stored(stores: Stores, prefix: str, language: str = "") -> list[str]:
+    return [each.text for each in best(await stores.suggestions.of_prefix(language, prefix), QUARTER)]
+
+
+async def asked(stores: Stores, typed: str, **parameters: Any) -> list[str]:
+    """Return what a gateway over these stores suggests."""
+    app = gateway(stores)
+    await app.state.gateway.suggest.look()
+    async with client(app) as web:
+        answer = (await web.get("/api/v1/suggest", params={"q": typed, **parameters})).json()
+    assert answer["query"] == typed
+    return [each["text"] for each in answer["suggestions"]]
+
+
+def indexed(url: str, title: str) -> Delivery:
+    """Return the event of a page that has become searchable."""
+    event = PageIndexed(
+        page_id=page_id(url),
+        url=url,
+        generation=1,
+        title=title,
+        language="en",
+        statements=1,
+        model="m",
+        model_version="1",
+        collection="c",
+    )
+    envelope = Envelope(id=event_id("t", url, "k"), type=event.event_type(), source="/riffle/index", time=NOW)
+    return Delivery(event, envelope, event.topic, 0, 0)

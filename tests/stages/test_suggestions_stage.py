@@ -1,0 +1,98 @@
+"""The stage of suggestions: titles of new pages are offered at once, and no list is lost or grows without end."""
+
+from collections.abc import Collection, Iterable
+from typing import Any
+
+import pytest
+
+from schemas import Envelope, OriginChanged
+from schemas.ids import event_id
+from streams.errors import PoisonError, StoreUnavailable
+from streams.queries.suggestions.agent import SuggestAgent, build
+from streams.queries.suggestions.block_words import BlockedWords
+from streams.queries.suggestions.prefixes import KEPT, best, rows_of
+from streams.queries.suggestions.writer import FULL, offer
+from streams.runtime.agent import Delivery
+from streams.settings import QueriesSettings, Settings
+from streams.stores.memory import MemorySuggestions
+from streams.stores.opener import memory_stores
+from streams.stores.protocols import PrefixRow, StoredSuggestion
+from tests.stages.gateway_fakes import NOW
+from tests.stages.suggested_pages import QUARTER, asked, indexed, stored
+
+
+async def test_the_stage_offers_titles_at_once_and_the_same_event_twice_changes_nothing() -> None:
+    stores = memory_stores()
+    agent = SuggestAgent(stores.suggestions, lambda: NOW, BlockedWords(["forbidden"]))
+    for _ in range(2):
+        await agent.handle(indexed("https://a.example/", "Tide tables — Harbour office"))
+    await agent.handle(indexed("https://b.example/", "A forbidden tide"))
+    assert (await stored(stores, "tide t"), await stored(stores, "ti", "en")) == (["tide tables"], ["tide tables"])
+    assert await asked(stores, "tide t") == ["tide tables"], "a gateway without a build reads the lists"
+    assert await asked(stores, "a forb") == []
+
+
+class Crashing(MemorySuggestions):
+    """A store that counts its reads and fails after the first rows of its first writes."""
+
+    def __init__(self, crashes: int) -> None:
+        super().__init__()
+        self.crashes = crashes
+        self.reads = 0
+
+    async def of_prefixes(self, language: str, prefixes: Collection[str]) -> dict[str, list[StoredSuggestion]]:
+        self.reads += 1
+        return await super().of_prefixes(language, prefixes)
+
+    async def put(self, rows: Iterable[PrefixRow], at: int) -> None:
+        written = list(rows)
+        if self.crashes:
+            self.crashes -= 1
+            await super().put(written[: 5 * self.crashes], at)
+            raise StoreUnavailable("the process ended")
+        await super().put(written, at)
+
+
+async def test_a_crash_between_the_reads_and_the_writes_loses_no_list() -> None:
+    """The event is not acknowledged then, so it comes again: after none, and after some of the rows."""
+    whole, crashing = MemorySuggestions(), Crashing(crashes=3)
+    event = indexed("https://a.example/", "Tide tables — Harbour office")
+    await SuggestAgent(whole, lambda: NOW, BlockedWords()).handle(event)
+    for _ in range(3):
+        with pytest.raises(StoreUnavailable):
+            await SuggestAgent(crashing, lambda: NOW, BlockedWords()).handle(event)
+    await SuggestAgent(crashing, lambda: NOW, BlockedWords()).handle(event)
+    for prefix in ("t", "ti", "tide", "tide tab", "tide table"):
+        for language in ("", "en"):
+            found = await crashing.of_prefix(language, prefix)
+            assert found == await whole.of_prefix(language, prefix)
+            assert [each.text for each in found] == ["tide tables"]
+    assert crashing.reads == 4 * 2, "one request reads all lists of a language"
+
+
+async def test_the_stage_is_built_from_the_settings_and_another_event_is_poison(tmp_path: Any) -> None:
+    (tmp_path / "words").write_text("Tide  # why\n")
+    stores = memory_stores()
+    agent = await build(Settings(queries=QueriesSettings(blocked_words=(tmp_path / "words",))), stores)
+    await agent.handle(indexed("https://a.example/", "Tide tables"))
+    assert await stored(stores, "tide") == []
+    event = OriginChanged(host="a.example")
+    envelope = Envelope(id=event_id("x", "x", "x"), type="x", source="/x", time=NOW)
+    with pytest.raises(PoisonError):
+        await agent.handle(Delivery(event, envelope, "x", 0, 0))
+
+
+async def test_a_list_keeps_its_best_and_stays_short() -> None:
+    store = MemorySuggestions()
+    for number in range(4 * KEPT):
+        await offer(store, StoredSuggestion(f"tide {number:02d}", "", float(number % 37)), QUARTER, number)
+    rows = await store.of_prefix("", "tide")
+    assert len(rows) <= FULL
+    heaviest = sorted((float(number % 37), f"tide {number:02d}") for number in range(4 * KEPT))[-10:]
+    assert {each.text for each in best(rows, QUARTER)} <= {f"tide {n:02d}" for n in range(4 * KEPT) if n % 37 >= 30}
+    assert [each.weight for each in best(rows, QUARTER)] == [weight for weight, _ in reversed(heaviest)]
+
+
+def test_a_suggestion_stands_in_the_lists_of_its_language_and_of_all() -> None:
+    rows = list(rows_of(StoredSuggestion("écologie", "fr", 1.0)))
+    assert {(row.language, row.prefix) for row in rows} >= {("fr", "e"), ("", "eco"), ("fr", "ecologie")}
