@@ -17,6 +17,10 @@ MAX_SHARE = 0.6
 describes the whole page, and some sites put everything into one form."""
 MIN_PARAGRAPH_WORDS = 4
 """Minimum words of a paragraph in a form that is text of the page: forms also have addresses and opening hours."""
+NEIGHBOURS = frozenset({"next", "prev", "previous", "up"})
+"""Link types (HTML's, and Texinfo's `up`) of the pages before, after and above a page."""
+MAX_NEIGHBOUR_CHARS = 60
+"""Maximum length (characters, outside of links) of a text that is navigation by such a link: labels, no prose."""
 MAX_CACHED_NAME_CHARS = 100
 """Maximum length of a class or id with a cached answer: short names repeat, and long names could fill the memory."""
 
@@ -30,8 +34,8 @@ _PARTS = (
     "list module nav network panel post row section side slot title toggle top unit widget wrap wrapper"
 )
 _BOILERPLATE_NAMES = re.compile(
-    r"(?<![a-z])(?:(?:nav|navbar|navigation|breadcrumbs?|sidebar|side-bar|cookies?|consent|gdpr|newsletter|subscribe|"
-    r"signup|sign-up|recommended|recommendations|disqus|advert|adverts|advertisement|sponsored|popup|modal|footer|"
+    r"(?<![a-z])(?:(?:nav(?:bar|igation|header|footer)?|breadcrumbs?|sidebar|side-bar|cookies?|consent|gdpr|"
+    r"newsletter|subscribe|signup|sign-up|recommended|recommendations|disqus|advert|adverts|advertisement|sponsored|popup|modal|footer|"
     r"masthead|skip-link|skip-to-content|pagination)(?![a-z])|"
     r"(?:menu|share|sharing|social|related|comments?|ads?|promo)(?![a-z])"
     rf"(?!-(?!(?:{_PARTS.replace(' ', '|')})s?(?![a-z]))[a-z]))",
@@ -63,15 +67,33 @@ def boilerplate_elements(page: Walk, stats: SegmentStats) -> list[bool]:
 
 
 def segments_outside_boilerplate(page: Walk, stats: SegmentStats) -> list[int]:
-    """Return the segments outside of boilerplate elements, and paragraphs in forms; without any, all but buttons."""
+    """Return the segments outside of boilerplate elements, and paragraphs in forms; without any, all but buttons.
+
+    Lines of links to neighbouring pages are no content either, whatever element they are in.
+    """
     marked = boilerplate_elements(page, stats)
     elements = page.elements()
+    lines = _links_to_neighbours(page)
     found = [
         index
         for index, element in enumerate(elements)
-        if not marked[element] or _is_paragraph_in_form(page, index, element)
+        if index not in lines and (not marked[element] or _is_paragraph_in_form(page, index, element))
     ]
     return found or [index for index, element in enumerate(elements) if page.tags[element] != "button"]
+
+
+def _links_to_neighbours(page: Walk) -> set[int]:
+    """Return the segments that are little more than links to the pages before, after and above this one."""
+    linking = {
+        segment
+        for _, text, rel, segment, _ in page.links
+        if text and rel and not NEIGHBOURS.isdisjoint(rel.lower().split())
+    }
+    return {
+        index
+        for index in linking.intersection(range(len(page.segments)))
+        if len(page.segments[index].text) - page.segments[index].link_chars <= MAX_NEIGHBOUR_CHARS
+    }
 
 
 def _names_boilerplate(name: str) -> bool:

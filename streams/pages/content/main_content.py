@@ -200,6 +200,7 @@ def _only_element(page: JudgedPage, tag: str) -> tuple[int, int]:
 
 
 IN_BOILERPLATE = Removal("element", "it, or one around it, is boilerplate")
+NEIGHBOUR_LINKS = Removal("element", "links to the pages before, after and above it")
 OUTSIDE_MAIN = Removal("element", "outside of the page's main one")
 COPY = Removal("element", "a copy of texts before it")
 REASONS: dict[Pass, Removal] = {keep_main_element: OUTSIDE_MAIN, drop_copies: COPY}

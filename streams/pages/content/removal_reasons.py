@@ -7,7 +7,7 @@ import re
 from dataclasses import replace
 
 from streams.pages.content.boilerplate_elements import boilerplate_elements
-from streams.pages.content.main_content import IN_BOILERPLATE, Labels
+from streams.pages.content.main_content import IN_BOILERPLATE, NEIGHBOUR_LINKS, Labels
 from streams.pages.content.segment_stats import segment_stats
 from streams.pages.parse.elements import KINDS_BY_NAME, SKIP
 from streams.pages.parse.page import Parsed
@@ -48,11 +48,12 @@ def _pruned_texts(parsed: Parsed) -> RemovedTexts:
         for text, why in removed:
             named.setdefault(text, why)
         return list(named.items())
-    # An element that was removed for its role has the name of its element as reason.
-    return [
-        (text, _PRUNED_ROLE if why.kind == "element" and why.detail not in _PRUNED_TAGS else why)
-        for text, why in removed
-    ]
+    return [(text, _PRUNED_ROLE if why.kind == "element" and _is_by_role(why.detail) else why) for text, why in removed]
+
+
+def _is_by_role(detail: str) -> bool:
+    """Return whether an element was removed for its role: then the reason is its name, without a class."""
+    return detail not in _PRUNED_TAGS and "." not in detail
 
 
 def _remove_code(parsed: Parsed) -> RemovedTexts:
@@ -87,11 +88,10 @@ def _dropped_segments(parsed: Parsed, labels: Labels) -> RemovedTexts:
 
 def _boilerplate_reason(page: Walk, marked: list[bool], element: int) -> Removal:
     """Return the reason why the element is boilerplate: the reason of the outermost boilerplate element around it."""
-    tag = page.tags[element]
     while page.parents[element] >= 0 and marked[page.parents[element]]:
         element = page.parents[element]
     if not marked[element]:
-        return Removal("element", tag)
+        return NEIGHBOUR_LINKS
     attributes = page.attributes[element]
     if _is_boilerplate_by_itself(page.tags[element], ""):
         return Removal("element", page.tags[element])

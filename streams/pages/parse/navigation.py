@@ -1,4 +1,7 @@
-"""Removes menus and footers from the tree before the walk. They are recognised by element name and ARIA role.
+"""Removes menus and footers from the tree before the walk.
+
+They are recognised by element name, by ARIA role, and by the classes that generators of documentation give to the links
+to the chapters before, after and above a page.
 
 Menus and footers have a third of a page's nodes and 2 % of its main content. Most of these 2 % are in wrongly named
 elements, so an element with much text outside of links stays, and the content model judges it. The links of removed
@@ -14,7 +17,9 @@ from streams.pages.parse.link_resolver import form_of
 from streams.pages.parse.segments import NO_SEGMENT, RawLink
 from streams.pages.quirks import Quirk
 
-SELECTOR = "nav, footer, [role=navigation], [role=contentinfo]"
+_GENERATED = "[class~=navheader i], [class~=navfooter i], .nav-panel, table.navigation"
+"""Selectors for the links to neighbouring chapters of DocBook's stylesheets, Texinfo and GTK-Doc."""
+SELECTOR = f"nav, footer, [role=navigation], [role=contentinfo], {_GENERATED}"
 MAX_PLAIN_CHARS = 1_500
 """Maximum length of a menu's or footer's text outside of links (characters)."""
 MAX_NESTED = 10
@@ -83,7 +88,7 @@ class _Pruner:
         if around < MAX_NESTED and self._is_menu(node):
             self._menus[node.mem_id] = node
             if self._with_texts:
-                self._pruned.texts.append((_text_of(node), node.tag or ""))
+                self._pruned.texts.append((_text_of(node), _name_of(node)))
         else:
             self._others.add(node.mem_id)
 
@@ -109,6 +114,13 @@ def raw_link(link: LexborNode, text: str) -> RawLink:
 def _is_named_breadcrumb(node: LexborNode) -> bool:
     attributes = node.attributes
     return "breadcrumb" in f"{attributes.get('aria-label') or ''} {attributes.get('class') or ''}".lower()
+
+
+def _name_of(node: LexborNode) -> str:
+    """Return the element's name, with the class if that made it navigation."""
+    classes = (node.attributes.get("class") or "").split()
+    by_class = node.tag not in ("nav", "footer") and not node.attributes.get("role") and classes
+    return f"{node.tag}.{classes[0]}" if by_class else node.tag or ""
 
 
 def _text_of(node: LexborNode) -> str:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from streams.pages.content.main_content import (
     COPY,
     LIMITS,
+    NEIGHBOUR_LINKS,
     JudgedPage,
     Kept,
     add_code,
@@ -329,6 +330,10 @@ def test_more_is_kept_if_the_model_finds_little(why: str, segments: str, expecte
     assert kept.tolist() == [int(number) for number in expected.split()], why
 
 
+CHAPTERS = (
+    "<div class=navheader><table><tr><th colspan=2>Chapter 1. Towers<tr><td><a accesskey=p href=x>Prev</a>"
+    "<th>Part I<td><a accesskey=h href=y>Home</a></table></div>"
+)
 SMALL_PAGES = [
     ("a site that is one form", "<form><h1>News</h1><p>All of it stands here.</form><p>Copyright", "News|All of it stands here.|Copyright"),
     ("a paragraph in a form", "<h1>Contact</h1><form><p>Call us at 555 1234.</p><label>Your name</label></form><p>Welcome, we are open.",
@@ -337,6 +342,10 @@ SMALL_PAGES = [
      "12 dollars|b|c"),
     ("but not names of parts", "<p>a b c d<div class=share-buttons>x</div><div class=social_links>y</div><div class='ad'>z", "a b c d"),
     ("an aside is boilerplate", "<p>a b c d e f<aside>x</aside>", "a b c d e f"),
+    ("links to the chapters around it, by their class", f"<main>{CHAPTERS}<p>{SENTENCE}</main>", SENTENCE.strip()),
+    ("by their types", "<div><p>Next: <a rel=next href=x>The next chapter</a>, Up: <a rel=up href=y>y</a></div><p>a b", "a b"),
+    ("but not prose with such a link", f"<p>{SENTENCE}<a rel=next href=x>Next</a>", f"{SENTENCE}Next"),
+    ("nor a heading behind such an image", "<a rel=prev href=x><img src=y></a><h1>Title</h1><p>a b c d", "Title|a b c d"),
 ]  # fmt: skip
 
 
@@ -358,6 +367,17 @@ def test_removed_texts_are_explained() -> None:
     )
     assert ("Alpha Alpha Beta Gamma", Removal("element", "nav")) in removed
     assert any(text == "Tweet this" and why.kind == "model" for text, why in removed)
+
+
+@pytest.mark.parametrize(
+    ("html", "text", "why"),
+    [
+        (f"{CHAPTERS}<p>a", "Chapter 1. Towers Prev Part I Home", Removal("element", "div.navheader")),
+        ("<p>Next: <a rel=next href=x>Bells</a><p>a", "Next: Bells", NEIGHBOUR_LINKS),
+    ],
+)
+def test_removed_links_to_neighbours_are_explained(html: str, text: str, why: Removal) -> None:
+    assert explain(html, URL) == [(text, why)]
 
 
 def test_footnotes_stand_at_their_marks() -> None:

@@ -24,6 +24,9 @@ CASES = [
     ("but what stands in it may be one", f"<footer>{MUCH} and more<nav>a</nav></footer>", f"{MUCH} and more"),
     ("text in links and spaces don't count", f"<nav>{' ' * 9_000}<a href=x>{MUCH}</a> {MUCH}</nav>b", "b"),
     ("a link that leads nowhere is text", f"<nav><a>{MUCH} and more</a></nav>", f"{MUCH} and more"),
+    ("DocBook's links to neighbours", "<div class='navheader'>a</div>b<DIV CLASS=NAVFOOTER>c</DIV>", "b"),
+    ("Texinfo's and GTK-Doc's", "<div class='nav-panel x'>a</div>b<table class=navigation><td>c</table>", "b"),
+    ("names that begin so", "<div class=navheaders>a</div><div class=navigation>b</div>", "ab"),
     ("nothing to remove", "<p>a", "a"),
 ]  # fmt: skip
 
@@ -64,7 +67,7 @@ PIECES = [
     "<a href='' rel='nofollow x'>", "<a role=navigation href=y>", "<a>", "</a>",
     "text ", "  ",
     "\u00e9\u00a0\u4e2d", MUCH, "<script>var x</script>", "<!-- c -->", "<svg><a href=z>", "</svg>", "<table><td>",
-    "<nav role=navigation>", "<svg><a xlink:href=w>",
+    "<nav role=navigation>", "<div class=navfooter>", "<svg><a xlink:href=w>",
     "<nav class=breadcrumbs>", "<footer aria-label=BREADCRUMB>", "<template><nav>t</nav></template>", "<select>",
 ]  # fmt: skip
 
