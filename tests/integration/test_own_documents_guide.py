@@ -5,19 +5,24 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from docs.generate import ROOT
+from streams.commands.operate.suggest import UNCHANGED
 from streams.local.demo import unpack
 from streams.local.ports import free_ports
+from streams.local.supervision.scheduled import QUARTER_SECONDS
 from tests.integration.collector import Collector, collector, find_leaks
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(900)]
 
 GUIDE = ROOT / "docs" / "guide" / "own-documents.md"
+PATIENCE_SECONDS = 120.0
+LOOK_SECONDS = 0.2
 PROGRAM = f"{sys.executable} -c 'from streams.cli import main; main()'"
 
 
@@ -58,7 +63,7 @@ class Shell:
         self.folder = folder
         (self._port,) = free_ports(1)
         # Without a delay between pages: a reader of the guide waits a second for each.
-        own = {"RIFFLE_HOME": str(folder / "home"), "PYTHONPATH": str(ROOT), "RIFFLE_CRAWL__DELAY_SECONDS": "0"}
+        own = {"RIFFLE_HOME": str(self.home), "PYTHONPATH": str(ROOT), "RIFFLE_CRAWL__DELAY_SECONDS": "0"}
         own["RIFFLE_OTLP_ENDPOINT"] = traces_address
         self._environment = {**os.environ, **own}
         self.background: list[subprocess.Popen[bytes]] = []
@@ -74,6 +79,27 @@ class Shell:
         )
         assert done.returncode == status, f"{line}\n{done.stdout}\n{done.stderr}"
         return done.stdout
+
+    @property
+    def home(self) -> Path:
+        return self.folder / "home"
+
+    def build_suggestions(self) -> str:
+        """Let a quarter of an hour pass for the build of suggestions, and wait for its end. Return its last line."""
+        mark, log = self.home / "suggested", self.home / "logs" / "suggest-build.log"
+        wait_until(mark.exists)
+        due = time.time() - QUARTER_SECONDS
+        os.utime(mark, (due, due))
+        wait_until(lambda: mark.stat().st_mtime > due + QUARTER_SECONDS / 2)
+        return log.read_text().splitlines()[-1]
+
+
+def wait_until(is_so: Callable[[], bool]) -> None:
+    for _ in range(int(PATIENCE_SECONDS / LOOK_SECONDS)):
+        if is_so():
+            return
+        time.sleep(LOOK_SECONDS)
+    raise AssertionError("it did not happen in time")
 
 
 def lines() -> list[str]:
@@ -98,6 +124,10 @@ def test_the_guide_word_by_word(shell: Shell, traces: Collector) -> None:
     for trace in (search, page):
         print(trace.tree())
         assert find_leaks(trace.texts(), query, texts) == [], "a span has no word of the query, and no text of a page"
+    pages = f"suggestions from {len(PAGES)} pages"
+    assert pages in shell.build_suggestions(), "the stack builds them by itself when the index has grown"
+    assert "git-clean" in shell.run(".venv/bin/riffle suggest show git")
+    assert shell.build_suggestions() == UNCHANGED
     shell.run(watched)
     new = shell.folder / "site" / "zebra.md"
     new.write_text("# Zebras\n\nA zebra repository has black and white stripes, and commits them in pairs.\n")
