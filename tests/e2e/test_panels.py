@@ -45,3 +45,24 @@ async def test_a_panel_loads_nothing_and_leads_on(tab: Tab, site: str) -> None:
     await tab.open(site + PATHS["panel-choice"])
     await tab.click(".panel a[href='/entities/Q2']")
     assert "programming language" in await text(tab, ".panel")
+
+
+async def test_on_a_narrow_screen_a_panel_is_a_summary_above_the_results(tab: Tab, site: str) -> None:
+    top = "document.querySelector({!r}).getBoundingClientRect().top"
+    above = f"{top.format('.panel')} < {top.format('.results')}"
+    facts = "document.querySelector('.panel dl').checkVisibility({contentVisibilityAuto: true})"
+    folded = "document.querySelector('.panel .rest > summary').checkVisibility()"
+    await tab.open(f"{site}/search?q=warm+up")
+    await tab.look(width=360, height=740)
+    for path in ("panel", "panel-choice"):
+        await tab.open(site + PATHS[path])
+        assert await tab.evaluate(above)
+        assert await tab.evaluate("document.querySelector('.panel').getBoundingClientRect().height < 370")
+    await tab.open(site + PATHS["panel"])
+    assert not await tab.evaluate(facts)
+    await tab.evaluate("document.querySelector('.panel .rest > summary').focus()")
+    await tab.press("Enter")
+    assert await tab.evaluate(facts)
+    await tab.look(width=1600)
+    await tab.open(site + PATHS["panel"])
+    assert await tab.evaluate(f"{facts} && !{folded}"), "beside the results, all of it is seen"

@@ -119,6 +119,24 @@ async def test_an_empty_result_page_shows_what_to_do() -> None:
     assert 'href="/search?q=log">Search without the filters' in html
 
 
+async def test_a_query_with_quotation_marks_gets_no_further_ones() -> None:
+    async with client(gateway(await searchable([WAL]))) as web:
+        html = (await web.get('/search?q="no such words"', headers=HTML)).text
+    assert "Nothing was found for &#34;no such words&#34;<" in html
+    assert "newest first</a>" not in html, "there is nothing to order"
+
+
+@pytest.mark.parametrize(
+    ("language", "expected"),
+    [("ar", 'lang="ar" dir="rtl"'), ("he", 'lang="he" dir="rtl"'), ("en", 'lang="en"'), ("x-no", 'lang="x-no"')],
+)
+async def test_a_result_begins_at_the_side_where_its_language_begins(language: str, expected: str) -> None:
+    stores = await searchable([statement("https://a.example/", "The log.", language=language)])
+    async with client(gateway(stores)) as web:
+        html = (await web.get("/search?q=log", headers=HTML)).text
+    assert f"<article {expected}>" in html
+
+
 async def test_a_partial_answer_is_marked_as_incomplete() -> None:
     stores = await searchable([WAL])
     stores.embedder = Dead()
@@ -134,8 +152,8 @@ ERRORS = [
     ("/search?q=%22%3E%3Cscript%3E%00&host=%22onfocus=x", 400, "The query is not text"),
     ("/search?q=" + "x" * 2_001, 400, "The query is too long"),
     ("/search?q=log&page=x", 400, "A parameter is not valid"),
-    ("/nowhere", 404, "Not Found"),
-    ("/static/../app.py", 404, "Not Found"),
+    ("/nowhere", 404, "There is no such page"),
+    ("/static/../app.py", 404, "There is no such page"),
     ("/page?url=ftp%3A%2F%2Fa.example", 400, "not the address of a web page"),
 ]
 

@@ -48,6 +48,11 @@ def clean_line(text: str, max_chars: int = 0) -> str:
     return plain_text.shorten(line, max_chars) if max_chars else line
 
 
+def quoted(query: str) -> str:
+    """Return a query in quotation marks. One that has some itself stays as it is."""
+    return query if '"' in query or "“" in query else f"“{query}”"
+
+
 def fold_text(text: str, max_chars: int) -> tuple[str, str]:
     """Return the text's start, and its rest, which a click shows. They are cut between words where possible."""
     if len(text) <= max_chars + max_chars // 3:  # nobody unfolds half a line
@@ -96,6 +101,15 @@ def language_name(tag: str) -> str:
         return Locale.parse(tag, sep="-").english_name or tag
     except (ValueError, UnknownLocaleError):
         return tag
+
+
+@cache
+def writes_right_to_left(tag: str) -> bool:
+    """Return whether a language is written from right to left, such as Arabic and Hebrew."""
+    try:
+        return str(Locale.parse(tag, sep="-").text_direction) == "rtl"
+    except (ValueError, UnknownLocaleError):
+        return False
 
 
 def breadcrumbs(url: str) -> tuple[str, ...]:

@@ -118,11 +118,11 @@ def of_status(status: int, detail: str = "", headers: dict[str, str] | None = No
         phrase = HTTPStatus(status).phrase
     except ValueError:
         phrase = "Error"
+    titles = {404: "There is no such page", 405: "The method is not allowed"}
     hints = {404: "Check the address, or start from the search page.", 405: "Use GET."}
     kind = phrase.lower().replace(" ", "-").replace("'", "")
-    return Problem(
-        status, kind, phrase, detail if detail != phrase else "", hints.get(status, ""), headers=headers or {}
-    )
+    why = detail if detail != phrase else ""
+    return Problem(status, kind, titles.get(status, phrase), why, hints.get(status, ""), headers=headers or {})
 
 
 def internal() -> Problem:

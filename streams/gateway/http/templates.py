@@ -87,12 +87,14 @@ def _templates() -> Environment:
         "plain": presentation.one_line,
         "crumbs": presentation.breadcrumbs,
         "host_name": host_of,
+        "quoted": presentation.quoted,
     }
     templates.globals |= {
         "address": address,
         "format_age": presentation.format_age,
         "format_date": presentation.format_date,
         "language_name": presentation.language_name,
+        "writes_right_to_left": presentation.writes_right_to_left,
         "page_type_name": presentation.page_type_name,
         "format_price": presentation.format_price,
         "format_duration": presentation.format_duration,
@@ -108,6 +110,7 @@ _DEFAULTS: dict[str, Any] = {
     "subject": "",
     "theme": "",
     "message": "",
+    "folds": False,
     "has_preferences": False,
     "has_model": False,
 }
