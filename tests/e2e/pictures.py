@@ -1,13 +1,14 @@
 """The pictures of the guide, taken in Chromium: `python -m tests.e2e.pictures docs/images`.
 
-Answers are those of SmolLM2, which `make chat` installs. `python -m tests.e2e.pictures docs/images answers` takes only
-the pictures of answers.
+Each is taken on a light and on a dark screen, as NAME.webp and NAME-dark.webp. Names of pictures behind the folder take
+only these. Two pictures have answers of SmolLM2, which `make chat` installs.
 """
 
 import asyncio
 import base64
 import sys
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -16,7 +17,7 @@ from urllib.parse import quote_plus
 from pydantic import SecretStr
 
 from streams.local.ports import free_ports
-from streams.models.chat_server import ChatServer, small_model, start_chat_server
+from streams.models.chat_server import small_model, start_chat_server
 from streams.queries.suggestions.index import Suggestion
 from streams.settings import AnswersSettings
 from tests.e2e.answers_site import QUESTION, TABLE_QUESTION, UNKNOWN, answers_app
@@ -42,10 +43,11 @@ class Picture:
     path: str
     width: int = 1000
     height: int = 620
-    dark: bool = False
     prepare: str = ""
     """An expression that changes the page before."""
     print: bool = False
+    has_dark: bool = True
+    """False if the page looks alike on a dark screen."""
     types: str = ""
     """Text that a person types into the search box, with the script of the page."""
 
@@ -53,7 +55,7 @@ class Picture:
 PICTURES = (
     Picture("search-results", PATHS["code"]),
     Picture("search-suggestions", "/", 1000, 520, types="write"),
-    Picture("search-dark", "/search?q=write-ahead+log&host=sqlite.org", dark=True, prepare=OPEN_MENUS),
+    Picture("search-menu", "/search?q=write-ahead+log&host=sqlite.org", prepare=OPEN_MENUS),
     Picture("search-phone", "/search?q=write-ahead+log", 390, 760),
     Picture("search-filters", "/search?q=log+river+protokoll", prepare=OPEN_FILTERS),
     Picture("search-nothing", PATHS["phrase-not-found"]),
@@ -62,9 +64,10 @@ PICTURES = (
     Picture("search-right-to-left", PATHS["right-to-left"], 390, 760),
     Picture("search-help", PATHS["help"], height=900),
     Picture("panel", "/search?q=douglas+adams", 1400, 760),
-    Picture("panel-choice", "/search?q=rust", 1400, 620, dark=True),
+    Picture("panel-choice", "/search?q=rust", 1400, 620),
     Picture("panel-phone", "/entities/Q42", 390, 760),
-    Picture("search-print", "/search?q=write-ahead+log", 794, 900, print=True),
+    Picture("search-print", "/search?q=write-ahead+log", 794, 900, print=True, has_dark=False),
+    Picture("page-history", PATHS["life"], height=1000),
 )
 
 
@@ -98,9 +101,16 @@ SMALL_SECONDS = 300.0
 KEY = "key-of-the-pictures"
 
 
-async def take(tab: Tab, site: str, picture: Picture) -> bytes:
-    """Return the picture as WebP."""
-    await tab.look(width=picture.width, height=picture.height, dark=picture.dark)
+async def take(tab: Tab, site: str, picture: Picture, folder: Path) -> None:
+    """Write the picture as WebP, and the same page on a dark screen beside it."""
+    (folder / f"{picture.name}.webp").write_bytes(await shown(tab, site, picture, dark=False))
+    if picture.has_dark:
+        (folder / f"{picture.name}-dark.webp").write_bytes(await shown(tab, site, picture, dark=True))
+
+
+async def shown(tab: Tab, site: str, picture: Picture, *, dark: bool) -> bytes:
+    """Return what the screen shows, as WebP."""
+    await tab.look(width=picture.width, height=picture.height, dark=dark)
     await tab.run_scripts(on=bool(picture.types))
     await tab.open(site + picture.path)
     if picture.types:
@@ -116,53 +126,68 @@ async def take(tab: Tab, site: str, picture: Picture) -> bytes:
     return base64.b64decode(answer["data"])
 
 
-async def take_all(folder: Path) -> None:
+async def take_all(folder: Path, names: set[str]) -> None:
+    """Take the pictures with these names, or all."""
     program = chromium()
     assert program is not None, "the pictures need Debian's package `chromium`"
+    async with browser(program) as tab:
+        for take_some in (take_pages, take_answers, take_box):
+            await take_some(tab, folder, names)
+
+
+def choose(pictures: tuple[Picture, ...], names: set[str]) -> list[Picture]:
+    return [picture for picture in pictures if not names or picture.name in names]
+
+
+async def take_pages(tab: Tab, folder: Path, names: set[str]) -> None:
     app = gateway(await import_entities(await demo_stores()), deadline_seconds=30)
     app.state.gateway.suggest.use(Suggestion(text, weight, "en") for text, weight in KNOWN)
-    async with served(app) as site, browser(program) as tab:
+    async with served(app) as site:
         await tab.open(f"{site}/search?q=warm+up")  # the first look whether there are entities
-        for picture in PICTURES:
-            (folder / f"{picture.name}.webp").write_bytes(await take(tab, site, picture))
+        for picture in choose(PICTURES, names):
+            await take(tab, site, picture, folder)
     await app.state.gateway.close()
 
 
-async def take_answers(folder: Path) -> None:
-    program = chromium()
-    assert program is not None, "the pictures need Debian's package `chromium`"
+async def take_answers(tab: Tab, folder: Path, names: set[str]) -> None:
+    for way, pictures in ANSWERS:
+        if chosen := choose(pictures, names):
+            async with answering(way) as site:
+                for picture in chosen:
+                    await take(tab, site, picture, folder)
+
+
+@asynccontextmanager
+async def answering(way: Way | Literal["small"] | None) -> AsyncIterator[str]:
+    """Serve the small web with answers, as `ANSWERS` says."""
+    async with AsyncExitStack() as stack:
+        server = await stack.enter_async_context(model_server(way)) if way and way != "small" else None
+        small = stack.enter_context(small_server()) if way == "small" else None
+        app = await answers_app(server, small)
+        async with served(app) as site:
+            yield site
+        await app.state.gateway.close()
+
+
+@contextmanager
+def small_server() -> Iterator[AnswersSettings]:
+    """Serve SmolLM2, and give the settings of answers by it."""
     (port,) = free_ports(1)
-    small = start_chat_server(small_model(), port, 4_096, 0, KEY)  # it ends when nobody has it any more
-    async with browser(program) as tab, AsyncExitStack() as stack:
-        for way, pictures in ANSWERS:
-            of_tests = way if way != "small" else None
-            server = await stack.enter_async_context(model_server(of_tests)) if of_tests else None
-            app = await answers_app(server, small_answers(small) if way == "small" else None)
-            async with served(app) as site:
-                for picture in pictures:
-                    (folder / f"{picture.name}.webp").write_bytes(await take(tab, site, picture))
-            await app.state.gateway.close()
+    server = start_chat_server(small_model(), port, 4_096, 0, KEY)
+    yield AnswersSettings(url=server.url, key=SecretStr(KEY), deadline_seconds=SMALL_SECONDS, max_tokens=80)
+    # The server ends when nobody has it any more.
 
 
-def small_answers(server: ChatServer) -> AnswersSettings:
-    """Return the settings of answers by SmolLM2."""
-    return AnswersSettings(url=server.url, key=SecretStr(KEY), deadline_seconds=SMALL_SECONDS, max_tokens=80)
-
-
-async def take_box(folder: Path) -> None:
-    """Take the page of a site, and its box on another page."""
-    program = chromium()
-    assert program is not None, "the pictures need Debian's package `chromium`"
-    async with browser(program) as tab, foreign_page(tab, allowed=False) as page:
+async def take_box(tab: Tab, folder: Path, names: set[str]) -> None:
+    """Take the page of a site, and its box on another page, which has one look."""
+    async with foreign_page(tab, allowed=False) as page:
         for site, picture in (
             (page.gateway, Picture("site", f"/sites/{SITE.name}", height=560)),
-            (page.address, Picture("site-box", "/", height=300)),
+            (page.address, Picture("site-box", "/", height=300, has_dark=False)),
         ):
-            (folder / f"{picture.name}.webp").write_bytes(await take(tab, site, picture))
+            if choose((picture,), names):
+                await take(tab, site, picture, folder)
 
 
 if __name__ == "__main__":
-    if sys.argv[2:] != ["answers"]:
-        asyncio.run(take_box(Path(sys.argv[1])))
-        asyncio.run(take_all(Path(sys.argv[1])))
-    asyncio.run(take_answers(Path(sys.argv[1])))
+    asyncio.run(take_all(Path(sys.argv[1]), set(sys.argv[2:])))
