@@ -25,6 +25,8 @@ PAGES = sorted([*ROOT.glob("*.md"), *(path for folder in FOLDERS for path in fol
 DECISIONS = ROOT / "docs" / "decisions"
 LINK = re.compile(r"(?:!?\[[^\]]*\]\(|^\[[^\]]+\]: )<?([^)\s>]+)>?", re.M)
 """A link with its target, or the target of links by name (`[name]: target`)."""
+PICTURE = re.compile(r'<picture>\n *<source [^>]*srcset="([^"]+)">\n *<img [^>]*src="([^"]+)">\n *</picture>')
+"""A picture that follows the reader's light or dark screen: the dark file, and the light one."""
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)
 LINE_CHARACTERS = 160
 """Maximum length of a line of Markdown."""
@@ -66,7 +68,7 @@ def undefined_links(text: str) -> set[str]:
 def broken_links(page: Path) -> Iterator[str]:
     text = FENCE.sub("", page.read_text())
     yield from (f"[{link}]: no such target" for link in undefined_links(text))
-    for target in LINK.findall(text):
+    for target in [*LINK.findall(text), *(file for pair in PICTURE.findall(text) for file in pair)]:
         if re.match(r"[a-z]+:", target):
             continue
         file, _, fragment = target.partition("#")
@@ -105,6 +107,20 @@ def test_no_heading_is_twice_on_a_page() -> None:
 
 def test_relative_links_lead_somewhere() -> None:
     assert [f"{name(page)}: {fault}" for page in PAGES for fault in broken_links(page)] == []
+
+
+def test_each_picture_is_shown_on_both_screens() -> None:
+    """A file NAME-dark.webp is the dark side of NAME.webp, and no file is left over."""
+    shown: set[Path] = set()
+    for page in PAGES:
+        text = page.read_text()
+        pairs = PICTURE.findall(text)
+        assert len(pairs) == text.count("<picture>"), f"{name(page)}: a picture of another form"
+        assert [dark for dark, light in pairs if dark != light.replace(".webp", "-dark.webp")] == []
+        targets = [*LINK.findall(text), *(file for pair in pairs for file in pair)]
+        shown |= {(page.parent / target).resolve() for target in targets}
+    images = set((ROOT / "docs" / "images").iterdir())
+    assert sorted(map(name, images - shown)) == []
 
 
 def test_what_counts_as_an_undefined_link() -> None:
