@@ -22,6 +22,7 @@ from streams.gateway import serve as serving
 from streams.gateway.lazy_stores import open_lazily
 from streams.gateway.serve import listen
 from streams.ledger.history import history_of
+from streams.search import rehearsal
 from streams.servers import Store
 from streams.settings import GatewaySettings, Settings
 from streams.stores.opener import Stores, memory_stores
@@ -162,6 +163,44 @@ async def test_a_gateway_has_searched_once_before_it_is_ready() -> None:
         assert at_once > 0, "no search before the first readiness"
         assert (await web.get("/readyz")).status_code == 200
     assert len(asked) == at_once, "each readiness searches, not just the first one"
+
+
+async def test_a_gateway_with_an_empty_index_has_read_each_optional_part_before_it_is_ready() -> None:
+    # The first search after the start of a new stack said that similar pages took too long: no rehearsal had read them.
+    stores = await searchable([WAL])
+    await stores.vectors.remove_page(await stores.vectors.active() or "", WAL["page_id"])
+    reads = {
+        "similar pages": (stores.fingerprints, "groups"),
+        "copies": (stores.fingerprints, "get_all"),
+        "facts": (stores.pages, "get_normalized"),
+        "first sentences": (stores.vectors, "first_statements"),
+        "ranks": (stores.host_links, "ranks"),
+    }
+    asked: list[str] = []
+    for part, (store, name) in reads.items():
+        setattr(store, name, _noting(part, asked, getattr(store, name)))
+    async with client(gateway(stores)) as web:
+        assert (await web.get("/readyz")).status_code == 200
+    assert set(asked) == set(reads)
+
+
+def _noting(part: str, asked: list[str], read: Any) -> Any:
+    async def noted(*given: Any) -> Any:
+        asked.append(part)
+        return await read(*given)
+
+    return noted
+
+
+@pytest.mark.parametrize("broken", [Dead(), Hanging()], ids=["dead", "hanging"])
+async def test_a_gateway_is_ready_although_optional_parts_cannot_be_read(
+    monkeypatch: pytest.MonkeyPatch, broken: Any
+) -> None:
+    monkeypatch.setattr(rehearsal, "SECONDS", 0.05)
+    stores = await searchable([WAL])
+    stores.fingerprints = stores.host_links = broken
+    async with client(gateway(stores)) as web:
+        assert (await web.get("/readyz")).status_code == 200
 
 
 async def test_a_gateway_is_ready_although_its_first_search_failed() -> None:

@@ -25,6 +25,7 @@ from streams.queries.spelling.decision import Spelling
 from streams.search.core import MAX_AT_ONCE, SearchCore
 from streams.search.options import SearchOptions
 from streams.search.recall_probe import RecallProbe
+from streams.search.rehearsal import read_optional_parts
 from streams.search.request import FIRST_PAGE, Parameters, SearchRequest
 from streams.search.searcher import Found, Searcher
 from streams.search.sources import AnySource, Beside
@@ -186,15 +187,16 @@ class SearchService:
     async def rehearse(self) -> None:
         """Search once for nobody, so that no person waits for connections to be opened, nor for a model to be loaded.
 
-        Loading a model may take longer than a search may, so the model is asked before. Raises nothing: a failed
-        rehearsal leaves the process as ready as none.
+        Loading a model may take longer than a search may, so the model is asked before. Optional parts are read by
+        themselves, since a search without results reads none of them. Raises nothing: a failed rehearsal leaves the
+        process as ready as none.
         """
         try:
             with suppress(TimeoutError, RiffleError):
                 async with asyncio.timeout(MODEL_LOAD_SECONDS):
                     await self._stores.embedder.embed(["rehearsal of a search"], urgent=True)
             running = self._core.start("rehearsal of a search")
-            await asyncio.gather(running.results, running.beside)
+            await asyncio.gather(running.results, running.beside, read_optional_parts(self._stores))
         except Exception as error:
             log.warning("the search before the first one of a person failed", error=str(error))
 
