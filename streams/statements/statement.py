@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from uuid import UUID
 
+from streams.pages.text.box_labels import drop_box_labels
+
 
 @dataclass(frozen=True, slots=True)
 class Statement:
@@ -33,9 +35,9 @@ class Statement:
 
     @property
     def in_context(self) -> str:
-        """The embedding text: the context and the statement, each on one line.
+        """The embedding text: the context without labels of boxes, and the statement, each on one line.
 
         A listing of several lines is one line here: an encoder without room for the whole text leaves out lines before
         the last one.
         """
-        return "\n".join(" ".join(part.split("\n")) for part in (*self.context, self.text))
+        return "\n".join(" ".join(part.split("\n")) for part in (*drop_box_labels(self.context), self.text))

@@ -6,7 +6,8 @@ that a statement's vector only depends on the statement and a replay writes the 
 
 The words of a statement's context count like the words of its text: "installation" finds "Run the script." below the
 heading "Installation", ranked behind a statement that has the word itself as well. Words of the page's title count
-twice. The constants have the best mean over three collections, Cranfield, CACM and NPL (docs/decisions/0005).
+twice, and labels of boxes ("Note") not at all. The constants have the best mean over three collections, Cranfield, CACM
+and NPL (docs/decisions/0005).
 """
 
 from collections import Counter
@@ -15,6 +16,7 @@ from functools import lru_cache
 
 import xxhash
 
+from streams.pages.text.box_labels import drop_box_labels
 from streams.pages.text.language import identify
 from streams.pages.text.tokens import words
 from streams.stores.protocols import SparseVector
@@ -49,7 +51,9 @@ def document_vector(text: str, context: Sequence[str] = (), language: str = "", 
     """
     named = " ".join(title.split())
     found = [
-        word for part in (text, *context) for word in words(part) * (TITLE_WEIGHT if named and part == named else 1)
+        word
+        for part in (text, *drop_box_labels(context))
+        for word in words(part) * (TITLE_WEIGHT if named and part == named else 1)
     ]
     counts = Counter(_terms(found, language))
     norm = K1 * (1 - B + B * len(found) / AVERAGE_WORDS)

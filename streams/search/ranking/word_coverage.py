@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
+from streams.pages.text.box_labels import drop_box_labels
 from streams.search.ranking.context import RankingContext
 from streams.stores.protocols import Hit, PageHits
 from streams.vectors.bm25 import statement_terms
@@ -51,7 +52,7 @@ def words_on(page: PageHits, words: Words) -> frozenset[int]:
     Statements are read until all words are found.
     """
     best, *others = page.hits[:STATEMENTS]
-    found = words_in(_terms_of(best, (best.payload.title, *best.payload.context)), words)
+    found = words_in(_terms_of(best, (best.payload.title, *drop_box_labels(best.payload.context))), words)
     for hit in others:
         if len(found) == len(words):
             break

@@ -129,6 +129,24 @@ def test_context_is_found_and_its_repetition_ranks_higher() -> None:
     assert 0 < score(asked, under) < score(asked, says)
 
 
+@pytest.mark.parametrize("label", ["Note", "NOTE:", "Warning!", "Hinweis", "Advertencia"])
+def test_the_label_of_a_box_says_nothing_about_the_statement_in_it(label: str) -> None:
+    # "release notes" found a note about releasing savepoints before the release notes.
+    plain = document_vector("Rolling back releases the savepoint.", ["Transactions"], title="Transactions")
+    boxed = document_vector("Rolling back releases the savepoint.", ["Transactions", label], title="Transactions")
+    assert boxed == plain
+
+
+@pytest.mark.parametrize("heading", ["Release notes", "Notes of the release", "Warnings of the compiler"])
+def test_a_heading_with_further_words_counts(heading: str) -> None:
+    assert document_vector("It is new.", ["Ferries", heading]) != document_vector("It is new.", ["Ferries"])
+
+
+def test_a_title_is_no_label() -> None:
+    asked = query_vector("warnings")
+    assert score(asked, document_vector("Call warn() to issue one.", ["Warnings"], title="Warnings")) > 0
+
+
 def test_a_query_of_function_words_alone_still_asks() -> None:
     assert set(query_vector("to be or not to be").indices) >= set(document_vector("not").indices)
     assert query_vector("the who").indices

@@ -47,6 +47,7 @@ COVERED = [
     (page("all", "Vacuum locks the table."), 3, "other inflections are the same words"),
     (page("together", "A vacuum.", "It takes a lock.", "Each table has one."), 3, "all statements count"),
     (page("above", "It has one.", title="Vacuum", context=("Locks", "Tables")), 3, "the title and the best context"),
+    (page("box", "It takes a lock.", title="Tables", context=("Tables", "Note")), 2, "a box's label says nothing"),
     (page("others' context", "A vacuum.", "Nothing."), 1, "the context of further statements doesn't count"),
     (page("late", *["Nothing."] * STATEMENTS, "Vacuum locks tables."), 0, "only the best statements are read"),
     (page("long", "x " * MAX_CHARS + "vacuum"), 0, "only the beginning of a long statement is read"),

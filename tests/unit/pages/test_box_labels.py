@@ -1,0 +1,22 @@
+"""Labels of boxes in the context of a statement."""
+
+from uuid import UUID
+
+import pytest
+
+from streams.pages.text.box_labels import is_box_label
+from streams.statements.statement import Statement
+
+
+@pytest.mark.parametrize("label", ["Note", "Warning", "TIP:", "Achtung!", " Remarque :"])
+def test_a_label_is_a_whole_text(label: str) -> None:
+    assert is_box_label(label)
+    assert not is_box_label(f"{label} of the release")
+
+
+def test_the_embedding_text_is_without_labels_and_with_the_title() -> None:
+    # "release notes" was near each note about releasing something.
+    context = ("Warnings", "Savepoints", "Note", "Important:")
+    boxed = Statement(UUID(int=1), 0, "They are released.", context)
+    assert boxed.in_context == "Warnings\nSavepoints\nThey are released."
+    assert boxed.context == context, "a reader sees the box's label"
