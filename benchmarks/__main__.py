@@ -581,6 +581,24 @@ async def bench_first_results(as_json: AsJson = False) -> None:
     await run(load_settings(triton={"url": "inprocess:"}), as_json=as_json)
 
 
+@bench_app.command("known-items")
+@command
+async def bench_known_items(
+    web: Annotated[
+        Path | None, typer.Option(exists=True, file_okay=False, help="HOST/path.html. Default: the bundled web.")
+    ] = None,
+    pages: Annotated[int, typer.Option(min=1, help="Maximum number of pages.")] = 400,
+    as_json: AsJson = False,
+) -> None:
+    """Measure how often a page is the first result for its title, in any order of words, and for its site's name.
+
+    Example:  python -m benchmarks known-items --web mirror/ --pages 300
+    """
+    from benchmarks.known_items import run
+
+    await run(load_settings(triton={"url": "inprocess:"}), web, pages, as_json=as_json)
+
+
 @bench_app.command("files")
 @command
 def bench_files(

@@ -182,6 +182,7 @@ class Searcher:
             personal=query.request.personal,
             block_list=await self._block_lists.current(),
             words=query.words,
+            addresses=query.addresses,
             min_confidence=min_confidence(
                 trace.model, query.conditions, has_text=query.has_text, fixed=self.options.min_confidence
             ),

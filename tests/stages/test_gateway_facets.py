@@ -11,7 +11,7 @@ import pytest
 from streams.gateway.http.presentation import MAX_CODE_LINES, code_snippet, language_name
 from streams.gateway.search.signals import SignalFacts, describe_signals
 from streams.search.query_language.choices import Choices, apply_choices
-from streams.search.ranking.facets import file_type, names_host
+from streams.search.ranking.facets import file_type
 from streams.stores.page_record import Normalized, PageRecord
 from streams.stores.statement_payload import StatementPayload
 from streams.vectors.page_records import page_type
@@ -132,21 +132,6 @@ async def test_a_site_that_is_named_has_links_to_its_pages() -> None:
     assert first["host"] == "sqlite.org"
     assert others == {"SQLite", "Write-Ahead Logging", "SQL", "The manual"} - {first["title"]}
     assert not (await answer("log", per_page=1))["results"][0]["site_pages"]
-
-
-NAMES = [
-    ("sqlite", "www.sqlite.org", True),
-    ("SQLite.org", "sqlite.org", True),
-    ("stack overflow", "stackoverflow.com", True),
-    ("org", "sqlite.org", False),
-    ("sqlite wal", "sqlite.org", False),
-    ("a", "a.example", False),
-]
-
-
-@pytest.mark.parametrize(("query", "host", "named"), NAMES)
-def test_a_query_names_a_site_by_its_host(query: str, host: str, named: bool) -> None:
-    assert names_host(query, host) is named
 
 
 FILES = [

@@ -20,8 +20,8 @@ from tests.stages.test_gateway_search import STATEMENTS
 def prefer_long_titles(context: RankingContext, pages: list[PageHits]) -> list[PageHits]:
     """A signal of these tests."""
     for page in pages:
-        context.notes.note_part(page.page_id, "title", len(page.hits[0].payload.title))
-    context.notes.passes["title"] = {"pages": len(pages)}
+        context.notes.note_part(page.page_id, "length", len(page.hits[0].payload.title))
+    context.notes.passes["length"] = {"pages": len(pages)}
     raised = [replace(page, score=page.score + len(page.hits[0].payload.title)) for page in pages]
     return sorted(raised, key=lambda page: -page.score)
 
@@ -31,13 +31,13 @@ def use_passes(monkeypatch: pytest.MonkeyPatch, *passes: Pass) -> None:
 
 
 async def test_a_signal_is_one_pass_and_explain_shows_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    use_passes(monkeypatch, *PASSES[:3], Pass("title", prefer_long_titles), *PASSES[3:])
+    use_passes(monkeypatch, *PASSES[:3], Pass("length", prefer_long_titles), *PASSES[3:])
     async with client(gateway(await searchable(STATEMENTS), deadline_seconds=20)) as web:
         answer: dict[str, Any] = (await web.get("/api/v1/search", params={"q": "log", "explain": "true"})).json()
     lengths = [len(result["title"]) for result in answer["results"]]
     assert lengths == sorted(lengths, reverse=True)
-    assert [result["parts"]["title"] for result in answer["results"]] == lengths
-    assert answer["explain"]["passes"]["title"]["pages"] >= len(lengths)
+    assert [result["parts"]["length"] for result in answer["results"]] == lengths
+    assert answer["explain"]["passes"]["length"]["pages"] >= len(lengths)
 
 
 async def test_a_ranking_without_end_is_a_503_and_delays_no_other_request(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -79,6 +79,9 @@ def _sentence(name: str, facts: SignalFacts) -> str:
     return {
         "meaning": "its meaning is near the meaning of your query",
         "coverage": "it has many of your words together",
+        "address": "your query is its address",
+        "title": "its title has the words of your query, and no others",
+        "site": f"your query is the name of {facts.host or 'this site'}, and this is its first page",
         "rerank": "a language model that read your query and this page together found that they fit",
         "answer_form": _FORMS.get(facts.form, "it has the form of an answer to your question"),
         "preference": f"your preferences raise {facts.host or 'this site'}",

@@ -67,7 +67,7 @@ def _greatest_share(words: Words, hits: Sequence[Hit]) -> float:
 
 def keep_nearest_only(context: RankingContext, pages: list[PageHits]) -> list[PageHits]:
     """Apply the pass `confidence`: where nothing was found, at most three pages are left, the nearest first."""
-    if context.min_confidence is None or not context.found.dense:
+    if context.min_confidence is None or not context.found.dense or context.notes.is_addressed:
         return pages
     measured = measure_confidence(context.found, context.words)
     context.notes.passes["confidence"] = {"closeness": measured.closeness, "words": measured.words}

@@ -31,6 +31,8 @@ class Notes:
     """The first pages of the site that the query names; they may be among the results, too."""
     frame: frozenset[UUID] = frozenset()
     """The statements that are lines of a site's frame."""
+    is_addressed: bool = False
+    """The query is the address of a page that was found."""
     nearest_only: bool = False
     """Nothing was found: the results are only the nearest pages by meaning."""
     missing: tuple[str, ...] = ()
@@ -63,6 +65,8 @@ class RankingContext:
     block_list: BlockList = field(default_factory=BlockList)
     words: tuple[tuple[int, ...], ...] = ()
     """The terms of each word of the query. A statement has the word if it has one of them."""
+    addresses: tuple[str, ...] = ()
+    """The URLs that the query may be, if it is the address of a page."""
     min_confidence: float | None = None
     """The bound below which nothing was found (`confidence.py`). None: the results are not judged."""
     read: dict[str, Any] = field(default_factory=dict)

@@ -7,14 +7,15 @@ since each is compared with the conditions.
 A query that is the name of a site also gets the first pages of that site.
 """
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
 
+from streams.pages.text.tokens import words
 from streams.search.query_language.choices import WITHIN_DAYS
 from streams.search.query_language.operators import meets
 from streams.search.ranking.context import RankingContext
+from streams.search.ranking.named_pages import names_host
 from streams.stores.protocols import PageHits
 from streams.stores.statement_payload import StatementPayload
 
@@ -22,12 +23,10 @@ MAX_CHECKED = 100
 """Maximum candidates that are compared with the conditions of a query."""
 MAX_SITE_PAGES = 16
 """Maximum pages of the site that a query names."""
-MIN_NAME_CHARS = 3
 FILE_TYPES = frozenset(
     {"pdf", "txt", "md", "doc", "docx", "odt", "ods", "odp", "ppt", "pptx", "xls", "xlsx", "csv", "epub", "ps"}
 )
 """The extensions that are types of their own; all others are web pages (`html`)."""
-_WORD = re.compile(r"[^\W_]+")
 
 
 def count_facets(context: RankingContext, pages: list[PageHits]) -> list[PageHits]:
@@ -77,15 +76,6 @@ def file_type(payload: StatementPayload) -> str:
 
 def pages_of_named_site(query: str, pages: Sequence[PageHits]) -> list[PageHits]:
     """Return the first pages of the site that the query names; none if the best page is of another site."""
-    if not pages or not names_host(query, host := pages[0].hits[0].payload.host):
+    if not pages or not names_host(words(query), host := pages[0].hits[0].payload.host):
         return []
     return [page for page in pages[1:] if page.hits[0].payload.host == host][:MAX_SITE_PAGES]
-
-
-def names_host(query: str, host: str) -> bool:
-    """Return True if the query is the host, or the name in it: `sqlite` and `SQLite.org` name sqlite.org."""
-    plain = host.partition(":")[0].removeprefix("www.")
-    name = "".join(_WORD.findall(query.casefold()))
-    labels = plain.split(".")
-    names = {"".join(_WORD.findall(plain)), *("".join(_WORD.findall(label)) for label in labels[:-1])}
-    return len(name) >= MIN_NAME_CHARS and name in names

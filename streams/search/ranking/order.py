@@ -14,6 +14,7 @@ from streams.search.ranking.facets import count_facets
 from streams.search.ranking.filters import check_results, filter_results
 from streams.search.ranking.fusion import merge_found_lists
 from streams.search.ranking.identifiers import put_identifiers_first
+from streams.search.ranking.named_pages import prefer_named_pages
 from streams.search.ranking.personal import prefer_sites
 from streams.search.ranking.priors import prefer_known_and_fresh
 from streams.search.ranking.reranking import add_model_scores
@@ -27,6 +28,7 @@ PASSES = (
     Pass("rerank", add_model_scores),
     Pass("answer_form", prefer_answers),
     Pass("priors", prefer_known_and_fresh),
+    Pass("names", prefer_named_pages),
     Pass("clicks", prefer_clicked),
     Pass("personal", prefer_sites),
     Pass("wishes", prefer_wishes),

@@ -11,6 +11,7 @@ from uuid import UUID
 
 import structlog
 
+from schemas.ids import page_id
 from streams.errors import DeadlineExceeded, PoisonError, StoreUnavailable
 from streams.search.deadline import Deadline
 from streams.search.errors import SearchUnavailable
@@ -27,6 +28,8 @@ LARGE_SHARE = 0.05
 """A page with this share of a list's statements, or more, is left out when the list is read on."""
 MAX_READS = 3
 """Maximum reads of one search."""
+ADDRESSED_STATEMENTS = 8
+"""Maximum statements that are read of a page whose address is the query."""
 
 log = structlog.get_logger(__name__)
 
@@ -65,6 +68,20 @@ class Retrieval:
             )
         return found
 
+    async def of_pages(
+        self, pages: Sequence[UUID], *, dense: Sequence[float] | None, sparse: SparseVector | None
+    ) -> Candidates:
+        """Return the statements of these pages, under the same conditions. Raises what the index raises."""
+        found = [
+            await self._index.candidates(
+                dense=dense, sparse=sparse, filters=replace(self._filters, page_id=page), limit=ADDRESSED_STATEMENTS
+            )
+            for page in pages
+        ]
+        return Candidates(
+            tuple(hit for each in found for hit in each.dense), tuple(hit for each in found for hit in each.sparse)
+        )
+
     def _find_filling_pages(self, counts: Counter[UUID]) -> set[UUID]:
         """Return the pages that fill a list, by the number of statements of each page; none if the list isn't full."""
         if counts.total() < self._limit:
@@ -98,7 +115,8 @@ async def _read_or_without_meaning(
     retrieval: Retrieval, query: IndexQuery, trace: Trace, on_failure: OnFailure
 ) -> Candidates:
     try:
-        return await retrieval(dense=query.dense, sparse=query.sparse)
+        found = await retrieval(dense=query.dense, sparse=query.sparse)
+        return await _add_addressed_pages(retrieval, query, found)
     except PoisonError as error:
         if query.dense is None or query.sparse is None:
             raise SearchUnavailable("The index refused the query.") from error
@@ -107,3 +125,16 @@ async def _read_or_without_meaning(
         log.warning("the index refused the query's vector; only words are searched", error=str(error))
         trace.fail("dense", "The index holds vectors of another model; meaning was not searched, words were.")
         return await retrieval(dense=None, sparse=query.sparse)
+
+
+async def _add_addressed_pages(retrieval: Retrieval, query: IndexQuery, found: Candidates) -> Candidates:
+    """Return the lists with the page whose address the query is: few of its statements have words of an address."""
+    known = {hit.payload.url for hit in (*found.dense, *found.sparse)} if query.addresses else set()
+    if not query.addresses or not known.isdisjoint(query.addresses):
+        return found
+    of_page = await retrieval.of_pages(list(map(page_id, query.addresses)), dense=query.dense, sparse=query.sparse)
+    return replace(
+        found,
+        dense=_append_new_hits(found.dense, of_page.dense),
+        sparse=_append_new_hits(found.sparse, of_page.sparse),
+    )

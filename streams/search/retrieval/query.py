@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from streams.search.deadline import Deadline
 from streams.search.errors import SearchUnavailable
 from streams.search.optional import OnFailure
+from streams.search.query_language.addresses import find_addresses
 from streams.search.query_language.operators import SITE, Conditions, narrow
 from streams.search.query_language.query import parse_query
 from streams.search.request import SearchRequest
@@ -36,6 +37,8 @@ class IndexQuery:
     """The terms of each word of the query, each word once."""
     has_text: bool = True
     """False if the query has only operators, so that `text` is their values."""
+    addresses: tuple[str, ...] = ()
+    """The URLs that the query may be, if it is the address of a page."""
 
     @property
     def is_of_one_site(self) -> bool:
@@ -64,7 +67,17 @@ class QueryReader:
             raise SearchUnavailable(_nothing_left(trace))
         filters = _index_filters(request, parsed.conditions)
         asked = tuple(dict.fromkeys(words))[:MAX_QUERY_TERMS]
-        return IndexQuery(request, parsed.text, parsed.conditions, filters, dense, sparse, asked, parsed.has_text)
+        return IndexQuery(
+            request,
+            parsed.text,
+            parsed.conditions,
+            filters,
+            dense,
+            sparse,
+            asked,
+            parsed.has_text,
+            find_addresses(parsed.text),
+        )
 
     async def _make_dense(self, text: str, deadline: Deadline, trace: Trace) -> Sequence[float] | None:
         if trace.leave_out("dense"):

@@ -1,0 +1,186 @@
+"""The pages that a query names: by their address, their title, or the name of their site. Pure.
+
+A person who types an address, a title, or the name of a site, looks for that page. Words and meaning find pages that
+speak of it as well, often with better statements than the page itself has. So the page at the address is the first
+result, a page gains if the query has the words of its title, in any order, and the first page of a site gains if the
+query is the site's name. A title is what a page says about itself: it gains a fixed amount, and among several pages
+with the title the other signals decide. The name of a site is its domain, which nobody else can have
+(docs/decisions/0070).
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from urllib.parse import urlsplit
+from uuid import UUID
+
+from streams.crawl.domains import registrable_domain
+from streams.pages.text.tokens import words
+from streams.search.ranking.context import RankingContext
+from streams.search.ranking.priors import authority
+from streams.stores.protocols import HostRank, PageHits
+from streams.vectors.bm25 import FUNCTION_WORDS
+from streams.vectors.stemming import stems
+
+PAGES = 100
+"""Maximum pages whose names are compared with the query."""
+MAX_QUERY_WORDS = 16
+"""Maximum words of a query that may be a name."""
+MAX_TITLE_CHARS = 200
+"""Maximum length of a title that is compared (characters)."""
+MIN_NAME_CHARS = 3
+MAX_FOLDERS = 1
+"""Maximum folders above the first page of a site: `https://git-scm.test/docs/index.html` may be one."""
+_ASKED_BESIDE = frozenset({"home", "homepage", "official", "page", "site", "web", "website", "www"})
+"""Words that people write beside the name of a site."""
+_INDEX = re.compile(r"(?:index|default|home)(?:\.\w{1,8})?", re.IGNORECASE)
+_NUMBER = re.compile(
+    r"(?:(?:appendix|chapter|part|section)\s{1,3})?(?:\d{1,3}|[A-Z]\.|[IVX]{1,5}\.)(?:\.?\d{1,3}){0,5}\.?\s{1,3}",
+    re.IGNORECASE,
+)
+"""The number of a chapter before its name."""
+_SCORE_DIGITS = 5
+
+
+def prefer_named_pages(context: RankingContext, pages: list[PageHits]) -> list[PageHits]:
+    """Apply the pass `names`: note what a page gains by its address, its title, or as the first page of a site."""
+    if context.addresses and (changed := _put_addressed_first(context, pages)):
+        return changed
+    asked = words(context.text)
+    if not 0 < len(asked) <= MAX_QUERY_WORDS:
+        return pages
+    gains = _gains_by_name(context, asked, pages[:PAGES])
+    if not gains:
+        return pages
+    changed = [
+        replace(page, score=page.score + sum(found.values())) if (found := gains.get(page.page_id)) else page
+        for page in pages
+    ]
+    for page, found in gains.items():
+        for signal, gain in found.items():
+            context.notes.note_part(page, signal, gain)
+    return sorted(changed, key=lambda page: -round(page.score, _SCORE_DIGITS))
+
+
+def _put_addressed_first(context: RankingContext, pages: Sequence[PageHits]) -> list[PageHits]:
+    """Return the pages with those at the query's addresses first; nothing if there is none."""
+    named = [page for page in pages if page.hits[0].payload.url in context.addresses]
+    if not named:
+        return []
+    first = pages[0].score
+    for page in named:
+        context.notes.note_part(page.page_id, "address", max(first - page.score, 0.0) + 1.0)
+    context.notes.is_addressed = True
+    ids = {page.page_id for page in named}
+    return [*(replace(page, score=first + 1.0) for page in named), *(page for page in pages if page.page_id not in ids)]
+
+
+def _gains_by_name(
+    context: RankingContext, asked: Sequence[str], pages: Sequence[PageHits]
+) -> dict[UUID, dict[str, float]]:
+    """Return what each page gains, by the name of the signal."""
+    title, site = context.options.title_weight, context.options.site_weight
+    gains: defaultdict[UUID, dict[str, float]] = defaultdict(dict)
+    for page in pages if title else ():
+        context.check_time()
+        if is_title(asked, page):
+            gains[page.page_id]["title"] = title
+    for place in _first_pages_of_named_sites(context, asked, pages) if site else ():
+        gains[pages[place].page_id]["site"] = site
+    return gains
+
+
+def is_title(asked: Sequence[str], page: PageHits) -> bool:
+    """Return whether the words of the query are the words of the page's title, as far as they do not name its site."""
+    payload = page.hits[0].payload
+    wanted = _forms(asked)
+    if wanted in _titles(payload.title[:MAX_TITLE_CHARS]):
+        return True
+    site = _forms(_name_words(payload.host))
+    return bool(wanted - site) and any(
+        wanted - site == title - site for title in _titles(payload.title[:MAX_TITLE_CHARS])
+    )
+
+
+@lru_cache(maxsize=8_192)
+def _titles(title: str) -> tuple[frozenset[str], ...]:
+    """Return the words of a title, and of the title without the number of its chapter."""
+    return tuple(forms for text in {title, without_number(title)} if (forms := _forms(words(text))))
+
+
+def without_number(title: str) -> str:
+    """Return a title without the number of its chapter: "WAL Configuration" for "30.5. WAL Configuration"."""
+    number = _NUMBER.match(title)
+    return title[number.end() :] if number and number.end() < len(title) else title
+
+
+def _forms(found: Iterable[str]) -> frozenset[str]:
+    """Return the stems of the words, without function words where there are others."""
+    listed = list(found)
+    content = [word for word in listed if word not in FUNCTION_WORDS] or listed
+    return frozenset(forms[0] for forms in stems(content))
+
+
+def _first_pages_of_named_sites(
+    context: RankingContext, asked: Sequence[str], pages: Sequence[PageHits]
+) -> frozenset[int]:
+    """Return the places of the first pages of the sites that the query names: of a domain the nearest to its root.
+
+    Several domains may have one name (`example.org`, `example.net`). Then it is the one that other sites link to.
+    """
+    name = [word for word in asked if word not in _ASKED_BESIDE] or asked
+    ranks: Mapping[str, HostRank] = context.read.get("priors") or {}
+    best: dict[str, tuple[int, int]] = {}
+    known: dict[str, float] = {}
+    for place, page in enumerate(pages):
+        host = _plain(page.hits[0].payload.host)
+        if not names_host(name, host):
+            continue
+        domain = registrable_domain(host)
+        known[domain] = max(known.get(domain, 0.0), authority(ranks.get(page.hits[0].payload.host)))
+        if (folders := folders_above(page.hits[0].payload.url)) is not None:
+            found = (host.count(".") + folders, place)
+            best[domain] = min(best.get(domain, found), found)
+    most = max(known.values(), default=0.0)
+    return frozenset(place for domain, (_, place) in best.items() if known[domain] == most)
+
+
+def folders_above(url: str) -> int | None:
+    """Return the number of folders above the index page of a host or folder; None for another page, or a deep one."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return None
+    *folders, name = parts.path.strip("/").split("/") if not parts.path.endswith("/") else [*parts.path.split("/"), ""]
+    above = [folder for folder in folders if folder]
+    is_index = not parts.query and (not name or bool(_INDEX.fullmatch(name)))
+    return len(above) if is_index and len(above) <= MAX_FOLDERS else None
+
+
+def names_host(asked: Sequence[str], host: str) -> bool:
+    """Return whether the words are a host, its domain, or the name in them: `sqlite` and `SQLite.org` for sqlite.org.
+
+    A label before the domain is no name by itself: who has a domain may give its hosts any name.
+    """
+    name = "".join(asked).replace(".", "")
+    return len(name) >= MIN_NAME_CHARS and name in _host_names(_plain(host))
+
+
+@lru_cache(maxsize=8_192)
+def _host_names(plain: str) -> frozenset[str]:
+    domain = registrable_domain(plain)
+    label, _, suffix = domain.partition(".")
+    before = plain.removesuffix(domain).strip(".")
+    orders = (label, domain, plain, f"{before}{label}", f"{label}{before}") if suffix else (plain,)
+    return frozenset("".join(words(order.replace(".", " "))) for order in orders)
+
+
+def _name_words(host: str) -> list[str]:
+    """Return the words of the name of a host's domain."""
+    return words(registrable_domain(_plain(host)).partition(".")[0])
+
+
+def _plain(host: str) -> str:
+    return host.partition(":")[0].removeprefix("www.")
