@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, TypeVar
+from uuid import UUID
 
 from schemas.envelope import micros_from_utc, utc_from_micros
 from streams.admin.rates import Rates, StageRate
@@ -30,7 +31,7 @@ SAMPLED_BUCKETS = 256
 """Number of buckets of hosts that are read for the size of the frontier: a sixteenth."""
 SHOWN_HOSTS = 50
 SAMPLED_PAGES = 400
-"""Number of pages that are drawn for the storage of hosts."""
+"""Maximum number of pages that are drawn for the storage of hosts."""
 RUN_PAGES = 20
 """Number of pages that are read from one place of the ring."""
 EMPTY_DAYS = 7
@@ -157,12 +158,13 @@ class Reader:
         return await view_host(self.stores.frontier, name, micros_from_utc(self.now()))
 
     async def sample(self) -> list[PageRecord]:
-        """Draw pages from all parts of the ring of tokens."""
-        records: list[PageRecord] = []
+        """Draw pages from all parts of the ring of tokens, each once: the runs of a small index overlap."""
+        drawn: dict[UUID, PageRecord] = {}
         for _ in range(SAMPLED_PAGES // RUN_PAGES):
             rows = await self.stores.pages.scan(self.chance.randint(FIRST_TOKEN, LAST_TOKEN), LAST_TOKEN, RUN_PAGES)
-            records += await asyncio.gather(*(self.stores.pages.get(page_id) for _, page_id in rows))
-        return records
+            new = [page_id for _, page_id in rows if page_id not in drawn]
+            drawn |= zip(new, await asyncio.gather(*map(self.stores.pages.get, new)), strict=True)
+        return list(drawn.values())
 
     def index_map(self) -> IndexMap | None:
         """Return the map that `riffle map` made, or None if it made none. Raises ValueError for a damaged file."""

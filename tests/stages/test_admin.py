@@ -1,6 +1,7 @@
 """The pages of operators over memory stores: who sees them, what they show, and that each action is logged."""
 
 import asyncio
+import random
 import re
 from pathlib import Path
 from uuid import uuid4
@@ -9,9 +10,13 @@ import httpx
 import pytest
 
 from schemas.envelope import micros_from_utc
+from schemas.ids import page_id
+from streams.admin.figures import Reader
+from streams.settings import Settings
 from streams.stores.opener import memory_stores
+from streams.stores.page_record import Indexed
 from streams.stores.protocols import JobReport, JobState
-from tests.stages.admin_fakes import AUTHORIZATION, NOW, admin
+from tests.stages.admin_fakes import AUTHORIZATION, LAGS, LETTERS, NOW, admin
 from tests.stages.gateway_fakes import client
 from tests.stages.test_reindex import index_page
 
@@ -194,3 +199,13 @@ async def test_an_empty_index_has_no_recall(tmp_path: Path) -> None:
     async with admin(memory_stores(), tmp_path) as (app, _, _audit):
         await app.state.reader.recall.probe()
         assert list(app.state.reader.recall.figures) == []
+
+
+async def test_each_page_of_a_small_index_is_drawn_once(tmp_path: Path) -> None:
+    stores = memory_stores()
+    for number in range(30):
+        url = f"https://a.example/{number}"
+        await stores.pages.put(page_id(url), Indexed.of_row({"url": url, "generation": number + 1}), 1)
+    reader = Reader(Settings(home=tmp_path), stores, lambda: NOW, random.Random(1), lambda _: LAGS, lambda _: LETTERS)
+    urls = [record.indexed.url for record in await reader.sample()]
+    assert 20 < len(urls) == len(set(urls)) <= 30
