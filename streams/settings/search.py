@@ -41,10 +41,10 @@ class SearchSettings(SettingsGroup):
     coverage_weight: float = Field(1.0, ge=0, le=10)
     """Maximum addition to the score of one of the first 30 pages for having all words of the query in its statements
     found, in standard deviations of the scores; the square of the share counts. 0: not used."""
-    title_weight: float = Field(1.0, ge=0, le=10)
+    title_weight: float = Field(1.5, ge=0, le=10)
     """Addition to the score of a page whose title has the words of the query, and no others, in standard deviations of
     the scores. 0: not used."""
-    site_weight: float = Field(3.0, ge=0, le=10)
+    site_weight: float = Field(4.0, ge=0, le=10)
     """Addition to the score of the first page of a site if the query is the site's name, in standard deviations of the
     scores. 0: not used."""
     min_confidence: float | None = Field(None, ge=0, le=2)

@@ -9,10 +9,11 @@ with the title the other signals decide. The name of a site is its domain, which
 """
 
 import re
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import cache, lru_cache, partial
+from itertools import chain
 from urllib.parse import urlsplit
 from uuid import UUID
 
@@ -33,6 +34,12 @@ MAX_TITLE_CHARS = 200
 MIN_NAME_CHARS = 3
 MAX_FOLDERS = 1
 """Maximum folders above the first page of a site: `https://git-scm.test/docs/index.html` may be one."""
+FIRST_PAGE_SLASHES = 3
+"""Number of slashes in the address of a host: `https://sqlite.org/`."""
+MIN_SITE_TITLES = 4
+"""Minimum pages of a host among those compared whose titles show what all its titles have."""
+COMMON_SHARE = 0.6
+"""Minimum share of these titles that have a word of the site: "Manual Page" in "git-revert(1) Manual Page"."""
 _ASKED_BESIDE = frozenset({"home", "homepage", "official", "page", "site", "web", "website", "www"})
 """Words that people write beside the name of a site."""
 _INDEX = re.compile(r"(?:index|default|home)(?:\.\w{1,8})?", re.IGNORECASE)
@@ -41,6 +48,8 @@ _NUMBER = re.compile(
     re.IGNORECASE,
 )
 """The number of a chapter before its name."""
+_SECTION = re.compile(r"(?<=\w)\(\d[a-z]{0,2}\)")
+"""The section of a manual page: "git-revert(1)"."""
 _SCORE_DIGITS = 5
 
 
@@ -65,8 +74,14 @@ def prefer_named_pages(context: RankingContext, pages: list[PageHits]) -> list[P
 
 
 def _put_addressed_first(context: RankingContext, pages: Sequence[PageHits]) -> list[PageHits]:
-    """Return the pages with those at the query's addresses first; nothing if there is none."""
+    """Return the pages with those at the query's addresses first; nothing if there is none.
+
+    The first page of a host is often at another address than the host itself: `/index.html`.
+    """
     named = [page for page in pages if page.hits[0].payload.url in context.addresses]
+    if not named and any(url.endswith("/") and url.count("/") == FIRST_PAGE_SLASHES for url in context.addresses):
+        fronts = _first_pages_of_named_sites(context, words(context.text), pages)
+        named = [page for place, page in enumerate(pages) if place in fronts]
     if not named:
         return []
     first = pages[0].score
@@ -83,9 +98,10 @@ def _gains_by_name(
     """Return what each page gains, by the name of the signal."""
     title, site = context.options.title_weight, context.options.site_weight
     gains: defaultdict[UUID, dict[str, float]] = defaultdict(dict)
+    wanted, common = _forms(asked), cache(partial(find_common_words, pages))
     for page in pages if title else ():
         context.check_time()
-        if is_title(asked, page):
+        if _is_title(wanted, page, common):
             gains[page.page_id]["title"] = title
     for place in _first_pages_of_named_sites(context, asked, pages) if site else ():
         gains[pages[place].page_id]["site"] = site
@@ -94,20 +110,39 @@ def _gains_by_name(
 
 def is_title(asked: Sequence[str], page: PageHits) -> bool:
     """Return whether the words of the query are the words of the page's title, as far as they do not name its site."""
+    return _is_title(_forms(asked), page, dict)
+
+
+def _is_title(wanted: frozenset[str], page: PageHits, common: Callable[[], Mapping[str, frozenset[str]]]) -> bool:
+    """Return the same for the stems of the query. `common` returns the words that the titles of each host have."""
     payload = page.hits[0].payload
-    wanted = _forms(asked)
-    if wanted in _titles(payload.title[:MAX_TITLE_CHARS]):
+    titles = _titles(payload.title[:MAX_TITLE_CHARS])
+    if wanted in titles:
         return True
-    site = _forms(_name_words(payload.host))
-    return bool(wanted - site) and any(
-        wanted - site == title - site for title in _titles(payload.title[:MAX_TITLE_CHARS])
-    )
+    named = _site_forms(payload.host)
+    if not any(wanted - named <= title for title in titles):
+        return False
+    site = named | common().get(payload.host, frozenset())
+    return bool(wanted - site) and any(wanted - site == title - site for title in titles)
+
+
+def find_common_words(pages: Sequence[PageHits]) -> dict[str, frozenset[str]]:
+    """Return the words that most titles of a host have, by host; only for hosts with several pages."""
+    titles: defaultdict[str, list[frozenset[str]]] = defaultdict(list)
+    for page in pages:
+        titles[page.hits[0].payload.host] += _titles(page.hits[0].payload.title[:MAX_TITLE_CHARS])[:1]
+    return {
+        host: frozenset(word for word, count in Counter(chain(*found)).items() if count >= COMMON_SHARE * len(found))
+        for host, found in titles.items()
+        if len(found) >= MIN_SITE_TITLES
+    }
 
 
 @lru_cache(maxsize=8_192)
 def _titles(title: str) -> tuple[frozenset[str], ...]:
     """Return the words of a title, and of the title without the number of its chapter."""
-    return tuple(forms for text in {title, without_number(title)} if (forms := _forms(words(text))))
+    plain = _SECTION.sub("", title)
+    return tuple(forms for text in dict.fromkeys((plain, without_number(plain))) if (forms := _forms(words(text))))
 
 
 def without_number(title: str) -> str:
@@ -177,9 +212,10 @@ def _host_names(plain: str) -> frozenset[str]:
     return frozenset("".join(words(order.replace(".", " "))) for order in orders)
 
 
-def _name_words(host: str) -> list[str]:
-    """Return the words of the name of a host's domain."""
-    return words(registrable_domain(_plain(host)).partition(".")[0])
+@lru_cache(maxsize=8_192)
+def _site_forms(host: str) -> frozenset[str]:
+    """Return the stems of the name of a host's domain."""
+    return _forms(words(registrable_domain(_plain(host)).partition(".")[0]))
 
 
 def _plain(host: str) -> str:

@@ -109,6 +109,25 @@ def test_a_page_with_the_title_passes_slightly_better_pages_and_no_far_better_on
     assert order("write-ahead log", better, named, title_weight=0.0) == ["a.example/1", "b.example/2"]
 
 
+def test_words_that_all_titles_of_a_site_have_are_no_part_of_a_title() -> None:
+    names = ("git-stash", "git-revert", "git-log", "git-notes")
+    manual = [
+        page(f"https://git.example/{name}", f"{name}(1) Manual Page", 2.0 - n / 10) for n, name in enumerate(names)
+    ]
+    assert order("git-revert", *manual)[0] == "git.example/git-revert"
+    assert order("git revert manual page", *manual)[0] == "git.example/git-revert"
+    assert order("manual page", *manual) == [f"git.example/{name}" for name in names]
+    assert order("git-revert", *manual[:2])[0] == "git.example/git-stash", "two titles show nothing"
+
+
+def test_the_first_page_of_a_host_that_is_asked_for_is_first() -> None:
+    pages = [page("https://sqlite.test/different.html", score=99.0), page("https://sqlite.test/index.html")]
+    context = replace(context_of("sqlite.test"), addresses=("https://sqlite.test/", "https://www.sqlite.test/"))
+    assert prefer_named_pages(context, pages)[0].hits[0].payload.url == "https://sqlite.test/index.html"
+    other = replace(context_of("sqlite.test/a.html"), addresses=("https://sqlite.test/a.html",))
+    assert prefer_named_pages(other, pages) == pages
+
+
 def test_among_pages_with_one_title_the_better_one_stays_first() -> None:
     pages = [page(f"https://{name}.example/", "Write-ahead log", score) for name, score in (("b", 2.0), ("a", 1.9))]
     assert order("write-ahead log", *pages) == ["b.example/", "a.example/"]
