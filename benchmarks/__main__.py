@@ -357,6 +357,69 @@ async def bench_embed(
     return await run(load_settings(), folder, pages, as_json=as_json)
 
 
+@bench_app.command("models")
+@command
+async def bench_models(
+    url: Annotated[
+        str, typer.Argument(metavar="[URL]", help="gRPC address of a Triton. Default: the address of the settings.")
+    ] = "",
+    repository: Annotated[
+        Path | None,
+        typer.Option(exists=True, file_okay=False, help="Serve these graphs by a Triton of this benchmark, no URL."),
+    ] = None,
+    instances: Annotated[
+        int | None, typer.Option(min=1, help="With --repository: instances of a model on each GPU.")
+    ] = None,
+    batch: Annotated[list[int] | None, typer.Option(min=1, help="Texts in a request. May be repeated.")] = None,
+    clients: Annotated[int, typer.Option(min=1, help="Number of client processes that embed statements.")] = 4,
+    chain_clients: Annotated[int, typer.Option(min=0, help="Number of client processes that ask for chains.")] = 1,
+    seconds: Annotated[float, typer.Option(min=1, help="Time of each measurement.")] = 10,
+    folder: Annotated[
+        Path | None, typer.Option(exists=True, file_okay=False, help="HOST/path pages. Default: the bundled web.")
+    ] = None,
+    pages: Annotated[int, typer.Option(min=1, help="Number of pages, spread evenly.")] = 60,
+    save_texts: Annotated[Path | None, typer.Option(help="Write the texts to this file.")] = None,
+    texts: Annotated[
+        Path | None, typer.Option(exists=True, dir_okay=False, help="Read the texts from this file: no pages needed.")
+    ] = None,
+    log: Annotated[Path | None, typer.Option(help="Append each result to this file as a line of JSON.")] = None,
+    as_json: AsJson = False,
+) -> int:
+    """Measure a Triton server with any repository: same results, statements/s, GPU busy, chains, queries beside load.
+
+    Example:  python -m benchmarks models 127.0.0.1:8001 --clients 8 --batch 64 --batch 256
+    """
+    from benchmarks.served_models import Plan, read_texts, run
+
+    plan = Plan(tuple(batch or [64]), clients, chain_clients, seconds, log)
+    found = read_texts(texts, folder, pages, save_texts)
+    return await run(load_settings(), url, repository, instances, found, plan, as_json=as_json)
+
+
+@bench_app.command("graph")
+@command
+def bench_graph(
+    graph: Annotated[
+        Path, typer.Argument(exists=True, dir_okay=False, metavar="FILE", help="A model.onnx of an export.")
+    ],
+    provider: Annotated[str, typer.Option(help="Execution provider of ONNX Runtime.")] = "CPUExecutionProvider",
+    batch: Annotated[list[int] | None, typer.Option(min=1, help="Texts in a run. May be repeated.")] = None,
+    tokens: Annotated[list[int] | None, typer.Option(min=1, help="Tokens of each text. May be repeated.")] = None,
+    instances: Annotated[int, typer.Option(min=1, help="Sessions at once, each in a thread.")] = 1,
+    seconds: Annotated[float, typer.Option(min=0.1, help="Time of each measurement.")] = 3,
+    log: Annotated[Path | None, typer.Option(help="Append each result to this file as a line of JSON.")] = None,
+    as_json: AsJson = False,
+) -> int:
+    """Measure an exported graph by itself in ONNX Runtime: statements/s by batch and tokens, GPU busy.
+
+    Example:  python -m benchmarks graph models/sbert/1/model.onnx --provider CUDAExecutionProvider --instances 2
+    """
+    from benchmarks.graph_rate import run
+
+    sizes, lengths = batch or [1, 8, 32, 64, 128, 256], tokens or [32, 64]
+    return run(graph, provider, sizes, lengths, instances, seconds, log, as_json=as_json)
+
+
 @bench_app.command("index")
 @command
 async def bench_index(

@@ -15,7 +15,7 @@ import asyncio
 import random
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -39,7 +39,7 @@ from streams.runtime.agent import Delivery
 from streams.settings import Settings
 from streams.statements.chaining import chain_input, make_statements
 from streams.statements.codec import PageStatements, encode_statements
-from streams.statements.sandbox_tasks import decode_drafts, draft
+from streams.statements.sandbox_tasks import Drafted, decode_drafts, draft
 from streams.stores.opener import Stores, memory_stores, open_stores
 from streams.topology import stage
 from streams.vectors.embed_agent import EmbedAgent
@@ -72,21 +72,26 @@ async def run(settings: Settings, folder: Path | None, pages: int, *, as_json: b
 
 def statements_of(web: Path, pages: int) -> list[PageStatements]:
     """The statements of pages that are spread evenly over the folder."""
+    made = []
+    for url, found in drafts_of(web, pages):
+        sentences, owners = chain_input(found.drafts)
+        chained = make_statements(page_id(url), found.drafts, owners, links_by_rule(sentences))
+        made.append(PageStatements(page_id(url), url, found.title, found.language, chained))
+    return made
+
+
+def drafts_of(web: Path, pages: int) -> Iterator[tuple[str, Drafted]]:
+    """Yield the URLs and drafts of pages that are spread evenly over the folder. Raises UsageError."""
     from streams.pages.document.codec import encode_document
 
     files = sorted(path for path in web.rglob("*") if path.suffix.lower() in {".html", ".htm"})
     if not files:
         raise UsageError(f"{web} holds no HTML file: it must hold a folder for each host")
     step = max(1.0, len(files) / pages)
-    made = []
     for number in range(min(pages, len(files))):
         file = files[int(number * step)]
         url = f"https://{file.relative_to(web)}"
-        found = decode_drafts(draft(encode_document(normalize(file.read_bytes(), url=url).document)))
-        sentences, owners = chain_input(found.drafts)
-        chained = make_statements(page_id(url), found.drafts, owners, links_by_rule(sentences))
-        made.append(PageStatements(page_id(url), url, found.title, found.language, chained))
-    return made
+        yield url, decode_drafts(draft(encode_document(normalize(file.read_bytes(), url=url).document)))
 
 
 def compare_runtimes(settings: Settings, pages: Sequence[PageStatements]) -> dict[str, Any]:

@@ -95,15 +95,20 @@ class TritonConnection:
 
     async def busy(self, model: str) -> "Busy":
         """Return the time that the model's instances have computed since the server's start (seconds)."""
-        answer = await self._try_request(
-            model,
-            lambda client, seconds: client.get_inference_statistics(model, as_json=True, client_timeout=seconds),
-            self._settings.timeout_seconds,
-        )
+        answer = await self.statistics(model)
         batches = answer["model_stats"][0].get("batch_stats", [])
         groups = (await self.config(model)).get("instance_group", [])
         nanoseconds = sum(int(batch.get("compute_infer", {}).get("ns", 0)) for batch in batches)
         return Busy(nanoseconds / 1e9, sum(int(group.get("count", 1)) for group in groups) or 1)
+
+    async def statistics(self, model: str = "") -> dict[str, Any]:
+        """Return Triton's counters of a model, or of all models, in JSON."""
+        answer: dict[str, Any] = await self._try_request(
+            model,
+            lambda client, seconds: client.get_inference_statistics(model, as_json=True, client_timeout=seconds),
+            self._settings.timeout_seconds,
+        )
+        return answer
 
     async def infer(
         self,
