@@ -76,7 +76,7 @@ class ChainNetwork(nn.Module):
 
     def lower(self, ids: Tensor) -> Tensor:
         """The embeddings and the frozen layers, shape (tokens, HIDDEN)."""
-        hidden = self.norm(self.words(ids) + self.places(torch.arange(ids.shape[0])) + self.kind)
+        hidden = self.norm(self.words(ids) + self.places(torch.arange(ids.shape[0], device=ids.device)) + self.kind)
         for layer in self.layers[: self.frozen]:
             hidden = layer(hidden)
         return hidden
@@ -118,7 +118,7 @@ class ChainNetwork(nn.Module):
     def _scores(self, focus: Tensor, mean: Tensor, hidden: Tensor, membership: Tensor) -> Tensor:
         scores = self._by_token(focus, hidden, membership)
         scores = scores + self.sentence_query(mean) @ self.sentence_key(mean).T / math.sqrt(POINTER)
-        number = torch.arange(membership.shape[0])
+        number = torch.arange(membership.shape[0], device=membership.device)
         distance = number.unsqueeze(1) - number.unsqueeze(0)
         bias = self.distance(distance.clamp(0, DISTANCES - 1)).squeeze(-1)
         later = (distance <= 0).to(scores.dtype)
