@@ -7,9 +7,8 @@ from streams.planning.costs import load_unit_costs
 STAGES_AT = Workload(pages=1e9)
 PUBLISHED_NOTE = """\
 One engine was published with the figures on the left. On the right is the plan for the same pages and statements
-in the 30,000 seconds that 100,000 embeddings/s take. It has more GPUs at the same rate of one GPU, because at most 60 %
-of them are planned to be busy, and more writes, because each page's history, place in the frontier and fingerprints are
-kept."""
+in the 30,000 seconds that 100,000 embeddings/s take. It has fewer GPUs, since each is of a faster kind, and more
+writes, because each page's history, place in the frontier and fingerprints are kept."""
 
 
 def capacity_tables() -> str:

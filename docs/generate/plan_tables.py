@@ -19,8 +19,9 @@ PUBLISHED = Workload(
 
 
 def sizes_table(costs: UnitCosts) -> str:
-    """The plans for `SIZES`, one column each."""
-    plans = [plan(Workload(pages=pages), costs) for pages in SIZES]
+    """The plans for `SIZES`, one column each, with GPUs where that costs less than CPU cores."""
+    both = [[plan(Workload(pages=pages, gpus=gpus), costs) for gpus in (True, False)] for pages in SIZES]
+    plans = [min(found, key=lambda each: each.usd_month) for found in both]
     rows = [(label, [show(found) for found in plans]) for label, show in FIGURES]
     return markdown(("", *(power(pages) for pages in SIZES)), rows)
 

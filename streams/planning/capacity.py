@@ -269,10 +269,14 @@ def _embedding(workload: Workload, rates: Rates, costs: UnitCosts) -> Pool:
             "triton", {"cores": cores / machines.worker_cores}, machines.worker_cores, machines.worker_memory_gb
         )
     # GPUs work through the peak later: their queue is in Kafka. They are sized for the mean.
-    gpus = max(1, ceil(rates.statement / costs.assumed.gpu.statements_per_second / headroom.utilization))
-    nodes = ceil(gpus / machines.gpus_per_node)
+    gpus = max(1, ceil(rates.statement / costs.gpu.statements_per_second / headroom.utilization))
+    chains = rates.statement * costs.gpu.chain_cpu_seconds_per_statement / headroom.utilization
+    needed = {"gpus": gpus / machines.gpus_per_node, "cores": chains / machines.gpu_node_cores}
+    bound_by = max(needed, key=lambda resource: needed[resource])
+    nodes = ceil(needed[bound_by])
     cores, memory = machines.gpu_node_cores, machines.gpu_node_memory_gb
-    return Pool("triton", nodes, nodes * cores, nodes * memory, gpus=gpus, bound_by="gpus")
+    rented = gpus if bound_by == "gpus" else nodes * machines.gpus_per_node
+    return Pool("triton", nodes, nodes * cores, nodes * memory, gpus=rented, bound_by=bound_by)
 
 
 def _gateway(workload: Workload, costs: UnitCosts) -> Pool:

@@ -68,6 +68,14 @@ class TritonCost(_Costs):
     query_cpu_seconds: PositiveFloat
 
 
+class GpuCost(Measured):
+    """One GPU that embeds statements. The chain model runs on the cores beside it."""
+
+    model: str
+    statements_per_second: PositiveFloat
+    chain_cpu_seconds_per_statement: PositiveFloat
+
+
 class QdrantCost(_Costs):
     """CPU seconds for writing a statement, for one replica."""
 
@@ -94,11 +102,6 @@ class AssumedQdrant(_Costs):
     disk_bytes_per_statement: PositiveFloat
     statements_per_shard: PositiveInt
     shard_cpu_seconds_per_query: PositiveFloat
-
-
-class AssumedGpu(_Costs):
-    source: str
-    statements_per_second: PositiveFloat
 
 
 class AssumedWeb(_Costs):
@@ -154,7 +157,6 @@ class Assumed(_Costs):
 
     cassandra: AssumedCassandra
     qdrant: AssumedQdrant
-    gpu: AssumedGpu
     web: AssumedWeb
     headroom: Headroom
     machines: Machines
@@ -169,6 +171,7 @@ class UnitCosts(_Costs):
     kafka: KafkaCost
     cassandra: CassandraCost
     triton: TritonCost
+    gpu: GpuCost
     qdrant: QdrantCost
     gateway: GatewayCost
     assumed: Assumed

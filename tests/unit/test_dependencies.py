@@ -47,7 +47,7 @@ NOT_IMPORTED = {
 LOCAL_STACK = ("streams/local", "streams/commands", "streams/models")
 COMPARING = ("streams/pages/evaluation.py", "streams/evaluation/systems.py", "streams/evaluation/spelling.py")
 # Scripts that are run in an environment of their own, as their docstrings state.
-OWN_ENVIRONMENT = ("triton_models/export.py", "triton_models/export_rerank.py")
+OWN_ENVIRONMENT = ("triton_models/export.py", "triton_models/export_rerank.py", "triton_models/fused_attention.py")
 
 
 def normalized(requirement: str) -> str:

@@ -126,6 +126,17 @@ def test_without_gpus_cores_embed() -> None:
     assert sum(p.gpus for p in found.pools) == 0
 
 
+def test_gpus_need_cores_for_chains_beside_them() -> None:
+    found = pool(plan(Workload(pages=1e10), COSTS), "triton")
+    assert found.bound_by == "gpus"
+    slow = COSTS.gpu.model_copy(update={"chain_cpu_seconds_per_statement": 0.01})
+    slower = plan(Workload(pages=1e10), COSTS.model_copy(update={"gpu": slow}))
+    of_cores = pool(slower, "triton")
+    assert of_cores.bound_by == "cores"
+    assert of_cores.cores >= slower.rates.statement * 0.01 / 0.6
+    assert of_cores.gpus == of_cores.nodes > found.gpus
+
+
 @pytest.mark.parametrize(
     ("field", "value"),
     [("pages", 0), ("recrawl_days", -1), ("changed_share", 1.1), ("duplicate_share", -0.1), ("queries_per_second", -1)],
