@@ -12,11 +12,13 @@ from functools import lru_cache
 from publicsuffixlist import PublicSuffixList
 
 _SUFFIXES = PublicSuffixList(accept_unknown=False)
+MAX_HOSTS = 8_192
+"""Maximum number of hosts whose domain is in memory, about 3 MB. A look-up in the list takes some microseconds."""
 _FOR_TESTS = frozenset({"example", "test"})
 """Top level domains of documentation and tests (RFC 2606, section 2)."""
 
 
-@lru_cache(maxsize=65_536)
+@lru_cache(maxsize=MAX_HOSTS)
 def registrable_domain(host: str) -> str:
     """Return the registrable domain of a host in ASCII. A host without a known suffix: its last two labels."""
     if domain := _SUFFIXES.privatesuffix(host):
@@ -25,7 +27,7 @@ def registrable_domain(host: str) -> str:
     return host if _SUFFIXES.publicsuffix(host) else ".".join(labels[-2:])
 
 
-@lru_cache(maxsize=65_536)
+@lru_cache(maxsize=MAX_HOSTS)
 def has_public_suffix(host: str) -> bool:
     """Return whether the host's name can be registered by somebody: its end is a known public suffix."""
     return host.rpartition(".")[2] in _FOR_TESTS or _SUFFIXES.publicsuffix(host) is not None

@@ -21,7 +21,7 @@ import structlog
 from opentelemetry.sdk.trace import TracerProvider
 
 from schemas import Event
-from streams.collector import exempt_loaded_objects
+from streams.collector import exempt_loaded_objects, return_freed_memory
 from streams.errors import UsageError
 from streams.runtime.agent import Agent, Emit
 from streams.runtime.breaker import Breaker
@@ -78,6 +78,7 @@ async def run_worker(
     tests.
     """
     stages = with_region(stages, settings)
+    return_freed_memory()
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
 

@@ -17,6 +17,7 @@ from schemas import Envelope, Event, OriginChanged, PageDiscovered, PageFetched,
 from schemas.envelope import micros_from_utc, utc_from_micros
 from schemas.ids import event_id, page_id
 from streams.crawl.frontier.agent import FrontierAgent
+from streams.crawl.frontier.hosts.live_host import LiveHost
 from streams.crawl.rights import RIGHTS_PATH
 from streams.crawl.scope import CrawlScope
 from streams.errors import StoreUnavailable, TransientError
@@ -195,6 +196,11 @@ class World:
             self.origins.append(event)
         elif event.topic in FRONTIER_INPUTS:
             self.inputs.append((event, id_))
+
+    def in_memory(self, host: str) -> LiveHost | None:
+        """Return a host as the agent has it in memory."""
+        hosts = self.agent.state.hosts
+        return hosts._live.get(host) or next((live for live in hosts._idle.hosts() if live.name == host), None)
 
     def pages(self) -> list[str]:
         """Return the URLs of all requests but those for robots.txt, in the order of time."""

@@ -32,7 +32,7 @@ async def run_until_a_lease_ended(web: World) -> LiveHost:
     """Run until an answer was taken, and the stored row still has its lease."""
     while True:
         await web.run(hours=STEP_HOURS)
-        live = web.agent.state.hosts._live.get(HOST)
+        live = web.in_memory(HOST)
         if live and live.has_ended_lease:
             assert not live.host.leases
             assert len(await stored_leases(web)) == 1
@@ -98,7 +98,8 @@ async def test_the_backoff_of_a_host_in_trouble_and_the_time_that_it_asks_for_ar
         while not any(fetched.url.endswith("/3") for fetched in web.answers):
             await web.run(hours=STEP_HOURS)
         await web.run(hours=STEP_HOURS)  # the answer that arrived is handled
-        live = web.agent.state.hosts._live[HOST]
+        live = web.in_memory(HOST)
+        assert live is not None
         assert not live.has_ended_lease
         [place] = web.frontier_store._hosts
         row = await web.frontier_store.host(*place)

@@ -2,7 +2,10 @@
 
 from uuid import UUID
 
-from streams.crawl.frontier.hosts.live_hosts import MAX_IDLE_HOSTS
+from schemas import PageSettled
+from streams.crawl.frontier.hosts.idle_hosts import IdleHosts
+from streams.crawl.frontier.hosts.live_host import LiveHost
+from streams.crawl.frontier.visits.dispatcher import VISITS_AT_ONCE
 from streams.settings import CrawlSettings
 from tests.stages.frontier_world import Site, World, delivery, discovered
 
@@ -16,12 +19,61 @@ def world(*hosts: str) -> World:
 
 
 async def test_the_memory_of_idle_hosts_is_bounded() -> None:
-    web = world(*(f"h{number}" for number in range(MAX_IDLE_HOSTS + 20)))
+    web = world(*(f"h{number}" for number in range(30)))
+    hosts = web.agent.state.hosts
+    hosts._idle = IdleHosts(max_hosts=10)
     for host in web.sites:
         web.seed(f"https://{host}/")
     await web.run()
+    assert (len(hosts._live), len(hosts._idle)) == (0, 10)
+
+
+async def test_the_memory_of_hosts_that_wait_for_their_turn_is_bounded() -> None:
+    """A broad crawl has more hosts that are due than may be asked at once, each with many URLs."""
+    pages = [f"/{number}" for number in range(20)]
+    sites = {f"h{number}.example": Site(links={page: [] for page in pages}) for number in range(40)}
+    web = World(sites, SETTINGS.model_copy(update={"in_flight": 2}), seed=1, kill_probability=0)
     hosts = web.agent.state.hosts
-    assert (len(hosts._live), len(hosts._idle)) == (0, MAX_IDLE_HOSTS)
+    hosts._idle = IdleHosts(max_hosts=10, max_size=100)
+    for host in sites:
+        first, *more = (f"https://{host}{page}" for page in pages)
+        web.seed(first, more_urls=tuple(more))
+    await web.run(hours=5 / 3_600)
+    assert len(hosts.due) > 30
+    assert len(hosts._live) <= VISITS_AT_ONCE, "only hosts with leases"
+    assert sum(live.size for live in hosts._idle.hosts()) <= 100
+    await web.run()
+    assert sorted(web.pages()) == sorted(f"https://{host}{page}" for host in sites for page in pages)
+
+
+async def test_counts_of_a_host_outlive_its_memory() -> None:
+    """The last pages of a host are settled when nothing of it waits any more."""
+    web = world(*(f"h{number}" for number in range(30)))
+    web.agent.state.hosts._idle = IdleHosts(max_hosts=10)
+    for host in web.sites:
+        web.seed(f"https://{host}/")
+    await web.run()
+    for fetched in [one for one in web.answers if one.purpose == "page"]:
+        fields = {name: getattr(fetched, name) for name in ("page_id", "url", "host", "generation", "crawl_id")}
+        web.send(PageSettled(**fields, verdict="changed"))
+    await web.run()
+    rows = [await web.frontier_store.host(*place) for place in web.frontier_store._hosts]
+    unsaved = [row.host for row in rows if row and not row.state["record"]["settled"]]
+    assert all(web.in_memory(host) for host in unsaved)
+    assert len(rows) == 30
+
+
+def test_hosts_with_changes_wait_until_they_are_written() -> None:
+    idle = IdleHosts(max_hosts=2)
+    first, second, third, fourth = (LiveHost(name, 0) for name in "abcd")
+    first.is_stored = first.is_changed = True
+    for live in (first, second, third, fourth):
+        idle.put(live)
+    assert idle.hosts() == [first, second, third, fourth], "the first one is to be written"
+    assert idle.surplus(1) == [first]
+    first.is_changed = False
+    idle.put(idle.take("d") or LiveHost("d", 0))
+    assert idle.hosts() == [third, fourth]
 
 
 async def test_an_event_of_an_idle_host_reads_nothing_again() -> None:

@@ -9,7 +9,6 @@ clock, just before it begins:
     address   a few requests in that time, over all hosts that the address serves
 """
 
-from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from ipaddress import ip_address
@@ -17,8 +16,8 @@ from ipaddress import ip_address
 from streams.crawl.domains import registrable_domain
 from streams.settings import CrawlSettings
 
-MAX_KEYS = 100_000
-"""Maximum number of keys in memory. The one that was used first is forgotten, if its window has passed."""
+MIN_KEYS = 1_000
+"""Number of keys from which on those are forgotten whose windows have passed. At most half of the keys wait for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +58,11 @@ class Pace:
     """The last requests of each key."""
 
     def __init__(self) -> None:
-        self._begun: OrderedDict[str, list[float]] = OrderedDict()
+        self._begun: dict[str, list[float]] = {}
         """The times of a key's last requests, a few. An empty deque takes 600 bytes more than such a list."""
         self._ends: dict[str, float] = {}
         """Time until which the last requests of a key matter."""
+        self._most = MIN_KEYS
 
     def wait(self, windows: Sequence[Window], now: float) -> float:
         """Return how long a request must wait until each of its windows has a place (seconds)."""
@@ -78,7 +78,6 @@ class Pace:
         """Count a request that begins now."""
         for window in windows:
             begun = self._begun.setdefault(window.key, [])
-            self._begun.move_to_end(window.key)
             begun.append(now)
             self._ends[window.key] = max(self._ends.get(window.key, 0.0), now + window.seconds)
             del begun[: -window.requests]
@@ -89,8 +88,9 @@ class Pace:
         return self._ends.get(key, 0.0) <= now
 
     def _forget(self, now: float) -> None:
-        while len(self._begun) > MAX_KEYS:
-            key = next(iter(self._begun))
-            if self._ends[key] > now:
-                return
+        """Forget the keys whose windows have passed, now and then: so that costs O(1) a request."""
+        if len(self._begun) <= self._most:
+            return
+        for key in [key for key in self._begun if self.is_past(key, now)]:
             del self._begun[key], self._ends[key]
+        self._most = max(MIN_KEYS, 2 * len(self._begun))

@@ -76,9 +76,16 @@ class Resolver(AbstractResolver):
             found = _one_of_each_family(await self._resolve(host, port, family))
             self._pinned[host] = self._monotonic(), found
             self._pinned.move_to_end(host)
-            if len(self._pinned) > MAX_PINNED:
-                self._pinned.popitem(last=False)
+            self._forget()
         return found
+
+    def _forget(self) -> None:
+        """Forget the answers that are too old for any use, which are the first ones, and what is too many."""
+        while len(self._pinned) > MAX_PINNED or self._monotonic() - self._first_pinned_at() > 2 * PINNED_SECONDS:
+            self._pinned.popitem(last=False)
+
+    def _first_pinned_at(self) -> float:
+        return next(iter(self._pinned.values()))[0]
 
     async def _resolve(self, host: str, port: int, family: socket.AddressFamily) -> list[ResolveResult]:
         if host in self._local:

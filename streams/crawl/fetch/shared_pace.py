@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from math import ceil
 
-from streams.crawl.fetch.pace import Pace, Window
+from streams.crawl.fetch.pace import MIN_KEYS, Pace, Window
 from streams.errors import TransientError
 from streams.stores.protocols import PaceHolds
 
@@ -41,6 +41,7 @@ class SharedPace:
         self._pace = Pace()
         self._held_until: dict[str, float] = {}
         self._turn_began: dict[str, float] = {}
+        self._most = MIN_KEYS
         self._promised: dict[str, float] = {}
         """Time of the last request of a key that was sent back until then."""
         self.is_alone = False
@@ -99,9 +100,10 @@ class SharedPace:
         return await self._holds.left(f"waiting {key}") > 0
 
     def _forget(self, now: float) -> None:
-        if len(self._held_until) > 10_000 and len(self._held_until) % 1_000 == 0:
+        if len(self._held_until) > self._most:
             self._held_until = {key: until for key, until in self._held_until.items() if until > now}
             self._turn_began = {key: began for key, began in self._turn_began.items() if key in self._held_until}
+            self._most = max(MIN_KEYS, 2 * len(self._held_until))
 
     async def release_in_time(self) -> None:
         """Release what can be released soon, when the worker stops. The other holds end by themselves."""

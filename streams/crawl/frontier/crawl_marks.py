@@ -10,19 +10,24 @@ import asyncio
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import get_args
 from uuid import UUID
 
 from streams.crawl.frontier.fence import Fence
+from streams.crawl.frontier.url_table import NUMBERS, UrlTable
 from streams.errors import TransientError
 from streams.stores.host_buckets import bucket_of
 from streams.stores.protocols import CRAWL_BUCKETS, CrawlCounts, CrawlState, FrontierStore
 
-MAX_STATES = 50_000
-"""Maximum number of states in memory, about 10 MB. The state of any other URL is read before it is changed."""
+MAX_STATES = 1 << 17
+"""Maximum number of states in memory: 1 MB. The state of any other URL is read before it is changed."""
 MAX_STATES_PER_WRITE = 400
 """Maximum number of states in one write."""
 MAX_WRITERS = 1_024
 """Maximum number of buckets in memory, of all crawls."""
+_STATES: tuple[CrawlState, ...] = get_args(CrawlState)
+_NUMBERS = {state: number for number, state in enumerate(_STATES)}
+assert len(_STATES) <= NUMBERS
 
 
 @dataclass(slots=True)
@@ -69,7 +74,7 @@ class _Writer:
         except BaseException as error:
             # The store may have executed the write, or may execute it later: so the next write has these states again.
             self._counts = None
-            self._marks.forget_states(batch.states)
+            self._marks.forget_states(self._key[0], batch.states)
             self._next.states = {**batch.states, **self._next.states}
             batch.error = error
             raise
@@ -91,7 +96,7 @@ class CrawlMarks:
         self._now = now
         self._partitions = partitions
         self._writers: OrderedDict[tuple[str, int, int], _Writer] = OrderedDict()
-        self._states: OrderedDict[tuple[str, UUID], CrawlState] = OrderedDict()
+        self._states = UrlTable(MAX_STATES)
         self._last_at = 0
 
     async def mark(self, crawl_id: str, host: str, partition: int, states: Mapping[UUID, CrawlState]) -> None:
@@ -125,21 +130,19 @@ class CrawlMarks:
         later = CrawlCounts({state: count for state, count in number.items() if count}, self._last_at)
         await self._store.put_states(crawl_id, bucket, changed, owner, later)
         for page_id, state in changed.items():
-            self._states[crawl_id, page_id] = state
-            self._states.move_to_end((crawl_id, page_id))
-        while len(self._states) > MAX_STATES:
-            self._states.popitem(last=False)
+            self._states.put(crawl_id, page_id, _NUMBERS[state])
         return later
 
     async def _former(self, crawl_id: str, bucket: int, states: Mapping[UUID, CrawlState]) -> dict[UUID, CrawlState]:
-        known = {page: self._states[crawl_id, page] for page in states if (crawl_id, page) in self._states}
+        numbers = {page: self._states.get(crawl_id, page) for page in states}
+        known = {page: _STATES[number] for page, number in numbers.items() if number is not None}
         unknown = [page for page in states if page not in known]
         return {**known, **(await self._store.states(crawl_id, bucket, unknown) if unknown else {})}
 
-    def forget_states(self, states: Mapping[UUID, CrawlState]) -> None:
+    def forget_states(self, crawl_id: str, states: Mapping[UUID, CrawlState]) -> None:
         """Forget states that may or may not have been written."""
-        for crawl_id, page_id in [key for key in self._states if key[1] in states]:
-            del self._states[crawl_id, page_id]
+        for page_id in states:
+            self._states.discard(crawl_id, page_id)
 
     def forget(self) -> None:
         """Forget all that is in memory, after another worker may have changed the store."""

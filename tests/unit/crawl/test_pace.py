@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.crawl.fetch.pace import MAX_KEYS, Pace, Window, windows_of
+from streams.crawl.fetch.pace import MIN_KEYS, Pace, Window, windows_of
 from streams.crawl.fetch.shared_pace import HOLD_SECONDS, SharedPace
 from streams.crawl.frontier.policy import JITTER
 from streams.settings import CrawlSettings
@@ -59,9 +59,20 @@ def test_the_window_slides() -> None:
 def test_memory_is_bounded_and_no_key_is_forgotten_too_early() -> None:
     pace = Pace()
     pace.count([Window("slow", 1, 1e9)], 0.0)
-    for number in range(MAX_KEYS + 10):
-        pace.count([Window(f"host {number}", 1, 1.0)], number / 1_000)
+    for number in range(10 * MIN_KEYS):
+        pace.count([Window(f"host {number}", 1, 1.0)], number / 100)
+        assert pace.wait([Window(f"host {max(number - 50, 0)}", 1, 1.0)], number / 100) > 0, "asked half a second ago"
     assert pace.wait([Window("slow", 1, 1e9)], 100.0) > 1e8
+    assert len(pace._begun) == len(pace._ends) <= MIN_KEYS + 1
+
+
+async def test_a_worker_forgets_the_keys_that_it_held() -> None:
+    now = 0.0
+    pace = SharedPace(MemoryPaceHolds(lambda: now), "worker", lambda: now)
+    for number in range(3 * MIN_KEYS):
+        now += 0.1
+        assert await pace.take([Window(f"address {number}", 1, 1.0)]) == 0
+    assert len(pace._held_until) == len(pace._turn_began) <= MIN_KEYS + 1
 
 
 @dataclass

@@ -70,6 +70,17 @@ async def addresses(resolver: Resolver, host: str) -> list[tuple[str, int]]:
     return [(result["host"], result["port"]) for result in await resolver.resolve(host, 443)]
 
 
+async def test_answers_that_nobody_may_use_any_more_are_forgotten() -> None:
+    now = 0.0
+    async with name_server() as (_, address):
+        resolver = Resolver({}, lambda: now, [address])
+        for number in range(40):
+            now += 10.0
+            await resolver.resolve(f"w{number}.example.com", 443)
+        await resolver.close()
+    assert list(resolver._pinned) == [f"w{number}.example.com" for number in range(27, 40)], "of the last two minutes"
+
+
 async def test_names_are_looked_up() -> None:
     async with name_server() as (_, address):
         resolver = Resolver({}, time.monotonic, [address])

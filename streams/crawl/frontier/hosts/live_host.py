@@ -31,6 +31,8 @@ class LiveHost:
         """The host has a row."""
         self.has_ended_lease = False
         """The stored row has a lease that has ended since. The next write of the host drops it."""
+        self.is_changed = False
+        """The stored row lacks a change that no rule has written at once: counts of pages, turns, a passed entry."""
         self.persisted_due: int | None = None
         """When the host is due according to its stored row. None: not at all, or the row must be written."""
         self.reassigned = False
@@ -42,6 +44,16 @@ class LiveHost:
     def host(self) -> Host:
         assert self.state is not None, f"{self.name} is used outside of `lock`"
         return self.state
+
+    @property
+    def is_unsaved(self) -> bool:
+        """True if the host must be written before it is forgotten. Without a row it has no URL either."""
+        return self.is_stored and (self.is_changed or self.has_ended_lease)
+
+    @property
+    def size(self) -> int:
+        """The number of its URLs and queue entries in memory."""
+        return len(self.urls) + len(self.head)
 
     def next_due(self, concurrency: int) -> int | None:
         """Return when the host is due. If only the store knows its queue, the host is due when it may be asked."""

@@ -4,7 +4,6 @@ Memory is a cache. After a failure half-way the host is read again: only the sto
 """
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from uuid import UUID
@@ -12,6 +11,7 @@ from uuid import UUID
 from streams.crawl.frontier.fence import Fence
 from streams.crawl.frontier.hosts.due_hosts import DueHosts
 from streams.crawl.frontier.hosts.host_state import CrawlShare, Host
+from streams.crawl.frontier.hosts.idle_hosts import IdleHosts
 from streams.crawl.frontier.hosts.live_host import LiveHost
 from streams.crawl.frontier.hosts.new_hosts import NewHosts
 from streams.crawl.frontier.hosts.queue_head import HEAD_ENTRIES, Head
@@ -22,10 +22,6 @@ from streams.stores.protocols import FrontierStore, FrontierUrl
 
 RETRY_MICROS = SECOND
 """Time until a host is tried again after a failure of the store (microseconds)."""
-IDLE_MICROS = 30 * SECOND
-"""Maximum time until a host is due for it to stay in memory (microseconds). Any other host is read again in time."""
-MAX_IDLE_HOSTS = 256
-"""Maximum number of idle hosts in memory: a host's next event costs no reads if it comes soon."""
 TRIM_ENTRIES = 1_000
 """Minimum number of passed entries before they are deleted, with one range tombstone for all."""
 
@@ -51,7 +47,7 @@ class Hosts:
         self.changed = asyncio.Event()
         """Set when a host may have become due."""
         self._live: dict[str, LiveHost] = {}
-        self._idle: OrderedDict[str, LiveHost] = OrderedDict()
+        self._idle = IdleHosts()
         self._new = NewHosts()
         self._partition_of: dict[str, int] = {}
         self.owned: frozenset[int] = frozenset()
@@ -114,7 +110,7 @@ class Hosts:
     @asynccontextmanager
     async def lock(self, name: str, partition: int) -> AsyncIterator[LiveHost]:
         """Lock the host, and read it if it is not in memory. After an error inside, it is read again."""
-        live = self._live.get(name) or self._idle.pop(name, None) or LiveHost(name, partition)
+        live = self._live.get(name) or self._idle.take(name) or LiveHost(name, partition)
         self._live[name] = live
         live.users += 1
         try:
@@ -132,15 +128,23 @@ class Hosts:
                     self._put_due(live)
         finally:
             live.users -= 1
-            self._forget_idle(live)
+            self._end_use(live)
+
+    def surplus(self, most: int) -> Sequence[LiveHost]:
+        """Return idle hosts that are too many, at most N of them."""
+        return self._idle.surplus(most)
+
+    async def put_away(self, live: LiveHost) -> None:
+        """Write what changed of an idle host, and forget it unless it is used meanwhile. Raises LostPartition."""
+        async with self.lock(live.name, live.partition) as locked:
+            if locked.is_unsaved:
+                await self.persist(locked)
+        self._idle.take(live.name)
 
     async def fill(self, live: LiveHost) -> None:
-        """Read the head of the queue and its URLs, if they aren't in memory."""
-        if live.head.known:
-            return
-        entries = await self._store.queued(live.name, live.host.cursor, HEAD_ENTRIES)
-        live.head.fill(entries)
-        await asyncio.gather(*(self.url(live, entry.page_id) for entry in entries))
+        """Read the head of the queue, if it isn't in memory. Its URLs are read one by one, when their turn comes."""
+        if not live.head.known:
+            live.head.fill(await self._store.queued(live.name, live.host.cursor, HEAD_ENTRIES))
 
     async def url(self, live: LiveHost, page_id: UUID) -> FrontierUrl | None:
         """Return the frontier's row of a URL of this host."""
@@ -200,7 +204,9 @@ class Hosts:
         await self._fence.require(live.partition)
         host = live.host
         due = self._now() if host.leases else live.next_due(self._concurrency(host))
-        await self._store.put_host(host.to_row(due, self._now()))
+        row = host.to_row(due, self._now())
+        live.is_changed = False
+        await self._store.put_host(row)
         live.persisted_due = due
         live.is_stored, live.has_ended_lease = True, False
 
@@ -218,6 +224,7 @@ class Hosts:
     def take(self, live: LiveHost) -> None:
         """Move the cursor past the first entry, in memory. The next write of the host makes it durable."""
         live.host.cursor = live.head.take()
+        live.is_changed = True
         self.due.note_taken(live.name, live.host.cursor.page_id)
         live.host.trimmed += 1
 
@@ -233,7 +240,7 @@ class Hosts:
         row = await self._store.host(bucket, live.name)
         live.state = Host.from_row(row) if row else Host(bucket, live.name)
         live.persisted_due = row.due if row else None
-        live.is_stored, live.has_ended_lease = row is not None, False
+        live.is_stored, live.has_ended_lease, live.is_changed = row is not None, False, False
         live.unsent = set(live.state.leases)
         live.head, live.urls = Head(), {}
         if row is None:
@@ -264,20 +271,17 @@ class Hosts:
         self.due.put(live.name, due, self._priority(live.host))
         self.expiring.put(live.name, min((lease.until for lease in live.host.leases.values()), default=None))
 
-    def _forget_idle(self, live: LiveHost) -> None:
-        """Forget a host that is not in use and not due soon."""
+    def _end_use(self, live: LiveHost) -> None:
+        """Let a host that nobody uses be idle. A host with leases stays, and one that failed is read again."""
         if live.users or live.leased:
             return
+        del self._live[live.name]
         if live.state is None:
-            del self._live[live.name]
             return
         due = live.next_due(1)
         if due is None or due > self._now() + HORIZON_MICROS:
             self._partition_of.pop(live.name, None)
-        if due is None or due > self._now() + IDLE_MICROS:
-            self._idle[live.name] = self._live.pop(live.name)
-            while len(self._idle) > MAX_IDLE_HOSTS:
-                self._idle.popitem(last=False)
+        self._idle.put(live)
 
     def _forget(self, name: str) -> None:
         self.due.forget(name)

@@ -7,8 +7,10 @@ owner adds URLs. Most hosts of a crawl are small, and most of their URLs are fir
 from collections import OrderedDict
 from uuid import UUID
 
-MAX_KEPT = 200_000
-"""Maximum number of hosts and URLs in memory, about 20 MB."""
+MAX_KEPT = 50_000
+"""Maximum number of hosts and URLs in memory, about 6 MB."""
+_KEPT_BITS = (1 << 60) - 1
+"""The bits of a page id that are kept: two URLs of a host with the same ones are both read from the store."""
 
 
 class NewHosts:
@@ -16,7 +18,7 @@ class NewHosts:
 
     def __init__(self, most: int = MAX_KEPT) -> None:
         self._most = most
-        self._hosts: OrderedDict[str, set[UUID]] = OrderedDict()
+        self._hosts: OrderedDict[str, set[int]] = OrderedDict()
         self._count = 0
 
     def begin(self, host: str) -> None:
@@ -31,14 +33,14 @@ class NewHosts:
         if urls is None:
             return False
         self._hosts.move_to_end(host)
-        return page_id not in urls
+        return page_id.int & _KEPT_BITS not in urls
 
     def add(self, host: str, page_id: UUID) -> None:
         """Note that a URL will be written. Call it before the write."""
         urls = self._hosts.get(host)
-        if urls is None or page_id in urls:
+        if urls is None or page_id.int & _KEPT_BITS in urls:
             return
-        urls.add(page_id)
+        urls.add(page_id.int & _KEPT_BITS)
         self._hosts.move_to_end(host)
         self._keep_one_more()
 

@@ -21,6 +21,9 @@ class Head:
         self._entries = list(entries)
         self.complete = len(entries) < HEAD_ENTRIES
 
+    def __len__(self) -> int:
+        return len(self._entries)
+
     @property
     def known(self) -> bool:
         """False if only the store knows which entry is next."""

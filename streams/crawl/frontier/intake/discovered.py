@@ -141,6 +141,7 @@ async def _decide(batch: UrlBatch, event: PageDiscovered) -> Decision:
     limit = live.host.page_limit(event.max_pages, frontier.policy)
     if reason := decisions.reason_to_skip(event, share, known, frontier.policy, frontier.now(), limit):
         return Skip(reason, known)
+    live.is_changed = live.is_changed or "?" in event.url  # the traps count it
     if known is None and (trap := live.host.traps.take(event, frontier.now() // SECOND)):
         batch.is_trapped = True
         return Skip(trap, None)
@@ -157,6 +158,7 @@ def _is_hint(batch: UrlBatch, event: PageDiscovered, known: FrontierUrl) -> bool
     """Return whether a sitemap tells of a change of a known page, and the host's hints count. The record notes it."""
     now = batch.frontier.now()
     is_new = event.why == "sitemap" and any(event.modified) and is_news(known, event.modified[0], now)
+    batch.live.is_changed = batch.live.is_changed or is_new
     return is_new and batch.live.host.hints.take(known.page_id.int, now // SECOND)
 
 

@@ -64,6 +64,7 @@ class UrlBatch:
         if self.is_urgent:
             return host.position_ahead()
         if finder := finder_of(event):
+            self.live.is_changed = True
             gap = turn_gap(host.gap(self.frontier.policy), self.finder_rank)
             place = host.turns.next(registrable_domain(finder), now, gap)
             return None if place is None else host.position(place)

@@ -15,8 +15,8 @@ from streams.crawl.url_rules import rewrite
 from streams.runtime.agent import Emit
 from streams.stores.protocols import FrontierStore, HeldUrl
 
-MAX_IN_MEMORY = 100_000
-"""Maximum number of held URLs in memory, about 20 MB. A further link to one of them costs no write."""
+MAX_IN_MEMORY = 20_000
+"""Maximum number of held URLs in memory, about 13 MB. A further link to one of them costs no write."""
 SLOTS = 16
 """Maximum held URLs of one target."""
 RELEASED_AT_ONCE = 500

@@ -1,31 +1,25 @@
 """The last seen URLs, in memory: most links lead to known pages, and cost no read of the store. Pure."""
 
-from collections import OrderedDict
 from uuid import UUID
 
-MAX_SEEN = 200_000
-"""Maximum URLs in memory, about 30 MB. Any other URL costs one read of the store."""
+from streams.crawl.frontier.url_table import UrlTable
+
+MAX_SEEN = 1 << 19
+"""Maximum URLs in memory: 4 MB. Any other URL costs one read of the store."""
 
 
 class SeenCache:
-    """A bounded set of URLs that are in the store. It forgets the URL with the oldest question."""
+    """A bounded set of URLs that are in the store."""
 
     def __init__(self, size: int = MAX_SEEN) -> None:
-        self._size = size
-        self._seen: OrderedDict[tuple[str, UUID], None] = OrderedDict()
+        self._urls = UrlTable(size)
 
     def has(self, crawl_id: str, page_id: UUID) -> bool:
-        key = (crawl_id, page_id)
-        if key not in self._seen:
-            return False
-        self._seen.move_to_end(key)
-        return True
+        return self._urls.get(crawl_id, page_id) is not None
 
     def add(self, crawl_id: str, page_id: UUID) -> None:
-        self._seen[crawl_id, page_id] = None
-        if len(self._seen) > self._size:
-            self._seen.popitem(last=False)
+        self._urls.put(crawl_id, page_id)
 
     def discard(self, crawl_id: str, page_id: UUID) -> None:
         """Forget a URL, so that the store is asked when it is discovered again."""
-        self._seen.pop((crawl_id, page_id), None)
+        self._urls.discard(crawl_id, page_id)

@@ -5,7 +5,7 @@ the host read from the store again.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 import structlog
 
@@ -19,6 +19,8 @@ log = structlog.get_logger(__name__)
 
 VISITS_AT_ONCE = 16
 """Maximum number of hosts that are visited side by side."""
+PUT_AWAY_AT_ONCE = 64
+"""Maximum number of idle hosts that are written and forgotten side by side."""
 MAX_PAUSE_SECONDS = 2.0
 """Maximum time that a reassignment of partitions waits for the visits in progress (seconds)."""
 CLAIM_AGAIN_SECONDS = 60.0
@@ -86,6 +88,7 @@ class Dispatcher:
         if self._wanted != self._hosts.owned:
             await self._hosts.own(self._wanted)
         await self._expire_leases()
+        await self._put_away()
         if self._behind():
             return self._state.now() + RETRY_MICROS
         while self._hosts.leased < self._in_flight and not self._hosts.paused:
@@ -93,6 +96,7 @@ class Dispatcher:
             if not due and not await self._hosts.read_more():
                 return self._hosts.next_at()
             await asyncio.gather(*(self._visit(name) for name in due))
+            await self._put_away()
         return self._state.now() + RETRY_MICROS
 
     async def _expire_leases(self) -> None:
@@ -100,6 +104,12 @@ class Dispatcher:
         expiring = self._hosts.expiring
         while not self._hosts.paused and (name := expiring.pop(self._state.now(), self._state.random)):
             await self._visit(name)
+
+    async def _put_away(self) -> None:
+        """Forget idle hosts that are too many, a bounded number of them at once."""
+        if surplus := self._hosts.surplus(PUT_AWAY_AT_ONCE):
+            ends = (self._try(live.name, live.partition, self._hosts.put_away(live)) for live in surplus)
+            await asyncio.gather(*ends)
 
     def _give_up(self, partition: int) -> None:
         self._wanted -= {partition}
@@ -124,8 +134,12 @@ class Dispatcher:
         partition = self._hosts.partition_of(name)
         if partition is None or not self._hosts.may_schedule(partition):
             return
+        await self._try(name, partition, visit(self._state, name, partition, self._in_flight))
+
+    async def _try(self, name: str, partition: int, work: Awaitable[None]) -> None:
+        """Await work with a host. After a failure the host is read again."""
         try:
-            await visit(self._state, name, partition, self._in_flight)
+            await work
         except LostPartition:
             log.warning("another worker owns a partition of this frontier", partition=partition)
             self._give_up(partition)

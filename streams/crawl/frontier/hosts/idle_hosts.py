@@ -1,0 +1,63 @@
+"""The hosts in memory that nobody uses at this moment: an event or a visit of one that comes soon costs no read. Pure.
+
+Their number is bounded, and so is the number of their URLs and queue entries: a crawl may have a hundred thousand hosts
+that are due, and each may have a few hundred of them in memory. The host that was used longest ago goes first. One with
+changes that the store lacks is written before (`Hosts.put_away`).
+"""
+
+from collections import OrderedDict
+from itertools import islice
+
+from streams.crawl.frontier.hosts.live_host import LiveHost
+
+MAX_HOSTS = 1_024
+"""Maximum number of idle hosts in memory."""
+MAX_SIZE = 16_384
+"""Maximum number of their URLs and queue entries in memory, about 12 MB."""
+
+
+class IdleHosts:
+    """A bounded cache of hosts."""
+
+    def __init__(self, max_hosts: int = MAX_HOSTS, max_size: int = MAX_SIZE) -> None:
+        self._max_hosts = max_hosts
+        self._max_size = max_size
+        self._hosts: OrderedDict[str, tuple[LiveHost, int]] = OrderedDict()
+        """Each host with its size."""
+        self._size = 0
+
+    def __len__(self) -> int:
+        return len(self._hosts)
+
+    def hosts(self) -> list[LiveHost]:
+        """Return all hosts, the one first that was used longest ago."""
+        return [live for live, _ in self._hosts.values()]
+
+    def put(self, live: LiveHost) -> None:
+        """Add a host that nobody uses. Unchanged hosts that are too many are forgotten."""
+        self._hosts[live.name] = live, live.size
+        self._size += live.size
+        while (first := self._surplus()) and not first.is_unsaved:
+            self.take(first.name)
+
+    def take(self, name: str) -> LiveHost | None:
+        """Remove and return a host, or None if it is not here."""
+        live, size = self._hosts.pop(name, (None, 0))
+        self._size -= size
+        return live
+
+    def surplus(self, most: int) -> list[LiveHost]:
+        """Return the first hosts, at most N, if there are too many: they are to be written and forgotten."""
+        return [live for live, _ in islice(self._hosts.values(), min(most, self._count_surplus()))]
+
+    def _surplus(self) -> LiveHost | None:
+        return next(iter(self._hosts.values()))[0] if self._count_surplus() else None
+
+    def _count_surplus(self) -> int:
+        """Return how many hosts are too many: at least one if they are too large."""
+        return max(len(self._hosts) - self._max_hosts, int(self._size > self._max_size))
+
+    def clear(self) -> None:
+        """Forget all hosts, after another worker may have changed them."""
+        self._hosts.clear()
+        self._size = 0
