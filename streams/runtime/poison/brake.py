@@ -10,7 +10,8 @@ again, and ends the next process. A file beside the stack remembers what ran:
     MAX_STRIKES ends     while the same suspect ran: it is set aside as a dead letter, without being read again
 
 Workers of the same stages on one machine have a file each, and read the suspects of all: a record may come to any of
-them. A worker takes over a file that nobody holds, as a restarted one does, before it makes another one. The
+them. A worker takes over a file that nobody holds, as a restarted one does, before it makes another one. Workers start
+one after the other: so each one knows what ended all of them, although all ended and start at the same moment. The
 notes of each worker count strikes for themselves: nobody adds them up over workers.
 
 So a kill of the whole machine sets no record aside: it would have to hit the same suspect each time. An orderly stop
@@ -20,8 +21,9 @@ and an end because of Kafka or the configuration leave no mark. The notes surviv
 import asyncio
 import fcntl
 import os
+import time
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import gettempdir
@@ -42,6 +44,9 @@ MAX_WORKERS = 64
 """Maximum number of workers of the same stages with notes, on one machine."""
 WATCHED_RECORDS = 10_000
 """Number of records that are noted after a sudden end. They include all records that were in progress."""
+START_TRIES = 100
+"""Maximum number of times that a worker waits for START_PAUSE_SECONDS while another one reads and writes its notes."""
+START_PAUSE_SECONDS = 0.05
 
 
 def notes_path(settings: Settings, stages: str) -> Path:
@@ -124,7 +129,7 @@ class Brake:
         if self._path is None:
             return
         try:
-            found = self._take()
+            found = self._take_in_turn()
         except OSError as error:
             log.warning("no place for notes about sudden ends of this worker", path=str(self._path), error=str(error))
             return
@@ -136,10 +141,16 @@ class Brake:
         if self._notes.was_sudden:
             log.warning("the last process of this worker ended suddenly", suspects=len(self._notes.strikes))
 
+    def _take_in_turn(self) -> tuple[Path, int] | None:
+        """Take a file while no other worker does: else two that start together would miss each other's suspects."""
+        assert self._first
+        self._first.parent.mkdir(parents=True, exist_ok=True)
+        with _turn(self._first.with_suffix(".starts")):
+            return self._take()
+
     def _take(self) -> tuple[Path, int] | None:
         """Open a file that no other worker has, and write the marks of this process. None: there are too many."""
         assert self._first
-        self._first.parent.mkdir(parents=True, exist_ok=True)
         names = [
             self._first,
             *(self._first.with_suffix(f".{n}{self._first.suffix}") for n in range(2, MAX_WORKERS + 1)),
@@ -148,7 +159,7 @@ class Brake:
             if (descriptor := _lock(path)) is None:
                 continue
             try:
-                self._notes = read_notes(os.pread(descriptor, os.fstat(descriptor).st_size, 0).splitlines())
+                self._notes = read_notes(_lines_of(descriptor))
                 for other in names:
                     if other != path and other.exists():
                         self._learn(other)
@@ -164,12 +175,16 @@ class Brake:
         return None
 
     def _learn(self, other: Path) -> None:
-        """Learn the suspects of another worker."""
+        """Learn the suspects of another worker. What had begun in one that has ended is a suspect, too."""
         try:
-            lines = other.read_bytes().splitlines()
+            if (descriptor := _lock(other, os.O_RDWR)) is None:
+                suspects = read_suspects(other.read_bytes().splitlines())
+            else:
+                suspects = read_notes(_lines_of(descriptor)).strikes
+                os.close(descriptor)
         except FileNotFoundError:  # it has just ended in order
             return
-        for name, count in read_suspects(lines).items():
+        for name, count in suspects.items():
             self._notes.strikes[name] = max(count, self._notes.strikes.get(name, 0))
 
     def end(self) -> None:
@@ -215,9 +230,25 @@ class Brake:
             os.write(self._descriptor, orjson.dumps(note) + b"\n")
 
 
-def _lock(path: Path) -> int | None:
+@contextmanager
+def _turn(path: Path) -> Iterator[None]:
+    """Hold a lock while the block runs. A process that stands still with it delays others for some seconds only."""
+    descriptor = None
+    for _ in range(START_TRIES):
+        if (descriptor := _lock(path)) is not None:
+            break
+        time.sleep(START_PAUSE_SECONDS)
+    try:
+        yield
+    finally:
+        if descriptor is not None:
+            path.unlink(missing_ok=True)  # before the lock is released: then it is another worker's
+            os.close(descriptor)
+
+
+def _lock(path: Path, flags: int = os.O_RDWR | os.O_CREAT) -> int | None:
     """Open a file and lock it. None: another process has it, or removed it just now."""
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    descriptor = os.open(path, flags, 0o600)
     try:
         # A lock of this process only: processes that it forks don't keep it. It ends if this process opens the file
         # again and closes it, so nobody does.
@@ -228,6 +259,10 @@ def _lock(path: Path) -> int | None:
         pass
     os.close(descriptor)
     return None
+
+
+def _lines_of(descriptor: int) -> list[bytes]:
+    return os.pread(descriptor, os.fstat(descriptor).st_size, 0).splitlines()
 
 
 def _verdict(strikes: int) -> EndsWorker | None:

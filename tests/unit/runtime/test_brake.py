@@ -172,6 +172,31 @@ def test_workers_beside_each_other_have_notes_of_their_own_and_know_the_suspects
     brake.end()
 
 
+@pytest.mark.parametrize("together", [False, True])
+def test_workers_that_ended_together_know_what_ended_each_of_them(tmp_path: Path, together: bool) -> None:
+    notes, second = tmp_path / "fetch.jsonl", tmp_path / "fetch.2.jsonl"
+    notes.write_bytes(b'["runs","1"]\n["begin","a"]\n["begin","c"]\n["end","c"]\n')
+    second.write_bytes(b'["runs","2"]\n["suspect","b",1]\n["suspect begins","b"]\n')
+    workers = []
+    for _ in range(2):
+        workers.append(subprocess.Popen([sys.executable, "-c", BESIDE, notes], stdin=-1, stdout=-1, text=True))
+        if not together:
+            wait_until_ready(workers[-1])
+    if together:
+        for worker in workers:
+            wait_until_ready(worker)
+    found = [read_suspects(path.read_bytes().splitlines()) for path in (notes, second)]
+    for worker in workers:
+        worker.kill()
+        worker.communicate()
+    assert found == [{"a": 0, "b": 2}] * 2
+
+
+def wait_until_ready(worker: "subprocess.Popen[str]") -> None:
+    assert worker.stdout
+    assert "ready\n" in iter(worker.stdout.readline, "")
+
+
 def test_what_runs_in_another_worker_is_no_suspect(tmp_path: Path) -> None:
     lines = [b'["suspect","a",1]', b'["suspect","b",2]', b'["begin","c"]', b'["suspect begins","a"]', b'["end","b"]']
     assert read_suspects(lines) == {"a": 1}
