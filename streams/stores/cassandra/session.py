@@ -75,7 +75,7 @@ class CassandraSession:
         self._prepared: dict[str, asyncio.Future[Any]] = {}
         self._free = asyncio.Semaphore(IN_FLIGHT)
         self._answers = _Answers()
-        self._grouped = GroupedWrites(self._send)
+        self._grouped = GroupedWrites(self._send_in_time)
 
     async def execute(
         self, cql: str, params: Params | None = None, *, at: int | None = None, page_rows: int = 1_000
@@ -103,7 +103,8 @@ class CassandraSession:
         for start in range(0, len(statements), MAX_BATCH):
             batch = statements[start : start + MAX_BATCH]
             try:
-                await self._send(await self._bind(batch))
+                async with asyncio.timeout(self._settings.request_timeout_seconds):
+                    await self._send(await self._bind(batch))
             except Exception as error:
                 raise translate_error(error, self._settings, batch[0][0]) from error
 
@@ -114,20 +115,25 @@ class CassandraSession:
         (`grouped_writes`).
         """
         try:
-            await self._grouped.execute(await self._bind(statements))
+            async with asyncio.timeout(self._settings.request_timeout_seconds):
+                await self._grouped.execute(await self._bind(statements))
         except Exception as error:
             raise translate_error(error, self._settings, statements[0][0]) from error
 
     async def _bind(self, statements: Sequence[tuple[str, Params]]) -> list[Any]:
-        """Return bound writes. Raises TimeoutError: texts that are new to the server are prepared by requests."""
+        """Return bound writes. Texts that are new to the server are prepared by requests of their own."""
+        return [_bind_params(await self._prepare(cql), params) for cql, params in statements]
+
+    async def _send_in_time(self, writes: Sequence[Any]) -> None:
+        """Run bound writes of several callers in one request. Raises as `_send` does."""
         async with asyncio.timeout(self._settings.request_timeout_seconds):
-            return [_bind_params(await self._prepare(cql), params) for cql, params in statements]
+            await self._send(writes)
 
     async def _send(self, writes: Sequence[Any]) -> None:
-        """Run bound writes in one request. Raises TimeoutError, also if the server says so, or the driver's error."""
+        """Run bound writes in one request. Raises TimeoutError if the server says so, or the driver's error."""
         with cassandra_span(writes[0].prepared_statement.query_string, len(writes)):
             try:
-                async with asyncio.timeout(self._settings.request_timeout_seconds), self._free:
+                async with self._free:
                     await self._ask_when_free(writes[0] if len(writes) == 1 else _batch_of(writes))
             except (OperationTimedOut, Timeout) as error:
                 raise TimeoutError(str(error)) from error
@@ -163,7 +169,9 @@ class CassandraSession:
 
     async def _execute_part(self, writes: Sequence[tuple[str, Params]]) -> None:
         try:
-            await self._grouped.execute_each(await self._bind(writes))
+            async with asyncio.timeout(self._settings.request_timeout_seconds):
+                bound = await self._bind(writes)
+            await self._grouped.execute_each(bound)  # each of its requests has the whole deadline
         except Exception as error:
             raise translate_error(error, self._settings, writes[0][0]) from error
 

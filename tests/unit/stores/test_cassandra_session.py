@@ -83,6 +83,13 @@ def session_of(driver: Driver, timeout_seconds: float = PATIENCE_SECONDS) -> Cas
     return CassandraSession(CassandraSettings(request_timeout_seconds=timeout_seconds), None, driver)
 
 
+WRITES = [
+    pytest.param(lambda session, row: session.execute_grouped((PUT, row)), id="grouped"),
+    pytest.param(lambda session, row: session.execute_batch([(PUT, row)]), id="batch"),
+    pytest.param(lambda session, row: session.execute(PUT, row), id="single"),
+]
+
+
 def rows(count: int) -> Iterator[dict[str, Any]]:
     return ({"page_id": uuid4(), "part": "fetched", "at": 1} for _ in range(count))
 
@@ -109,14 +116,7 @@ async def test_a_late_server_gets_no_write_of_a_group_again(
     assert driver.writes == requests
 
 
-@pytest.mark.parametrize(
-    "write",
-    [
-        pytest.param(lambda session, row: session.execute_grouped((PUT, row)), id="grouped"),
-        pytest.param(lambda session, row: session.execute_batch([(PUT, row)]), id="batch"),
-        pytest.param(lambda session, row: session.execute(PUT, row), id="single"),
-    ],
-)
+@pytest.mark.parametrize("write", WRITES)
 async def test_the_deadline_holds_also_while_a_statement_is_prepared(write: Callable[..., Any]) -> None:
     driver = Driver()
     driver.answers_preparation.clear()
@@ -125,6 +125,42 @@ async def test_the_deadline_holds_also_while_a_statement_is_prepared(write: Call
             await write(session_of(driver, timeout_seconds=0.01), next(rows(1)))
     finally:
         driver.answers_preparation.set()
+
+
+class SlowRequest(Request):
+    """A request whose answer takes a moment."""
+
+    def add_callbacks(self, more: Callable[[Sequence[Any]], None], failed: Callable[[Exception], None]) -> None:
+        asyncio.get_running_loop().call_later(0.01, super().add_callbacks, more, failed)
+
+
+class SlowDriver(Driver):
+    """The driver of a server for which each preparation and each request takes most of the deadline, by the clock."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.passed_seconds = 0.0
+
+    def prepare(self, cql: str) -> PreparedStatement:
+        self.passed_seconds += 0.7 * PATIENCE_SECONDS
+        return super().prepare(cql)
+
+    def execute_async(self, statement: Any, timeout: float | None) -> Request:
+        self.passed_seconds += 0.7 * PATIENCE_SECONDS
+        super().execute_async(statement, timeout)
+        return SlowRequest(0, 0, None)
+
+
+@pytest.mark.parametrize("write", WRITES)
+async def test_preparation_and_request_have_one_deadline(
+    write: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    driver, loop = SlowDriver(), asyncio.get_running_loop()
+    clock = loop.time
+    monkeypatch.setattr(loop, "time", lambda: clock() + driver.passed_seconds)
+    with pytest.raises(DeadlineExceeded):
+        await write(session_of(driver), next(rows(1)))
+    assert driver.writes == [1]
 
 
 async def test_all_hosts_of_a_crawl_come_in_few_pages() -> None:
