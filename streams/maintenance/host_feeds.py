@@ -1,6 +1,7 @@
-"""The feeds of a host as operators see them: the feeds that its robots.txt names, with the hubs that they name."""
+"""The feeds of a host as operators see them: those that name WebSub hubs, with these hubs."""
 
 from collections.abc import Iterator
+from uuid import UUID
 
 from schemas.ids import page_id
 from streams.allowed_origins import NO_ORIGINS, AllowedOrigins
@@ -18,7 +19,10 @@ MAX_FEEDS = 64
 
 
 async def feeds_with_hubs(stores: Stores, host: str, allowed: AllowedOrigins = NO_ORIGINS) -> list[Feed]:
-    """Return the feeds of a host that name WebSub hubs. Feeds that only a sitemap index names are not among them."""
+    """Return the feeds of a host that name WebSub hubs, wherever Riffle found the feeds.
+
+    Feeds that its robots.txt names come first: records of earlier releases list no others.
+    """
     row = await stores.frontier.host(bucket_of(host), host)
     if row is None:
         return []
@@ -27,8 +31,11 @@ async def feeds_with_hubs(stores: Stores, host: str, allowed: AllowedOrigins = N
         named = parse(await stores.blobs.get(ref), "").sitemaps if ref else ()
     except MissingBlob:
         named = ()
-    urls = list(dict.fromkeys(_resolved(named or (DEFAULT_PATH,), allowed.origin_of_host(host), allowed)))[:MAX_FEEDS]
-    records = [await stores.pages.get(page_id(url)) for url in urls]
+    origin = allowed.origin_of_host(host)
+    urls = list(dict.fromkeys(_resolved(named or (DEFAULT_PATH,), origin, allowed)))[:MAX_FEEDS]
+    noted = (await stores.pages.get(page_id(f"{origin}/robots.txt"))).host_feeds.pages
+    pages = dict.fromkeys([*map(page_id, urls), *map(UUID, noted)])
+    records = [await stores.pages.get(page) for page in pages]
     return [record.feed for record in records if record.feed.hubs]
 
 

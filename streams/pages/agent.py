@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from schemas import Event, PageFetched, PageNormalized, PageRemoved, PageSettled
 from schemas.envelope import utc_from_micros
 from streams.allowed_origins import NO_ORIGINS, AllowedOrigins
-from streams.crawl.hubs import hubs_of
 from streams.crawl.robots import product_token
 from streams.errors import PageErased, Refused
 from streams.pages.announced_links import AnnouncedLinks
+from streams.pages.feed_notes import FeedNotes
 from streams.pages.link_events import anchors, discoveries
 from streams.pages.parse.robots_directives import BOT, ROBOT_NAME, is_expired
 from streams.pages.sandbox.pool import ParsePool
@@ -19,7 +19,7 @@ from streams.pages.soft_404 import MIN_LIKENESS, MissingPages
 from streams.runtime.agent import Agent, Delivery, Emit
 from streams.settings import Settings
 from streams.stores.opener import Stores
-from streams.stores.page_record import Feed, Fetched, Normalized
+from streams.stores.page_record import Fetched, Normalized
 from streams.stores.removals import blob_of_page
 
 _NOINDEX = "the page asks not to be indexed"
@@ -45,6 +45,7 @@ class NormalizeAgent(Agent):
         self._allowed = allowed
         self._announced = AnnouncedLinks(monotonic)
         self._missing = MissingPages(stores.blobs, pool)
+        self._feeds = FeedNotes(stores.pages, allowed)
 
     async def start(self, emit: Emit) -> None:
         self._pool.start()
@@ -92,9 +93,7 @@ class NormalizeAgent(Agent):
         except Refused:  # it reached a limit: the pages of the site are found by its links
             return []
         if found.is_feed:
-            hubs = hubs_of(event.url, found, event.headers.get("link", ""), self._allowed)
-            feed = Feed(url=event.url, generation=event.generation, hubs=hubs.hubs, topic=hubs.topic)
-            await self._stores.pages.put(event.page_id, feed, at)
+            await self._feeds.note(event, found, at)
         return list(sitemap_events(event, found, self._allowed))
 
     def delivered(self, delivery: Delivery, outputs: Sequence[Event]) -> None:

@@ -225,6 +225,16 @@ class Feed(StoredPart):
     """The address under which the hubs know the feed. Empty: the feed names none."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostFeeds(StoredPart):
+    """The feeds of a host that name hubs, in the record of its robots.txt."""
+
+    PART: ClassVar[Part] = "host_feeds"
+
+    pages: tuple[str, ...]
+    """Their page ids: so a feed that is erased leaves no address here."""
+
+
 PART_TYPES: Mapping[Part, type[StoredPart]] = {
     part.PART: part
     for part in (
@@ -236,6 +246,7 @@ PART_TYPES: Mapping[Part, type[StoredPart]] = {
         Indexed,
         Removed,
         Feed,
+        HostFeeds,
     )
 }
 
@@ -278,6 +289,10 @@ class PageRecord:
     @cached_property
     def feed(self) -> Feed:
         return Feed.of_row(self._row(Feed))
+
+    @cached_property
+    def host_feeds(self) -> HostFeeds:
+        return HostFeeds.of_row(self._row(HostFeeds))
 
     def parts(self) -> list[StoredPart]:
         """Return the parts that are stored and known to this release, in the order of a page's journey."""

@@ -40,6 +40,7 @@ Part = Literal[
     "indexed",
     "removed",
     "feed",
+    "host_feeds",
 ]
 """The parts of a page's record: each is written by one stage only, so no stage reads before it writes."""
 Row = Mapping[str, Any]

@@ -124,3 +124,9 @@ async def test_the_hubs_of_a_feed_are_noted_and_shown_with_its_host(pool: ParseP
     assert noted.hubs == ("https://other.example/", "https://hub.example/")
     await read("<feed><entry><link href='/a'/></entry></feed>", "/feed", 3)
     assert await feeds_with_hubs(stores, "a.example") == []
+    await read(feed.format(own), "/deep/feed.xml", 4)
+    await read(feed.format(own), "/deep/feed.xml", 5)
+    (noted,) = await feeds_with_hubs(stores, "a.example")
+    assert noted.url == f"{HOST}/deep/feed.xml", "robots.txt doesn't name it"
+    await read(feed.format(own), "/feed", 6)
+    assert [one.url for one in await feeds_with_hubs(stores, "a.example")] == [f"{HOST}/feed", f"{HOST}/deep/feed.xml"]
