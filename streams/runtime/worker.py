@@ -25,6 +25,7 @@ from streams.collector import exempt_loaded_objects, return_freed_memory
 from streams.errors import UsageError
 from streams.runtime.agent import Agent, Emit
 from streams.runtime.breaker import Breaker
+from streams.runtime.clock import ClockWatch
 from streams.runtime.faust_app import StageApp
 from streams.runtime.health import HealthServer, Progress
 from streams.runtime.health_thread import OwnTime
@@ -125,7 +126,8 @@ async def run_worker(
         )
         exempt_loaded_objects()
         log.info("worker started", stages=names, health=f"http://{runtime.health_host}:{health.port}")
-        failure = await _watch(running, metrics, stop, health.own_time)
+        clock = ClockWatch(settings.crawl.clock_bound_seconds)
+        failure = await _watch(running, metrics, stop, health.own_time, clock)
         if failure:
             if isinstance(failure, Exception):
                 brake.end()  # Kafka, the configuration or a bug of the runtime, but no record
@@ -211,14 +213,15 @@ def _emitter(stage: Stage, app: StageApp) -> Emit:
 
 
 async def _watch(
-    running: list[_Running], metrics: Metrics, stop: asyncio.Event, own_time: OwnTime
+    running: list[_Running], metrics: Metrics, stop: asyncio.Event, own_time: OwnTime, clock: ClockWatch
 ) -> BaseException | None:
-    """Wait for the stop signal or a failure, and observe the progress meanwhile."""
+    """Wait for the stop signal or a failure, and observe the progress meanwhile. A clock that is set is a failure."""
     # Side by side: a stage that waits for the broker's answer delays no other stage's observation, and no stop.
     observers = [asyncio.create_task(_keep_observing(item, metrics, own_time)) for item in running]
     try:
         while not stop.is_set():
-            if failure := next(filter(None, (*map(_failure_of, running), *map(_error_of, observers))), None):
+            failures = (*map(_failure_of, running), *map(_error_of, observers), clock.change())
+            if failure := next(filter(None, failures), None):
                 return failure
             with suppress(TimeoutError):
                 await asyncio.wait_for(stop.wait(), WATCH_SECONDS)

@@ -1,9 +1,9 @@
-"""The check of a worker's clock."""
+"""The checks of a worker's clock."""
 
 import pytest
 
 from streams.errors import UsageError
-from streams.runtime.clock import require_clock
+from streams.runtime.clock import READ_SECONDS, ClockWatch, require_clock
 
 
 @pytest.mark.parametrize("ahead", [0.0, 4.9, -4.9])
@@ -21,3 +21,49 @@ async def test_a_clock_beyond_the_bound_stops_the_worker(ahead: float, words: st
 
     with pytest.raises(UsageError, match=words):
         await require_clock(clock_ahead, 5)
+
+
+class Clocks:
+    """A machine's clock and its steady clock, of which each reading takes some time."""
+
+    def __init__(self) -> None:
+        self.steady_seconds = 1_000.0
+        self.ahead = 1_800_000_000.0
+        self.reading_seconds = 0.0
+
+    def steady(self) -> float:
+        self.steady_seconds += self.reading_seconds
+        return self.steady_seconds
+
+    def wall(self) -> float:
+        self.steady_seconds += self.reading_seconds
+        return self.steady_seconds + self.ahead
+
+
+@pytest.mark.parametrize("step", [0.0, 4.9, -4.9, 86_400.0, -6.0])
+def test_a_clock_that_is_set_beyond_the_bound_is_noticed_once(step: float) -> None:
+    clocks = Clocks()
+    watch = ClockWatch(5, clocks.wall, clocks.steady)
+    clocks.steady_seconds += 3_600
+    assert watch.change() is None, "time that passes is no step"
+    clocks.ahead += step
+    assert (watch.change() is not None) == (abs(step) > 5)
+    assert watch.change() is None
+
+
+def test_a_process_that_stands_still_between_two_readings_has_no_clock_that_was_set() -> None:
+    clocks = Clocks()
+    clocks.reading_seconds = 600.0
+    watch = ClockWatch(5, clocks.wall, clocks.steady)
+    assert watch.change() is None
+    clocks.reading_seconds = READ_SECONDS / 10
+    assert watch.change() is None
+    clocks.reading_seconds = 600.0
+    assert watch.change() is None
+    clocks.ahead += 60
+    clocks.reading_seconds = 0.0
+    assert "+60.0 s" in str(watch.change())
+
+
+def test_this_machines_clocks_agree() -> None:
+    assert ClockWatch(60).change() is None
