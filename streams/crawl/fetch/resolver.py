@@ -29,6 +29,9 @@ TEMPORARY_PAUSES = (0.2, 1.0)
 """Pauses before a lookup with a temporary failure is tried again (seconds). A lookup's whole time stays bounded."""
 PINNED_SECONDS = 60.0
 """Time for which an answer counts for further requests (seconds). A connection may use it for twice as long."""
+FAILED_SECONDS = 1.0
+"""Time for which a failure counts for the same name (seconds): the pace of a request asks for the addresses just before
+its connection does. The next attempt comes later."""
 MAX_PINNED = 10_000
 """Maximum number of answers in memory."""
 _TEMPORARY = frozenset({aiodns.error.ARES_ESERVFAIL, socket.EAI_AGAIN})
@@ -55,6 +58,8 @@ class Resolver(AbstractResolver):
         self._lookup_seconds = lookup_seconds
         self._dns = aiodns.DNSResolver(nameservers, flags=_NO_SEARCH, timeout=QUERY_SECONDS, tries=QUERIES)
         self._pinned: OrderedDict[str, tuple[float, list[ResolveResult]]] = OrderedDict()
+        self._failed: dict[str, tuple[float, str]] = {}
+        """The last failures: time and reason."""
 
     async def addresses(self, host: str) -> list[str]:
         """Return the addresses that the next connections to a host use. Raises OSError as `resolve` does."""
@@ -73,11 +78,27 @@ class Resolver(AbstractResolver):
     ) -> list[ResolveResult]:
         at, found = self._pinned.get(host, (-math.inf, []))
         if self._monotonic() - at > max_age_seconds:
-            found = _one_of_each_family(await self._resolve(host, port, family))
+            self._raise_failure(host)
+            try:
+                found = _one_of_each_family(await self._resolve(host, port, family))
+            except OSError as error:
+                self._note_failure(host, error.strerror or str(error))
+                raise
             self._pinned[host] = self._monotonic(), found
             self._pinned.move_to_end(host)
             self._forget()
         return found
+
+    def _raise_failure(self, host: str) -> None:
+        """Raise OSError if the name had no answer a moment ago."""
+        at, reason = self._failed.get(host, (-math.inf, ""))
+        if self._monotonic() - at <= FAILED_SECONDS:
+            raise OSError(None, reason)
+
+    def _note_failure(self, host: str, reason: str) -> None:
+        now = self._monotonic()
+        self._failed = {name: one for name, one in self._failed.items() if now - one[0] <= FAILED_SECONDS}
+        self._failed[host] = now, reason
 
     def _forget(self) -> None:
         """Forget the answers that are too old for any use, which are the first ones, and what is too many."""

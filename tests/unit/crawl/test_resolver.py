@@ -81,6 +81,25 @@ async def test_answers_that_nobody_may_use_any_more_are_forgotten() -> None:
     assert list(resolver._pinned) == [f"w{number}.example.com" for number in range(27, 40)], "of the last two minutes"
 
 
+@pytest.mark.parametrize("name", ["missing.example.com", "broken.example.com"])
+async def test_a_request_to_a_name_without_an_answer_looks_it_up_once(name: str) -> None:
+    now = 0.0
+    async with name_server() as (server, address):
+        resolver = Resolver({}, lambda: now, [address])
+        for _ in range(2):
+            server.names.clear()
+            with pytest.raises(OSError, match=r".") as first:
+                await resolver.addresses(name)  # as the pace of the request does
+            queries = len(server.names)
+            assert queries > 0, "the next attempt asks again"
+            with pytest.raises(OSError, match=r".") as second:
+                await resolver.resolve(name, 443)
+            assert len(server.names) == queries
+            assert str(second.value) == str(first.value)
+            now += 2.0
+        await resolver.close()
+
+
 async def test_names_are_looked_up() -> None:
     async with name_server() as (_, address):
         resolver = Resolver({}, time.monotonic, [address])
