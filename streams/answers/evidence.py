@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from uuid import UUID
 
-from streams.pages.document.consent import UNKNOWN, Consent
+from streams.pages.document.consent import UNKNOWN, Consent, consent_of
 from streams.search.searcher import Found
 from streams.statements.reading_alone import reads_alone
 from streams.stores.page_record import Normalized
@@ -91,11 +91,6 @@ def evidence_of_page(hits: Iterable[Hit], record: Normalized | None) -> list[Evi
         if hit.payload.text.strip() and len(hit.payload.text) <= MAX_CHARS
     ]
     return [each for each in found if reads_alone(each.text, each.kind, each.context)] or found
-
-
-def consent_of(record: Normalized | None) -> Consent:
-    """Return the consent by a page's record; UNKNOWN without one."""
-    return UNKNOWN if record is None else Consent.of_directives(record.directives)
 
 
 def _day(generation: int) -> str:

@@ -10,6 +10,7 @@ from streams.answers.found_answer import FoundAnswer, QuotedAnswer
 from streams.answers.surroundings import surroundings_of
 from streams.errors import RiffleError
 from streams.pages.document.codec import decode_document
+from streams.pages.document.consent import consent_of
 from streams.search.deadline import Deadline
 from streams.search.request import SearchRequest
 from streams.search.searcher import Found
@@ -47,6 +48,8 @@ class StatementAnswers:
         """Return the answer with the table or list around it, if the page's document can be read."""
         record = found.facts.get(page) if page else None
         if answer.kind not in SURROUNDED or record is None or not record.document_ref:
+            return answer
+        if consent_of(record).max_snippet is not None:  # only the statement itself was compared with the limit
             return answer
         try:
             content = await self._stores.blobs.get(record.document_ref)

@@ -19,6 +19,7 @@ from streams.gateway.context import GatewayContext
 from streams.gateway.http.keys import KEY_BYTES, derive_keys
 from streams.models.chat import OpenAIChat
 from streams.models.chat_protocol import ChatModel
+from streams.pages.document.consent import Consent, consent_of
 from streams.search.request import FIRST_PAGE, Parameters, SearchRequest
 from streams.search.searcher import Found
 from streams.settings import AnswersSettings
@@ -56,12 +57,13 @@ class RankedResult:
     title: str
     host: str
     text: str
-    """Its best statement."""
+    """Its best statement, as far as it may be quoted."""
 
     @classmethod
-    def of(cls, page: PageHits, place: int) -> "RankedResult":
+    def of(cls, page: PageHits, place: int, consent: Consent) -> "RankedResult":
         first = page.hits[0].payload
-        return cls(page.page_id, place, first.url, first.title, first.host, first.text)
+        [text] = consent.quote([first.text])
+        return cls(page.page_id, place, first.url, first.title, first.host, text)
 
 
 @dataclass(slots=True)
@@ -128,7 +130,10 @@ class ModelAnswers:
         """Begin to judge the first results of a query by a criterion. Raises InvalidQuery and SearchUnavailable."""
         found = await search.find(question, sight.limit(FIRST_PAGE))
         outcome, evidence = Outcome(), evidence_of(found)
-        first = [RankedResult.of(page, place) for place, page in enumerate(found.pages[:MAX_JUDGED_PAGES])]
+        first = [
+            RankedResult.of(page, place, consent_of(found.facts.get(page.page_id)))
+            for place, page in enumerate(found.pages[:MAX_JUDGED_PAGES])
+        ]
         return RunningRank(first, self._writer.judge(criterion, evidence, person, outcome), outcome)
 
     async def related(

@@ -19,6 +19,8 @@ from streams.gateway.http import examples, presentation
 from streams.gateway.http.parameters import refuse_unknown
 from streams.gateway.http.problems import Problem, ProblemError, search_unavailable
 from streams.gateway.page.lookup import PageData
+from streams.pages.document.consent import consent_of
+from streams.stores.page_record import Normalized
 from streams.stores.protocols import Filters, Hit
 
 READ_STATEMENTS = 200
@@ -59,8 +61,13 @@ class SimilarByContent(BaseModel):
     title: str
     host: str
     language: str = ""
-    statement: str = Field(description="Its statement that is nearest to the page's content. Untrusted text.")
+    statement: str = Field(
+        description="Its statement that is nearest to the page's content. Empty if it may not be quoted. Untrusted."
+    )
     score: float = Field(description="Cosine of the statement's vector and the mean of the page's vectors.")
+    kept_from_models: tuple[str, ...] = Field(
+        (), description="The publisher's directives for which no language model gets the page's text."
+    )
 
 
 class SimilarAnswer(BaseModel):
@@ -94,12 +101,13 @@ def similar_routes(context: GatewayContext, content: PageContent, guard: Guard) 
         try:
             async with asyncio.timeout(context.settings.gateway.deadline_seconds):
                 hits = await _nearest(context, data, charge.sight)
+                records = await context.stores.pages.get_normalized([hit.payload.page_id for hit in hits])
         except (RiffleError, TimeoutError) as error:
             context.metrics.count_failure("vectors", error)
             raise ProblemError(search_unavailable("The index does not answer.")) from error
         pages = list({hit.payload.page_id: hit for hit in reversed(hits)}.values())
         pages.sort(key=lambda hit: -hit.score)
-        shown = tuple(_to_similar(hit) for hit in pages[:count])
+        shown = tuple(_to_similar(hit, records.get(hit.payload.page_id)) for hit in pages[:count])
         return SimilarAnswer(page_id=data.page_id, url=data.url, pages=shown)
 
     return router
@@ -124,14 +132,16 @@ async def _nearest(context: GatewayContext, data: PageData, sight: Sight) -> lis
     return list(found.dense)
 
 
-def _to_similar(hit: Hit) -> SimilarByContent:
-    payload = hit.payload
+def _to_similar(hit: Hit, record: Normalized | None) -> SimilarByContent:
+    payload, consent = hit.payload, consent_of(record)
+    [text] = consent.quote([presentation.clean_line(payload.text, presentation.MAX_SNIPPET_CHARS)])
     return SimilarByContent(
         page_id=payload.page_id,
         url=payload.url,
         title=presentation.title_of(payload),
         host=payload.host,
         language=payload.language,
-        statement=presentation.clean_line(payload.text, presentation.MAX_SNIPPET_CHARS),
+        statement=text,
         score=round(hit.score, 4),
+        kept_from_models=consent.kept_from_models,
     )

@@ -13,6 +13,7 @@ from streams.gateway.page.quality import describe_quality
 from streams.ledger.descriptions import describe_next_step, describe_status
 from streams.ledger.status import PageStatus, Status, status_of
 from streams.links import page_links as links
+from streams.pages.document.consent import consent_of
 from streams.stores.page_quality import page_quality
 from streams.stores.protocols import Transition
 
@@ -94,6 +95,21 @@ class PageRecord(_Model):
     missing: tuple[str, ...] = Field((), description="The parts whose store did not answer.")
 
 
+def _statements(data: PageData) -> tuple[IndexedStatement, ...]:
+    """Return the page's statements, as far as its publisher lets them be quoted: with a limit, without contexts."""
+    consent = consent_of(data.record.normalized)
+    texts = consent.quote([presentation.clean_line(hit.payload.text) for hit in data.statements])
+    return tuple(
+        IndexedStatement(
+            id=hit.id,
+            text=text,
+            context=presentation.context_of(hit.payload) if consent.max_snippet is None else (),
+        )
+        for hit, text in zip(data.statements, texts, strict=True)
+        if text
+    )
+
+
 def to_page_record(data: PageData) -> PageRecord:
     status = status_of(data.history)
     representative_url = data.representative.url if data.representative else ""
@@ -111,14 +127,7 @@ def to_page_record(data: PageData) -> PageRecord:
         duplicates=tuple(_other(page) for page in data.duplicates),
         timeline=tuple(_event(transition) for transition in data.history[-MAX_TRANSITIONS:]),
         older_transitions=max(0, len(data.history) - MAX_TRANSITIONS),
-        statements=tuple(
-            IndexedStatement(
-                id=hit.id,
-                text=presentation.clean_line(hit.payload.text),
-                context=presentation.context_of(hit.payload),
-            )
-            for hit in data.statements
-        ),
+        statements=_statements(data),
         parts={part: presentation.plain_values(values) for part, values in data.record.rows.items()},
         linked_from=tuple(_linking_domain(one) for one in data.linked_from[:MAX_LINKING_DOMAINS]),
         linking_domains=len(data.linked_from),

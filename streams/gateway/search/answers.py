@@ -12,7 +12,7 @@ from streams.gateway.access.sight import Sight
 from streams.gateway.http import presentation
 from streams.gateway.http.highlighting import highlights, query_words
 from streams.gateway.search.signals import SignalFacts, describe_signals
-from streams.pages.document.consent import Consent
+from streams.pages.document.consent import Consent, consent_of
 from streams.queries.quick.definition import FoundStatement
 from streams.queries.quick.model import QuickCheck
 from streams.queries.spelling.decision import Spelling
@@ -120,7 +120,9 @@ class Result(_Model):
     site_name: str | None = Field(None, description="The name that the site gives itself.")
     facts: Facts | None = Field(None, description="Absent when the page states none, or its record does not answer.")
     breadcrumbs: tuple[str, ...] = Field((), description="Host and path, decoded, for people.")
-    statements: tuple[Statement, ...]
+    statements: tuple[Statement, ...] = Field(
+        description="The first one has an empty text where the publisher allows no quotation (`nosnippet`)."
+    )
     similar: Similar | None = Field(
         None, description="The duplicates of this page; absent when there are none, or they are not known."
     )
@@ -293,8 +295,8 @@ def add_beside(answer: SearchAnswer, beside: Beside) -> SearchAnswer:
 def to_result(page: PageHits, words: tuple[str, ...], found: Found, *, is_first: bool = False) -> Result:
     payload, notes = page.hits[0].payload, found.notes
     parts = notes.parts.get(page.page_id, {})
-    similar = similar_of(page, found)
-    statements = tuple(to_statement(hit, words) for hit in page.hits)
+    similar, consent = similar_of(page, found), consent_of(found.facts.get(page.page_id))
+    statements = limit_quotations(tuple(to_statement(hit, words) for hit in page.hits), consent)
     facts = SignalFacts(
         host=payload.host,
         published=presentation.date_of(payload),
@@ -319,7 +321,7 @@ def to_result(page: PageHits, words: tuple[str, ...], found: Found, *, is_first:
             Signal(name=each.name, share=each.share, amount=each.amount, says=each.says)
             for each in describe_signals(parts, facts)
         ),
-        kept_from_models=kept_from_models(found.facts.get(page.page_id)),
+        kept_from_models=consent.kept_from_models,
         why=f"/api/v1/pages/{page.page_id}",
         score=page.score,
         nearest=notes.nearest_only or None,
@@ -327,11 +329,27 @@ def to_result(page: PageHits, words: tuple[str, ...], found: Found, *, is_first:
     )
 
 
+def limit_quotations(statements: tuple[Statement, ...], consent: Consent) -> tuple[Statement, ...]:
+    """Return the statements as far as the publisher lets them be quoted: with a limit, without their contexts.
+
+    A result always has a first statement. Its text is empty where nothing may be quoted.
+    """
+    if consent.max_snippet is None:
+        return statements
+    limited = []
+    for statement, text in zip(statements, consent.quote([each.text for each in statements]), strict=True):
+        marks = tuple((start, end) for start, end in statement.highlights if end <= len(text.removesuffix("…")))
+        limited.append(statement.model_copy(update={"text": text, "context": (), "highlights": marks}))
+    return tuple([each for each in limited if each.text] or limited[:1])
+
+
 def to_facts(record: Normalized | None) -> Facts | None:
-    """Return the facts of a page's record; None if there are none."""
+    """Return the facts of a page's record; None if there are none. An answer that may not be quoted is left out."""
     if record is None:
         return None
     typed = {name: presentation.clean_line(value) for name, value in record.typed.items() if name in Facts.model_fields}
+    if not consent_of(record).allows_quoting(len(typed.get("answer", ""))):
+        del typed["answer"]
     author = presentation.clean_line(record.author or "", presentation.MAX_AUTHOR_CHARS)
     given = {"type": presentation.clean_line(record.type or "", presentation.MAX_AUTHOR_CHARS), "author": author}
     values = {name: value for name, value in (given | typed).items() if value}
@@ -339,12 +357,6 @@ def to_facts(record: Normalized | None) -> Facts | None:
         return Facts.model_validate(values) if values else None
     except ValidationError:  # the record of another release
         return None
-
-
-def kept_from_models(record: Normalized | None) -> tuple[str, ...]:
-    """Return the directives for which no model gets the page's text; empty if it may, or if the record is not known."""
-    consent = Consent.of_directives(record.directives) if record else Consent()
-    return () if consent.for_models else consent.reasons
 
 
 def marked_words(statements: Sequence[Statement]) -> tuple[str, ...]:

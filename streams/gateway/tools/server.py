@@ -22,8 +22,8 @@ from streams.gateway.tools.results import (
     PageResult,
     SearchResult,
     SimilarResult,
-    Source,
 )
+from streams.pages.document.consent import Consent
 
 T = TypeVar("T")
 OpenClient = Callable[[Context[Any, Any]], AbstractAsyncContextManager[AsyncRiffle]]
@@ -81,11 +81,7 @@ def _add_searches(server: MCPServer[Any], open_client: OpenClient) -> None:
     async def similar(ctx: Context[Any, Any], page: PageName, count: Count = 5) -> SimilarResult:
         """Find pages whose content is similar to an indexed page's."""
         found = await _ask(open_client(ctx), lambda riffle: riffle.similar(page, count))
-        sources = [
-            Source(url=each["url"], title=each["title"], statements=[each["statement"]], page_id=str(each["page_id"]))
-            for each in found["pages"]
-        ]
-        return SimilarResult(url=found["url"], results=sources)
+        return SimilarResult(url=found["url"], results=[results.to_similar_source(each) for each in found["pages"]])
 
     @server.tool(title="Answer a question", annotations=READ_ONLY)
     async def answer(
@@ -100,13 +96,16 @@ def _add_searches(server: MCPServer[Any], open_client: OpenClient) -> None:
 
         async def find(riffle: AsyncRiffle) -> AnswerResult:
             found: Any = await riffle.search(question, per_page=count)
+            sources = [results.to_source(each) for each in found["results"]]
+            kept = {source.url for source in sources if source.kept_from_models}
             quick, quoted = found.get("quick") or {}, (found.get("beside") or {}).get("answer") or {}
-            texts = [each["text"] for each in quoted.get("answers", ())]
+            quick = {} if quick.get("url") in kept else quick
+            texts = [each["text"] for each in quoted.get("answers", ()) if each["url"] not in kept]
             shown = AnswerResult(
                 question=question,
                 answer=quick.get("answer", "") or "\n".join(texts),
                 kind=quick.get("kind", "") or ("quotation" if texts else ""),
-                sources=[results.to_source(each) for each in found["results"]],
+                sources=sources,
             )
             return await _written(riffle, shown) if write and not quick and shown.sources else shown
 
@@ -139,8 +138,10 @@ def _add_pages(server: MCPServer[Any], open_client: OpenClient) -> None:
                 if error.kind in ("no-content", "no-copies"):
                     return shown
                 raise
-            text, following = results.cut(results.to_markdown(document["document"]), start)
-            return shown.model_copy(update={"text": text, "next": following})
+            consent = Consent.of_directives(record["parts"].get("normalized", {}).get("directives", ()))
+            allowed = results.allowed_text(results.to_markdown(document["document"]), consent)
+            text, following = results.cut(allowed, start)
+            return shown.model_copy(update={"text": text, "next": following, "kept_from_models": list(consent.reasons)})
 
         return await _ask(open_client(ctx), read)
 
@@ -152,8 +153,8 @@ def _add_pages(server: MCPServer[Any], open_client: OpenClient) -> None:
     ) -> ExtractResult:
         """Give a page's text, facts and links: of the index, or fetched now if the gateway allows it."""
         found: Any = await _ask(open_client(ctx), lambda riffle: riffle.extract(url, fetch=fetch))
-        document = found["document"]
-        text, following = results.cut(results.to_markdown(document), 0)
+        document, consent = found["document"], Consent.of_directives(found.get("directives", ()))
+        text, following = results.cut(results.allowed_text(results.to_markdown(document), consent), 0)
         return ExtractResult(
             url=found["url"],
             source=found["source"],
@@ -161,8 +162,9 @@ def _add_pages(server: MCPServer[Any], open_client: OpenClient) -> None:
             language=document.get("language", ""),
             text=text,
             is_cut=following is not None or document.get("is_cut", False),
-            facts=document.get("facts", {}),
+            facts=document.get("facts", {}) if consent.reasons == () else {},
             links=results.links_of(document),
+            kept_from_models=list(consent.reasons),
         )
 
 

@@ -12,6 +12,7 @@ import structlog
 from streams.errors import RiffleError
 from streams.knowledge.lookup.finding import Finder, others
 from streams.knowledge.lookup.panel import Mention, Panel
+from streams.pages.document.consent import consent_of
 from streams.search.deadline import Deadline
 from streams.search.query_language.query import parse_query
 from streams.search.request import SearchRequest
@@ -122,6 +123,7 @@ class PanelSource:
                 filters=Filters(phrases=(label,), sites=only, exclude_sites=hidden),
                 limit=CANDIDATES,
             )
+            records = await self._stores.pages.get_normalized([hit.payload.page_id for hit in found.sparse])
         except RiffleError as error:
             log.info("a panel is without mentions", error=str(error))
             return []
@@ -130,4 +132,5 @@ class PanelSource:
             for hit in reversed(found.sparse)
             if label.casefold() in hit.payload.text.casefold() and len(hit.payload.text) <= MAX_MENTION_CHARS
         }
-        return list(reversed(by_page.values()))[:MENTIONS]
+        allowed = [one for page, one in by_page.items() if consent_of(records.get(page)).allows_quoting(len(one.text))]
+        return list(reversed(allowed))[:MENTIONS]

@@ -12,9 +12,11 @@ or in robots.txt. This is the only reader of these directives for snippets and m
     ai-input=no          Content-Signal                                   input of a model
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Protocol, Self
+
+from streams.plain_text import shorten
 
 AI_INPUT_NO = "ai-input=no"
 """The directive for Content-Signal's `ai-input=no`."""
@@ -23,6 +25,8 @@ TDM_RESERVATION = "tdm-reservation"
 
 _NO_MODELS = frozenset({"noai", "nosnippet", AI_INPUT_NO, TDM_RESERVATION})
 _MAX_SNIPPET = "max-snippet:"
+MIN_PART_CHARS = 12
+"""Minimum characters of the beginning of a text: less says nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +55,40 @@ class Consent:
             reasons=tuple(sorted(refusing | limits.keys())),
         )
 
+    @property
+    def kept_from_models(self) -> tuple[str, ...]:
+        """The directives for which no model gets the text; empty if it may, or if the record is not known."""
+        return () if self.for_models else self.reasons
+
     def allows_quoting(self, characters: int) -> bool:
         """Return True if a text of this length may be quoted."""
         return self.max_snippet is None or characters <= self.max_snippet
 
+    def quote(self, texts: Sequence[str]) -> tuple[str, ...]:
+        """Return what may be quoted of these texts together: each whole, its beginning, or an empty text."""
+        if self.max_snippet is None:
+            return tuple(texts)
+        quoted, left = [], self.max_snippet
+        for text in texts:
+            part = shorten(text, left) if len(text) <= left or left >= MIN_PART_CHARS else ""
+            quoted.append(part)
+            left -= len(part)
+        return tuple(quoted)
+
 
 UNKNOWN = Consent(for_models=False)
-"""The consent of a page whose record could not be read: nothing of the page becomes the input of a model."""
+"""The consent of a page whose record could not be read: no model gets text of the page, and quotations are as long as
+usual."""
+
+
+class _HasDirectives(Protocol):
+    @property
+    def directives(self) -> Sequence[str]: ...
+
+
+def consent_of(record: _HasDirectives | None) -> Consent:
+    """Return the consent by a page's record; UNKNOWN without one."""
+    return UNKNOWN if record is None else Consent.of_directives(record.directives)
 
 
 def _limit(directive: str) -> int | None:

@@ -40,3 +40,14 @@ def test_a_further_directive_never_allows_more(some: frozenset[str], more: froze
     first, both = Consent.of_directives(some), Consent.of_directives(some | more)
     assert first.for_models or not both.for_models
     assert all(first.allows_quoting(length) or not both.allows_quoting(length) for length in (0, 1, 9, 10, 10**6))
+
+
+_TEXTS = st.lists(st.text(alphabet="ab ", max_size=40), max_size=6)
+
+
+@given(st.integers(0, 100), _TEXTS)
+def test_quotations_together_have_no_more_characters_than_the_publisher_allows(limit: int, texts: list[str]) -> None:
+    quoted = Consent(limit).quote(texts)
+    assert sum(map(len, quoted)) <= limit
+    assert all(part == whole or part[-1:] in ("", "…") for part, whole in zip(quoted, texts, strict=True))
+    assert Consent().quote(texts) == tuple(texts)
