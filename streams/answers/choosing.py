@@ -27,12 +27,10 @@ def choose_answer(question: str, evidence: Sequence[Evidence], parameters: Param
     """Return the answer to a question, or None if no statement answers it with enough confidence."""
     if not asks(question):
         return None
-    found = judge_statements(question, [each for each in evidence if _can_answer(each)], parameters)
-    judged = [each for each in found if is_about_it(each.features)]
-    confidence = confidence_of(question, judged, parameters)
+    confidence, judged = judge_answers(question, evidence, parameters)
     if confidence < MIN_CONFIDENCE:
         return None
-    chosen, also = side_by_side(question, prefer_antecedent(judged))
+    chosen, also = side_by_side(question, judged)
     return FoundAnswer(
         confidence=round(confidence, 3),
         disagree=len(chosen) > 1,
@@ -41,12 +39,21 @@ def choose_answer(question: str, evidence: Sequence[Evidence], parameters: Param
     )
 
 
+def judge_answers(question: str, evidence: Sequence[Evidence], parameters: Parameters) -> tuple[float, list[Judged]]:
+    """Return the probability that the first of the statements answers the question, and the statements that may."""
+    found = judge_statements(question, [each for each in evidence if can_answer(each)], parameters)
+    judged = [each for each in found if is_about_it(each.features)]
+    return confidence_of(question, judged, parameters), prefer_antecedent(judged)
+
+
 def prefer_antecedent(judged: Sequence[Judged]) -> list[Judged]:
     """Return the statements, with one first that the context of the best one consists of, if it has more of the
     question's terms itself.
 
     "It stands on a hill." gets its vector and terms from the sentence before, which may be the answer.
     """
+    if not judged:
+        return []
     best, *rest = judged
     for each in rest:
         is_before = each.evidence.page_id == best.evidence.page_id and each.evidence.text in best.evidence.context
@@ -55,7 +62,7 @@ def prefer_antecedent(judged: Sequence[Judged]) -> list[Judged]:
     return list(judged)
 
 
-def _can_answer(evidence: Evidence) -> bool:
+def can_answer(evidence: Evidence) -> bool:
     """Return True for a short statement that makes sense by itself, and that its publisher lets others quote."""
     is_short = len(evidence.text) <= MAX_CHARS and evidence.kind != "heading"
     is_half = evidence.kind == "sentence" and beginning_of(evidence.text, evidence.context)
@@ -69,7 +76,7 @@ def _quote(judged: Judged) -> QuotedAnswer:
     return QuotedAnswer(
         statement_id=found.id,
         text=clean_text(found.text) if found.kind == "code" else clean_line(found.text),
-        context=tuple(clean_line(part) for part in found.context),
+        context=tuple(clean_line(part) for part in found.context) if found.consent.max_snippet is None else (),
         kind=found.kind,
         url=found.url,
         title=clean_line(found.title) or found.host,

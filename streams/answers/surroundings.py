@@ -81,9 +81,10 @@ def _table_of(document: Document, row: int) -> int:
 
 
 def _list_around(document: Document, text: str) -> Surroundings | None:
+    """Return the list with the shortest item that has the text: in a longer one, it is a part of something else."""
     stated = " ".join(text.split())
     items: defaultdict[int, dict[int, list[str]]] = defaultdict(dict)
-    place: tuple[int, int] | None = None
+    places: list[tuple[int, int, int]] = []
     for block in document.blocks[:MAX_BLOCKS]:
         item = next((index for index in document.ancestors(block) if document.containers[index].tag in _ITEMS), -1)
         if item < 0 or document.containers[document.containers[item].parent].tag not in _LISTS:
@@ -91,12 +92,13 @@ def _list_around(document: Document, text: str) -> Surroundings | None:
         of_list = document.containers[item].parent
         line = " ".join(block.text.split())
         items[of_list].setdefault(item, []).append(line)
-        if place is None and stated and stated in line:
-            place = of_list, item
-    if place is None:
+        if stated and stated in line:
+            places.append((len(line), of_list, item))
+    if not places:
         return None
-    rows = [(" ".join(parts),) for parts in items[place[0]].values()]
-    return _around((), rows, list(items[place[0]]).index(place[1])) if len(rows) > 1 else None
+    _, of_list, item = min(places, key=lambda place: place[0])
+    rows = [(" ".join(parts),) for parts in items[of_list].values()]
+    return _around((), rows, list(items[of_list]).index(item)) if len(rows) > 1 else None
 
 
 def _around(header: Row, rows: Sequence[Row], place: int) -> Surroundings:

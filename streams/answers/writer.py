@@ -5,9 +5,9 @@ with other pages. What the model writes is shown only as far as a statement of t
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import groupby
 
@@ -30,6 +30,8 @@ MAX_JUDGED_PAGES = 10
 """Maximum results that are judged by a criterion."""
 MAX_SENTENCES = 6
 MAX_SENTENCES_OF_PAGE = 3
+MAX_CHECKED_OF_PAGE = 24
+"""Maximum sentences about one page that are checked: a model that does not stop would take a second for each page."""
 
 log = structlog.get_logger(__name__)
 
@@ -188,28 +190,32 @@ class Writer:
         outcome: Outcome,
     ) -> None:
         """Ask about one page, and put its supported sentences into the queue, and at last None."""
-        reader, found = SentenceReader(), 0
+        reader, found, checked = SentenceReader(), 0, 0
         messages = prompts.messages_for(instructions, question, page)
 
-        def check(sentences: list[CheckedSentence | None]) -> None:
-            nonlocal found
+        async def check(sentences: Iterable[ModelSentence]) -> None:
+            nonlocal found, checked
             for sentence in sentences:
-                if sentence is None:
-                    outcome.dropped += 1
-                elif found < MAX_SENTENCES_OF_PAGE:
+                if found == MAX_SENTENCES_OF_PAGE or checked == MAX_CHECKED_OF_PAGE:
+                    return
+                checked += 1
+                # A long sentence takes 0.1 s, in which the gateway answers others.
+                if supported := await asyncio.to_thread(check_sentence, sentence, page):
                     found += 1
-                    queue.put_nowait(sentence)
+                    queue.put_nowait(supported)
+                else:
+                    outcome.dropped += 1
 
         try:
             async for piece in self._text(messages, outcome):
-                check([check_sentence(each, page, question) for each in reader.read(piece)])
+                await check(reader.read(piece))
         except TransientError as error:
             _note(error, outcome)
         except Exception as error:  # a fault of this program: the other pages are not harmed
             log.exception("a page was not read by the model")
             _note(error, outcome)
         else:
-            check([check_sentence(each, page, question) for each in reader.end()])
+            await check(reader.end())
         finally:
             queue.put_nowait(None)
 
@@ -265,15 +271,20 @@ def pages_for_model(evidence: Sequence[Evidence], outcome: Outcome) -> list[list
 
 
 def _allowed(statements: Sequence[Evidence]) -> list[Evidence]:
-    """Return the statements of a page that its publisher allows as input, up to the page's `max-snippet` together."""
+    """Return the statements of a page that its publisher allows as input, up to the page's `max-snippet` together.
+
+    With such a limit they have no context, which is text of the page, too.
+    """
     consent = statements[0].consent
     if not consent.for_models:
         return []
+    if consent.max_snippet is None:
+        return list(statements)
     found, characters = [], 0
     for each in statements:
         characters += len(each.text)
         if consent.allows_quoting(characters):
-            found.append(each)
+            found.append(replace(each, context=()))
     return found
 
 

@@ -68,9 +68,7 @@ def check_contained(shown: Shown, question: str) -> None:
     """Assert that each sentence is its own page's, and that the page has no other link and no markup."""
     for url, sentences in shown.sentences.items():
         for text, source in sentences:
-            assert check_support(
-                text, Source(source, ("Honest" if url == HONEST else "Quill tower",)), question
-            ).is_supported
+            assert check_support(text, Source(source, ("Honest" if url == HONEST else "Quill tower",))).is_supported
             assert not any(mark in text for mark in ("<", ">", "](", "://", "www.", "data:", "javascript:"))
     answer = shown.page.partition('<section class="model-answer"')[2].partition("</section>")[0]
     links = [part.partition('"')[0] for part in answer.split('href="')[1:]]

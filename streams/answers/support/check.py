@@ -45,24 +45,22 @@ class Source:
     context: tuple[str, ...] = ()
 
 
-def check_support(sentence: str, source: Source, question: str = "") -> Support:
-    """Return whether the statement says what the sentence says. `question` may give a leading subject its words."""
+def check_support(sentence: str, source: Source) -> Support:
+    """Return whether the statement says what the sentence says. Its context may give a leading subject its words."""
     if len(sentence) > MAX_SENTENCE_CHARS:
         return Support(False, "too long")
     claim = _without_end(tokens_of(sentence))
     if sum(token.role != "boundary" for token in claim) < MIN_TOKENS:
         return Support(False, "says nothing")
-    around = keys_of([*source.context, question])
+    around = keys_of(source.context)
     stated = _without_end(tokens_of(source.text))
     outcomes = [_check(variant, stated, around) for variant in _variants(claim, sentence)]
     return next((outcome for outcome in outcomes if outcome.is_supported), outcomes[0])
 
 
-def find_support(sentence: str, sources: Iterable[Source], question: str = "") -> int | None:
+def find_support(sentence: str, sources: Iterable[Source]) -> int | None:
     """Return the place of the first statement that supports the sentence, or None."""
-    return next(
-        (place for place, each in enumerate(sources) if check_support(sentence, each, question).is_supported), None
-    )
+    return next((place for place, each in enumerate(sources) if check_support(sentence, each).is_supported), None)
 
 
 def _variants(claim: list[Token], sentence: str) -> Iterator[list[Token]]:

@@ -20,7 +20,7 @@ class CheckedSentence:
     evidence: Evidence
 
 
-def check_sentence(sentence: ModelSentence, statements: Sequence[Evidence], question: str) -> CheckedSentence | None:
+def check_sentence(sentence: ModelSentence, statements: Sequence[Evidence]) -> CheckedSentence | None:
     """Return the sentence with the first of its named statements that supports it, or None.
 
     A sentence that names no statement may stand on any of them. One that names a wrong statement is dropped.
@@ -32,7 +32,7 @@ def check_sentence(sentence: ModelSentence, statements: Sequence[Evidence], ques
         return None
     for place in places or range(len(statements)):
         found = statements[place]
-        if check_support(sentence.text, Source(found.text, (*found.context, found.title)), question).is_supported:
+        if check_support(sentence.text, Source(found.text, (*found.context, found.title))).is_supported:
             return CheckedSentence(_ended(sentence.text), found)
     return None
 

@@ -109,6 +109,21 @@ def test_a_table_and_a_list_stand_as_in_the_page() -> None:
     assert surroundings_of(document, "No such row | 5", "row") is None
 
 
+def test_the_list_of_an_answer_is_the_one_with_this_item_and_not_one_with_its_words() -> None:
+    page = """<h1>Ways up</h1><ul><li>Take the lift. It is slow, and closes at six.</li><li>Wait.</li></ul>
+    <ul><li>Take the stairs.</li><li>Take the lift.</li></ul>"""
+    items = surroundings_of(normalize(page, url="https://a.test/").document, "Take the lift.", "item")
+    assert items is not None
+    assert items.rows[items.place] == ("Take the lift.",)
+
+
+def test_a_page_that_limits_quotations_is_quoted_without_its_context() -> None:
+    consent = Consent.of_directives([f"max-snippet:{len(HIGH)}"])
+    answer = choose(QUESTION, evidence("https://a.test/", HIGH, context=("Quill",), consent=consent, **SURE), *OTHERS)  # type: ignore[arg-type]  # numbers
+    assert answer is not None
+    assert (answer.answers[0].text, answer.answers[0].context) == (HIGH, ())
+
+
 def test_the_item_that_answers_is_whole_and_the_others_are_cut_between_words() -> None:
     long, answer = "Stairs lead up and up, " * 20, f"The lift goes to the terrace{', and then higher' * 15}."
     document = normalize(f"<h1>Towers</h1><ul><li>{long}</li><li>{answer}</li></ul>", url="https://a.test/").document

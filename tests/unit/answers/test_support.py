@@ -8,7 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from streams.answers.model_text import ModelSentence
 from streams.answers.support.check import Source, check_support, find_support
+from streams.answers.support.checked_sentences import check_sentence
+from tests.unit.answers.world import evidence
 
 DATA = Path(__file__).parents[2] / "data" / "support"
 MIN_CAUGHT = 0.95
@@ -55,6 +58,13 @@ def test_the_subject_of_a_pronoun_may_come_from_the_context() -> None:
     assert not check_support("SQLite was released in 1996.", source).is_supported
     other = Source("Oracle was released in 1979.", ("PostgreSQL", "History"))
     assert not check_support("PostgreSQL was released in 1979.", other).is_supported
+
+
+def test_the_question_gives_a_sentence_no_subject() -> None:
+    """The page is about another thing than the question. "It" is not what was asked for."""
+    found = [evidence("https://acme.test/", "It was founded in 1998.", title="Acme", context=("History of Acme",))]
+    assert check_sentence(ModelSentence("Acme was founded in 1998.", (1,)), found)
+    assert not check_sentence(ModelSentence("Google was founded in 1998.", (1,)), found)
 
 
 def test_two_statements_together_support_nothing() -> None:
