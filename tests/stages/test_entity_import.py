@@ -48,6 +48,7 @@ class World:
         self.folder = folder
         self.sent: Events = []
         self.fail_after = -1
+        self.boot = "first"
         self._clock = itertools.count()
         self._seconds = itertools.count()
 
@@ -69,6 +70,7 @@ class World:
             self.send,
             lambda: next(self._clock) * 10.0,  # each look at the clock is due for a note
             self.folder,
+            self.boot,
             remove_missing=missing is not False,
             is_confirmed=missing is True,
         )
@@ -102,6 +104,26 @@ async def test_an_import_that_ends_anywhere_goes_on(world: World, tmp_path: Path
     assert len(world.sent) < 40, "what was noted is not read again"
     assert await world.labels() == {f"Q{number}": f"Thing {number}" for number in range(1, 41)}
     assert saved.removed == 0, "what was seen before the failures counts as seen"
+
+
+@pytest.mark.parametrize("loss", ["bits since the last flush", "the file"])
+async def test_an_import_on_a_machine_that_ended_removes_nothing_of_the_dump(
+    world: World, tmp_path: Path, loss: str
+) -> None:
+    """What the system had not written when the machine ended is gone: most of the seen entities."""
+    path = write_items(tmp_path / "dump.json", [item(number) for number in range(1, 41)])
+    world.fail_after = 5
+    with pytest.raises(StoreUnavailable):
+        await world.run(path)
+    world.fail_after, world.boot = -1, "second"
+    seen = world.folder / "wikidata-en.seen"
+    if loss == "the file":
+        seen.unlink()
+    else:
+        seen.write_bytes(b"")
+    saved = await world.run(path)
+    assert saved.removed == 0
+    assert await world.labels() == {f"Q{number}": f"Thing {number}" for number in range(1, 41)}
 
 
 async def test_the_same_dump_again_sends_nothing(world: World, tmp_path: Path) -> None:

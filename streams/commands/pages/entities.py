@@ -32,6 +32,7 @@ from streams.settings import Settings
 from streams.stores.opener import open_stores
 from streams.topology import stage
 
+_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 PROCESSES = 2
 """Number of processes that parse items."""
 LIMITS = Limits(cpu_seconds=20.0, memory_bytes=400 * 1024 * 1024)
@@ -237,6 +238,7 @@ async def _run(
                 send,
                 time.monotonic,
                 settings.home / "imports",
+                _boot_id(),
                 language=language,
                 remove_missing=missing is not False,
                 is_confirmed=missing is True,
@@ -247,6 +249,14 @@ async def _run(
             if job.is_continued:
                 err.print(f"Going on behind {job.saved.items:,} items.", highlight=False)
             return await job.run()
+
+
+def _boot_id() -> str:
+    """Return the id of the machine's start (Linux); empty where there is none."""
+    try:
+        return _BOOT_ID.read_text().strip()
+    except OSError:
+        return ""
 
 
 def _report(saved: Saved, as_json: bool) -> None:

@@ -1,7 +1,8 @@
 """The import of a dump: items are read, parsed in other processes, compared with what is stored, and sent as events.
 
 Blob -> event (delivered) -> note of the place. So an import that ends at any moment goes on from its last note, and
-sends some events twice, which changes nothing. An item that says the same as at the last import is not sent.
+sends some events twice, which changes nothing. If the machine ended, it goes on from the last place before which all
+seen entities are on disk. An item that says the same as at the last import is not sent.
 
 Behind the last item, the entities of this source that the dump no longer has are removed. An unfinished dump must not
 remove the rest: its end is looked for, and an import that would remove more than a tenth asks first.
@@ -87,6 +88,8 @@ class Importing:
     send: Send
     clock: Callable[[], float]
     folder: Path
+    boot: str = ""
+    """The id of the machine's start. Empty: it is not known."""
     language: str = "en"
     remove_missing: bool = True
     is_confirmed: bool = False
@@ -103,10 +106,11 @@ class DumpImport:
         name = f"{source.name}-{importing.language}"
         self._file = importing.folder / f"{name}.json"
         identity = fingerprint(path, source.name, importing.language)
-        found = load(self._file, identity)
+        seen = importing.folder / f"{name}.seen"
+        found = load(self._file, identity) if seen.exists() else None
         self.is_continued = found is not None and not found.is_done
         self.saved = found if found and not found.is_done else Saved(identity, salt)
-        seen = importing.folder / f"{name}.seen"
+        self.saved.go_on_under(importing.boot)
         if not self.is_continued:
             seen.unlink(missing_ok=True)
         self._seen = Seen(seen, self.saved.salt)
@@ -162,6 +166,7 @@ class DumpImport:
         now = self._own.clock()
         if is_due or now - self._flushed_at >= FLUSH_SECONDS:
             self._seen.flush()
+            self.saved.note_flush()
             self._flushed_at = now
         if is_due or now - self._saved_at >= SAVE_SECONDS:
             save(self._file, self.saved)

@@ -9,6 +9,9 @@ from typing import Any
 from streams.knowledge.dumps.reading import Place
 
 _HEAD_BYTES = 1 << 20
+MAX_REASONS = 50
+"""Maximum reasons that are counted by themselves: a damaged file has another one on each line."""
+OTHER_REASONS = "other reasons"
 
 
 @dataclass(slots=True)
@@ -32,9 +35,25 @@ class Saved:
     walk: int = 0
     """Position in the walk over stored parts."""
     is_done: bool = False
+    boot: str = ""
+    """The id of the machine's start under which the import runs."""
+    flushed: Place = field(default_factory=Place)
+    """The place before which all seen entities are on disk. Behind it, they are lost if the machine ends."""
+    flushed_items: int = 0
 
     def skip(self, reason: str, count: int = 1) -> None:
-        self.skipped[reason] = self.skipped.get(reason, 0) + count
+        named = reason if reason in self.skipped or len(self.skipped) < MAX_REASONS else OTHER_REASONS
+        self.skipped[named] = self.skipped.get(named, 0) + count
+
+    def note_flush(self) -> None:
+        """Note that all seen entities are on disk now."""
+        self.flushed, self.flushed_items = self.place, self.items
+
+    def go_on_under(self, boot: str) -> None:
+        """Go on. After another start of the machine, or an unknown one, from where the seen entities are on disk."""
+        if not boot or boot != self.boot:
+            self.place, self.items = self.flushed, self.flushed_items
+        self.boot = boot
 
 
 def fingerprint(path: Path, *options: str) -> str:
@@ -58,7 +77,8 @@ def load(file: Path, dump: str) -> Saved | None:
     """Return how far the import of this dump is, or None if the file is about another one, or is not there."""
     try:
         content: dict[str, Any] = json.loads(file.read_text())
-        saved = Saved(**{**content, "place": Place(**content["place"])})
+        places = {name: Place(**content.get(name, {})) for name in ("place", "flushed")}
+        saved = Saved(**{**content, **places})
     except (OSError, ValueError, TypeError, KeyError):
         return None
     return saved if saved.dump == dump else None

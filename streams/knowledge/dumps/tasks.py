@@ -27,6 +27,7 @@ OWN = "streams.knowledge.dumps.tasks:read_own_lines"
 TASKS = (ITEMS, PAGES, OWN)
 MAX_ITEMS_OF_LINE = 20_000
 """Maximum items of an array on one line."""
+_NO_JSON = "not JSON"
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +122,9 @@ def read_own_lines(payload: bytes) -> bytes:
         try:
             entity_id, part = read_own(orjson.loads(line))
             rows.append(_row(entity_id, "own", part) if part else Row(entity_id, "own"))
-        except ValueError as error:  # also JSON's own
+        except orjson.JSONDecodeError:  # its message has a place in the line
+            skipped[_NO_JSON] = skipped.get(_NO_JSON, 0) + 1
+        except ValueError as error:
             reason = str(error)[:200]
             skipped[reason] = skipped.get(reason, 0) + 1
     return _pack(rows, skipped)

@@ -4,9 +4,12 @@ import json
 from typing import Any
 
 import jsonschema
+import orjson
 import pytest
 
 from docs.generate import GENERATED
+from streams.knowledge.dumps.progress import MAX_REASONS, Saved
+from streams.knowledge.dumps.tasks import pack_items, read_answer, read_own_lines
 from streams.knowledge.own import read_own
 
 SCHEMA = json.loads((GENERATED / "own-entity.schema.json").read_text())
@@ -54,3 +57,16 @@ def test_lines_that_both_refuse(row: dict[str, Any]) -> None:
     assert not is_valid(row)
     with pytest.raises(ValueError, match=": "):
         read_own(row)
+
+
+def test_a_damaged_file_has_few_reasons_however_many_lines_it_has() -> None:
+    """Reasons are kept in memory and in notes. A place in a line, or the name of a field, would be one of many."""
+    saved = Saved("dump", "salt")
+    lines = [b"{" * (number + 1) for number in range(300)]
+    lines += [orjson.dumps({"id": "a", "label": "A", f"field {number}": 1}) for number in range(300)]
+    rows = read_answer(read_own_lines(pack_items("en", lines)))
+    for reason, count in rows.skipped.items():
+        saved.skip(reason, count)
+    assert saved.skipped["not JSON"] == 300
+    assert len(saved.skipped) <= MAX_REASONS + 1
+    assert sum(saved.skipped.values()) == 600
