@@ -22,6 +22,7 @@ from schemas import EntityChanged, Event, PageRemoved
 from streams.errors import PoisonError, TransientError
 from streams.knowledge.entity import Entity, Part
 from streams.knowledge.found.ids import SOURCE, entity_id_of, page_of
+from streams.knowledge.grouped_points import GroupedPoints
 from streams.knowledge.merging import merge_parts
 from streams.knowledge.names import name_keys
 from streams.knowledge.points import point_id, point_of, read_record
@@ -51,6 +52,7 @@ class KnowledgeAgent(Agent):
     def __init__(self, stores: Stores) -> None:
         self._stores = stores
         self._batcher = TextBatcher(stores.embedder)
+        self._points = GroupedPoints(lambda collection, points: stores.entity_vectors.upsert(collection, points))
         self._collections: dict[ModelInfo, str] = {}
         self._recent: dict[str, Part] = {}
 
@@ -191,10 +193,10 @@ class KnowledgeAgent(Agent):
             return
         point = point_of(whole, await self._vector_of(former, whole))
         try:
-            await self._stores.entity_vectors.upsert(whole.collection, [point])
+            await self._points.upsert(whole.collection, point)
         except MissingCollection:  # dropped since the last event: it is made again
             self._collections.clear()
-            await self._stores.entity_vectors.upsert(await self._collection(), [point])
+            await self._points.upsert(await self._collection(), point)
 
     async def _vector_of(self, former: Entity | None, whole: Entity) -> Sequence[float]:
         """Return the vector of an entity's text. If the former record has the same text, as where a redirect adds a

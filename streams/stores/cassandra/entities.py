@@ -1,9 +1,13 @@
-"""Entities in Cassandra: parts by entity and source, merged records, names, and the entities of articles."""
+"""Entities in Cassandra: parts by entity and source, merged records, names, and the entities of articles.
 
-from collections.abc import Sequence
-from typing import Any
+All writes carry their own time and have no condition, so they share requests with those of other entities
+(`grouped_writes`): an entity has a part, a record and some names, each in a partition of its own.
+"""
 
-from streams.stores.cassandra.session import CassandraSession
+import asyncio
+from collections.abc import Iterable, Sequence
+
+from streams.stores.cassandra.session import CassandraSession, Params
 from streams.stores.packing import pack, unpack
 from streams.stores.protocols import NamedEntity, PartPlace, StoredEntity, StoredPart
 
@@ -39,7 +43,7 @@ class CassandraEntities:
 
     async def put_part(self, entity_id: str, source: str, part: StoredPart) -> None:
         row = {"entity_id": entity_id, "source": source, "value": _value_of(part)}
-        await self._session.execute(_PUT_PART, row, at=part.at)
+        await self._write(_PUT_PART, [row], part.at)
 
     async def parts(self, entity_id: str) -> dict[str, StoredPart]:
         rows = await self._session.execute(_PARTS, {"entity_id": entity_id})
@@ -59,25 +63,24 @@ class CassandraEntities:
         return found, last if last > position else last + 1
 
     async def name_article(self, article_id: str, entity_id: str, at: int) -> None:
-        row = {"article_id": article_id, "entity_id": entity_id}
-        await self._session.execute(_NAME_ARTICLE, row, at=at)
+        await self._write(_NAME_ARTICLE, [{"article_id": article_id, "entity_id": entity_id}], at)
 
     async def entities_of(self, article_ids: Sequence[str]) -> dict[str, str]:
         answers = await self._session.execute_many(_ENTITY_OF, [{"article_id": one} for one in article_ids])
         return {article_id: entity_id for rows in answers for article_id, entity_id in rows if entity_id}
 
     async def put(self, entity_id: str, record: bytes, at: int) -> None:
-        await self._session.execute(_PUT, {"entity_id": entity_id, "record": record}, at=at)
+        await self._write(_PUT, [{"entity_id": entity_id, "record": record}], at)
 
     async def get(self, entity_ids: Sequence[str]) -> dict[str, StoredEntity]:
         answers = await self._session.execute_many(_GET, [{"entity_id": one} for one in entity_ids])
         return {entity_id: StoredEntity(record, at) for rows in answers for entity_id, record, at in rows}
 
     async def put_names(self, entity_id: str, names: Sequence[str], rank: int, at: int) -> None:
-        await self._session.execute_many(_PUT_NAME, _name_rows(entity_id, names, rank), at=at)
+        await self._write(_PUT_NAME, _name_rows(entity_id, names, rank), at)
 
     async def remove_names(self, entity_id: str, names: Sequence[str], rank: int, at: int) -> None:
-        await self._session.execute_many(_REMOVE_NAME, _name_rows(entity_id, names, rank), at=at)
+        await self._write(_REMOVE_NAME, _name_rows(entity_id, names, rank), at)
 
     async def find(self, names: Sequence[str], limit: int) -> dict[str, list[NamedEntity]]:
         answers = await self._session.execute_many(_FIND, [{"name": name, "most": limit} for name in names])
@@ -90,8 +93,12 @@ class CassandraEntities:
     async def is_empty(self) -> bool:
         return not await self._session.execute(_ANY)
 
+    async def _write(self, cql: str, rows: Iterable[Params], at: int) -> None:
+        """Run a small write once for each row. Raises the first failure, after which others may be done."""
+        await asyncio.gather(*(self._session.execute_grouped((cql, {**row, "at": at})) for row in rows))
 
-def _name_rows(entity_id: str, names: Sequence[str], rank: int) -> list[dict[str, Any]]:
+
+def _name_rows(entity_id: str, names: Sequence[str], rank: int) -> list[Params]:
     return [{"name": name, "place": -rank, "entity_id": entity_id} for name in names]
 
 
