@@ -3,11 +3,11 @@
 FILE is a JSON list, or has a JSON object a line, with these fields:
 
     question   what is asked
-    answer     a text that answers it, or a list of such texts
+    answer     a text that answers it, or a list of such texts; null if no page answers it
     url        the page that has the answer, or a list of pages (optional)
 
 The gateway's own answer (`beside.answer`) is measured as well: how often there is one, how often it has one of the
-texts, and how far its confidence is from that.
+texts, and how far its confidence is from that. An answer to a question that no page answers is wrong.
 
 An answer counts if one of its texts is in a statement of the first results or in a statement's context, whatever its
 case and spaces. Empty texts are left out: they are in every text. A page counts if one of its addresses is among the
@@ -38,6 +38,7 @@ class Question:
 
     text: str
     answers: tuple[str, ...]
+    """Empty: no page answers it."""
     urls: tuple[str, ...] = ()
 
 
@@ -54,7 +55,8 @@ def _question(row: Mapping[str, Any], where: str) -> Question:
     if not isinstance(text, str) or not text.strip():
         raise UsageError(f"{where}: no question (a text)")
     answers = _texts(row, "answer", where) + _texts(row, "answers", where)
-    if not answers:
+    has_none = "answer" in row and row["answer"] is None and "answers" not in row
+    if not answers and not has_none:
         raise UsageError(f"{where}: no answer")
     return Question(text, answers, _texts(row, "url", where) + _texts(row, "urls", where))
 
@@ -73,13 +75,18 @@ def evaluate_answers(questions: Sequence[Question], ask: Ask) -> dict[str, Any]:
     found: dict[str, list[bool]] = {f"{kind}@{depth}": [] for kind in ("answer", "page") for depth in DEPTHS}
     missed: list[str] = []
     judged: list[Judgement] = []
+    with_answer, own = [each for each in questions if each.answers], 0
     for question in questions:
         try:
             given = ask(question.text)
         except UsageError as error:  # it is too long, or no text
             raise UsageError(f"the question {shown(question.text)}: {error}") from error
         results = given["results"]
-        judged += _judge_answer(question, given)
+        judged_answer = _judge_answer(question, given)
+        judged += judged_answer
+        if not question.answers:
+            continue
+        own += len(judged_answer)
         for depth in DEPTHS:
             found[f"answer@{depth}"].append(_is_answered(question, results[:depth]))
             if question.urls:
@@ -90,12 +97,17 @@ def evaluate_answers(questions: Sequence[Question], ask: Ask) -> dict[str, Any]:
     return {
         "questions": len(questions),
         **shares,
-        "answered": round(len(judged) / len(questions), 4),
-        "right": round(sum(right for _, right in judged) / len(judged), 4) if judged else None,
+        "answered": _share(own, len(with_answer)),
+        "answered_without_answer": _share(len(judged) - own, len(questions) - len(with_answer)),
+        "right": _share(sum(right for _, right in judged), len(judged)),
         "calibration_error": expected_calibration_error(judged),
         "reliability": reliability(judged),
         "missed": missed,
     }
+
+
+def _share(part: int, whole: int) -> float | None:
+    return round(part / whole, 4) if whole else None
 
 
 def _judge_answer(question: Question, given: Mapping[str, Any]) -> list[Judgement]:

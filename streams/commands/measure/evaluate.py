@@ -89,8 +89,9 @@ def eval_answers(
 ) -> None:
     """Measure how many questions are answered only by the shown snippets, in the first result and in the first five.
 
-    FILE has JSON objects with `question`, `answer` (a text or several) and `url` (the page or pages, optional).
-    `answered`, `right` and `calibration_error` are about the gateway's own answer and its confidence.
+    FILE has JSON objects with `question`, `answer` (a text or several; null if no page answers) and `url` (the page or
+    pages, optional). `answered`, `answered_without_answer`, `right` and `calibration_error` are about the gateway's own
+    answer and its confidence.
 
     Examples:
 

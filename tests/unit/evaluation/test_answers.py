@@ -39,6 +39,7 @@ def test_answers_are_looked_for_in_the_shown_snippets(tmp_path: Path, lines: boo
         "page@1": 0.5,
         "page@5": 1.0,
         "answered": 0.0,
+        "answered_without_answer": None,
         "right": None,
         "calibration_error": None,
         "reliability": [],
@@ -56,6 +57,7 @@ WRONG = [
     ('{"question": " ", "answer": "x"}', "questions.json, line 1: no question"),
     ('{"question": "x"}', "questions.json, line 1: no answer"),
     ('{"question": "x", "answer": ["", " "]}', "questions.json, line 1: no answer"),
+    ('{"question": "x", "answers": null}', "questions.json, line 1: no answer"),
     ('{"question": "x", "answer": "x"}\n\n{"question": "x", "answer": 5}', "questions.json, line 3: 'answer' is 5"),
     ('[{"question": "x", "answer": {"text": "x"}}]', "questions.json, item 1: 'answer' is {'text': 'x'}"),
     ('{"question": "x", "answer": ["x", null]}', "questions.json, line 1: 'answer' is ['x', None]"),
@@ -94,6 +96,20 @@ def test_the_answer_of_the_gateway_is_judged_with_its_confidence() -> None:
     found = evaluate_answers(questions, ask)
     assert (found["answered"], found["right"]) == (0.6667, 0.5)
     assert found["calibration_error"] == pytest.approx((0.1 + 0.7) / 2)
+
+
+def test_an_answer_to_a_question_that_no_page_answers_is_wrong(tmp_path: Path) -> None:
+    file = tmp_path / "questions.jsonl"
+    rows = [{"question": "how tall", "answer": "29,032 feet"}, {"question": "how wide", "answer": None}]
+    file.write_text("\n".join(map(json.dumps, rows)))
+
+    def ask(question: str) -> dict[str, Any]:
+        return {"results": [], "beside": {"answer": {"confidence": 0.8, "answers": [{"text": "It is 29,032 feet."}]}}}
+
+    found = evaluate_answers(read_questions(file), ask)
+    names = ("questions", "answered", "answered_without_answer", "right", "missed")
+    assert [found[name] for name in names] == [2, 1.0, 1.0, 0.5, ["how tall"]]
+    assert found["calibration_error"] == pytest.approx(0.3)
 
 
 def test_a_question_that_the_gateway_refuses_is_named() -> None:
