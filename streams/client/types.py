@@ -461,6 +461,7 @@ class SimilarByContent(TypedDict):
     language: NotRequired[str]
     statement: str
     score: float
+    kept_from_models: NotRequired[list[str]]
 
 
 class SimilarPage(TypedDict):

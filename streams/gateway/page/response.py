@@ -1,5 +1,6 @@
 """The API's answer about one page: its status, its history and its record, as pydantic models."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -15,6 +16,7 @@ from streams.ledger.status import PageStatus, Status, status_of
 from streams.links import page_links as links
 from streams.pages.document.consent import consent_of
 from streams.stores.page_quality import page_quality
+from streams.stores.page_record import PageRecord as StoredRecord
 from streams.stores.protocols import Transition
 
 MAX_LINKING_DOMAINS = 50
@@ -95,6 +97,15 @@ class PageRecord(_Model):
     missing: tuple[str, ...] = Field((), description="The parts whose store did not answer.")
 
 
+def _quotable_rows(record: StoredRecord) -> Mapping[str, Mapping[str, Any]]:
+    """Return the parts of a page's record, without an answer of the page that may not be quoted."""
+    typed = record.normalized.typed
+    if consent_of(record.normalized).allows_quoting(len(typed.get("answer", ""))):
+        return record.rows
+    kept = {name: value for name, value in typed.items() if name != "answer"}
+    return {part: {**row, "typed": kept} if "typed" in row else row for part, row in record.rows.items()}
+
+
 def _statements(data: PageData) -> tuple[IndexedStatement, ...]:
     """Return the page's statements, as far as its publisher lets them be quoted: with a limit, without contexts."""
     consent = consent_of(data.record.normalized)
@@ -128,7 +139,7 @@ def to_page_record(data: PageData) -> PageRecord:
         timeline=tuple(_event(transition) for transition in data.history[-MAX_TRANSITIONS:]),
         older_transitions=max(0, len(data.history) - MAX_TRANSITIONS),
         statements=_statements(data),
-        parts={part: presentation.plain_values(values) for part, values in data.record.rows.items()},
+        parts={part: presentation.plain_values(values) for part, values in _quotable_rows(data.record).items()},
         linked_from=tuple(_linking_domain(one) for one in data.linked_from[:MAX_LINKING_DOMAINS]),
         linking_domains=len(data.linked_from),
         quality=describe_quality(page_quality(data.record)),
