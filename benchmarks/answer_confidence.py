@@ -1,12 +1,18 @@
 """Training and reliability of the confidence of answers (`streams/answers/confidence.py`), on open question sets.
 
-    python -m benchmarks.answer_confidence features DIR... --out FILE [--only SET...] [--cache DIR]
+    python -m benchmarks.answer_confidence find [DIR...] --out FILE [--handbooks] [--cache DIR]
+    python -m benchmarks.answer_confidence judge FILE
     python -m benchmarks.answer_confidence fit FILE --train SET... [--write]
 
-A row of FILE is a question on one collection: the features of the statements that the gateway's search finds, and
-whether the collection's judgements name their document. Each collection is also asked questions of the others, which it
-can't answer. `fit` trains on one half of the questions of the sets of `--train` (by their hashes), and judges with the
-other half, and with all questions of the other sets.
+A row of FILE is a question on one collection, with the statements that the gateway's search finds. In a collection DIR
+a statement is right if the judgements name its document, and each collection is also asked questions of the others,
+which it can't answer. With `--handbooks` the bundled web is asked the questions of `handbook_questions.jsonl`: a
+statement is right if it has one of the question's texts itself or in its context. Half of these questions no page
+answers, though pages have their words.
+
+`judge` measures the parameters in use. `fit` trains on one half of the questions of the sets of `--train` (by their
+hashes; a question without an answer is in the half of the question that it is like), and judges with the other half,
+and with all questions of the other sets. Both choose by the functions of the product.
 """
 
 import argparse
@@ -14,32 +20,44 @@ import asyncio
 import json
 import random
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.open_sets import read_web
+from streams.answers.choosing import can_answer, judge_answers, prefer_antecedent
 from streams.answers.confidence import (
     CALIBRATION,
     FEATURES,
     PARAMETERS,
+    Judged,
     Logistic,
+    Parameters,
     calibration_features,
     features_of,
     is_about_it,
+    judge_statements,
+    parameters,
 )
-from streams.answers.evidence import evidence_of
+from streams.answers.evidence import Evidence, evidence_of
 from streams.evaluation.calibration import expected_calibration_error, reliability
 from streams.evaluation.collection import Collection, Query, read_collection
-from streams.evaluation.search import Options, open_run
+from streams.evaluation.search import Options, Run, open_run
+from streams.jsonl import read_objects
+from streams.local.demo import unpack
 from streams.models.protocols import ChainModel, Link
+from streams.pages.document.consent import Consent
 from streams.search.deadline import Deadline
 from streams.search.errors import InvalidQuery
+from streams.search.query_language.matching import fold
 from streams.search.request import parse
 from streams.search.searcher import Searcher
 from streams.settings import Settings
@@ -48,10 +66,69 @@ SEED = 54
 PENALTY = 1.0
 """Penalty of squared coefficients, for each set of the training."""
 STEPS = 200
-THRESHOLDS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
+THRESHOLDS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+HANDBOOKS = "handbooks"
+OF_STATEMENTS = (HANDBOOKS, "wikiqa-a")
+"""Sets that judge single statements. Others judge whole pages, which says nothing about the order within a page."""
+QUESTIONS = Path(__file__).with_name("handbook_questions.jsonl")
+"""Questions to the bundled web. `answer`: texts of the statements that answer it; null: no statement does, and `like`
+is the question with an answer that has nearly the same words."""
 
-Row = Mapping[str, Any]
 Numbers = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Row:
+    """A question on one collection, with the statements found and whether each of them is right."""
+
+    set: str
+    asked: str
+    key: str
+    """The text whose hash decides the half."""
+    foreign: bool
+    """The collection can't answer the question."""
+    evidence: tuple[Evidence, ...]
+    right: frozenset[UUID]
+    """The ids of the statements that are right."""
+
+    @cached_property
+    def answering(self) -> tuple[Evidence, ...]:
+        """The statements that may be shown as answers."""
+        return tuple(each for each in self.evidence if can_answer(each))
+
+    @property
+    def is_for_training(self) -> bool:
+        """True for the questions of one half."""
+        return blake2b(self.key.encode(), digest_size=1).digest()[0] % 2 == 0
+
+    def as_json(self) -> str:
+        statements = [
+            {
+                **asdict(each),
+                "id": str(each.id),
+                "page_id": str(each.page_id),
+                "consent": None,
+                "right": each.id in self.right,
+            }
+            for each in self.evidence
+        ]
+        return json.dumps(
+            {"set": self.set, "asked": self.asked, "key": self.key, "foreign": self.foreign, "statements": statements}
+        )
+
+
+def read_rows(file: Path) -> list[Row]:
+    return [_row_of(row) for _, row in read_objects(file)]
+
+
+def _row_of(row: Mapping[str, Any]) -> Row:
+    right, evidence = set[UUID](), []
+    for each in row["statements"]:
+        fields = {**each, "id": UUID(each["id"]), "page_id": UUID(each["page_id"]), "consent": Consent()}
+        if fields.pop("right"):
+            right.add(fields["id"])
+        evidence.append(Evidence(**{**fields, "context": tuple(fields["context"])}))
+    return Row(row["set"], row["asked"], row["key"], row["foreign"], tuple(evidence), frozenset(right))
 
 
 class _QuickChains:
@@ -66,22 +143,25 @@ class _QuickChains:
         return await self._model.links(sentences, deadline_seconds=deadline_seconds)
 
 
-async def write_rows(folders: Sequence[Path], only: Sequence[str], cache: Path, out: Path) -> None:
+async def write_rows(folders: Sequence[Path], out: Path, cache: Path, *, with_handbooks: bool) -> None:
     """Append the rows of the collections. Each is asked its own questions, and as many of the others together."""
     settings = Settings.load(triton={"url": "inprocess:"})
     collections = [read_collection(folder) for folder in folders]
     async with AsyncExitStack() as stack:
         run = await open_run(stack, settings, Options(cache, embedders=2), _show)
         run = replace(run, models=replace(run.models, chains=_QuickChains(run.models.chains)))
-        for collection in collections:
-            if only and collection.name not in only:
-                continue
-            _, index = await run.index(collection.name, collection.documents)
-            searcher = run.searcher(index)
-            with out.open("a", encoding="utf-8") as file:
+        with out.open("a", encoding="utf-8") as file:
+            for collection in collections:
+                _, index = await run.index(collection.name, collection.documents)
+                searcher = run.searcher(index)
                 for query in [*collection.queries, *_foreign(collection, collections)]:
-                    if row := await _row(searcher, query, collection.name):
-                        file.write(json.dumps(row) + "\n")
+                    evidence = await _find(searcher, query.text)
+                    right = frozenset(each.id for each in evidence if each.url in query.grades)
+                    row = Row(collection.name, query.text, query.text, not query.grades, evidence, right)
+                    file.write(row.as_json() + "\n")
+            if with_handbooks:
+                async for row in _handbook_rows(run, cache):
+                    file.write(row.as_json() + "\n")
 
 
 def _foreign(own: Collection, collections: Sequence[Collection]) -> list[Query]:
@@ -91,46 +171,59 @@ def _foreign(own: Collection, collections: Sequence[Collection]) -> list[Query]:
     return [replace(query, grades={}) for query in others[: len(own.queries)]]
 
 
-async def _row(searcher: Searcher, query: Query, name: str) -> dict[str, Any] | None:
+async def _handbook_rows(run: Run, cache: Path) -> AsyncIterator[Row]:
+    """Yield the questions to the bundled web, with the pages as they are: with headings, lists and tables."""
+    pages = [page.document for page in read_web(unpack(cache / "web"))]
+    _, index = await run.index(HANDBOOKS, pages)
+    searcher = run.searcher(index)
+    for _, row in read_objects(QUESTIONS):
+        evidence = await _find(searcher, row["question"])
+        right = frozenset(each.id for each in evidence if _has_one(each, row["answer"] or ()))
+        key = row.get("like") or row["question"]
+        yield Row(HANDBOOKS, row["question"], key, row["answer"] is None, evidence, right)
+
+
+def _has_one(evidence: Evidence, texts: Iterable[str]) -> bool:
+    shown = fold(" ".join((*evidence.context, evidence.text)))
+    return any(fold(text) in shown for text in texts)
+
+
+async def _find(searcher: Searcher, question: str) -> tuple[Evidence, ...]:
     try:
-        request = parse(query.text, options=searcher.options)
+        request = parse(question, options=searcher.options)
     except InvalidQuery:
-        return None
-    found = await searcher.find(request, Deadline(60.0))
-    evidence = evidence_of(found)
-    features = features_of(found.text, evidence)
-    return {
-        "set": name,
-        "foreign": not query.grades,
-        "asked": query.text,
-        "statements": [
-            {
-                "page": str(each.page_id)[:8],
-                "right": each.url in query.grades,
-                **{key: round(value, 4) for key, value in of_one.items()},
-            }
-            for each, of_one in zip(evidence, features, strict=True)
-        ],
-    }
+        return ()
+    return tuple(evidence_of(await searcher.find(request, Deadline(60.0))))
 
 
 def fit(rows: Sequence[Row]) -> dict[str, dict[str, Any]]:
-    """The parameters of both functions. Each set has the same weight."""
-    statements = [(row, each) for row in rows for each in row["statements"]]
-    ranking = _logistic(
-        np.array([[each[name] for name in FEATURES] for _, each in statements]),
-        np.array([each["right"] for _, each in statements], float),
-        _equal_sets([row["set"] for row, _ in statements]),
-        FEATURES,
-    )
-    found = [(row, *_best(row, Logistic(**ranking))) for row in rows if row["statements"]]
-    calibration = _logistic(
-        np.array([[values[name] for name in CALIBRATION] for _, _, values in found]),
-        np.array([right for _, right, _ in found], float),
-        _equal_sets([row["set"] for row, _, _ in found]),
-        CALIBRATION,
-    )
+    """The parameters of both functions. Each set has the same weight; the first one is trained on OF_STATEMENTS, unless
+    none of them is among the sets."""
+    values, right, sets = [], [], []
+    judged = [row for row in rows if row.set in OF_STATEMENTS] or rows
+    for row in judged:
+        for each, features in zip(row.answering, features_of(row.asked, row.answering), strict=True):
+            values.append([features[name] for name in FEATURES])
+            right.append(float(each.id in row.right))
+            sets.append(row.set)
+    ranking = _logistic(np.array(values), np.array(right), _equal_sets(sets), FEATURES)
+    # Only the order counts here: the second function is not asked.
+    ordering = Parameters(Logistic(**ranking), parameters().calibration)
+    values, right, sets = [], [], []
+    for row in rows:
+        found = [each for each in judge_statements(row.asked, row.answering, ordering) if is_about_it(each.features)]
+        if found:
+            valued = [(each.value, str(each.evidence.page_id), each.features) for each in found]
+            features = calibration_features(row.asked, valued)
+            values.append([features[name] for name in CALIBRATION])
+            right.append(float(_shown_first(found).evidence.id in row.right))
+            sets.append(row.set)
+    calibration = _logistic(np.array(values), np.array(right), _equal_sets(sets), CALIBRATION)
     return {"ranking": ranking, "calibration": calibration}
+
+
+def _shown_first(found: Sequence[Judged]) -> Judged:
+    return prefer_antecedent(found)[0]
 
 
 def _equal_sets(names: Sequence[str]) -> Numbers:
@@ -164,23 +257,12 @@ def _logistic(values: Numbers, right: Numbers, weights: Numbers, names: Sequence
     }
 
 
-def _best(row: Row, ranking: Logistic) -> tuple[bool, dict[str, float]]:
-    """Return whether the best statement is right, and the features of the calibration."""
-    judged = sorted(((ranking.value(each), each["page"], each) for each in row["statements"]), key=lambda one: -one[0])
-    return bool(judged[0][2]["right"]), calibration_features(row["asked"], judged)
-
-
-def judge(rows: Sequence[Row], parameters: Mapping[str, Any]) -> dict[str, Any]:
+def judge(rows: Sequence[Row], used: Parameters) -> dict[str, Any]:
     """The reliability on these rows, and the shares at each threshold."""
-    ranking, calibration = Logistic(**parameters["ranking"]), Logistic(**parameters["calibration"])
     judged = []
     for row in rows:
-        statements = [each for each in row["statements"] if is_about_it(each)]
-        if statements:
-            right, values = _best({**row, "statements": statements}, ranking)
-            judged.append((1 / (1 + float(np.exp(-calibration.value(values)))), right, row["foreign"]))
-        elif row["statements"]:
-            judged.append((0.0, False, row["foreign"]))
+        confidence, found = judge_answers(row.asked, row.evidence, used)
+        judged.append((confidence, bool(found) and found[0].evidence.id in row.right, row.foreign))
     pairs = [(confidence, right) for confidence, right, _ in judged]
     own = [(confidence, right) for confidence, right, foreign in judged if not foreign]
     shares = {}
@@ -188,24 +270,24 @@ def judge(rows: Sequence[Row], parameters: Mapping[str, Any]) -> dict[str, Any]:
         answered = [right for confidence, right in own if confidence >= threshold]
         wrong = sum(1 for confidence, _, foreign in judged if foreign and confidence >= threshold)
         shares[threshold] = {
-            "answered": round(len(answered) / max(len(own), 1), 3),
-            "right": round(sum(answered) / max(len(answered), 1), 3),
-            "answered_without_answer": round(wrong / max(len(judged) - len(own), 1), 3),
+            "answered": _share(len(answered), len(own)),
+            "right": _share(sum(answered), len(answered)),
+            "answered_without_answer": _share(wrong, len(judged) - len(own)),
+            "right_of_all_answers": _share(sum(answered), len(answered) + wrong),
             "ece_of_answered": expected_calibration_error([pair for pair in pairs if pair[0] >= threshold]),
         }
     return {
         "questions": len(own),
         "without_answer": len(judged) - len(own),
-        "best_right": round(sum(right for _, right in own) / max(len(own), 1), 3),
+        "best_right": _share(sum(right for _, right in own), len(own)),
         "ece": expected_calibration_error(pairs),
         "thresholds": shares,
         "reliability": reliability(pairs),
     }
 
 
-def _is_for_training(row: Row) -> bool:
-    """Return True for the questions of one half, by their hash."""
-    return blake2b(str(row["asked"]).encode(), digest_size=1).digest()[0] % 2 == 0
+def _share(part: int, whole: int) -> float | None:
+    return round(part / whole, 3) if whole else None
 
 
 def _show(step: str, done: int, total: int) -> None:
@@ -213,38 +295,44 @@ def _show(step: str, done: int, total: int) -> None:
         sys.stderr.write(f"{step} {done}/{total}\n")
 
 
+def judge_sets(rows: Sequence[Row], used: Parameters, trained: Sequence[str]) -> dict[str, Any]:
+    """The figures of each set: of the half that trains no parameters, where the set trains some."""
+    found = {}
+    for name in dict.fromkeys(row.set for row in rows):
+        own = [row for row in rows if row.set == name and not (name in trained and row.is_for_training)]
+        found[name] = {"judged_on": "the other half" if name in trained else "all questions", **judge(own, used)}
+    return found
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
-    features = commands.add_parser("features", help="the features of the statements that are found")
-    features.add_argument("folders", type=Path, nargs="+", metavar="DIR")
-    features.add_argument("--only", nargs="*", metavar="SET", help="write only the rows of these collections")
-    features.add_argument("--out", type=Path, required=True)
-    features.add_argument("--cache", type=Path, default=Path(".riffle/eval"))
-    fitting = commands.add_parser("fit", help="the parameters, and the reliability on each set")
+    finding = commands.add_parser("find", help="the statements that a search finds for each question")
+    finding.add_argument("folders", type=Path, nargs="*", metavar="DIR")
+    finding.add_argument("--out", type=Path, required=True)
+    finding.add_argument("--handbooks", action="store_true", help="also the questions to the bundled web")
+    finding.add_argument("--cache", type=Path, default=Path(".riffle/eval"))
+    judging = commands.add_parser("judge", help="the reliability of the parameters in use on each set")
+    judging.add_argument("file", type=Path)
+    judging.add_argument("--trained", nargs="*", default=[], metavar="SET", help="judge only the half that trains none")
+    fitting = commands.add_parser("fit", help="new parameters, and their reliability on each set")
     fitting.add_argument("file", type=Path)
     fitting.add_argument("--train", nargs="+", required=True, metavar="SET")
     fitting.add_argument("--write", action="store_true", help="write the parameters where the search reads them")
     arguments = parser.parse_args()
-    if arguments.command == "features":
-        asyncio.run(write_rows(arguments.folders, arguments.only or (), arguments.cache, arguments.out))
+    if arguments.command == "find":
+        asyncio.run(write_rows(arguments.folders, arguments.out, arguments.cache, with_handbooks=arguments.handbooks))
         return
-    rows = [json.loads(line) for line in arguments.file.read_text(encoding="utf-8").splitlines()]
-    names = list(dict.fromkeys(row["set"] for row in rows))
-    parameters = fit([row for row in rows if row["set"] in arguments.train and _is_for_training(row)])
-    found = {
-        name: {
-            "training": "the other half of its questions" if name in arguments.train else "none of its questions",
-            **judge(
-                [row for row in rows if row["set"] == name and not (name in arguments.train and _is_for_training(row))],
-                parameters,
-            ),
-        }
-        for name in names
-    }
+    rows = read_rows(arguments.file)
+    if arguments.command == "judge":
+        found = judge_sets(rows, parameters(), arguments.trained)
+    else:
+        made = fit([row for row in rows if row.set in arguments.train and row.is_for_training])
+        used = Parameters(Logistic(**made["ranking"]), Logistic(**made["calibration"]))
+        found = judge_sets(rows, used, arguments.train)
+        if arguments.write:
+            PARAMETERS.write_text(json.dumps(made, indent=2) + "\n", encoding="utf-8")
     sys.stdout.write(json.dumps(found, indent=1) + "\n")
-    if arguments.write:
-        PARAMETERS.write_text(json.dumps(parameters, indent=2) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -8,27 +8,33 @@
     lacks_form  1 if the question asks for a form and the statement does not have it
     lead        distance of the page's score above the best other page's (standard deviations)
     rank        logarithm of the page's place
+    place       logarithm of the statement's place among the statements of its page
     words       logarithm of the statement's number of words
     asks        1 if the statement is a question itself
+    lacks_name  1 if the question has a name, number or code that neither the statement nor its context or title has
 
 The first function orders the statements of a search (`ranking`). The second one makes a probability of the best value
 and of some features of the whole search (`calibration`): the best of many is less probable than its own value says.
+A manual has nearly all words of a question that it does not answer, so a name that is missing counts there.
 The parameters in `confidence.json` are made by `python -m benchmarks.answer_confidence`; docs/reference/answers.md has
 the reliability on sets that had no part in the training.
 """
 
 import json
 import math
+import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Self
 from uuid import UUID
 
 from streams.answers.evidence import Evidence
 from streams.pages.text.tokens import words
 from streams.search.ranking.answer_form import form_of, has_form
-from streams.vectors.bm25 import document_vector, query_vector
+from streams.vectors.bm25 import query_vector, query_words, statement_terms
 
 FEATURES = (
     "similarity",
@@ -41,6 +47,7 @@ FEATURES = (
     "rank",
     "words",
     "asks",
+    "place",
 )
 CALIBRATION = (
     "value",
@@ -52,6 +59,7 @@ CALIBRATION = (
     "covered_own",
     "covered",
     "words",
+    "lacks_name",
 )
 """The features of the second function: the value of the best statement, its lead above the best statement of another
 page, the logarithm of the number of the question's terms, and features of the best statement."""
@@ -59,6 +67,13 @@ PARAMETERS = Path(__file__).with_name("confidence.json")
 _MIN_TERMS = 1
 _MAX_LEAD = 5.0
 """Maximum lead that counts (standard deviations): a page without others leads by any number."""
+_MAX_WORDS = 200
+"""Maximum words of a question that are looked at."""
+_CODE = re.compile(r"\d|[_()]|\w\.\w")
+_QUOTES = "\"'“”,;:"
+
+Words = Sequence[Sequence[int]]
+"""The terms of each word (`query_words`)."""
 
 Features = Mapping[str, float]
 
@@ -133,9 +148,51 @@ def calibration_features(question: str, judged: Sequence[tuple[float, str, Featu
 
 def features_of(question: str, evidence: Sequence[Evidence]) -> list[dict[str, float]]:
     """Return the features of each statement."""
-    terms, form, asked = frozenset(query_vector(question).indices), form_of(question), frozenset(words(question))
+    terms, folded = frozenset(query_vector(question).indices), frozenset(words(question))
+    asked = _Asked(terms, names_of(question), form_of(question), folded)
+    found = [_TextTerms.of(each) for each in evidence]
     pages = {each.page_id: each.score for each in evidence}
-    return [_features(each, terms, form, asked, _lead(each, pages)) for each in evidence]
+    places: Counter[UUID] = Counter()
+    rows = []
+    for each, own_terms in zip(evidence, found, strict=True):
+        own = _features(each, own_terms, asked, _lead(each, pages))
+        rows.append({**own, "place": math.log1p(places[each.page_id])})
+        places[each.page_id] += 1
+    return rows
+
+
+def names_of(question: str) -> Words:
+    """Return the terms of the question's names, numbers and codes: words with a capital letter, a digit or a dot
+    inside. The first word has a capital letter in any case."""
+    found = question.rstrip("?!. ").split()[:_MAX_WORDS]
+    parts = [part.strip(_QUOTES) for part in found]
+    named = [part for place, part in enumerate(parts) if _CODE.search(part) or (place > 0 and part[:1].isupper())]
+    return [terms for part in named for word in words(part) for terms in query_words(word)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A question: its terms, the terms of its names, its form, and its folded words."""
+
+    terms: frozenset[int]
+    names: Words
+    form: str
+    folded: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _TextTerms:
+    """The terms of a statement: of its own text, of its context, and of both with its title."""
+
+    own: frozenset[int]
+    around: frozenset[int]
+    whole: frozenset[int]
+
+    @classmethod
+    def of(cls, evidence: Evidence) -> Self:
+        own = statement_terms([evidence.text], evidence.language)
+        around = statement_terms(evidence.context, evidence.language)
+        return cls(own, around, own | around | statement_terms([evidence.title], evidence.language))
 
 
 def _lead(evidence: Evidence, pages: Mapping[UUID, float]) -> float:
@@ -143,20 +200,18 @@ def _lead(evidence: Evidence, pages: Mapping[UUID, float]) -> float:
     return max(min(evidence.score - max(others), _MAX_LEAD), -_MAX_LEAD) if others else _MAX_LEAD
 
 
-def _features(
-    evidence: Evidence, terms: frozenset[int], form: str, asked: frozenset[str], lead: float
-) -> dict[str, float]:
-    own = document_vector(evidence.text, language=evidence.language).indices
-    around = document_vector("", evidence.context, evidence.language).indices
+def _features(evidence: Evidence, terms: _TextTerms, asked: _Asked, lead: float) -> dict[str, float]:
     own_words = words(evidence.text)
-    fits = bool(form) and has_form(evidence.text, form, asked)
+    fits = bool(asked.form) and has_form(evidence.text, asked.form, asked.folded)
+    count = max(len(asked.terms), _MIN_TERMS)
     return {
         "similarity": evidence.similarity,
-        "covered": len(terms.intersection(own) | terms.intersection(around)) / max(len(terms), _MIN_TERMS),
-        "covered_own": len(terms.intersection(own)) / max(len(terms), _MIN_TERMS),
-        "added": float(not asked.issuperset(own_words)),
+        "covered": len(asked.terms & (terms.own | terms.around)) / count,
+        "covered_own": len(asked.terms & terms.own) / count,
+        "added": float(not asked.folded.issuperset(own_words)),
         "has_form": float(fits),
-        "lacks_form": float(bool(form) and not fits),
+        "lacks_form": float(bool(asked.form) and not fits),
+        "lacks_name": float(any(terms.whole.isdisjoint(name) for name in asked.names)),
         "lead": lead,
         "rank": math.log1p(evidence.rank),
         "words": math.log1p(len(own_words)),

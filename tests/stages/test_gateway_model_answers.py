@@ -139,7 +139,7 @@ async def test_a_model_is_not_asked_about_results_that_are_only_the_nearest(quot
 async def test_nor_is_one_of_their_statements_the_answer() -> None:
     made = await stores()
     searcher = Searcher(made, SearchOptions(), on_failure=lambda *_: None)
-    found = await searcher.find(parse("When was the Quill tower finished?"), Deadline(20.0))
+    found = await searcher.find(parse(QUESTION), Deadline(20.0))
     nearest = replace(found, notes=replace(found.notes, nearest_only=True))
     source = StatementAnswers(made)
     assert await source.find_among(found, Deadline(20.0)) is not None

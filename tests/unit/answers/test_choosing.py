@@ -3,7 +3,7 @@
 import pytest
 
 from streams.answers.choosing import MIN_CONFIDENCE, choose_answer
-from streams.answers.confidence import judge_statements, parameters
+from streams.answers.confidence import features_of, judge_statements, names_of, parameters
 from streams.answers.found_answer import FoundAnswer
 from streams.answers.surroundings import MAX_CELL_CHARS, surroundings_of
 from streams.pages.document.consent import Consent
@@ -71,6 +71,47 @@ def test_only_a_statement_with_a_term_of_the_question_is_an_answer(
 ) -> None:
     found = evidence("https://a.test/", text, context=(heading,), similarity=0.95, score=4.0)
     assert bool(choose(question, found, *OTHERS)) == is_answer
+
+
+@pytest.mark.parametrize(
+    ("question", "names"),
+    [
+        ("When was PostgreSQL 15.7 released?", 2),  # a name and a version
+        ("Who created Python?", 1),
+        ("what does gc.auto do", 2),  # a code
+        ("Who was the first one?", 0),  # the first word has a capital letter in any case
+        ("how high is the quill tower", 0),
+        ("", 0),
+    ],
+)
+def test_names_numbers_and_codes_of_a_question(question: str, names: int) -> None:
+    assert len(names_of(question)) == names
+
+
+@pytest.mark.parametrize(
+    ("text", "context", "title", "lacks"),
+    [
+        ("It was released in November.", ("Release 15.7",), "PostgreSQL", 0.0),
+        ("PostgreSQL 15.7 was released in May.", (), "", 0.0),
+        ("It was released in November.", ("Release 15.9",), "PostgreSQL", 1.0),
+        ("Release 15.7 came in May.", (), "Python", 1.0),
+    ],
+)
+def test_a_name_of_the_question_is_in_the_statement_or_around_it(
+    text: str, context: tuple[str, ...], title: str, lacks: float
+) -> None:
+    found = evidence("https://a.test/", text, context=context, title=title)
+    [features] = features_of("When was PostgreSQL 15.7 released?", [found])
+    assert features["lacks_name"] == lacks
+
+
+def test_of_two_versions_the_one_that_was_asked_for_is_more_probable() -> None:
+    def confidence(version: str) -> float:
+        text = f"PostgreSQL {version} was released in November."
+        answer = choose("When was PostgreSQL 15.9 released?", evidence("https://a.test/", text, **SURE), *OTHERS)  # type: ignore[arg-type]  # numbers
+        return answer.confidence if answer else 0.0
+
+    assert confidence("15.9") > confidence("15.7")
 
 
 def test_a_query_that_asks_nothing_has_no_answer() -> None:
