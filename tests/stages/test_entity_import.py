@@ -110,7 +110,7 @@ async def test_an_import_that_ends_anywhere_goes_on(world: World, tmp_path: Path
 async def test_an_import_on_a_machine_that_ended_removes_nothing_of_the_dump(
     world: World, tmp_path: Path, loss: str
 ) -> None:
-    """What the system had not written when the machine ended is gone: most of the seen entities."""
+    """Entities that the system had not written when the machine ended are unseen: most of them."""
     path = write_items(tmp_path / "dump.json", [item(number) for number in range(1, 41)])
     world.fail_after = 5
     with pytest.raises(StoreUnavailable):

@@ -1,4 +1,4 @@
-"""What publishers let be quoted: `nosnippet` and `max-snippet` hold wherever a text of their page is shown."""
+"""Limits of quotations: `nosnippet` and `max-snippet` hold wherever a text of a page is shown."""
 
 from collections.abc import Sequence
 

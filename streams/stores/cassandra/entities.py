@@ -1,6 +1,6 @@
 """Entities in Cassandra: parts by entity and source, merged records, names, and the entities of articles.
 
-All writes carry their own time and have no condition, so they share requests with those of other entities
+All writes carry their own time and have no condition, so writes of several entities share requests
 (`grouped_writes`): an entity has a part, a record and some names, each in a partition of its own.
 """
 
