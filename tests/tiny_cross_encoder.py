@@ -12,9 +12,9 @@ import sys
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from streams.settings import Settings
+from tests.onnx_bytes import FLOAT, INT64, attribute, field, node, number, tensor, text, value
 
 WORDS = (
     "[PAD]",
@@ -30,7 +30,6 @@ WORDS = (
     "checkpoint",
     "a",
 )
-_FLOAT, _INT64 = 1, 7
 
 
 def write_model(folder: Path) -> Path:
@@ -87,67 +86,24 @@ def _model() -> bytes:
     """The network. Fields of protocol buffers have the numbers of onnx.proto."""
     table = np.diag([0, 0, 0, 0, *[1] * (len(WORDS) - 4)]).astype(np.float32)
     nodes = [
-        _node("Gather", ["table", "input_ids"], "vectors"),
-        _node("Cast", ["token_type_ids"], "types", _attribute("to", _FLOAT)),
-        _node("Cast", ["attention_mask"], "mask", _attribute("to", _FLOAT)),
-        _node("Mul", ["types", "mask"], "second"),
-        _node("Sub", ["mask", "second"], "first"),
+        node("Gather", ["table", "input_ids"], "vectors"),
+        node("Cast", ["token_type_ids"], "types", attribute("to", FLOAT)),
+        node("Cast", ["attention_mask"], "mask", attribute("to", FLOAT)),
+        node("Mul", ["types", "mask"], "second"),
+        node("Sub", ["mask", "second"], "first"),
         *(
-            node
+            each
             for name in ("first", "second")
-            for node in (
-                _node("Unsqueeze", [name], f"{name}_column", _attribute("axes", [2])),
-                _node("Mul", ["vectors", f"{name}_column"], f"{name}_vectors"),
-                _node(
-                    "ReduceSum", [f"{name}_vectors"], f"{name}_sum", _attribute("axes", [1]), _attribute("keepdims", 0)
-                ),
+            for each in (
+                node("Unsqueeze", [name], f"{name}_column", attribute("axes", [2])),
+                node("Mul", ["vectors", f"{name}_column"], f"{name}_vectors"),
+                node("ReduceSum", [f"{name}_vectors"], f"{name}_sum", attribute("axes", [1]), attribute("keepdims", 0)),
             )
         ),
-        _node("Mul", ["first_sum", "second_sum"], "product"),
-        _node("ReduceSum", ["product"], "logits", _attribute("axes", [1]), _attribute("keepdims", 1)),
+        node("Mul", ["first_sum", "second_sum"], "product"),
+        node("ReduceSum", ["product"], "logits", attribute("axes", [1]), attribute("keepdims", 1)),
     ]
-    inputs = [_value(name, _INT64, ("batch", "tokens")) for name in ("input_ids", "attention_mask", "token_type_ids")]
-    graph = b"".join(_field(1, node) for node in nodes) + _text(2, "tiny") + _field(5, _tensor("table", table))
-    graph += b"".join(_field(11, value) for value in inputs) + _field(12, _value("logits", _FLOAT, ("batch", 1)))
-    return _number(1, 6) + _field(7, graph) + _field(8, _text(1, "") + _number(2, 11))
-
-
-def _node(kind: str, inputs: list[str], output: str, *attributes: bytes) -> bytes:
-    names = b"".join(_text(1, name) for name in inputs) + _text(2, output)
-    return names + _text(4, kind) + b"".join(_field(5, attribute) for attribute in attributes)
-
-
-def _attribute(name: str, value: int | list[int]) -> bytes:
-    if isinstance(value, int):
-        return _text(1, name) + _number(3, value) + _number(20, 2)
-    return _text(1, name) + b"".join(_number(8, each) for each in value) + _number(20, 7)
-
-
-def _tensor(name: str, values: NDArray[np.float32]) -> bytes:
-    dims = b"".join(_number(1, size) for size in values.shape)
-    return dims + _number(2, _FLOAT) + _text(8, name) + _field(9, values.tobytes())
-
-
-def _value(name: str, kind: int, dims: tuple[str | int, ...]) -> bytes:
-    shape = b"".join(_field(1, _text(2, dim) if isinstance(dim, str) else _number(1, dim)) for dim in dims)
-    return _text(1, name) + _field(2, _field(1, _number(1, kind) + _field(2, shape)))
-
-
-def _number(field: int, value: int) -> bytes:
-    return _varint(field << 3) + _varint(value)
-
-
-def _text(field: int, value: str) -> bytes:
-    return _field(field, value.encode())
-
-
-def _field(field: int, content: bytes) -> bytes:
-    return _varint(field << 3 | 2) + _varint(len(content)) + content
-
-
-def _varint(value: int) -> bytes:
-    parts = bytearray()
-    while value > 127:
-        parts.append(value & 127 | 128)
-        value >>= 7
-    return bytes([*parts, value])
+    inputs = [value(name, INT64, ("batch", "tokens")) for name in ("input_ids", "attention_mask", "token_type_ids")]
+    graph = b"".join(field(1, node) for node in nodes) + text(2, "tiny") + field(5, tensor("table", table))
+    graph += b"".join(field(11, value) for value in inputs) + field(12, value("logits", FLOAT, ("batch", 1)))
+    return number(1, 6) + field(7, graph) + field(8, text(1, "") + number(2, 11))

@@ -13,7 +13,7 @@ import numpy as np
 
 from streams.models.inprocess import LOCAL_REPOSITORY, VERSION
 from streams.settings import Settings
-from tests.tiny_cross_encoder import _FLOAT, _INT64, _field, _node, _number, _tensor, _text, _value
+from tests.onnx_bytes import FLOAT, INT64, field, node, number, tensor, text, value
 
 NAME, MODEL = "two_languages", "tiny-two-languages"
 MEANINGS = (("cat", "gato"), ("sleeps", "duerme"), ("bread", "pan"), ("bakes", "hornea"), ("river", "río"))
@@ -77,7 +77,7 @@ def _model() -> bytes:
     table = np.zeros((len(MARKS) + 2 * DIMENSIONS + 1, DIMENSIONS), np.float32)
     for place in range(2 * DIMENSIONS):
         table[len(MARKS) + place, place // 2] = 1.0
-    graph = _field(1, _node("Gather", ["table", "input_ids"], "hidden")) + _text(2, "tiny")
-    graph += _field(5, _tensor("table", table)) + _field(11, _value("input_ids", _INT64, ("batch", "tokens")))
-    graph += _field(12, _value("hidden", _FLOAT, ("batch", "tokens", DIMENSIONS)))
-    return _number(1, 6) + _field(7, graph) + _field(8, _text(1, "") + _number(2, 11))
+    graph = field(1, node("Gather", ["table", "input_ids"], "hidden")) + text(2, "tiny")
+    graph += field(5, tensor("table", table)) + field(11, value("input_ids", INT64, ("batch", "tokens")))
+    graph += field(12, value("hidden", FLOAT, ("batch", "tokens", DIMENSIONS)))
+    return number(1, 6) + field(7, graph) + field(8, text(1, "") + number(2, 11))

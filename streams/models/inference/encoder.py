@@ -1,10 +1,10 @@
 """Sentences -> vectors on a CPU: tokenize, run, pool, scale to unit length.
 
-A text has the same vector, bit by bit, whatever it is batched with. The number of texts in a batch changes nothing, but
-OpenVINO's sums depend on the padded length. So this length only follows from the text: its tokens, rounded up to a
-multiple of 8. Texts of one padded length run together in small batches, whose activations stay in the cache (with ONNX
-Runtime on two cores, batches of 32 took 1.7 times as long per text as batches of 8). Batches of 16 in OpenVINO saved no
-time, and took 155 MB more in each instance.
+A text has the same vector, bit by bit, whatever it is batched with (up to 2e-7 on a processor without VNNI). The number
+of texts in a batch changes nothing, but OpenVINO's sums depend on the padded length. So this length only follows from
+the text: its tokens, rounded up to a multiple of 8. Texts of one padded length run together in small batches, whose
+activations stay in the cache (with ONNX Runtime on two cores, batches of 32 took 1.7 times as long per text as batches
+of 8). Batches of 16 in OpenVINO saved no time, and took 155 MB more in each instance.
 """
 
 import os

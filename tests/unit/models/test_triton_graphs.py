@@ -24,6 +24,7 @@ from streams.models.inference.encoder import SentenceEncoder
 from streams.models.inference.packed_tokenizer import pack_tokenizer
 from streams.models.inference.read_output import add_read_output, add_read_output_of_rows
 from streams.models.inference.repository import CHAIN_MODEL, find_file, parameters_of, read_config
+from streams.models.inference.runtimes import session_options
 from streams.models.inference.seals import read_checksums
 from streams.models.triton import TritonChains, TritonEmbedder, TritonReranker
 from streams.models.triton_connection import ForeignAnswer, TritonConnection, model_states
@@ -58,7 +59,7 @@ def config_of(name: str, tokenizer: bytes, **changed: str) -> dict[str, Any]:
 def chain_graph() -> Run:
     parameters = parameters_of(read_config(LOCAL / CHAIN_MODEL))
     model = find_file(parameters, "model", LOCAL / CHAIN_MODEL / "1").read_bytes()
-    session = onnxruntime.InferenceSession(add_read_output(model), providers=["CPUExecutionProvider"])
+    session = onnxruntime.InferenceSession(add_read_output(model), session_options(1))
     names = [output.name for output in session.get_outputs()]
     return lambda feeds: dict(zip(names, session.run(names, feeds), strict=True))
 
@@ -70,7 +71,9 @@ def rerank_graph(repository: Path) -> Run:
 
 def embedding_graph(parameters: dict[str, str]) -> Run:
     """The network of the local model with pooling behind it, as the export puts both into one graph."""
-    session = onnxruntime.InferenceSession(str(find_file(parameters, "model", LOCAL / "sbert" / "1")))
+    session = onnxruntime.InferenceSession(
+        str(find_file(parameters, "model", LOCAL / "sbert" / "1")), session_options(1)
+    )
 
     def run(feeds: Feeds) -> Feeds:
         ids, mask = feeds["input_ids"], feeds["attention_mask"]
