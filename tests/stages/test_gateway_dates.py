@@ -109,9 +109,9 @@ async def page_of(stores: Stores, **parameters: str) -> str:
 
 async def test_the_page_says_dates_in_words_and_links_to_the_order_by_date(stores: Stores) -> None:
     page = await page_of(stores)
-    assert re.findall(r'<time datetime="2026-02-03">(.+?)</time>', page) == ["3 February 2026"]
-    assert re.findall(r'<time datetime="2025-05">(.+?)</time>', page) == ["May 2025"]
-    assert re.findall(r'<time datetime="2024">(.+?)</time>', page) == ["2024"]
+    assert re.findall(r'<time dir="ltr" datetime="2026-02-03">(.+?)</time>', page) == ["3 February 2026"]
+    assert re.findall(r'<time dir="ltr" datetime="2025-05">(.+?)</time>', page) == ["May 2025"]
+    assert re.findall(r'<time dir="ltr" datetime="2024">(.+?)</time>', page) == ["2024"]
     assert page.count("<time") == len(DATES)
     assert 'href="/search?q=tide&amp;sort=date"' in page
     by_date = await page_of(stores, sort="date")

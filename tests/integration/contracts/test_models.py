@@ -16,6 +16,8 @@ from streams.settings import Settings, TritonSettings
 from tests.integration.contracts.proxy import Proxy
 
 TEXTS = ("A dog barked.", "Write-ahead logging lets readers go on.", "", "数据库", "\ud800", "word " * 4_000)
+ROUNDING = 1e-6
+"""Maximum difference of one number between two vectors of a text."""
 
 
 async def _nothing() -> None: ...
@@ -54,11 +56,12 @@ async def test_no_texts_have_no_vectors(models: Models) -> None:
 
 
 async def test_vectors_are_in_the_order_of_the_texts_and_repeatable(models: Models) -> None:
-    """More than one batch, of many lengths: each text has the same vector as by itself."""
+    """More than one batch, of many lengths: each text has the same vector as by itself (without VNNI: up to 2e-7)."""
     texts = [f"{'more ' * (n % 7)}text number {n}" for n in range(70)]
     together = await models.embedder.embed(texts)
     for index in (0, 13, 69):
-        assert (together[index] == (await models.embedder.embed([texts[index]]))[0]).all()
+        alone = (await models.embedder.embed([texts[index]]))[0]
+        assert np.abs(together[index] - alone).max() < ROUNDING
 
 
 async def test_like_texts_are_nearer(models: Models) -> None:
