@@ -12,7 +12,7 @@ import pytest
 from streams.local.demo import QUESTIONS
 from tests.integration.qdrant_process import NO_REAL_QDRANT, RealQdrantProcess, real_qdrant
 
-pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(1_800)]
 DEMO = [sys.executable, "-c", "from streams.cli import main; main()", "demo", "--exit"]
 
 

@@ -18,7 +18,7 @@ from streams.local.ports import free_ports
 from streams.local.supervision.scheduled import QUARTER_SECONDS
 from tests.integration.collector import Collector, collector, find_leaks
 
-pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(1_800)]
 
 GUIDE = ROOT / "docs" / "guide" / "own-documents.md"
 PATIENCE_SECONDS = 120.0
