@@ -21,7 +21,8 @@ from streams.settings import KafkaSettings, Settings
 # One node serves a few hundred small partitions here: a small heap, one collector thread, and no optimizing compiler
 # make it start in half the time and use half the memory.
 JVM_OPTIONS = ("-Xms96m", "-Xmx384m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xss512k")
-FORMAT_TIMEOUT_SECONDS = 60
+FORMAT_TIMEOUT_SECONDS = 600
+"""A second of work for one core that is free: on a starved machine it took over a minute."""
 
 LOG4J = """\
 log4j.rootLogger=WARN, stdout
@@ -162,9 +163,15 @@ class Kafka:
 def _format_data(java: list[str], config: Path) -> None:
     cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).rstrip(b"=").decode()
     command = [*java, "kafka.tools.StorageTool", "format", f"--cluster-id={cluster}", f"--config={config}"]
-    done = subprocess.run(  # noqa: S603
-        command, capture_output=True, text=True, timeout=FORMAT_TIMEOUT_SECONDS, env=dict(os.environ), check=False
-    )
+    try:
+        done = subprocess.run(  # noqa: S603
+            command, capture_output=True, text=True, timeout=FORMAT_TIMEOUT_SECONDS, env=dict(os.environ), check=False
+        )
+    except subprocess.TimeoutExpired as error:
+        raise StartError(
+            f"Kafka's storage in {config.parent} was not formatted within {FORMAT_TIMEOUT_SECONDS:.0f} s, so this "
+            "machine is too busy for a start: stop other programs and try again"
+        ) from error
     if done.returncode:
         output = "\n".join((done.stdout + done.stderr).strip().splitlines()[-10:])
         raise StartError(f"Kafka's storage in {config.parent} can't be formatted:\n{output}")

@@ -1,0 +1,24 @@
+"""The storage of the local Kafka, made at the first start."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from streams.errors import StartError
+from streams.local import kafka
+
+
+def test_storage_that_is_not_made_in_time_is_an_error_that_says_so(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(kafka, "FORMAT_TIMEOUT_SECONDS", 0.2)
+    sleeping = [sys.executable, "-c", "import time; time.sleep(60)"]
+    with pytest.raises(StartError, match="too busy for a start"):
+        kafka._format_data(sleeping, tmp_path / "server.properties")
+
+
+def test_storage_that_can_t_be_made_is_an_error_with_the_last_lines(tmp_path: Path) -> None:
+    failing = [sys.executable, "-c", "import sys; sys.exit('no space left')"]
+    with pytest.raises(StartError, match="can't be formatted:\nno space left"):
+        kafka._format_data(failing, tmp_path / "server.properties")
