@@ -139,7 +139,7 @@ async def test_a_request_that_is_cancelled_ends_its_callers() -> None:
     grouped = GroupedWrites(server.send)
     calling = asyncio.create_task(run(grouped, *writes(2)))
     await server.begun.wait()
-    for request in grouped._requests:
+    for request in grouped._calls._requests:
         request.cancel()
     assert {type(answer) for answer in await calling} == {asyncio.CancelledError}
 

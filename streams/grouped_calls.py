@@ -1,0 +1,102 @@
+"""Calls of several tasks in one request, where the request costs more than what one call adds to it.
+
+The calls that come within one turn of the event loop go together. Nobody waits for others. A request that failed may
+have done a part of its work, so each call must be idempotent: it is sent once more in a request of its own, so that a
+refused call is the only one that fails. Not when the failure is the whole request's, such as an overloaded server's.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class _Call(Generic[T]):
+    item: T
+    done: asyncio.Future[None]
+
+
+class GroupedCalls(Generic[T]):
+    """Groups calls, and tells each of them how it ended.
+
+    `send` runs items as one request. `split` cuts items into groups that one request may have, in their order.
+    `whole`: the failure of a request that is the failure of each of its calls.
+    """
+
+    def __init__(
+        self,
+        send: Callable[[Sequence[T]], Awaitable[None]],
+        split: Callable[[Sequence[T]], Iterable[Sequence[T]]],
+        whole: type[Exception],
+    ) -> None:
+        self._send = send
+        self._split = split
+        self._whole = whole
+        self._waiting: list[_Call[T]] = []
+        self._requests: set[asyncio.Task[None]] = set()
+
+    async def call(self, item: T) -> None:
+        """Send an item with others. Raises what `send` raises: for this item only, unless the whole request failed."""
+        loop = asyncio.get_running_loop()
+        if not self._waiting:
+            loop.call_soon(self._send_waiting)
+        call = _Call(item, loop.create_future())
+        self._waiting.append(call)
+        await call.done
+
+    async def call_each(self, items: Sequence[T]) -> None:
+        """Send items in few requests, one after the other. Raises the first failure, when all have ended.
+
+        A future that each item's task waits for would cost more than the rest of the call: the caller's task sends.
+        """
+        loop = asyncio.get_running_loop()
+        calls = [_Call(item, loop.create_future()) for item in items]
+        for group in self._groups(calls):
+            await self._send_group(group)
+        failures = [call.done.exception() for call in calls]
+        if first := next(filter(None, failures), None):
+            raise first
+
+    def _send_waiting(self) -> None:
+        calls, self._waiting = self._waiting, []
+        for group in self._groups([call for call in calls if not call.done.cancelled()]):
+            request = asyncio.ensure_future(self._send_group(group))
+            self._requests.add(request)
+            request.add_done_callback(self._requests.discard)
+
+    def _groups(self, calls: Sequence[_Call[T]]) -> Iterable[Sequence[_Call[T]]]:
+        begin = 0
+        for group in self._split([call.item for call in calls]):
+            yield calls[begin : begin + len(group)]
+            begin += len(group)
+
+    async def _send_group(self, group: Sequence[_Call[T]]) -> None:
+        try:
+            await self._send([call.item for call in group])
+        except self._whole as error:
+            _end(group, error)
+        except Exception as error:
+            if len(group) == 1:
+                _end(group, error)
+            else:
+                await asyncio.gather(*(self._send_group([call]) for call in group))
+        except BaseException:
+            for call in group:
+                call.done.cancel()
+            raise
+        else:
+            _end(group)
+
+
+def _end(group: Sequence[_Call[T]], error: Exception | None = None) -> None:
+    """End calls, except for those whose caller has gone."""
+    for call in group:
+        if call.done.done():
+            continue
+        if error:
+            call.done.set_exception(error)
+        else:
+            call.done.set_result(None)
