@@ -33,6 +33,8 @@ from tests.child_processes import unreaped
 hypothesis_settings.register_profile(
     "riffle", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=bool(os.environ.get("CI"))
 )
+# For a run of tests in a test: what is tried there is whether they pass at all.
+hypothesis_settings.register_profile("few", hypothesis_settings.get_profile("riffle"), max_examples=5)
 hypothesis_settings.load_profile("riffle")
 
 # As in every process of Riffle: logs go to stderr, so that a test of stdout does not depend on the tests before it.

@@ -22,7 +22,7 @@ from streams.stores.opener import Stores, memory_stores
 from streams.stores.protocols import Candidates, Hit
 from tests.stages.gateway_fakes import client, gateway, payload_of, statement
 
-DEADLINE_SECONDS = 1.0
+DEADLINE_SECONDS = 0.3
 MARGIN_SECONDS = 4.0
 """Maximum time behind the deadline until a search is answered or refused, on a machine that has other work as well."""
 STANDSTILL_SECONDS = 2.0

@@ -55,6 +55,16 @@ CHECKED_BY = (
     "tests/unit/test_words.py",
 )
 """The tests that the examples could break, and the examples' own."""
+NOT_BROKEN = " and ".join(
+    f"not {name}"
+    for name in (
+        "test_a_new_package_needs_a_layer",
+        "test_imports_that_point_the_wrong_way_are_found",
+        "test_no_pure_module_may_reach_out_of_the_process",
+        "test_such_a_pattern_is_exponential",
+    )
+)
+"""Without those that try a rule on mistakes of their own: no addition changes what they find."""
 
 
 def section(heading: str) -> str:
@@ -142,9 +152,9 @@ def run(root: Path, *arguments: str) -> str:
 
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the repository, unchanged."""
+    """A copy of the repository, unchanged, with what is compiled already: its modules are those of the same files."""
     root = tmp_path_factory.mktemp("contribute") / "riffle"
-    return Path(shutil.copytree(ROOT, root, ignore=shutil.ignore_patterns(".*", "__pycache__"), symlinks=True))
+    return Path(shutil.copytree(ROOT, root, ignore=shutil.ignore_patterns(".*"), symlinks=True))
 
 
 @pytest.mark.timeout(900)
@@ -160,7 +170,7 @@ def test_the_examples_are_all_that_there_is_to_do(copy: Path) -> None:
     run(copy, "ruff", "check", "--no-cache", "--select", "I,RUF022", "--fix", *python)
     run(copy, "ruff", "check", "--no-cache", *python)
     run(copy, "ruff", "format", "--check", "--no-cache", *python)
-    run(copy, "pytest", "-q", "-p", "no:cacheprovider", *CHECKED_BY)
+    run(copy, "pytest", "-q", "-p", "no:cacheprovider", "--hypothesis-profile=few", "-k", NOT_BROKEN, *CHECKED_BY)
 
 
 def test_a_place_that_has_changed_is_named() -> None:
