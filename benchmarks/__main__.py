@@ -8,12 +8,10 @@ from typing import Annotated
 
 import typer
 
-from streams.commands.console import JSON_OPTION, command, command_group, load_settings, print_figures
+from streams.commands.console import AsJson, command, command_group, load_settings, print_figures
 from streams.errors import UsageError
 
 bench_app = command_group("Speed and memory, measured on this machine.")
-
-AsJson = Annotated[bool, JSON_OPTION]
 
 
 @bench_app.command("pipeline")

@@ -13,7 +13,7 @@ import socket
 import sys
 from collections.abc import Callable, Coroutine, Iterable
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from typing import Annotated, Any, ParamSpec, TypeVar
 
 import orjson
 import typer
@@ -64,7 +64,8 @@ err = PlainConsole(stderr=True)
 P = ParamSpec("P")
 R = TypeVar("R")
 
-JSON_OPTION = typer.Option("--json", help="Print JSON, for programs.")
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+"""The option `--json` of a command."""
 
 
 def command_group(summary: str) -> typer.Typer:

@@ -11,7 +11,7 @@ import typer
 from rich.progress import Progress, TaskID
 
 from streams.commands.console import (
-    JSON_OPTION,
+    AsJson,
     command,
     command_group,
     err,
@@ -26,8 +26,6 @@ from streams.commands.pages.search import ask_api
 from streams.commands.watching import PROGRESS_COLUMNS
 
 eval_app = command_group("Quality, against labelled data and beside other programs.")
-
-AsJson = Annotated[bool, JSON_OPTION]
 
 
 @eval_app.command("extract")

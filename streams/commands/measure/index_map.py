@@ -13,7 +13,7 @@ from uuid import UUID
 import numpy as np
 import typer
 
-from streams.commands.console import JSON_OPTION, command, err, load_settings, out, print_json
+from streams.commands.console import AsJson, command, err, load_settings, out, print_json
 from streams.errors import UsageError
 from streams.maintenance.mapping import (
     Floats,
@@ -47,7 +47,7 @@ Unanswered = tuple[str, str, Counts]
 @command
 async def make_map(
     pages: Annotated[int, typer.Option(min=30, max=20_000, help="Number of pages in the sample.")] = 2_000,
-    as_json: Annotated[bool, JSON_OPTION] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Draw a map of a random sample of the index: pages that mean the same are close, and regions have their words.
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from streams.commands.console import JSON_OPTION, command, out, print_json, table
+from streams.commands.console import AsJson, command, out, print_json, table
 from streams.planning.capacity import Plan, Quantization, Workload, plan
 from streams.planning.costs import UnitCosts, load_unit_costs
 from streams.planning.numbers import number
@@ -41,7 +41,7 @@ def make_plan(
         Path | None,
         typer.Option(exists=True, dir_okay=False, help="A TOML file with your unit costs and prices."),
     ] = None,
-    as_json: Annotated[bool, JSON_OPTION] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Compute the machines, disks, GPUs, partitions, shards, traffic and cost of an installation.
 

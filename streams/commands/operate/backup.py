@@ -10,11 +10,10 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from streams.backup import whole
 from streams.backup.manifest import Manifest
 from streams.backup.manifest import Progress as Report
-from streams.commands.console import JSON_OPTION, command, err, load_kafka_settings, out, print_json
+from streams.commands.console import AsJson, command, err, load_kafka_settings, out, print_json
 from streams.commands.job_reports import reported_beside
 
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the backup.")]
-AsJson = Annotated[bool, JSON_OPTION]
 
 
 @command

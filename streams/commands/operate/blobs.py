@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from streams.commands.console import (
-    JSON_OPTION,
+    AsJson,
     command,
     command_group,
     err,
@@ -45,7 +45,7 @@ async def sweep(
     rows_per_second: Annotated[int, typer.Option("--rate", min=1, help="Rows read per second, at most.")] = 20_000,
     memory_mb: Annotated[int, typer.Option(min=1, help="Memory for the references: 1 MB for 800,000.")] = 64,
     restart: Annotated[bool, typer.Option("--restart", help="Do not continue an interrupted sweep.")] = False,
-    as_json: Annotated[bool, JSON_OPTION] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Find the blobs that no page, host or dead letter refers to, and with --delete delete them after a grace period.
 

@@ -10,7 +10,7 @@ import typer
 from rich.text import Text
 
 from streams.commands.console import (
-    JSON_OPTION,
+    AsJson,
     choose_stages,
     command,
     command_group,
@@ -31,7 +31,6 @@ from streams.topology import STAGES
 
 dead_letters_app = command_group("Events that failed for good: list, show and replay them.")
 
-AsJson = Annotated[bool, JSON_OPTION]
 StageName = Annotated[str | None, typer.Option("--stage", help="Only letters of this stage.")]
 ErrorText = Annotated[str, typer.Option("--error", help="Only letters with this text in the error.")]
 Since = Annotated[datetime | None, typer.Option(help="Only letters of failures since this time (UTC).")]

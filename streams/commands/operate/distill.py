@@ -11,7 +11,7 @@ import numpy as np
 import typer
 
 from streams.commands.console import (
-    JSON_OPTION,
+    AsJson,
     command,
     err,
     load_settings,
@@ -40,7 +40,7 @@ _MODEL_NAME = re.compile(r'^name: "[^"]*"', re.MULTILINE)
 def distill(
     name: Annotated[str, typer.Option(help="Name of the new model in the local model repository.")] = "sbert_static",
     dimensions: Annotated[int, typer.Option(min=16, help="Dimensions of its vectors.")] = 256,
-    as_json: Annotated[bool, JSON_OPTION] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Make a static embedding model from the present model, in some minutes. A text has the mean vector of its tokens.
 

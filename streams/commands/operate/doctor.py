@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from streams.commands.console import JSON_OPTION, command, err, load_settings, out, print_json
+from streams.commands.console import AsJson, command, err, load_settings, out, print_json
 from streams.doctor.checks import all_checks
 from streams.doctor.findings import Finding, Level, highest_level
 from streams.doctor.running import run_checks
@@ -29,7 +29,7 @@ _INDENT = 6 + _NAME_WIDTH
 
 @command
 def doctor(
-    as_json: Annotated[bool, JSON_OPTION] = False,
+    as_json: AsJson = False,
     only: Annotated[list[str] | None, typer.Option(help="Only this check. May be repeated.")] = None,
     gateway: Annotated[
         str, typer.Option(metavar="URL", help="Address of the gateway, if not the one of the settings.")

@@ -10,7 +10,7 @@ import typer
 from schemas import Event
 from streams.commands.console import (
     EXIT_NO,
-    JSON_OPTION,
+    AsJson,
     command,
     command_group,
     err,
@@ -35,7 +35,6 @@ frontier_app = command_group("Hosts that are crawled: show them, block them, slo
 
 HostName = Annotated[str, typer.Argument(metavar="HOST", help="The name of the host, such as www.example.org.")]
 Note = Annotated[str, typer.Option("--note", help="Noted with the order.")]
-AsJson = Annotated[bool, JSON_OPTION]
 
 
 @frontier_app.command("hosts")

@@ -10,7 +10,7 @@ import typer
 from streams.commands.cluster import DaskEngine, dask_client
 from streams.commands.console import (
     EXIT_NO,
-    JSON_OPTION,
+    AsJson,
     command,
     command_group,
     err,
@@ -38,7 +38,7 @@ links_app = command_group("Authority of hosts: compute it from the links between
 @command
 async def rank(
     anew: Annotated[bool, typer.Option("--anew", help="Compute all ranks without the former ones.")] = False,
-    as_json: Annotated[bool, JSON_OPTION] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Compute the PageRank of each host from the links that the links stage collected, and write what changed.
 
@@ -84,7 +84,7 @@ def _show_ranked(ranked: Ranked, *, as_json: bool) -> None:
 @command
 async def show(
     host: Annotated[str, typer.Argument(help="A host, such as www.sqlite.org.")],
-    as_json: Annotated[bool, JSON_OPTION] = False,
+    as_json: AsJson = False,
 ) -> int:
     """Show the authority of a host, and some of the pages that link to it.
 
@@ -115,7 +115,7 @@ async def show(
 @command
 async def export(
     file: Annotated[Path, typer.Argument(dir_okay=False, help="The file to write, such as edges.tsv.")],
-    as_json: Annotated[bool, JSON_OPTION] = False,
+    as_json: AsJson = False,
 ) -> int:
     """Write the graph of registrable domains as a list of edges: a line has the linking domain and the linked one.
 
@@ -149,7 +149,7 @@ async def batch(
     starts: Annotated[int, typer.Option(min=1, help="Number of domains from which paths are followed.")] = 256,
     parts: Annotated[int, typer.Option(min=1, max=4_096, help="Number of parts of the graph.")] = 16,
     cluster: Annotated[str, typer.Option(help="Address of a Dask scheduler. Empty: in this process.")] = "",
-    as_json: Annotated[bool, JSON_OPTION] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Compute ranks and centralities from a list of edges, on a cluster if one is named.
 
@@ -197,7 +197,7 @@ def _write_values(file: Path, rows: Iterable[tuple[str, float]]) -> None:
 @command
 async def load(
     file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="Lines of a domain, a tab, and its rank.")],
-    as_json: Annotated[bool, JSON_OPTION] = False,
+    as_json: AsJson = False,
 ) -> int:
     """Write ranks that another program computed, for the hosts of each domain.
 
@@ -223,7 +223,7 @@ async def load(
 @command
 async def central(
     sample: Annotated[int, typer.Option(min=1, help="Number of domains from which paths are followed.")] = 200,
-    as_json: Annotated[bool, JSON_OPTION] = False,
+    as_json: AsJson = False,
 ) -> int:
     """Show the domains with the highest harmonic centrality: those that most others reach over few links.
 

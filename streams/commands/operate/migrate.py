@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from streams.commands.console import JSON_OPTION, command, err, load_settings, out, print_json, styled
+from streams.commands.console import AsJson, command, err, load_settings, out, print_json, styled
 from streams.errors import StoreUnavailable
 from streams.runtime.topics import create_topics, set_record_times
 from streams.settings import Settings
@@ -37,7 +37,7 @@ async def migrate(
             help="Read the model's description there instead of asking Triton: `local`, `production`, or a folder.",
         ),
     ] = "",
-    as_json: Annotated[bool, JSON_OPTION] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Create the topics, tables and search collection that this version needs. Safe to repeat.
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from streams.commands.console import (
-    JSON_OPTION,
+    AsJson,
     command,
     command_group,
     load_settings,
@@ -48,7 +48,7 @@ def prepare(
         str,
         typer.Option(metavar="MODEL,MODEL,...", help="Copy only the first of these models that is there."),
     ] = "",
-    as_json: Annotated[bool, JSON_OPTION] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Copy a model repository, with instances and batching for the machine that will serve it.
 

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from streams.commands.console import (
-    JSON_OPTION,
+    AsJson,
     command,
     command_group,
     load_settings,
@@ -28,7 +28,7 @@ _LIMIT = Annotated[int, typer.Option(min=1, help="Maximum number of queries to s
 
 @queries_app.command("hot")
 @command
-async def hot(days: _DAYS = 30, limit: _LIMIT = 20, as_json: Annotated[bool, JSON_OPTION] = False) -> None:
+async def hot(days: _DAYS = 30, limit: _LIMIT = 20, as_json: AsJson = False) -> None:
     """Show the queries that were asked most. A question counts the less, the older it is.
 
     Example:  riffle queries hot --days 7
@@ -38,7 +38,7 @@ async def hot(days: _DAYS = 30, limit: _LIMIT = 20, as_json: Annotated[bool, JSO
 
 @queries_app.command("empty")
 @command
-async def empty(days: _DAYS = 30, limit: _LIMIT = 20, as_json: Annotated[bool, JSON_OPTION] = False) -> None:
+async def empty(days: _DAYS = 30, limit: _LIMIT = 20, as_json: AsJson = False) -> None:
     """Show the queries that most often had no result, or only the nearest pages by meaning.
 
     Example:  riffle queries empty
@@ -50,7 +50,7 @@ async def empty(days: _DAYS = 30, limit: _LIMIT = 20, as_json: Annotated[bool, J
 
 @queries_app.command("unclicked")
 @command
-async def unclicked(days: _DAYS = 30, limit: _LIMIT = 20, as_json: Annotated[bool, JSON_OPTION] = False) -> None:
+async def unclicked(days: _DAYS = 30, limit: _LIMIT = 20, as_json: AsJson = False) -> None:
     """Show the queries on whose results nobody clicked, the most asked first.
 
     Example:  riffle queries unclicked
@@ -64,7 +64,7 @@ async def unclicked(days: _DAYS = 30, limit: _LIMIT = 20, as_json: Annotated[boo
 
 @queries_app.command("learn")
 @command
-async def learn(days: _DAYS = 30, as_json: Annotated[bool, JSON_OPTION] = False) -> None:
+async def learn(days: _DAYS = 30, as_json: AsJson = False) -> None:
     """Learn from all clicks how probably people look at each place of the results, and store it for searches.
 
     Only with these probabilities do pages gain by clicks (RIFFLE_GATEWAY__CLICKS_WEIGHT). Run it each week.
@@ -95,7 +95,7 @@ def _has_clicks(pages: Mapping[str, PlaceCounts]) -> bool:
 @command
 async def purge(
     yes: Annotated[bool, typer.Option("--yes", help="Don't ask.")] = False,
-    as_json: Annotated[bool, JSON_OPTION] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Delete all counts of queries and clicks, and all suggestions. Records in Kafka end by themselves within a day.
 

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import typer
 
-from streams.commands.console import EXIT_NO, JSON_OPTION, command, err, load_settings, out, print_json
+from streams.commands.console import EXIT_NO, AsJson, command, err, load_settings, out, print_json
 from streams.commands.job_reports import Report, reported, unreported
 from streams.commands.operate.reindex_entities import reindex_entities
 from streams.crawl.urls import InvalidUrl, with_scheme
@@ -57,7 +57,7 @@ async def reindex(
     entities: Annotated[
         bool, typer.Option("--entities", help="The collection of entities, with --model, --activate, --back or --drop.")
     ] = False,
-    as_json: Annotated[bool, JSON_OPTION] = False,
+    as_json: AsJson = False,
 ) -> int:
     """Fill a model's collection from the statements in Cassandra, verify it, and search it from then on.
 

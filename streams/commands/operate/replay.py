@@ -12,7 +12,7 @@ import typer
 
 from streams.commands.console import (
     EXIT_NO,
-    JSON_OPTION,
+    AsJson,
     choose_stages,
     command,
     err,
@@ -36,7 +36,7 @@ async def replay(
     stage_name: Annotated[str, typer.Option("--from", help="The stage that handles its inputs again.")],
     host: Annotated[str | None, typer.Option(help="Only pages of this host.")] = None,
     since: Annotated[datetime | None, typer.Option(help="Only events since this time (UTC).")] = None,
-    as_json: Annotated[bool, JSON_OPTION] = False,
+    as_json: AsJson = False,
 ) -> int:
     """Let a stage, and all stages after it, handle past events again, for a new model or new rules. Nothing is crawled.
 

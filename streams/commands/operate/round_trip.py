@@ -7,7 +7,7 @@ from uuid import uuid4
 
 import typer
 
-from streams.commands.console import EXIT_NO, JSON_OPTION, command, load_settings, need_kafka, out, print_json
+from streams.commands.console import EXIT_NO, AsJson, command, load_settings, need_kafka, out, print_json
 from streams.commands.pages.search import ask
 from streams.crawl.archives.round_trip import Clock, Find, RoundTrip, round_trip
 from streams.runtime.producer import EventProducer
@@ -23,7 +23,7 @@ async def round_trip_command(
         float,
         typer.Option("--timeout", min=1, help="Seconds to wait for the page to be found, and again for its removal."),
     ] = 300.0,
-    as_json: Annotated[bool, JSON_OPTION] = False,
+    as_json: AsJson = False,
 ) -> int:
     """Send a page through the whole journey, search it at the gateway, remove it, and search again.
 

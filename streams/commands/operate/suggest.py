@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from streams.commands.cluster import dask_client
-from streams.commands.console import JSON_OPTION, command, command_group, err, load_settings, out, print_json, table
+from streams.commands.console import AsJson, command, command_group, err, load_settings, out, print_json, table
 from streams.commands.job_reports import Report, reported
 from streams.commands.kept_stores import keep_stores, run_with_stores
 from streams.queries.counts import quarter_of
@@ -45,7 +45,7 @@ async def build(
     if_grown: Annotated[
         bool, typer.Option("--if-grown", help="Do nothing unless the index has grown by a twentieth, or has shrunk.")
     ] = False,
-    as_json: Annotated[bool, JSON_OPTION] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Build all suggestions anew: from the index, entities and counted queries.
 
@@ -98,7 +98,7 @@ async def build(
 async def show(
     prefix: Annotated[str, typer.Argument(help="What a person types.")],
     language: Annotated[str, typer.Option(help="The list of this language. Default: of all languages.")] = "",
-    as_json: Annotated[bool, JSON_OPTION] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Show the stored suggestions of a prefix with their weights, as gateways read them.
 

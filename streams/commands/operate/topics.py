@@ -6,7 +6,7 @@ import typer
 
 from streams.commands.console import (
     EXIT_NO,
-    JSON_OPTION,
+    AsJson,
     command,
     err,
     load_kafka_settings,
@@ -30,7 +30,7 @@ def topics(
     partitions: Annotated[
         int | None, typer.Option(min=1, help="Give all topics this many partitions, then restart all workers.")
     ] = None,
-    as_json: Annotated[bool, JSON_OPTION] = False,
+    as_json: AsJson = False,
 ) -> int:
     """List the topics of the topology: partitions, records, and how far behind each stage is.
 

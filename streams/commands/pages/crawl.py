@@ -14,7 +14,7 @@ from rich.progress import Progress
 from schemas import PageDiscovered
 from streams.commands.console import (
     EXIT_NO,
-    JSON_OPTION,
+    AsJson,
     command,
     err,
     load_settings,
@@ -66,7 +66,7 @@ async def crawl(
         bool, typer.Option("--local", help="The seeds are servers on this machine, such as http://localhost:8000/.")
     ] = False,
     wait: Annotated[bool, typer.Option(help="Wait, and show progress, until all pages are searchable.")] = True,
-    as_json: Annotated[bool, JSON_OPTION] = False,
+    as_json: AsJson = False,
 ) -> int:
     """Crawl from seeds and make the pages searchable.
 

@@ -12,7 +12,7 @@ import typer
 from rich.progress import BarColumn, DownloadColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeRemainingColumn
 
 from schemas import EntityChanged
-from streams.commands.console import EXIT_NO, JSON_OPTION, command, err, load_settings, need_kafka, out, print_json
+from streams.commands.console import EXIT_NO, AsJson, command, err, load_settings, need_kafka, out, print_json
 from streams.commands.job_reports import reported
 from streams.commands.pages.importing import import_app
 from streams.errors import UsageError
@@ -59,7 +59,6 @@ File = Annotated[Path, typer.Argument(exists=True, dir_okay=False, metavar="DUMP
 Language = Annotated[
     str, typer.Option(help="Language of names and texts, as Wikimedia's projects spell it. Default: the setting.")
 ]
-AsJson = Annotated[bool, JSON_OPTION]
 Missing = Annotated[
     bool | None,
     typer.Option(
@@ -124,7 +123,7 @@ async def index(
     domains: Annotated[
         int, typer.Option(min=2, help="Minimum number of other sites that link to a page under one name.")
     ] = MIN_DOMAINS,
-    as_json: Annotated[bool, JSON_OPTION] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Make entities of pages of the index that many sites link to under one name, from what these pages state about it.
 

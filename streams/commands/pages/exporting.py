@@ -8,7 +8,7 @@ from typing import Annotated, BinaryIO
 import typer
 from rich.progress import Progress
 
-from streams.commands.console import EXIT_NO, JSON_OPTION, command, command_group, err, load_settings, out, print_result
+from streams.commands.console import EXIT_NO, AsJson, command, command_group, err, load_settings, out, print_result
 from streams.commands.watching import PROGRESS_COLUMNS
 from streams.crawl.archives.exporter import ExportReport, ExportSource, export_warc
 from streams.crawl.archives.writer import warcinfo
@@ -24,7 +24,7 @@ _PARTS = 1_000
 async def warc(
     file: Annotated[Path, typer.Argument(dir_okay=False, help="The file to write, such as pages.warc.gz.")],
     host: Annotated[list[str] | None, typer.Option("--host", help="Only pages of this host. May be repeated.")] = None,
-    as_json: Annotated[bool, JSON_OPTION] = False,
+    as_json: AsJson = False,
 ) -> int:
     """Write the pages as a WARC file: each request with its response, what the crawler knows of it, and revisits.
 

@@ -15,7 +15,7 @@ from rich.progress import Progress
 from streams.allowed_origins import EVERY_ORIGIN
 from streams.commands.console import (
     EXIT_NO,
-    JSON_OPTION,
+    AsJson,
     command,
     command_group,
     err,
@@ -64,7 +64,6 @@ Include = Annotated[
 Exclude = Annotated[
     list[str] | None, typer.Option(metavar="GLOB", help="No URLs like it, as `*/print.html`. May be repeated.")
 ]
-AsJson = Annotated[bool, JSON_OPTION]
 RESTORE_LOOK_SECONDS = 1.0
 """Time between two looks for the mark of an unfinished restore (seconds)."""
 Import = Callable[..., Awaitable[ImportReport]]

@@ -7,7 +7,7 @@ import typer
 
 from schemas.envelope import utc_from_micros
 from schemas.ids import page_id
-from streams.commands.console import EXIT_NO, JSON_OPTION, command, err, load_settings, out, print_json, styled, table
+from streams.commands.console import EXIT_NO, AsJson, command, err, load_settings, out, print_json, styled, table
 from streams.crawl.urls import InvalidUrl, possible_urls
 from streams.errors import Refused, UsageError
 from streams.plain_text import clean_line
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from streams.pages.sandbox.explanation import Explanation
     from streams.stores.opener import Stores
     from streams.stores.page_record import PageRecord
-
-AsJson = Annotated[bool, JSON_OPTION]
 
 
 @command

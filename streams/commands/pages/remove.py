@@ -13,7 +13,7 @@ from schemas import PageRemoved
 from schemas.ids import page_id
 from streams.allowed_origins import NO_ORIGINS, AllowedOrigins
 from streams.commands.console import (
-    JSON_OPTION,
+    AsJson,
     command,
     err,
     load_settings,
@@ -47,7 +47,7 @@ async def remove(
     wait_seconds: Annotated[float, typer.Option("--wait", min=1, help="Seconds to wait for the stages.")] = 120.0,
     yes: Annotated[bool, typer.Option("--yes", help="Remove without a question.")] = False,
     undo: Annotated[bool, typer.Option("--undo", help="Withdraw earlier removals of these pages.")] = False,
-    as_json: Annotated[bool, JSON_OPTION] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Remove pages on request: from the index, and all their bytes from the stores. The bytes can't be restored.
 

@@ -7,12 +7,11 @@ from typing import Annotated, Any
 import httpx
 import typer
 
-from streams.commands.console import EXIT_NO, JSON_OPTION, command, err, load_settings, out, print_json, styled
+from streams.commands.console import EXIT_NO, AsJson, command, err, load_settings, out, print_json, styled
 from streams.errors import StoreUnavailable, UsageError
 from streams.settings import GatewaySettings, Settings
 from streams.tls import TlsFiles, client_context
 
-AsJson = Annotated[bool, JSON_OPTION]
 CLIENT_TIMEOUT_SECONDS = 30.0
 SIMILAR_SHOWN = 3
 """Maximum similar pages shown of a result."""

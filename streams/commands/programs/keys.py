@@ -10,7 +10,7 @@ import typer
 
 from streams.commands.console import (
     EXIT_NO,
-    JSON_OPTION,
+    AsJson,
     command,
     command_group,
     err,
@@ -39,7 +39,7 @@ async def add(
     per_minute: Annotated[int, typer.Option(min=0, help="Work units a minute. 0: as the settings say.")] = 0,
     per_day: Annotated[int, typer.Option(min=0, help="Work units a day. 0: as the settings say.")] = 0,
     site: Annotated[str, typer.Option(help="Only the pages of this site (`riffle sites`).")] = "",
-    as_json: Annotated[bool, JSON_OPTION] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Make a key, and print it. It is printed only now: what is stored is a hash of it.
 
@@ -68,7 +68,7 @@ async def add(
 
 @keys_app.command("list")
 @command
-async def list_keys(as_json: Annotated[bool, JSON_OPTION] = False) -> None:
+async def list_keys(as_json: AsJson = False) -> None:
     """List the keys, with the work that was done for them today.
 
     Example:  riffle keys list
@@ -106,7 +106,7 @@ async def list_keys(as_json: Annotated[bool, JSON_OPTION] = False) -> None:
 @command
 async def revoke(
     key_id: Annotated[str, typer.Argument(help="The id, as `riffle keys list` shows it, or the key itself.")],
-    as_json: Annotated[bool, JSON_OPTION] = False,
+    as_json: AsJson = False,
 ) -> int:
     """Revoke a key. Gateways refuse it after 30 seconds at the latest.
 

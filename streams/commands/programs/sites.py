@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from streams.commands.console import (
-    JSON_OPTION,
+    AsJson,
     command,
     command_group,
     load_settings,
@@ -34,7 +34,7 @@ async def add(
     host: Annotated[list[str], typer.Option(help="A domain, with its subdomains. Give it once for each.")],
     title: Annotated[str, typer.Option(help="Its name for people. Default: NAME.")] = "",
     private: Annotated[bool, typer.Option("--private", help="Only keys of the site find its pages.")] = False,
-    as_json: Annotated[bool, JSON_OPTION] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Make a site, or replace it. Its search is at /sites/NAME, with a box for other pages.
 
@@ -59,7 +59,7 @@ async def add(
 
 @sites_app.command("list")
 @command
-async def list_sites(as_json: Annotated[bool, JSON_OPTION] = False) -> None:
+async def list_sites(as_json: AsJson = False) -> None:
     """List the sites.
 
     Example:  riffle sites list
@@ -85,7 +85,7 @@ async def list_sites(as_json: Annotated[bool, JSON_OPTION] = False) -> None:
 @command
 async def remove(
     name: Annotated[str, typer.Argument(help="Name of the site.")],
-    as_json: Annotated[bool, JSON_OPTION] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Remove a site. Its pages stay in the index, and its keys are refused.
 

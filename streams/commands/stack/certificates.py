@@ -1,13 +1,12 @@
 """`riffle certificates`: the identities of the local stack."""
 
 from datetime import UTC, datetime
-from typing import Annotated
 
 from cryptography import x509
 
 from streams.commands.console import (
     EXIT_NO,
-    JSON_OPTION,
+    AsJson,
     command,
     command_group,
     load_settings,
@@ -24,7 +23,7 @@ certificates_app = command_group("Identities of the local stack: list, renew.")
 
 @certificates_app.command("list")
 @command
-def show(as_json: Annotated[bool, JSON_OPTION] = False) -> int:
+def show(as_json: AsJson = False) -> int:
     """List the identities: name, file, days left.
 
     Example:  riffle certificates list
@@ -54,7 +53,7 @@ def _rows(identities: Identities, now: datetime) -> list[dict[str, object]]:
 
 @certificates_app.command("renew")
 @command
-def renew(as_json: Annotated[bool, JSON_OPTION] = False) -> int:
+def renew(as_json: AsJson = False) -> int:
     """Give every identity a new certificate while the stack runs.
 
     Riffle's processes and Kafka go on without a restart. Triton and Cassandra are restarted one after the other.

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import psutil
 from rich.table import Table
@@ -13,7 +13,7 @@ from rich.text import Text
 
 from streams.commands.console import (
     EXIT_NO,
-    JSON_OPTION,
+    AsJson,
     command,
     load_settings,
     local_home,
@@ -53,7 +53,7 @@ class Row:
 
 
 @command
-def status(as_json: Annotated[bool, JSON_OPTION] = False) -> int:
+def status(as_json: AsJson = False) -> int:
     """Show what runs and what waits, what is wrong, and what to do about it.
 
     On one machine it lists the processes of the stack. Elsewhere it shows what the settings lead to.
