@@ -24,6 +24,7 @@ PARTS: Mapping[str, Mapping[str, Any]] = {
     "form of the answer": {"answer_weight": 0.0},
     "coverage of the words": {"coverage_weight": 0.0},
     "quality of the page": {"quality_weight": 0.0},
+    "name of the page": {"title_weight": 0.0, "site_weight": 0.0},
 }
 """The options without each part of the ranking that was chosen by measurement."""
 

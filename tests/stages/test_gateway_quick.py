@@ -45,6 +45,16 @@ async def test_a_definition_links_to_its_statement() -> None:
     assert 'href="https://rivers.example/rapid#:~:text=A%20rapid' in page
 
 
+async def test_a_definition_that_is_the_answer_stands_on_the_page_once() -> None:
+    first = statement("https://rivers.example/first", "A rapid is a steep stretch of a stream.", title="Rapid")
+    other = statement("https://rivers.example/other", "The rapid is a steep part of a river.", title="Rapids")
+    async with client(gateway(await searchable([first, other]), deadline_seconds=20.0)) as web:
+        answer = (await web.get("/api/v1/search", params={"q": "what is a rapid?"})).json()
+        page = (await web.get("/search", params={"q": "what is a rapid?"}, headers=HTML)).text
+    assert answer["quick"]["answer"] in [each["text"] for each in answer["beside"]["answer"]["answers"]]
+    assert page.count(f'<blockquote dir="auto">{answer["quick"]["answer"]}</blockquote>') == 1
+
+
 async def test_an_ordinary_query_and_a_further_page_have_no_quick_check() -> None:
     assert "quick" not in (await ask("log"))[0]
     assert "quick" not in (await ask("5 miles in km", page=2))[0]
