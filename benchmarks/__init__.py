@@ -1,1 +1,4 @@
-"""Benchmarks of a checkout: `python -m benchmarks NAME`. What they measured is in README.md beside this file."""
+"""Benchmarks of a checkout, by subject: `python -m benchmarks NAME`, whose table is in `__main__`.
+
+What they measured is in README.md beside this file.
+"""

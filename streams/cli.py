@@ -5,16 +5,19 @@ clients.
 """
 
 import importlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from importlib.metadata import version
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import typer
 from typer._completion_classes import completion_init
 from typer.core import TyperGroup
 
-SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
+Sections = Mapping[str, Mapping[str, tuple[str, str]]]
+"""The commands of each section of the help: name, place ("module:function"), line of help."""
+
+SECTIONS: Sections = {
     "Local stack": {
         "up": ("streams.commands.stack.up:up", "Start the servers, the workers and the gateway on this machine."),
         "down": ("streams.commands.stack.down:down", "Stop the local stack."),
@@ -96,7 +99,14 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "eval": ("streams.commands.measure.evaluate:eval_app", "Quality, against labelled data and other programs."),
     },
 }
-COMMANDS = {name: place for names in SECTIONS.values() for name, (place, _) in names.items()}
+
+
+def commands_of(sections: Sections) -> dict[str, str]:
+    """Return the place of each command."""
+    return {name: place for names in sections.values() for name, (place, _) in names.items()}
+
+
+COMMANDS = commands_of(SECTIONS)
 
 
 class LazyGroup(TyperGroup):
@@ -105,38 +115,43 @@ class LazyGroup(TyperGroup):
     Contexts and formatters are Any: Typer carries its own Click and exports no names for its types.
     """
 
+    sections: ClassVar[Sections] = SECTIONS
+    list_command: ClassVar[str] = "riffle help"
+
     def list_commands(self, ctx: Any) -> list[str]:
-        return list(COMMANDS)
+        return list(commands_of(self.sections))
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        return load_command(cmd_name) if cmd_name in COMMANDS else None
+        known = commands_of(self.sections)
+        return load_command(cmd_name, known) if cmd_name in known else None
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Find the command. A name that is none ends with the names that are like it."""
-        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            ctx.fail(f"No such command {args[0]!r}.{suggest(args[0], COMMANDS)}")
+        known = commands_of(self.sections)
+        if args and args[0] not in known and not args[0].startswith("-"):
+            ctx.fail(f"No such command {args[0]!r}.{suggest(args[0], known, self.list_command)}")
         return super().resolve_command(ctx, args)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         # In sections, readable without colour, and without importing any command.
         self.format_usage(ctx, formatter)
         self.format_help_text(ctx, formatter)
-        for section, names in SECTIONS.items():
+        for section, names in self.sections.items():
             with formatter.section(section):
                 formatter.write_dl([(name, summary) for name, (_, summary) in names.items()])
         with formatter.section("Options"):
             formatter.write_dl([record for p in self.get_params(ctx) if (record := p.get_help_record(ctx))])
 
 
-def suggest(name: str, names: Iterable[str]) -> str:
+def suggest(name: str, names: Iterable[str], list_command: str = LazyGroup.list_command) -> str:
     """Return the names that are like a misspelt one, as a sentence with a space before it, or an empty text."""
     found = get_close_matches(name.lower(), names, n=3, cutoff=0.6)
-    return f" Did you mean {' or '.join(f'`{each}`' for each in found)}?" if found else " `riffle help` lists them."
+    return f" Did you mean {' or '.join(f'`{each}`' for each in found)}?" if found else f" `{list_command}` lists them."
 
 
-def load_command(name: str) -> Any:
+def load_command(name: str, commands: Mapping[str, str] = COMMANDS) -> Any:
     """Import the command with this name. Raises KeyError if there is none."""
-    module, target = COMMANDS[name].split(":")
+    module, target = commands[name].split(":")
     return as_command(name, getattr(importlib.import_module(module), target))
 
 

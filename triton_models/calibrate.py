@@ -51,7 +51,7 @@ def main() -> None:
 
 def texts(web: Path | None) -> list[str]:
     """Statements, as they are embedded."""
-    from benchmarks.embed import statements_of
+    from benchmarks.models.embed import statements_of
     from streams.local.demo import unpack
     from streams.vectors.points import texts_of
 

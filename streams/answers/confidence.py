@@ -16,7 +16,7 @@
 The first function orders the statements of a search (`ranking`). The second one makes a probability of the best value
 and of some features of the whole search (`calibration`): the best of many is less probable than its own value says.
 A manual has nearly all words of a question that it does not answer, so a name that is missing counts there.
-The parameters in `confidence.json` are made by `python -m benchmarks.answer_confidence`; docs/reference/answers.md has
+The parameters in `confidence.json` are made by `python -m benchmarks.answers.confidence`; docs/reference/answers.md has
 the reliability on sets that had no part in the training.
 """
 

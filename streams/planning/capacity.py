@@ -2,7 +2,7 @@
 
 Every pool is sized by its scarcest resource, which the plan names. The arithmetic is linear in the unit costs. What it
 can't know (a hot host, a slow region, the neighbours of a machine) is in the headroom.
-`benchmarks/capacity_simulation.py` shows what the planned capacity does over time.
+`benchmarks/stack/capacity_simulation.py` shows what the planned capacity does over time.
 """
 
 from dataclasses import dataclass, replace

@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks.duplicate_groups import in_memory, reads
+from benchmarks.dedup.duplicate_groups import in_memory, reads
 from schemas.ids import page_id
 from streams.dedup.grouping import MAX_DUPLICATES
 from tests.stages.dedup_site import TEXT, Site, cut_off, edited, text_of, variants_of

@@ -4,13 +4,14 @@ import re
 import shlex
 from collections import Counter
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from benchmarks.__main__ import bench_app
-from streams.cli import COMMANDS, as_command, load_command
+from benchmarks.__main__ import SECTIONS
+from streams.cli import COMMANDS, commands_of, load_command
 from streams.settings import Settings
 
 ROOT = Path(__file__).parents[2]
@@ -200,11 +201,24 @@ def test_make_targets_in_the_docs_exist() -> None:
 def test_benchmarks_in_the_docs_exist() -> None:
     text = "\n".join(page.read_text() for page in PAGES)
     lines = [quoted or word for quoted, word in re.findall(r'make bench ARGS=(?:"([^"\n]+)"|([\w-]+))', text)]
-    bench = as_command("bench", bench_app)
+    known = commands_of(SECTIONS)
     # Square brackets enclose what may be left out.
-    problems = {line: problem_of_call("bench", bench, re.sub(r"[\[\]]", "", line).split()) for line in lines}
+    calls = {line: re.sub(r"[\[\]]", "", line).split() for line in lines}
+    problems = {
+        line: problem_of_call(name, load_command(name, known), words) if name in known else "no such benchmark"
+        for line, (name, *words) in calls.items()
+        if name != "--help"
+    }
     assert lines
     assert {line: problem for line, problem in problems.items() if problem} == {}
+
+
+def test_programs_in_the_docs_and_the_code_exist() -> None:
+    code = [path for folder in ("streams", "benchmarks") for path in (ROOT / folder).rglob("*.py")]
+    text = "\n".join(path.read_text() for path in [*PAGES, *code])
+    named = set(re.findall(r"python -m\s+((?:benchmarks|docs|tests)(?:\.\w+)*)", text))
+    assert len(named) > 10
+    assert [each for each in sorted(named) if find_spec(each) is None] == []
 
 
 def settings_named() -> set[str]:

@@ -2,8 +2,8 @@
 
 The model is a small network over `features`. Between its two layers it takes means of the first layer: over the page,
 the siblings, the section, the segments in similar elements, and two windows of neighbours. So a list of teasers is
-judged as a list, and a forum page as a forum page. `benchmarks/content_model.py` trains the weights, and measures them
-on held-out pages.
+judged as a list, and a forum page as a forum page. `benchmarks/documents/content_model.py` trains the weights, and
+measures them on held-out pages.
 """
 
 import json

@@ -2,7 +2,7 @@
 
 pyspellchecker has words with frequencies in twelve languages; symspellpy has English words and pairs of words with
 their frequencies in books. Technical words of documentation come from a file of this package, which
-`python -m benchmarks.spelling_words` makes.
+`python -m benchmarks.search.spelling_words` makes.
 """
 
 from collections.abc import Iterator

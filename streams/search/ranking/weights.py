@@ -4,9 +4,9 @@
     fall      distance between the best page and the tenth in the dense list: where meaning decides, it falls sharply
     question  1 for a question: its words are the asker's, not the answer's
 
-The parameters in `weights.json` are made by `python -m benchmarks.meaning_weight`. Its training data have few short
-questions, so their bonus is not trained: the bonus was chosen by evaluation (docs/decisions/0005). A weight is shown
-with its features in `explain=true`.
+The parameters in `weights.json` are made by `python -m benchmarks.search.meaning_weight`. Its training data have few
+short questions, so their bonus is not trained: the bonus was chosen by evaluation (docs/decisions/0005). A weight is
+shown with its features in `explain=true`.
 """
 
 import json

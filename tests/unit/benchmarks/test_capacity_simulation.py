@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks.capacity_simulation import CHECK_SECONDS, SCENARIOS, Result, Scenario, simulate
+from benchmarks.stack.capacity_simulation import CHECK_SECONDS, SCENARIOS, Result, Scenario, simulate
 from streams.planning.capacity import Workload, plan
 from streams.planning.costs import load_unit_costs
 

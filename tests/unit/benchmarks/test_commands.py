@@ -6,12 +6,12 @@ import sys
 from typing import Any
 
 import pytest
-from typer.main import get_command
 from typer.testing import CliRunner
 
-from benchmarks.__main__ import bench_app
+from benchmarks.__main__ import SECTIONS, bench_app
+from streams.cli import commands_of, load_command
 
-NAMES = sorted(get_command(bench_app).commands)  # type: ignore[attr-defined]  # a group has commands
+COMMANDS = commands_of(SECTIONS)
 
 
 def run(*arguments: object) -> str:
@@ -33,7 +33,19 @@ def rows(printed: str) -> dict[str, str]:
 
 def test_the_program_lists_every_benchmark() -> None:
     shown = subprocess.run([sys.executable, "-m", "benchmarks", "--help"], capture_output=True, text=True, check=True)
-    assert [name for name in NAMES if f"  {name} " not in shown.stdout] == []
+    assert [name for name in COMMANDS if f"  {name} " not in shown.stdout] == []
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_benchmark_has_an_example(name: str) -> None:
+    example = load_command(name, COMMANDS).help.partition("\n\n")[2]
+    assert f"python -m benchmarks {name}" in example
+
+
+def test_an_unknown_benchmark_gets_the_names_that_are_like_it() -> None:
+    shown = CliRunner().invoke(bench_app, ["frontir"])
+    assert (shown.exit_code, shown.stdout) == (2, "")
+    assert "Did you mean `frontier`" in shown.stderr
 
 
 @pytest.mark.parametrize(("tables", "bytes_at_least"), [(4, 4 * 12), (10, 10 * 12)])

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from benchmarks.crawl_memory import flatness
+from benchmarks.crawl.memory import flatness
 
 PAGES = 200
 """Pages between two looks."""

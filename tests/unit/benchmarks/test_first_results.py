@@ -1,6 +1,6 @@
 """The table of first results: the first statement of each query, and the place of its first right page."""
 
-from benchmarks.first_results import Shown, rows
+from benchmarks.search.first_results import Shown, rows
 
 
 def test_the_table_has_a_row_for_each_query_and_the_shares() -> None:

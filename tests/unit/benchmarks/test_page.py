@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from benchmarks.page import Page, demo_questions, load_page, summary
+from benchmarks.search.page import Page, demo_questions, load_page, summary
 from streams.errors import UsageError
 
 HEAD, REST = b"<head>", b"<main>"

@@ -7,8 +7,8 @@ from typing import Any
 import httpx
 import pytest
 
-from benchmarks import queries
-from benchmarks.queries import ask, read_questions, wait_until_busy
+from benchmarks.search import queries
+from benchmarks.search.queries import ask, read_questions, wait_until_busy
 from streams.errors import StoreUnavailable, UsageError
 from streams.models.triton_connection import Busy
 

@@ -4,7 +4,7 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from benchmarks.reliability_diagram import MARGIN, SIDE, draw
+from benchmarks.answers.reliability_diagram import MARGIN, SIDE, draw
 
 SVG = "{http://www.w3.org/2000/svg}"
 

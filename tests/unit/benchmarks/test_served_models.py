@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks.gpu_share import GpuShare, Sample, parse_sample, share_of
-from benchmarks.graph_backend import MODEL, for_python_backend, lay_out
-from benchmarks.graph_session import CPU, CUDA, SessionOptions
-from benchmarks.model_client import Answered, query_of, rotate
-from benchmarks.model_clients import common_time, count_answers
-from benchmarks.model_texts import ModelTexts, spread_by_length
-from benchmarks.served_models import cosines_of, counters_of, mean_batches
+from benchmarks.models.client import Answered, query_of, rotate
+from benchmarks.models.clients import common_time, count_answers
+from benchmarks.models.gpu_share import GpuShare, Sample, parse_sample, share_of
+from benchmarks.models.graph_backend import MODEL, for_python_backend, lay_out
+from benchmarks.models.graph_session import CPU, CUDA, SessionOptions
+from benchmarks.models.served import cosines_of, counters_of, mean_batches
+from benchmarks.models.texts import ModelTexts, spread_by_length
 from streams.errors import UsageError
 from streams.models.inference.repository import read_config
 from streams.settings import Settings

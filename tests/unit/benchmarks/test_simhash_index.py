@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.simhash_index import Matches, Simhashes, SimHashIndex, popcount
+from benchmarks.dedup.simhash_index import Matches, Simhashes, SimHashIndex, popcount
 from streams.dedup.fingerprinting import fingerprint
 
 RANDOM = np.random.default_rng(7)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.near_duplicates import jaccard, labelled
+from benchmarks.dedup.near_duplicates import jaccard, labelled
 from streams.dedup.evaluation import Pair, Quality, evaluate, read_pairs, read_texts
 from streams.errors import UsageError
 from streams.stores.memory import MemoryFingerprints

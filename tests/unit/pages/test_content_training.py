@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from benchmarks.content_model import CERTAIN_LABEL, add_lists, example, together
-from benchmarks.content_teasers import Teaser, teaser_of, with_list
+from benchmarks.documents.content_model import CERTAIN_LABEL, add_lists, example, together
+from benchmarks.documents.content_teasers import Teaser, teaser_of, with_list
 from streams.pages.content.classifier import ContentModel, group_neighbours
 from streams.pages.content.segment_stats import segment_stats
 from streams.pages.evaluation import Page

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import zstandard
 
-from benchmarks.spam_pages import KINDS, spam_pages
+from benchmarks.documents.spam_pages import KINDS, spam_pages
 from streams.crawl.host_quality import HostRecord, budget_factor, host_quality
 from streams.local.demo import ARCHIVE
 from streams.pages.document.model import Document

@@ -6,8 +6,8 @@ from uuid import UUID
 
 import pytest
 
-from benchmarks import meaning_weight
-from benchmarks.meaning_weight import fit, quality_of
+from benchmarks.search import meaning_weight
+from benchmarks.search.meaning_weight import fit, quality_of
 from streams.search.ranking.weights import PARAMETERS, features_of, is_question, parameters, weight_of
 from streams.stores.protocols import Candidates, Hit, SparseVector
 from streams.stores.statement_payload import StatementPayload

@@ -1,0 +1,1 @@
+"""Answers: their confidence, the check that a page supports them, their time, and hostile pages."""

@@ -1,0 +1,1 @@
+"""The crawl: the frontier, fetching, robots.txt, URLs, and how fresh an index stays."""

@@ -1,0 +1,245 @@
+"""Frontier, fetch and blob writes on a web of 50 hosts on loopback, beside Scrapy on the same pages, in one run.
+
+    python -m benchmarks crawl MIRROR --pages 2700
+
+MIRROR holds HOST/path pages; they are spread over 50 hosts. Kafka and Cassandra are started for the run, with one
+worker of the stages frontier and fetch. No host has a delay. Each program gets the list of URLs, so that neither parses
+pages. A page of Riffle counts when it is durable: its body is in Cassandra, its event in Kafka, the state of its URL in
+the frontier's tables. Scrapy writes bodies into files, keeps its queue in memory, and loses it when it ends.
+"""
+
+import asyncio
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+from uuid import uuid4
+
+import psutil
+import typer
+
+from benchmarks.crawl.seeds import seeds_of_host
+from benchmarks.machine import describe, machine, table
+from benchmarks.own_servers import RIFFLE, environment_of, server_pids, wait_until
+from benchmarks.stack.pipeline import proportional_memory, sample
+from schemas import PageDiscovered, PageFetched
+from streams.commands.console import AsJson, command, err, load_settings, out, print_json
+from streams.commands.stack.status import usage
+from streams.crawl.urls import host_of
+from streams.errors import UsageError
+from streams.local.ports import free_ports
+from streams.local.probing import answers, listens
+from streams.local.server_set import running_servers
+from streams.runtime.lags.offsets import end_offsets
+from streams.runtime.producer import EventProducer
+from streams.runtime.topic_tail import Follower
+from streams.settings import Settings
+from streams.stores.cassandra.session import CassandraSession, connect
+from streams.topology import stage, topics_needed
+
+HOSTS = 50
+ROBOTS = "User-agent: *\nDisallow: /private/\n"
+"""The robots.txt of each host. Without one, the local web has one with a delay, which Scrapy ignores."""
+SERVERS = ("kafka", "cassandra")
+STAGES = ("frontier", "fetch")
+LOOK_SECONDS = 0.25
+IDLE_SECONDS = 120.0
+_WRITES = "SELECT keyspace_name, count FROM system_views.local_write_latency"
+
+
+@command
+async def run(
+    mirror: Annotated[Path, typer.Argument(exists=True, file_okay=False, metavar="MIRROR")],
+    pages: Annotated[int, typer.Option(min=50, help="Number of pages.")] = 2_700,
+    as_json: AsJson = False,
+) -> int:
+    """Measure frontier, fetch and blob writes on a web of 50 hosts on loopback, beside Scrapy on the same pages.
+
+    Example:  python -m benchmarks crawl mirror/ --pages 2700
+    """
+    settings = load_settings()
+    conditions = machine()
+    with tempfile.TemporaryDirectory() as scratch:
+        home = Path(scratch)
+        urls = spread(mirror, home, pages)
+        with _web(home) as port, running_servers(home / "stack", SERVERS, base=settings) as local:
+            scrapy = run_scrapy(home, urls, port)
+            riffle = await measure_riffle(local, home, urls, port)
+    result = {"machine": conditions, "hosts": HOSTS, "pages": len(urls), "riffle": riffle, "scrapy": scrapy}
+    if as_json:
+        print_json(result)
+    else:
+        show(result)
+    return 0
+
+
+def spread(mirror: Path, home: Path, pages: int) -> list[str]:
+    """Copy pages of a mirror to `home/web`, spread over the hosts. Return their URLs."""
+    sample(mirror, home / "sample", pages)
+    urls = []
+    for number, source in enumerate(sorted(path for path in (home / "sample").rglob("*") if path.is_file())):
+        host = f"h{number % HOSTS:02}.bench.test"
+        target = home / "web" / host / f"p{number}.html"
+        target.parent.mkdir(parents=True, exist_ok=True)
+        source.rename(target)
+        (target.parent / "robots.txt").write_text(ROBOTS)
+        urls.append(f"https://{host}/p{number}.html")
+    return urls
+
+
+@contextmanager
+def _web(home: Path) -> Iterator[int]:
+    """Serve `home/web` by a process of its own. Yield its port."""
+    (port,) = free_ports(1)
+    command = [sys.executable, "-m", "streams.local.web", str(home / "web"), "--port", str(port)]
+    process = subprocess.Popen([*command, "--ca-dir", str(home / "ca")], stdout=subprocess.DEVNULL)
+    try:
+        wait_until(lambda: listens(port), "the web")
+        yield port
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def run_scrapy(home: Path, urls: Sequence[str], port: int) -> dict[str, float]:
+    """Fetch the pages by Scrapy. Raises UsageError if a page is missing."""
+    listed, bodies = home / "urls", home / "bodies"
+    bodies.mkdir(exist_ok=True)
+    listed.write_text("\n".join(url.replace(".test/", f".test:{port}/") for url in urls))
+    err.print("Scrapy ...", highlight=False)
+    command = [sys.executable, "-m", "benchmarks.crawl.scrapy_crawl", str(listed), str(bodies)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    figures: dict[str, float] = json.loads(done.stdout) if done.returncode == 0 and done.stdout else {}
+    if figures.get("pages") != len(urls):
+        raise UsageError(f"Scrapy wrote {figures.get('pages')} of {len(urls)} pages: {done.stderr[-2_000:]}")
+    return figures
+
+
+async def measure_riffle(settings: Settings, home: Path, urls: Sequence[str], port: int) -> dict[str, Any]:
+    """Fetch the pages by a worker of the stages frontier and fetch. Raises UsageError if a page is missing."""
+    with _worker(settings, home, port) as pid:
+        return await _fetch(settings, urls, {"worker": pid, **server_pids()})
+
+
+@contextmanager
+def _worker(settings: Settings, home: Path, port: int) -> Iterator[int]:
+    """Run a worker of both stages. Yield its process id."""
+    (health,) = free_ports(1)
+    command = [*RIFFLE, "worker", *STAGES, "--health-port", str(health)]
+    with (home / "worker.log").open("wb") as log:
+        worker = subprocess.Popen(command, env=_environment(settings, home, port), stdout=log, stderr=log)
+        try:
+            wait_until(lambda: answers(f"http://127.0.0.1:{health}/readyz"), "the worker")
+            yield worker.pid
+        finally:
+            worker.terminate()
+            worker.wait()
+
+
+def _environment(settings: Settings, home: Path, port: int) -> dict[str, str]:
+    hosts = {f"h{number:02}.bench.test": f"127.0.0.1:{port}" for number in range(HOSTS)}
+    return {
+        **environment_of(settings, home / "stack"),
+        "RIFFLE_CRAWL__DELAY_SECONDS": "0",
+        "RIFFLE_CRAWL__LOCAL_HOSTS": json.dumps(hosts),
+        "RIFFLE_CRAWL__LOCAL_CA_FILE": str(home / "ca" / "ca.pem"),
+    }
+
+
+async def _fetch(settings: Settings, urls: Sequence[str], pids: dict[str, int]) -> dict[str, Any]:
+    crawl_id, fetched, failed, tries = uuid4().hex[:12], set[str](), set[str](), Counter[str]()
+
+    def note(event: PageFetched) -> None:
+        if event.outcome == "ok":
+            fetched.add(event.url)
+            return
+        tries[f"{event.outcome}: {event.error}"[:160]] += 1
+        if not event.retryable:
+            failed.add(event.url)
+
+    follower = await asyncio.to_thread(Follower, settings, (PageFetched,))
+    session = await connect(settings.cassandra)
+    before = {name: usage(pid)[1] for name, pid in pids.items()}
+    records, writes = _count_records(settings), await _count_writes(session)
+    received = _bytes_written(pids)
+    memory: list[int] = []
+    began = last = time.monotonic()
+    err.print("Riffle ...", highlight=False)
+    try:
+        async with EventProducer(settings, "bench") as producer:
+            await producer.send_all(_seeds(urls, crawl_id))
+            while len(fetched) + len(failed) < len(urls):
+                for event in await asyncio.to_thread(lambda: list(follower.poll(LOOK_SECONDS))):
+                    if isinstance(event, PageFetched) and event.purpose == "page":
+                        note(event)
+                        last = time.monotonic()
+                memory.append(proportional_memory(pids["worker"]))
+                if time.monotonic() - last > IDLE_SECONDS:
+                    raise UsageError(f"{len(fetched)} of {len(urls)} pages, and none for {IDLE_SECONDS:g} s")
+        seconds = last - began
+        cpu = {name: usage(pid)[1] - before[name] for name, pid in pids.items()}
+        return {
+            "pages": len(fetched),
+            "failed": sorted(failed)[:5],
+            "answers without a page": dict(tries.most_common(5)),
+            "seconds": seconds,
+            "cpu_seconds": cpu,
+            "kafka_records": _count_records(settings) - records,
+            "cassandra_writes": await _count_writes(session) - writes,
+            "bytes_written": _bytes_written(pids) - received,
+            "memory_bytes": max(memory, default=0),
+        }
+    finally:
+        follower.close()
+        await session.close()
+
+
+def _seeds(urls: Sequence[str], crawl_id: str) -> list[PageDiscovered]:
+    """Return an event for each host with its URLs."""
+    by_host: dict[str, list[str]] = {}
+    for url in urls:
+        by_host.setdefault(host_of(url), []).append(url)
+    return [seeds_of_host(host, listed, crawl_id) for host, listed in by_host.items()]
+
+
+def _count_records(settings: Settings) -> int:
+    """Return the number of records that the topics of both stages have."""
+    partitions = {topic.name: settings.kafka.partitions for topic in topics_needed(tuple(map(stage, STAGES)))}
+    return sum(end_offsets(settings, partitions).values())
+
+
+async def _count_writes(session: CassandraSession) -> int:
+    """Return the number of writes of the keyspace since the server's start."""
+    rows = await session.execute(_WRITES)
+    return sum(int(count) for keyspace, count in rows if not str(keyspace).startswith("system"))
+
+
+def _bytes_written(pids: dict[str, int]) -> int:
+    """Return the bytes that the servers have written to disk."""
+    return sum(psutil.Process(pids[name]).io_counters().write_bytes for name in SERVERS)
+
+
+def show(result: dict[str, Any]) -> None:
+    out.print(describe(result["machine"]), highlight=False)
+    riffle, scrapy, pages = result["riffle"], result["scrapy"], result["pages"]
+    cpu = riffle["cpu_seconds"]
+    rows = table(f"{pages} pages of {HOSTS} hosts", "", "Riffle", "Scrapy")
+    rows.add_row("pages/s", f"{pages / riffle['seconds']:.0f}", f"{pages / scrapy['seconds']:.0f}")
+    all_cpu = sum(cpu.values())
+    rows.add_row(
+        "pages per CPU second, all processes", f"{pages / all_cpu:.0f}", f"{pages / scrapy['cpu_seconds']:.0f}"
+    )
+    rows.add_row("pages per CPU second, the crawler", f"{pages / cpu['worker']:.0f}", "")
+    for name, seconds in cpu.items():
+        rows.add_row(f"CPU ms a page, {name}", f"{seconds * 1000 / pages:.1f}", "")
+    rows.add_row("Kafka records a page", f"{riffle['kafka_records'] / pages:.1f}", "")
+    rows.add_row("Cassandra writes a page", f"{riffle['cassandra_writes'] / pages:.1f}", "")
+    rows.add_row("bytes written a page", f"{riffle['bytes_written'] / pages:,.0f}", "")
+    rows.add_row("memory of the worker at its peak", f"{riffle['memory_bytes'] / 1e6:.0f} MB", "")
+    out.print(rows)

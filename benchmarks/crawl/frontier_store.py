@@ -1,0 +1,197 @@
+"""The frontier on a real Cassandra: the cost of its reads after many completed URLs of one host, and its partitions.
+
+    python -m benchmarks frontier-store --urls 100000
+
+Cassandra is started for the run. One host gets N URLs in its queue, in batches as a page with many links makes them;
+all are taken, 64 at a time, and trimmed as the frontier does. The head of the queue is read at the beginning and
+at the end. Another host gets as many URLs that stay in its queue, and one bucket of a crawl as many states. Then URLs
+of many hosts are scheduled and answered by a frontier without Kafka. Cassandra is started again at last: that writes
+its memory to files, whose largest partitions it then names.
+"""
+
+import asyncio
+import statistics
+import tempfile
+import time
+from pathlib import Path
+from typing import Annotated, Any
+from uuid import uuid5
+
+import typer
+
+from benchmarks.crawl.frontier import heap_rate
+from benchmarks.machine import machine
+from schemas import Event, PageFetched, PageScheduled
+from schemas.ids import page_id
+from streams.commands.console import AsJson, command, load_settings, print_figures
+from streams.crawl.frontier.agent import FrontierAgent, now_micros
+from streams.crawl.frontier.hosts.host_state import Host, Robots
+from streams.crawl.frontier.hosts.live_hosts import TRIM_ENTRIES
+from streams.crawl.frontier.hosts.queue_head import HEAD_ENTRIES
+from streams.crawl.frontier.intake.fetched import take_fetched
+from streams.local.server_set import running_servers
+from streams.settings import CrawlSettings, Settings
+from streams.stores.cassandra.frontier import CassandraFrontier
+from streams.stores.cassandra.session import CassandraSession, connect
+from streams.stores.host_buckets import bucket_of
+from streams.stores.memory import MemoryBlobs, MemoryFingerprints, MemoryHostLinks
+from streams.stores.opener import Stores
+from streams.stores.protocols import CrawlCounts, FrontierUrl, QueueEntry
+
+HOST, WAITING_HOST = "large.example", "waiting.example"
+BATCH, READS = 200, 500
+STATES_AT_ONCE = 400
+HOSTS, PER_HOST = 200, 5
+_SIZES = "SELECT table_name, mebibytes FROM system_views.max_partition_size"
+_TOMBSTONES = "SELECT table_name, p99th, max FROM system_views.tombstones_per_read"
+_ROWS = "SELECT table_name, p99th, max FROM system_views.rows_per_read"
+
+
+@command
+async def run(
+    urls: Annotated[int, typer.Option(min=1_000, help="Completed URLs of one host.")] = 100_000,
+    as_json: AsJson = False,
+) -> None:
+    """Measure the frontier on a Cassandra of its own: reads after many completed URLs, partitions, sustained rate.
+
+    Example:  python -m benchmarks frontier-store --urls 100000
+    """
+    print_figures("The frontier's store", await measure(load_settings(), urls), as_json)
+
+
+async def measure(settings: Settings, urls: int) -> dict[str, Any]:
+    """Return all figures."""
+    with tempfile.TemporaryDirectory() as scratch:
+        home = Path(scratch)
+        with running_servers(home, ("cassandra",), base=settings) as local:
+            session = await connect(local.cassandra)
+            try:
+                store = CassandraFrontier(session)
+                figures = await _fill_and_empty(store, urls) | await _fill(store, urls) | await _sustained(store)
+                figures["tombstones of a read: table, 99th percentile, most"] = await _read(session, _TOMBSTONES)
+                figures["rows of a read: table, 99th percentile, most"] = await _read(session, _ROWS)
+            finally:
+                await session.close()
+        with running_servers(home, ("cassandra",), base=settings) as local:
+            session = await connect(local.cassandra)
+            try:
+                sizes = await _read(session, _SIZES)
+            finally:
+                await session.close()
+    return {"machine": machine(), "urls": urls, **figures, "largest partition (MiB), by table": sizes}
+
+
+async def _read(session: CassandraSession, statement: str) -> dict[str, list[Any]]:
+    rows = await session.execute(statement, {})
+    return {str(name): list(values) for name, *values in rows if str(name).startswith("frontier_")}
+
+
+async def _fill_and_empty(store: CassandraFrontier, urls: int) -> dict[str, Any]:
+    start = now_micros()
+    await _push(store, HOST, urls, start)
+    cursor: QueueEntry | None = None
+    await _read_milliseconds(store, cursor)  # until Java has compiled it
+    before = await _read_milliseconds(store, cursor)
+    taken = 0
+    while head := await store.queued(HOST, cursor, HEAD_ENTRIES):
+        cursor, taken = head[-1], taken + len(head)
+        if taken % TRIM_ENTRIES < HEAD_ENTRIES:
+            await store.trim(HOST, cursor, now_micros())
+        if taken + HEAD_ENTRIES > urls:
+            break
+    return {
+        "ms of a read of the head, first: median, 95th, 99th percentile, most": before,
+        "ms of a read of the head, last: median, 95th, 99th percentile, most": await _read_milliseconds(store, cursor),
+        "taken": taken,
+    }
+
+
+async def _push(store: CassandraFrontier, host: str, urls: int, start: int) -> None:
+    for first in range(0, urls, BATCH):
+        entries = [_entry(start, number) for number in range(first, min(first + BATCH, urls))]
+        await store.push(host, entries, start)
+
+
+async def _fill(store: CassandraFrontier, urls: int) -> dict[str, Any]:
+    """Write a queue whose URLs wait, and the states of as many URLs in one bucket of a crawl."""
+    start, begin = now_micros(), time.monotonic()
+    await _push(store, WAITING_HOST, urls, start)
+    pushed = time.monotonic() - begin
+    for first in range(0, urls, STATES_AT_ONCE):
+        pages = [_entry(start, number).page_id for number in range(first, min(first + STATES_AT_ONCE, urls))]
+        counts = CrawlCounts({"queued": first + len(pages)}, start + first)
+        await store.put_states("large", 0, dict.fromkeys(pages, "queued"), "owner", counts)
+    marked = time.monotonic() - begin - pushed
+    return {"queued URLs a second": round(urls / pushed), "states a second": round(urls / marked)}
+
+
+def _entry(start: int, number: int) -> QueueEntry:
+    return QueueEntry(start + number, page_id(f"https://{HOST}/{number}"))
+
+
+async def _read_milliseconds(store: CassandraFrontier, cursor: QueueEntry | None) -> list[float]:
+    times = []
+    for _ in range(READS):
+        begin = time.perf_counter()
+        await store.queued(HOST, cursor, HEAD_ENTRIES)
+        times.append(1_000 * (time.perf_counter() - begin))
+    cuts = statistics.quantiles(times, n=100)
+    return [round(value, 2) for value in (cuts[49], cuts[94], cuts[98], max(times))]
+
+
+async def _sustained(store: CassandraFrontier) -> dict[str, Any]:
+    """Schedule and answer URLs of many hosts. Kafka has no part in it."""
+    start = now_micros()
+    for number in range(HOSTS):
+        await _add_host(store, f"host{number}.example", start)
+    stores = Stores(
+        blobs=MemoryBlobs(), frontier=store, fingerprints=MemoryFingerprints(), host_links=MemoryHostLinks()
+    )
+    agent = FrontierAgent(CrawlSettings(in_flight=HOSTS, delay_seconds=0, recrawl=False), stores)
+    agent.partition_count = 1
+    answered = 0
+
+    async def emit(event: Event, _cause: str) -> None:
+        if isinstance(event, PageScheduled) and event.purpose == "page":
+            waiting.append(event)
+
+    waiting: list[PageScheduled] = []
+    agent.connect(emit)
+    agent.dispatcher.assign(frozenset({0}))
+    begin, cpu, assigned = time.monotonic(), time.process_time(), 0.0
+    while answered < HOSTS * PER_HOST:
+        await agent.dispatcher.visit_due()
+        assigned = assigned or time.monotonic() - begin
+        batch, waiting[:] = list(waiting), []
+        await asyncio.gather(*(take_fetched(agent.state, _answer(scheduled), 0) for scheduled in batch))
+        answered += len(batch)
+    return {
+        "pages scheduled and answered": answered,
+        "seconds": round(time.monotonic() - begin, 2),
+        "pages per CPU second of the frontier": round(answered / (time.process_time() - cpu)),
+        "heap operations per CPU second": heap_rate(100_000),
+    }
+
+
+async def _add_host(store: CassandraFrontier, name: str, start: int) -> None:
+    entries = []
+    for number in range(PER_HOST):
+        url = f"https://{name}/{number}"
+        entry = QueueEntry(start + number, page_id(url))
+        entries.append(entry)
+        await store.put_url(
+            FrontierUrl(entry.page_id, url, name, "queued", at=1, position=entry.position, crawl_id="c")
+        )
+    await store.push(name, entries, 1)
+    await store.put_host(Host(bucket_of(name), name, robots=Robots("allowed", fetched_at=start)).to_row(start, start))
+
+
+def _answer(scheduled: PageScheduled) -> PageFetched:
+    names = ("page_id", "url", "host", "lease_id", "attempt", "crawl_id", "depth")
+    return PageFetched(
+        **{name: getattr(scheduled, name) for name in names},
+        outcome="ok",
+        status=200,
+        generation=scheduled.generation or now_micros(),
+        body_ref=uuid5(scheduled.page_id, "body").hex * 2,
+    )

@@ -1,0 +1,1 @@
+"""Documents: which text of a page is main content, structured data, files that are not HTML, made spam."""

@@ -1,0 +1,1 @@
+"""Entities: the import of a dump, and the confidence and cost of panels."""

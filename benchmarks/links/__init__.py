@@ -1,0 +1,1 @@
+"""Links between pages: ranks of hosts, and the texts of links as a field of retrieval."""

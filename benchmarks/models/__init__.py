@@ -1,0 +1,1 @@
+"""Models: the embed stage, exported graphs, and a Triton server under load."""

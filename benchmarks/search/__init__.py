@@ -1,0 +1,1 @@
+"""Searches: their time, the order of results, suggestions, and test collections."""

@@ -1,0 +1,116 @@
+"""The first results of twenty queries over the bundled web, with the statement that is shown first.
+
+    python -m benchmarks first-results
+
+The queries are the questions of the demo and queries of the guides. The pages become statements, vectors and points by
+the functions of the stages, and each query is a search of the gateway, in this process and without servers. A query's
+right pages were named before the first run, by what the pages are about. Whether a statement reads alone is said by the
+rule of `riffle eval snippets`; a reader may say otherwise.
+"""
+
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import asdict, dataclass
+from urllib.parse import urlsplit
+
+from rich.markup import escape
+
+from benchmarks.search.open_sets import read_web
+from streams.commands.console import AsJson, command, load_settings, out, print_json
+from streams.evaluation.search import Options, open_run
+from streams.evaluation.snippet_rule import Repeated, find_failure, repeated_lines
+from streams.evaluation.snippets import has_verb, shown_snippets
+from streams.local.demo import QUESTIONS, unpack
+from streams.plain_text import shorten
+from streams.search.searcher import Searcher
+
+RESULTS = 3
+"""Number of first results that are shown."""
+MAX_TEXT_CHARS = 48
+GUIDES: Mapping[str, tuple[str, ...]] = {
+    "could a crash lose my data?": (
+        *("/transactional.html", "/howtocorrupt.html", "/non-durability.html", "/wal-reliability.html"),
+        *("/wal-intro.html", "/appfileformat.html", "/faq.html"),
+    ),
+    '"write-ahead log"': ("/wal-intro.html", "/wal.html", "/wal-reliability.html", "/backup.html", "/checksums.html"),
+    "python -snake": ("/index.html", "/faq/general.html", "/tutorial/appetite.html", "/tutorial/index.html"),
+    "site:docs.python.test lists": ("/tutorial/datastructures.html", "/tutorial/introduction.html"),
+    "release notes": ("/release-15-9.html", "/docs.html"),
+    "transactions prefer:recent": ("/transactional.html", "/tutorial-transactions.html", "/mvcc-intro.html"),
+    "how do I undo a commit?": ("/html/git-revert.html", "/html/gitfaq.html", "/html/gittutorial.html"),
+    "vacuum": ("/maintenance.html", "/faq.html", "/routine-reindex.html", "/limits.html"),
+    "sqlite": ("/index.html", "/about.html", "/docs.html"),
+    "how do I log in?": (
+        "/client-authentication.html",
+        "/auth-password.html",
+        "/auth-methods.html",
+        "/tutorial-accessdb.html",
+    ),
+}
+"""The queries of the guides, with the paths of the pages that are right."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A result with its first statement."""
+
+    query: str
+    place: int
+    path: str
+    text: str
+    failure: str
+    """The rule's class of failure; empty if the statement reads alone."""
+    right: bool
+
+
+@command
+async def run(as_json: AsJson = False) -> None:
+    """Show the first results of twenty queries over the bundled web, and whether their statements read alone.
+
+    Example:  python -m benchmarks first-results
+    """
+    settings = load_settings(triton={"url": "inprocess:"})
+    pages = [page.document for page in read_web(unpack(settings.home / "demo-web"))]
+    options = Options(cache=settings.home / "eval", embedders=os.cpu_count() or 1)
+    async with AsyncExitStack() as stack:
+        opened = await open_run(stack, settings, options, lambda step, done, of: None)
+        statements, index = await opened.index("demo", pages)
+        searcher, repeated = opened.searcher(index), repeated_lines(statements)
+        wanted = {question.question: (urlsplit(question.url).path,) for question in QUESTIONS} | dict(GUIDES)
+        found = [
+            each for query, paths in wanted.items() for each in await first_results(searcher, query, paths, repeated)
+        ]
+    if as_json:
+        print_json([asdict(each) for each in found])
+        return
+    out.print("\n".join(map(escape, rows(found))), highlight=False, soft_wrap=True)
+
+
+async def first_results(searcher: Searcher, query: str, paths: Sequence[str], repeated: Repeated) -> list[Shown]:
+    """Return the first results of a query, each with its first statement."""
+    first: dict[str, Shown] = {}
+    for snippet in await shown_snippets(searcher, query):
+        if snippet.url not in first and len(first) < RESULTS:
+            path, failure = urlsplit(snippet.url).path, find_failure(snippet, repeated, has_verb)
+            first[snippet.url] = Shown(query, len(first) + 1, path, snippet.text, failure, path in paths)
+    return list(first.values())
+
+
+def rows(found: Sequence[Shown]) -> list[str]:
+    """Return a table in Markdown: a row for each query, with the place of its first right page, and the shares."""
+    lines = ["| query | first page | its first statement | reads alone | right page |", "|---|---|---|---|---|"]
+    by_query: dict[str, list[Shown]] = {}
+    for each in found:
+        by_query.setdefault(each.query, []).append(each)
+    for query, results in by_query.items():
+        first, place = results[0], next((each.place for each in results if each.right), 0)
+        text = shorten(" ".join(first.text.split()), MAX_TEXT_CHARS).replace("|", "\\|")
+        alone = first.failure or "yes"
+        lines.append(f"| {query} | `{first.path[1:]}` | {text} | {alone} | {f'place {place}' if place else 'no'} |")
+    reading, right = sum(not each.failure for each in found), sum(any(r.right for r in rs) for rs in by_query.values())
+    lines += [
+        "",
+        f"{reading} of {len(found)} first statements read alone; {right} of {len(by_query)} have a right page.",
+    ]
+    return lines
