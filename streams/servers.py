@@ -33,7 +33,7 @@ class Server:
     """The function that opens the fields of `Stores` with this role: settings -> an object with these fields and
     `close`. Empty for events: the runtime consumes and produces them."""
     start: str
-    """The class that starts the server in the local stack (`streams.local.server.StoreServer`)."""
+    """The class that starts the server in the local stack (`streams.local.servers.server.StoreServer`)."""
     check: str
     """The check of `riffle doctor`: settings -> findings."""
     endpoint: str
@@ -60,7 +60,7 @@ SERVERS: tuple[Server, ...] = (
         name="kafka",
         title="Kafka",
         open="",
-        start="streams.local.kafka:Kafka",
+        start="streams.local.servers.kafka:Kafka",
         check="streams.doctor.kafka:check_brokers",
         endpoint="streams.doctor.kafka:endpoint",
         oldest=(2, 8),
@@ -73,7 +73,7 @@ SERVERS: tuple[Server, ...] = (
         name="cassandra",
         title="Cassandra",
         open="streams.stores.cassandra.opening:open_records",
-        start="streams.local.cassandra:Cassandra",
+        start="streams.local.servers.cassandra:Cassandra",
         check="streams.doctor.cassandra:check_cassandra",
         endpoint="streams.doctor.cassandra:endpoint",
         oldest=(4, 1),
@@ -85,7 +85,7 @@ SERVERS: tuple[Server, ...] = (
         name="qdrant",
         title="Qdrant",
         open="streams.stores.qdrant.opening:open_vectors",
-        start="streams.local.qdrant:Qdrant",
+        start="streams.local.servers.qdrant:Qdrant",
         check="streams.doctor.qdrant:check_qdrant",
         endpoint="streams.doctor.qdrant:endpoint",
         oldest=(1, 17),
@@ -97,7 +97,7 @@ SERVERS: tuple[Server, ...] = (
         name="triton",
         title="Triton",
         open="streams.models.opening:open_models",
-        start="streams.local.triton:Triton",
+        start="streams.local.servers.triton:Triton",
         check="streams.doctor.triton:check_triton",
         endpoint="streams.doctor.triton:endpoint",
         oldest=(2, 30),

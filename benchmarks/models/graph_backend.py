@@ -17,7 +17,7 @@ from benchmarks.models.graph_session import CPU, CUDA, PROVIDER
 from benchmarks.own_servers import wait_until
 from streams.errors import StoreUnavailable, UsageError
 from streams.local.child_process import Child, kill_orphans, stop, tail
-from streams.local.triton import Triton, why_not
+from streams.local.servers.triton import Triton, why_not
 from streams.models.inference.repository import read_config
 from streams.models.triton_graphs import is_graph
 

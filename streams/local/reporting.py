@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.status import Status
 
 from streams.errors import RiffleError
-from streams.local.server import Cancelled
+from streams.local.servers.server import Cancelled
 
 EXIT_FAILED = 1
 LAST = ("up", "failed")

@@ -14,7 +14,7 @@ from streams.local.child_process import Child, Launch
 from streams.local.own_secret import own_secret
 from streams.local.ports import free_ports, preferred_port
 from streams.local.probing import answers, listens
-from streams.local.server import Hints
+from streams.local.servers.server import Hints
 from streams.local.tls.identities import OPERATOR, Identities
 from streams.tls import client_context
 from streams.topology import GATEWAY, STAGES, Stage

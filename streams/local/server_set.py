@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from streams.local.child_process import stop
-from streams.local.server import Report, StoreServer, start_all
+from streams.local.servers.server import Report, StoreServer, start_all
+from streams.local.servers.triton import Triton, why_not
 from streams.local.tls.access import apply_grants
 from streams.local.tls.identities import OPERATOR, Identities
-from streams.local.triton import Triton, why_not
 from streams.models.opening import IN_PROCESS, run_in_process
 from streams.servers import NAMES, SERVERS, find, server_of
 from streams.settings import Settings

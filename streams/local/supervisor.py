@@ -27,7 +27,6 @@ from streams.local import riffle_processes
 from streams.local.child_process import kill_orphans, rotate, stop
 from streams.local.pausing import PAUSED, pause_asked
 from streams.local.reporting import PipeReport
-from streams.local.server import Report, Server, exit_words, spawn, start_all
 from streams.local.server_set import (
     Servers,
     create_topics_and_tables,
@@ -36,6 +35,7 @@ from streams.local.server_set import (
     plan,
     with_addresses,
 )
+from streams.local.servers.server import Report, Server, exit_words, spawn, start_all
 from streams.local.state import StackState, only_stack, write_state
 from streams.local.supervision.health_checks import HealthChecks
 from streams.local.supervision.scheduled import DAY_SECONDS, QUARTER_SECONDS, WEEK_SECONDS, ScheduledCommand

@@ -11,9 +11,9 @@ import pytest
 from pydantic import SecretStr
 
 from streams.errors import TransientError, UsageError
-from streams.local.cassandra import Cassandra
 from streams.local.child_process import Launch, stop
-from streams.local.server import spawn
+from streams.local.servers.cassandra import Cassandra
+from streams.local.servers.server import spawn
 from streams.settings import CassandraSettings
 from streams.stores import cassandra
 from streams.stores.cassandra import CassandraSession

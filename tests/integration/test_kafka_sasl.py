@@ -28,9 +28,9 @@ from streams.doctor.findings import Level
 from streams.doctor.kafka import check_brokers
 from streams.errors import StoreUnavailable
 from streams.local.child_process import Child, Launch, stop
-from streams.local.kafka import Kafka
 from streams.local.ports import free_ports
-from streams.local.server import spawn
+from streams.local.servers.kafka import Kafka
+from streams.local.servers.server import spawn
 from streams.local.tls.certificates import open_authority
 from streams.runtime.connection import client_config
 from streams.runtime.faust_app import new_app

@@ -18,7 +18,7 @@ import pytest
 
 from streams.errors import DeadlineExceeded, StartError, StoreUnavailable
 from streams.local.child_process import Child, kill_orphans, stop
-from streams.local.triton import Triton, why_not
+from streams.local.servers.triton import Triton, why_not
 from streams.models.opening import open_models
 from streams.models.protocols import ChainModel, Embedder
 from streams.models.triton import TritonChains

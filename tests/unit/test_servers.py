@@ -10,11 +10,11 @@ import pytest
 import yaml
 
 from streams.doctor.checks import all_checks
-from streams.local.cassandra import Cassandra
-from streams.local.kafka import Kafka
-from streams.local.qdrant import Qdrant
-from streams.local.server import StoreServer
-from streams.local.triton import Triton
+from streams.local.servers.cassandra import Cassandra
+from streams.local.servers.kafka import Kafka
+from streams.local.servers.qdrant import Qdrant
+from streams.local.servers.server import StoreServer
+from streams.local.servers.triton import Triton
 from streams.servers import NAMES, SERVERS, STORES, Role, Server, find, named, server_of
 from streams.settings import Settings
 from streams.stores.opener import Stores, fields_of, memory_stores

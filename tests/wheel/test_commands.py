@@ -171,7 +171,7 @@ def test_the_wheel_holds_the_product_and_nothing_of_the_workshop(wheel: Path) ->
     assert {name.partition("/")[0] for name in names if ".dist-info/" not in name} == {"streams", "schemas"}
     models = {name.split("/")[2] for name in names if name.startswith("streams/_models/")}
     assert models == {"local", "production", "rerank"}
-    assert "streams/local/jgo.lock.toml" in names
+    assert "streams/local/servers/jgo.lock.toml" in names
 
 
 def test_every_command_has_its_help(plain: Installed) -> None:

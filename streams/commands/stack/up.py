@@ -13,7 +13,7 @@ from streams.commands.console import EXIT_INTERRUPTED, command, err, load_settin
 from streams.errors import StartError, UsageError
 from streams.local.child_process import keep_previous
 from streams.local.reporting import TerminalReport, read_reports
-from streams.local.server import Cancelled
+from streams.local.servers.server import Cancelled
 from streams.local.state import StackState, make_home, running_state
 from streams.models.opening import IN_PROCESS
 from streams.servers import server_of

@@ -12,9 +12,9 @@ from streams.errors import StartError
 from streams.local.child_process import Child, family_cpu_seconds
 from streams.local.probing import http_status
 from streams.local.riffle_processes import RiffleProcess
-from streams.local.server import Answer, Server
+from streams.local.servers.server import Answer, Server
+from streams.local.servers.triton import Triton
 from streams.local.supervision.watched import Watched
-from streams.local.triton import Triton
 
 CHECK_SECONDS = 10.0
 """Seconds between two checks of a process."""

@@ -13,7 +13,7 @@ the machine busier. So an answer that is late counts for nothing by itself:
 import math
 from dataclasses import dataclass
 
-from streams.local.server import Answer
+from streams.local.servers.server import Answer
 
 REFUSALS = 3
 """Number of answers "unhealthy" in a row after which a process is restarted."""

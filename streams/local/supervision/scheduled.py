@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from streams.local.child_process import Child, stop
-from streams.local.server import exit_words
+from streams.local.servers.server import exit_words
 
 WEEK_SECONDS = 7 * 86_400.0
 """Time between two sweeps of blobs that nothing refers to (seconds)."""

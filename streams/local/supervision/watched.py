@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 
 from streams.local.child_process import Child
 from streams.local.riffle_processes import RiffleProcess
-from streams.local.server import Server
+from streams.local.servers.server import Server
+from streams.local.servers.triton import Triton
 from streams.local.state import ProcessState
 from streams.local.supervision.patience import SPIN_CPU_SECONDS, Patience
-from streams.local.triton import Triton
 
 BACKOFF_SECONDS = (0.5, 1.0, 2.0, 5.0, 15.0, 30.0)
 """Seconds before the first, second, ... restart of a process. The last value repeats."""

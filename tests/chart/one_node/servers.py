@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
-from streams.local.cassandra import Cassandra
-from streams.local.kafka import Kafka
+from streams.local.servers.cassandra import Cassandra
+from streams.local.servers.kafka import Kafka
 from streams.local.tls.certificates import open_authority
 from tests.chart.one_node.node import NODE, SITE, SITE_HOST, Node
 from tests.chart.rendering import ROOT

@@ -10,7 +10,7 @@ from tokenizers import Tokenizer
 
 from streams.errors import DeadlineExceeded, StoreUnavailable, UsageError
 from streams.local.child_process import Child, stop
-from streams.local.triton import Triton, why_not
+from streams.local.servers.triton import Triton, why_not
 from streams.models.inference.pairs import fitting_pairs
 from streams.models.inprocess import InProcessReranker
 from streams.models.protocols import Reranker

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from streams.errors import StartError
-from streams.local import kafka
+from streams.local.servers import kafka
 
 
 def test_storage_that_is_not_made_in_time_is_an_error_that_says_so(

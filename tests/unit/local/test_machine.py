@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from streams.errors import StartError
-from streams.local.java import find_java, major_version
 from streams.local.ports import FIRST_PORT, LAST_PORT, free_ports, is_free, preferred_port
+from streams.local.servers.java import find_java, major_version
 from streams.local.supervisor import check_space
 
 

@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
-from streams.local import cassandra, kafka, riffle_processes, server_set
+from streams.local import riffle_processes, server_set
+from streams.local.servers import cassandra, kafka
+from streams.local.servers.triton import why_not
 from streams.local.supervisor import Supervisor
-from streams.local.triton import why_not
 from streams.servers import NAMES
 from streams.settings import Settings, TritonSettings
 from streams.topology import STAGES, Stage

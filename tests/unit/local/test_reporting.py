@@ -9,7 +9,7 @@ from rich.console import Console
 
 from streams.errors import StartError
 from streams.local.reporting import EXIT_FAILED, PipeReport, TerminalReport, read_reports
-from streams.local.server import Cancelled
+from streams.local.servers.server import Cancelled
 from tests.conftest import SERVERS, servers_needed
 
 READY = ("ready", {"title": "Kafka", "seconds": 2.13})

@@ -14,7 +14,7 @@ from streams.errors import StartError
 from streams.local.child_process import Launch, stop
 from streams.local.ports import free_ports
 from streams.local.probing import listens
-from streams.local.server import Cancelled, Hints, start_all
+from streams.local.servers.server import Cancelled, Hints, start_all
 
 LISTEN = "import socket, sys, signal; s = socket.create_server(('127.0.0.1', int(sys.argv[1]))); signal.pause()"
 SILENT = "import signal; signal.pause()"
@@ -63,7 +63,7 @@ def test_all_are_ready_when_it_returns(tmp_path: Path) -> None:
 
 
 def test_a_start_takes_as_long_as_it_needs_while_it_computes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("streams.local.server.START_CPU_SECONDS", 0.01)
+    monkeypatch.setattr("streams.local.servers.server.START_CPU_SECONDS", 0.01)
     work = "import time\nwhile time.process_time() < 3: pass\n"
     slow = Program(f"{work}{LISTEN}", ready_timeout_seconds=1.0)
     running = start_all([slow], tmp_path, Reports())

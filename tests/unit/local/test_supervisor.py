@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from streams.local.child_process import Child, Launch, stop
 from streams.local.ports import free_ports
 from streams.local.riffle_processes import RiffleProcess
-from streams.local.server import Answer
+from streams.local.servers.server import Answer
 from streams.local.supervision.health_checks import HealthChecks
 from streams.local.supervision.patience import (
     BUSY_WEIGHT,

@@ -4,11 +4,11 @@ from pathlib import Path
 from typing import Any, Self
 
 from streams.local.child_process import Launch
-from streams.local.jars import class_path
-from streams.local.java import find_java
 from streams.local.ports import free_ports
 from streams.local.probing import cassandra_answers
-from streams.local.server import Hints
+from streams.local.servers.jars import class_path
+from streams.local.servers.java import find_java
+from streams.local.servers.server import Hints
 from streams.local.tls.identities import OPERATOR, Identities, Identity
 from streams.settings import Settings
 from streams.tls import client_context

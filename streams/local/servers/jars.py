@@ -2,7 +2,7 @@
 
 `requirements/jgo.lock.toml` names each jar and its SHA-256, so a start resolves no dependencies. A jar that isn't in
 the cache is downloaded by `jgo`, in pure Python (no Maven). The cache is outside the checkout (`~/.cache/riffle/maven`)
-and shared by all checkouts. `python -m streams.local.jars` writes a new lock after a change of ROOTS.
+and shared by all checkouts. `python -m streams.local.servers.jars` writes a new lock after a change of ROOTS.
 """
 
 import fcntl
@@ -23,7 +23,7 @@ ROOTS: dict[str, tuple[str, ...]] = {
     "cassandra": ("org.apache.cassandra:cassandra-all:5.0.4",),
 }
 _PACKAGED = Path(__file__).resolve().with_name("jgo.lock.toml")
-LOCK_FILE = _PACKAGED if _PACKAGED.exists() else _PACKAGED.parents[2] / "requirements" / "jgo.lock.toml"
+LOCK_FILE = _PACKAGED if _PACKAGED.exists() else _PACKAGED.parents[3] / "requirements" / "jgo.lock.toml"
 DOWNLOADS_AT_ONCE = 8
 Fetch = Callable[["Jar"], Path]
 
@@ -133,7 +133,7 @@ def write_lock(lock_file: Path = LOCK_FILE, cache: Path | None = None) -> None:
     cache = cache or cache_folder()
     parts = [
         "# The jars of the local Kafka and Cassandra: coordinates and SHA-256, in class path order.\n"
-        "# Written by `python -m streams.local.jars`; don't edit.\n"
+        "# Written by `python -m streams.local.servers.jars`; don't edit.\n"
     ]
     for server, roots in ROOTS.items():
         listed = ", ".join(f'"{root}"' for root in roots)

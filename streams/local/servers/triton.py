@@ -20,7 +20,7 @@ from typing import Any, Self
 from streams.errors import StartError, StoreUnavailable
 from streams.local.child_process import Launch
 from streams.local.ports import free_ports
-from streams.local.server import Answer, Hints, failure_message
+from streams.local.servers.server import Answer, Hints, failure_message
 from streams.local.tls.identities import OPERATOR, Identities
 from streams.models.opening import IN_PROCESS
 from streams.settings import Settings, TritonSettings
@@ -82,7 +82,10 @@ class Triton:
     title = "Triton"
     ready_timeout_seconds = 180.0
     hints: Hints = (
-        ("libpython", "This Python's shared library can't be loaded: see `why_not` in streams/local/triton.py."),
+        (
+            "libpython",
+            "This Python's shared library can't be loaded: see `why_not` in streams.local.servers.triton.",
+        ),
         ("ModuleNotFoundError", "A model needs a package that isn't installed: install requirements/lock.txt."),
         ("Failed to initialize Python stub", "A model's initialize() failed; the traceback is in the log."),
         ("Failed to run python backend stub", "The server found no bash on the PATH: install it."),

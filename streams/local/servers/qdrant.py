@@ -7,7 +7,7 @@ from typing import Any, Self
 from streams.local.child_process import Launch
 from streams.local.ports import free_ports
 from streams.local.probing import answers
-from streams.local.server import Hints
+from streams.local.servers.server import Hints
 from streams.local.tls.identities import OPERATOR, Identities
 from streams.settings import Settings
 from streams.tls import client_context
