@@ -41,10 +41,10 @@ _PUT_HOST = (
     "INSERT INTO frontier_hosts (bucket, host, due, state, at) "
     "VALUES (:bucket, :host, :due, :state, :at) USING TIMESTAMP :at"
 )
-_SHARE = "SELECT seeded, scheduled FROM frontier_shares WHERE host = :host AND crawl_id = :crawl_id"
+_SHARE = "SELECT seeded, scheduled, strangers FROM frontier_shares WHERE host = :host AND crawl_id = :crawl_id"
 _PUT_SHARE = (
-    "INSERT INTO frontier_shares (host, crawl_id, seeded, scheduled) "
-    "VALUES (:host, :crawl_id, :seeded, :scheduled) USING TIMESTAMP :at"
+    "INSERT INTO frontier_shares (host, crawl_id, seeded, scheduled, strangers) "
+    "VALUES (:host, :crawl_id, :seeded, :scheduled, :strangers) USING TIMESTAMP :at"
 )
 _PUSH = "INSERT INTO frontier_queue (host, position, page_id) VALUES (:host, :position, :page_id) USING TIMESTAMP :at"
 _QUEUED = (
@@ -131,11 +131,13 @@ class CassandraFrontier:
 
     async def share(self, host: str, crawl_id: str) -> HostShare | None:
         rows = await self._session.execute(_SHARE, {"host": host, "crawl_id": crawl_id})
-        return (rows[0][0], rows[0][1]) if rows else None
+        if not rows:
+            return None
+        seeded, scheduled, strangers = rows[0]
+        return HostShare(seeded, scheduled, strangers or 0)  # the row of an earlier release has no strangers
 
     async def put_share(self, host: str, crawl_id: str, share: HostShare, at: int) -> None:
-        values = {"host": host, "crawl_id": crawl_id, "seeded": share[0], "scheduled": share[1]}
-        await self._session.execute(_PUT_SHARE, values, at=at)
+        await self._session.execute(_PUT_SHARE, {"host": host, "crawl_id": crawl_id, **share._asdict()}, at=at)
 
     async def push(self, host: str, entries: Sequence[QueueEntry], at: int) -> None:
         rows = [{"host": host, "position": entry.position, "page_id": entry.page_id, "at": at} for entry in entries]

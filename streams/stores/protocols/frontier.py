@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 from uuid import UUID
 
 CrawlState = Literal["queued", "deferred", "fetched", "settled", "redirected", "failed", "refused", "seen"]
@@ -47,8 +47,15 @@ class FrontierHost:
     """The write time: greater with every write of this host, whatever the clocks say."""
 
 
-HostShare = tuple[bool, int]
-"""A crawl's share of a host: whether a seed of the crawl is on the host, and the number of scheduled pages."""
+class HostShare(NamedTuple):
+    """A crawl's share of a host."""
+
+    seeded: bool
+    """True if a seed of the crawl is on this host."""
+    scheduled: int
+    """Number of scheduled pages."""
+    strangers: int = 0
+    """Number of pages among them that other sites led to first."""
 
 
 @dataclass(frozen=True, slots=True, order=True)

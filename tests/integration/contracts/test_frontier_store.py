@@ -19,6 +19,7 @@ from streams.stores.protocols import (
     FrontierUrl,
     HeldUrl,
     HostOrder,
+    HostShare,
     PartitionOwner,
     QueueEntry,
 )
@@ -69,8 +70,8 @@ async def test_the_latest_write_of_a_share_stands(frontier: FrontierStore, order
     host, crawl = host_name(), fresh_name()
     assert await frontier.share(host, crawl) is None
     for at in order:
-        await frontier.put_share(host, crawl, (at == 3, at), at)
-    assert await frontier.share(host, crawl) == (True, 3)
+        await frontier.put_share(host, crawl, HostShare(at == 3, at, 4 - at), at)
+    assert await frontier.share(host, crawl) == HostShare(seeded=True, scheduled=3, strangers=1)
     assert await frontier.share(host, fresh_name()) is None
 
 

@@ -9,7 +9,8 @@ from streams.stores.cassandra import copying
 
 MIGRATIONS = sorted((Path(copying.__file__).parent / "migrations").glob("*.cql"))
 COLUMN = re.compile(
-    r"^(?:    |ALTER TABLE \w+ ADD )(\w+) ([a-z]+(?:<[^>]*>)?)(?: STATIC)?(?: PRIMARY KEY)?,?;?$", re.MULTILINE
+    r"^(?:    |ALTER TABLE \w+ ADD (?:IF NOT EXISTS )?)(\w+) ([a-z]+(?:<[^>]*>)?)(?: STATIC)?(?: PRIMARY KEY)?,?;?$",
+    re.MULTILINE,
 )
 
 

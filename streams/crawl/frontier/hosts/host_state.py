@@ -17,7 +17,7 @@ from streams.crawl.host_quality import MIDDLE, HostRecord, budget_factor, host_q
 from streams.crawl.missing_path import missing_path
 from streams.crawl.rights import RIGHTS_PATH
 from streams.crawl.robots import Window, seconds_until_open
-from streams.stores.protocols import FrontierHost, HostOrder, QueueEntry
+from streams.stores.protocols import FrontierHost, HostOrder, HostShare, QueueEntry
 
 MAX_SHARES_IN_ROW = 64
 """Maximum number of crawls with a share in a host's row. The share of any other crawl has a row of its own."""
@@ -72,8 +72,17 @@ class CrawlShare:
     """Number of pages among them that other sites led to first."""
 
     def to_row(self) -> tuple[bool | int, ...]:
-        """Return the share as it is stored. The last number is only there if it isn't 0."""
-        return (self.seeded, self.scheduled, self.strangers)[: 3 if self.strangers else 2]
+        """Return the share as it is stored in the host's row. The last number is only there if it isn't 0."""
+        return self.own_row()[: 3 if self.strangers else 2]
+
+    def own_row(self) -> HostShare:
+        """Return the share as it is stored in a row of its own."""
+        return HostShare(self.seeded, self.scheduled, self.strangers)
+
+    @classmethod
+    def of_row(cls, row: Sequence[Any]) -> "CrawlShare":
+        """Return a stored share. A newer release may have stored more numbers."""
+        return cls(*row[:3])
 
     def count(self, change: int, *, stranger: bool) -> None:
         """Count a scheduled page (1), or take it back (-1)."""
@@ -278,7 +287,7 @@ class Host:
             failures=state["failures"],
             trimmed=state["trimmed"],
             leases={lease.lease_id: lease for lease in leases},
-            crawls={crawl_id: CrawlShare(*share[:3]) for crawl_id, *share in state["crawls"]},
+            crawls={crawl_id: CrawlShare.of_row(share) for crawl_id, *share in state["crawls"]},
             has_other_shares=state["has_other_shares"],
             robots=Robots(**known_fields(Robots, state["robots"])),
             rights=HostFile(**known_fields(HostFile, state.get("rights") or {})),

@@ -165,7 +165,7 @@ class Hosts:
         if share := live.host.use_share(crawl_id):
             return share
         row = await self._store.share(live.name, crawl_id) if live.host.has_other_shares else None
-        return await self._add_share(live, crawl_id, CrawlShare(*row)) if row else None
+        return await self._add_share(live, crawl_id, CrawlShare.of_row(row)) if row else None
 
     async def share(self, live: LiveHost, crawl_id: str) -> CrawlShare:
         """Return the crawl's share of the host. The next write of the host makes a new share durable."""
@@ -176,8 +176,7 @@ class Hosts:
         host = live.host
         for other in host.shares_to_move():
             await self._fence.require(live.partition)
-            row = (host.crawls[other].seeded, host.crawls[other].scheduled)
-            await self._store.put_share(live.name, other, row, host.next_version(self._now()))
+            await self._store.put_share(live.name, other, host.crawls[other].own_row(), host.next_version(self._now()))
             host.has_other_shares = True
             del host.crawls[other]
         host.crawls[crawl_id] = share
