@@ -14,10 +14,8 @@ from dataclasses import dataclass
 from ipaddress import ip_address
 
 from streams.crawl.domains import registrable_domain
+from streams.crawl.fetch.end_times import EndTimes
 from streams.settings import CrawlSettings
-
-MIN_KEYS = 1_000
-"""Number of keys from which on those are forgotten whose windows have passed. At most half of the keys wait for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +58,8 @@ class Pace:
     def __init__(self) -> None:
         self._begun: dict[str, list[float]] = {}
         """The times of a key's last requests, a few. An empty deque takes 600 bytes more than such a list."""
-        self._ends: dict[str, float] = {}
+        self._ends = EndTimes()
         """Time until which the last requests of a key matter."""
-        self._most = MIN_KEYS
 
     def wait(self, windows: Sequence[Window], now: float) -> float:
         """Return how long a request must wait until each of its windows has a place (seconds)."""
@@ -81,16 +78,9 @@ class Pace:
             begun.append(now)
             self._ends[window.key] = max(self._ends.get(window.key, 0.0), now + window.seconds)
             del begun[: -window.requests]
-        self._forget(now)
+        for key in self._ends.forget_past(now):
+            del self._begun[key]
 
     def is_past(self, key: str, now: float) -> bool:
         """Return whether a request of any window of this key may begin."""
-        return self._ends.get(key, 0.0) <= now
-
-    def _forget(self, now: float) -> None:
-        """Forget the keys whose windows have passed, now and then: so that costs O(1) a request."""
-        if len(self._begun) <= self._most:
-            return
-        for key in [key for key in self._begun if self.is_past(key, now)]:
-            del self._begun[key], self._ends[key]
-        self._most = max(MIN_KEYS, 2 * len(self._begun))
+        return self._ends.is_past(key, now)

@@ -11,7 +11,8 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from math import ceil
 
-from streams.crawl.fetch.pace import MIN_KEYS, Pace, Window
+from streams.crawl.fetch.end_times import EndTimes
+from streams.crawl.fetch.pace import Pace, Window
 from streams.errors import TransientError
 from streams.stores.protocols import PaceHolds
 
@@ -39,10 +40,9 @@ class SharedPace:
         self._holder = holder
         self._monotonic = monotonic
         self._pace = Pace()
-        self._held_until: dict[str, float] = {}
+        self._held_until = EndTimes()
         self._turn_began: dict[str, float] = {}
-        self._most = MIN_KEYS
-        self._promised: dict[str, float] = {}
+        self._promised = EndTimes()
         """Time of the last request of a key that was sent back until then."""
         self.is_alone = False
         """True if no other worker fetches, so that nobody waits for a key."""
@@ -56,7 +56,7 @@ class SharedPace:
             if wait := await self._hold(window):
                 return wait
         now = self._monotonic()
-        if any(self._held_until[window.key] < now + window.seconds for window in held):
+        if any(self._held_until.get(window.key, 0.0) < now + window.seconds for window in held):
             return STORE_STEP_SECONDS  # the store answered late
         if wait := self._pace.wait(windows, now):
             return wait
@@ -71,8 +71,7 @@ class SharedPace:
             at = max(at, self._promised.get(window.key, 0.0) + window.seconds / window.requests)
         for window in windows:
             self._promised[window.key] = at
-        if len(self._promised) > 2 * len(self._held_until) + 1_000:
-            self._promised = {key: until for key, until in self._promised.items() if until > now}
+        self._promised.forget_past(now)
         return at - now
 
     async def _hold(self, window: Window) -> float:
@@ -90,7 +89,8 @@ class SharedPace:
         if until <= now:
             self._turn_began[key] = now
         self._held_until[key] = now + seconds - STORE_STEP_SECONDS
-        self._forget(now)
+        for past in self._held_until.forget_past(now):
+            del self._turn_began[past]
         return 0.0
 
     async def _is_turn_over(self, key: str, now: float) -> bool:
@@ -98,12 +98,6 @@ class SharedPace:
         if self.is_alone or now - self._turn_began[key] < TURN_SECONDS:
             return False
         return await self._holds.left(f"waiting {key}") > 0
-
-    def _forget(self, now: float) -> None:
-        if len(self._held_until) > self._most:
-            self._held_until = {key: until for key, until in self._held_until.items() if until > now}
-            self._turn_began = {key: began for key, began in self._turn_began.items() if key in self._held_until}
-            self._most = max(MIN_KEYS, 2 * len(self._held_until))
 
     async def release_in_time(self) -> None:
         """Release what can be released soon, when the worker stops. The other holds end by themselves."""

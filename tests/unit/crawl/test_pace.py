@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.crawl.fetch.pace import MIN_KEYS, Pace, Window, windows_of
+from streams.crawl.fetch.end_times import MIN_KEYS
+from streams.crawl.fetch.pace import Pace, Window, windows_of
 from streams.crawl.fetch.shared_pace import HOLD_SECONDS, SharedPace
 from streams.crawl.frontier.policy import JITTER
 from streams.settings import CrawlSettings
@@ -73,6 +74,30 @@ async def test_a_worker_forgets_the_keys_that_it_held() -> None:
         now += 0.1
         assert await pace.take([Window(f"address {number}", 1, 1.0)]) == 0
     assert len(pace._held_until) == len(pace._turn_began) <= MIN_KEYS + 1
+
+
+def test_a_worker_forgets_what_it_sent_back() -> None:
+    now = 0.0
+    pace = SharedPace(MemoryPaceHolds(lambda: now), "worker", lambda: now)
+    for number in range(3 * MIN_KEYS):
+        now += 0.1
+        assert pace.postpone([Window(f"address {number}", 1, 1.0)], 2.0) == pytest.approx(2.0)
+    assert len(pace._promised) <= MIN_KEYS + 1
+
+
+async def test_a_key_that_was_forgotten_while_the_store_answered_is_asked_for_again() -> None:
+    class SlowHolds(MemoryPaceHolds):
+        async def hold(self, key: str, holder: str, seconds: int) -> float:
+            nonlocal now
+            if key == "address slow":
+                now += 60.0
+                for number in range(2 * MIN_KEYS):
+                    await pace.take([Window(f"address {number}", 1, 1.0)])
+            return await super().hold(key, holder, seconds)
+
+    now = 1.0
+    pace = SharedPace(SlowHolds(lambda: now), "worker", lambda: now)
+    assert await pace.take([Window("domain a.example", 1, 1.0), Window("address slow", 1, 1.0)]) > 0
 
 
 @dataclass
