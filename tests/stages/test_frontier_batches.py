@@ -144,4 +144,6 @@ def agent(store: Any, now: Callable[[], int] | None = None, blobs: Any = None) -
     stores = Stores(
         blobs=blobs or MemoryBlobs(), frontier=store, fingerprints=MemoryFingerprints(), host_links=MemoryHostLinks()
     )
-    return FrontierAgent(SETTINGS, stores, now=now or at(START))
+    made = FrontierAgent(SETTINGS, stores, now=now or at(START))
+    made.dispatcher.assign(frozenset({0}))
+    return made

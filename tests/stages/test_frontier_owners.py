@@ -6,6 +6,7 @@ from schemas import PageScheduled
 from schemas.ids import page_id
 from streams.crawl.frontier.agent import FrontierAgent, MovedHost
 from streams.crawl.frontier.fence import LostPartition
+from streams.errors import TransientError
 from streams.settings import CrawlSettings
 from streams.stores.host_buckets import partition_of
 from streams.stores.memory import MemoryFrontier, MemoryHostLinks
@@ -47,6 +48,54 @@ async def test_an_event_of_a_lost_partition_is_not_handled() -> None:
     with pytest.raises(LostPartition):
         await stopped.handle(delivery(event, page_id("x"), web.now))
     assert await web.frontier_store.url(event.page_id) is None
+
+
+async def test_an_event_before_the_first_round_is_fenced_against_the_former_owner() -> None:
+    """The former owner was held, and knows nothing of the assignment. It would write over what the event writes."""
+    web, former = await worlds_agents()
+    web.restart()
+    new = web.agent  # its partitions are assigned, and its dispatcher has had no round yet
+    owner = await web.frontier_store.owner(0)
+    await new.handle(delivery(discovered("https://h0.example/new"), page_id("x"), web.now))
+    assert await web.frontier_store.owner(0) != owner
+    with pytest.raises(LostPartition):
+        await former.handle(delivery(discovered("https://h0.example/late"), page_id("y"), web.now))
+
+
+async def test_an_event_of_a_partition_that_is_not_assigned_is_not_handled() -> None:
+    store = MemoryFrontier()
+    agent = FrontierAgent(
+        CrawlSettings(), Stores(frontier=store, host_links=MemoryHostLinks()), now=lambda: START, random=lambda: 0.5
+    )
+    event = discovered("https://a.example/", why="seed", force=True)
+    with pytest.raises(TransientError):
+        await agent.handle(delivery(event, page_id("x"), START))
+    assert await store.url(event.page_id) is None
+    assert await store.owner(0) is None
+
+
+async def test_a_partition_that_comes_back_at_once_is_read_again() -> None:
+    """The dispatcher may have no round between two assignments, if its store answers late."""
+    web = World(hosts(4, 6), CrawlSettings(delay_seconds=1, lease_seconds=30), seed=1, kill_probability=0)
+    for name in web.sites:
+        web.sites[name].script["/"] = [None]  # its first lease ends without an answer
+        web.seed(f"https://{name}/")
+    await web.run(hours=3 / 3_600)
+    away = web.agent
+    assert away.state.hosts.leased
+    await away.revoked()
+    await away.assigned(frozenset())
+    web.restart()
+    await web.run()
+    await web.agent.revoked()
+    await web.agent.assigned(frozenset())
+    before, requests = all_rows(web), len(web.pages())
+    await away.assigned(frozenset({0}))
+    assert away.state.hosts.leased == 0, "another worker has ended the leases since"
+    web.agent = away
+    await web.run()
+    assert all_rows(web) == before
+    assert len(web.pages()) == requests
 
 
 async def test_a_partition_that_is_still_assigned_is_claimed_again_after_a_while() -> None:

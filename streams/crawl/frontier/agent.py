@@ -82,10 +82,11 @@ class FrontierAgent(Agent):
             self._task = None
 
     async def assigned(self, partitions: frozenset[int]) -> None:
-        """Give up the hosts of lost partitions at once. The dispatcher reads the hosts of the new partitions."""
-        self.state.aliases.forget()
-        self.state.held.forget()
-        self.state.marks.forget()
+        """Give up the hosts of lost partitions at once. The dispatcher reads the hosts of the new partitions.
+
+        A new partition is claimed by the first event or round that needs it.
+        """
+        self.state.forget()
         self.dispatcher.assign(partitions)
 
     async def revoked(self) -> None:
@@ -101,6 +102,7 @@ class FrontierAgent(Agent):
 
     async def handle(self, delivery: Delivery) -> Sequence[Event]:
         delivery = self._with_current_partition(delivery)
+        await self.state.hosts.claim(delivery.partition)
         match delivery.event:
             case PageDiscovered() as event:
                 return await take_discovered(self.state, event, delivery)

@@ -1,8 +1,8 @@
 """The fence: a worker that lost a partition can't write over its successor.
 
-Each new owner of a partition writes itself into the store, with a higher epoch than the former owner. Before a worker
-writes, it checks that it is still the owner, at most once in CHECK_MICROS. So a worker that was stopped for a while
-checks first. Its earlier writes carry an older write time, and lose.
+Each new owner of a partition writes itself into the store, with a higher epoch than the former owner, before it reads
+any host of the partition. Before a worker writes, it checks that it is still the owner, at most once in CHECK_MICROS.
+So a worker that was stopped for a while checks first. Its earlier writes carry an older write time, and lose.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ CHECK_MICROS = SECOND
 
 
 class LostPartition(TransientError):
-    """Another worker owns the partition. The event is handled there."""
+    """This worker does not own the partition. The event is handled by its owner."""
 
 
 @dataclass(slots=True)
@@ -49,15 +49,24 @@ class Fence:
         await self._store.put_owner(PartitionOwner(partition, self._worker, epoch))
         self._claims[partition] = _Claim(epoch, now, now)
 
+    def has_claimed(self, partition: int) -> bool:
+        return partition in self._claims
+
+    def keep(self, partitions: frozenset[int]) -> None:
+        """Give up the claims of all other partitions: what is assigned again is claimed again."""
+        self._claims = {partition: claim for partition, claim in self._claims.items() if partition in partitions}
+
     def is_sole(self, partition: int) -> bool:
         """Return whether no former owner writes any more: each former owner has checked since this worker's claim."""
         claim = self._claims.get(partition)
         return claim is not None and self._now() - claim.claimed_at >= 2 * CHECK_MICROS
 
     async def require(self, partition: int) -> None:
-        """Raise LostPartition if another worker has claimed this worker's partition."""
+        """Raise LostPartition if this worker has not claimed the partition, or another one has claimed it since."""
         claim, now = self._claims.get(partition), self._now()
-        if claim is None or 0 <= now - claim.checked_at < CHECK_MICROS:
+        if claim is None:
+            raise LostPartition(f"partition {partition} of the frontier is not claimed by this worker")
+        if 0 <= now - claim.checked_at < CHECK_MICROS:
             return
         # One check for all that need it at the same time.
         if claim.answer is None or claim.answer.done() or not 0 <= now - claim.asked_at < CHECK_MICROS:

@@ -71,6 +71,12 @@ class FrontierState:
     now: Callable[[], int]
     random: Callable[[], float]
 
+    def forget(self) -> None:
+        """Forget what is in memory of all hosts together, after another worker may have changed the store."""
+        self.aliases.forget()
+        self.held.forget()
+        self.marks.forget()
+
     def plan_visit(self, url: FrontierUrl, host: Host) -> FrontierUrl:
         """Return a URL of the host with its next visit, if pages are visited again."""
         if not self.policy.recrawl:

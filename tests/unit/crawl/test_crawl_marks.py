@@ -57,9 +57,16 @@ class Unsure(MemoryFrontier):
         self._late.clear()
 
 
+class OpenFence(Fence):
+    """The fence of a worker that owns every partition."""
+
+    async def require(self, partition: int) -> None:
+        return
+
+
 def new_marks(store: MemoryFrontier, partitions: int = 1) -> CrawlMarks:
     ticks = iter(range(1_000_000_000))
-    fence = Fence(store, "worker", lambda: 0)
+    fence = OpenFence(store, "worker", lambda: 0)
     return CrawlMarks(store, fence, lambda: next(ticks), lambda: partitions)
 
 

@@ -89,3 +89,14 @@ async def test_one_that_is_cancelled_leaves_the_check_to_the_others() -> None:
     await asyncio.gather(*staying)
     assert leaving.cancelled()
     assert world.store.asked == 1
+
+
+async def test_a_partition_without_a_claim_may_not_be_written() -> None:
+    world = World()
+    with pytest.raises(LostPartition):
+        await world.fence.require(3)
+    await world.claim()
+    world.fence.keep(frozenset())
+    with pytest.raises(LostPartition):
+        await world.fence.require(3)
+    assert world.store.asked == 0

@@ -5,10 +5,10 @@ Memory is a cache. After a failure half-way the host is read again: only the sto
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from uuid import UUID
 
-from streams.crawl.frontier.fence import Fence
+from streams.crawl.frontier.fence import Fence, LostPartition
 from streams.crawl.frontier.hosts.due_hosts import DueHosts
 from streams.crawl.frontier.hosts.host_state import CrawlShare, Host
 from streams.crawl.frontier.hosts.idle_hosts import IdleHosts
@@ -50,7 +50,10 @@ class Hosts:
         self._idle = IdleHosts()
         self._new = NewHosts()
         self._partition_of: dict[str, int] = {}
+        self._assigned: frozenset[int] = frozenset()
+        self._claiming = asyncio.Lock()
         self.owned: frozenset[int] = frozenset()
+        """The assigned partitions that this worker has claimed."""
         self.due = DueHosts()
         self._sweep = BucketSweep(now)
         self.expiring = DueHosts()
@@ -67,18 +70,26 @@ class Hosts:
 
     async def own(self, partitions: frozenset[int]) -> None:
         """Own these partitions from now on. Hosts of lost partitions are forgotten; `read_more` reads the new ones."""
-        gained = partitions - self.owned
         self.keep(partitions)
-        for name in [name for name, partition in self._partition_of.items() if partition not in partitions]:
-            self._forget(name)
-        for partition in sorted(gained):
-            self.owned |= {partition}
-            try:
+        for partition in sorted(partitions - self.owned):
+            with suppress(LostPartition):  # the assignment changed meanwhile: the next round has the new one
+                await self.claim(partition)
+
+    async def claim(self, partition: int) -> None:
+        """Claim an assigned partition before any of its hosts is read. Does nothing if this worker has claimed it.
+
+        Raises LostPartition if the partition is not assigned to this worker.
+        """
+        if partition in self.owned:
+            return
+        async with self._claiming:
+            if partition in self._assigned and not self._fence.has_claimed(partition):
                 await self._fence.claim(partition)
-            except BaseException:
-                self.owned -= {partition}
-                raise
-            self._sweep.begin(buckets_of(partition, self._partitions()))
+                if partition in self._assigned:
+                    self.owned |= {partition}
+                    self._sweep.begin(buckets_of(partition, self._partitions()))
+        if partition not in self.owned:
+            raise LostPartition(f"partition {partition} of the frontier is not assigned to this worker")
 
     async def read_more(self) -> bool:
         """Read some of the hosts that wait in the store. Return False if none are to be read now."""
@@ -101,11 +112,19 @@ class Hosts:
         return min((when for when in (self.due.next_at(), self._sweep.next_at()) if when is not None), default=None)
 
     def keep(self, partitions: frozenset[int]) -> None:
-        """Own only these partitions. Idle hosts are read again, since another worker may have changed them."""
+        """Own only these partitions, of those that are owned. Hosts that another worker may change are forgotten."""
+        self._assigned = partitions
         self.owned &= partitions
+        self._fence.keep(self.owned)
         self._sweep.keep({bucket for one in self.owned for bucket in buckets_of(one, self._partitions())})
         self._idle.clear()
         self._new.clear()
+        for name in [name for name, partition in self._partition_of.items() if partition not in self.owned]:
+            del self._partition_of[name]
+            self.due.forget(name)
+            self.expiring.put(name, None)
+        for live in [live for live in self._live.values() if live.partition not in self.owned]:
+            self._forget(live)
 
     @asynccontextmanager
     async def lock(self, name: str, partition: int) -> AsyncIterator[LiveHost]:
@@ -175,7 +194,7 @@ class Hosts:
         """Add a share to the host's row. The share that was used first moves to a row of its own if the row is full."""
         host = live.host
         for other in host.shares_to_move():
-            await self._fence.require(live.partition)
+            await self._require(live)
             await self._store.put_share(live.name, other, host.crawls[other].own_row(), host.next_version(self._now()))
             host.has_other_shares = True
             del host.crawls[other]
@@ -185,7 +204,7 @@ class Hosts:
     async def put_url(self, live: LiveHost, url: FrontierUrl) -> None:
         """Write a URL of a host that has a row (`begin`). Raises LostPartition."""
         assert live.is_stored, f"{live.name} has no row, so its URLs would not be read again"
-        await self._fence.require(live.partition)
+        await self._require(live)
         self._new.add(live.name, url.page_id)
         await self._store.put_url(url)
         live.remember(url)
@@ -200,7 +219,7 @@ class Hosts:
 
         Raises LostPartition.
         """
-        await self._fence.require(live.partition)
+        await self._require(live)
         host = live.host
         due = self._now() if host.leases else live.next_due(self._concurrency(host))
         row = host.to_row(due, self._now())
@@ -233,6 +252,12 @@ class Hosts:
         if host.cursor and host.trimmed >= TRIM_ENTRIES:
             await self._store.trim(live.name, host.cursor, self._now())
             host.trimmed = 0
+
+    async def _require(self, live: LiveHost) -> None:
+        """Raise LostPartition if the host's partition has another owner, or had one since the host was read."""
+        await self._fence.require(live.partition)
+        if live.reassigned:
+            raise LostPartition(f"partition {live.partition} of the frontier was assigned anew")
 
     async def _read(self, live: LiveHost) -> None:
         bucket = bucket_of(live.name)
@@ -282,13 +307,9 @@ class Hosts:
             self._partition_of.pop(live.name, None)
         self._idle.put(live)
 
-    def _forget(self, name: str) -> None:
-        self.due.forget(name)
-        self.expiring.put(name, None)
-        del self._partition_of[name]
-        live = self._live.get(name)
-        if live and live.users:
+    def _forget(self, live: LiveHost) -> None:
+        if live.users:
             live.reassigned = True
-        elif live:
+        else:
             self.leased -= live.leased
-            del self._live[name]
+            del self._live[live.name]

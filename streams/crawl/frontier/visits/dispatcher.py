@@ -113,7 +113,8 @@ class Dispatcher:
 
     def _give_up(self, partition: int) -> None:
         self._wanted -= {partition}
-        self._hosts.keep(self._hosts.owned - {partition})
+        self._state.forget()
+        self._hosts.keep(self._wanted)
         self._claim_again[partition] = self._state.now() + round(CLAIM_AGAIN_SECONDS * SECOND)
 
     def _claim_due(self) -> None:
@@ -141,8 +142,9 @@ class Dispatcher:
         try:
             await work
         except LostPartition:
-            log.warning("another worker owns a partition of this frontier", partition=partition)
-            self._give_up(partition)
+            if partition in self._hosts.owned:  # else it was assigned anew meanwhile, and is claimed in the next round
+                log.warning("another worker owns a partition of this frontier", partition=partition)
+                self._give_up(partition)
         except Exception as error:
             log.warning("a visit of a host failed; it is read again", host=name, error=str(error) or repr(error))
 
