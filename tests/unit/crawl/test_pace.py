@@ -86,6 +86,8 @@ def test_a_worker_forgets_what_it_sent_back() -> None:
 
 
 async def test_a_key_that_was_forgotten_while_the_store_answered_is_asked_for_again() -> None:
+    now = 1.0
+
     class SlowHolds(MemoryPaceHolds):
         async def hold(self, key: str, holder: str, seconds: int) -> float:
             nonlocal now
@@ -95,7 +97,6 @@ async def test_a_key_that_was_forgotten_while_the_store_answered_is_asked_for_ag
                     await pace.take([Window(f"address {number}", 1, 1.0)])
             return await super().hold(key, holder, seconds)
 
-    now = 1.0
     pace = SharedPace(SlowHolds(lambda: now), "worker", lambda: now)
     assert await pace.take([Window("domain a.example", 1, 1.0), Window("address slow", 1, 1.0)]) > 0
 
