@@ -21,7 +21,7 @@ from typing import Any
 
 from streams.answers.support.check import Source, check_support
 from streams.evaluation.collection import read_collection
-from streams.statements.sentences import SentenceSplitter
+from streams.statements.sentences.splitter import SentenceSplitter
 
 SEED = 55
 MIN_CHARS, MAX_CHARS = 40, 260

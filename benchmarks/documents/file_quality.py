@@ -25,7 +25,7 @@ from streams.pages.document.model import Block, Document
 from streams.pages.formats.reading import convert, find_kind
 from streams.pages.normalize import normalize_file
 from streams.statements.drafting import draft_statements
-from streams.statements.sentences import SentenceSplitter
+from streams.statements.sentences.splitter import SentenceSplitter
 
 HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 MIN_NUMBERED = 5

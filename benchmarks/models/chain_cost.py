@@ -23,7 +23,7 @@ from streams.pages.normalize import normalize
 from streams.settings import Settings
 from streams.statements.chaining import chain_input, make_statements
 from streams.statements.drafting import draft_statements
-from streams.statements.sentences import SentenceSplitter
+from streams.statements.sentences.splitter import SentenceSplitter
 
 PAGE = UUID(int=0)
 

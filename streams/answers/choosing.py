@@ -9,8 +9,8 @@ from streams.answers.found_answer import FoundAnswer, QuotedAnswer
 from streams.plain_text import clean_line, clean_text
 from streams.search.ranking.answer_form import form_of
 from streams.search.ranking.weights import is_question
-from streams.statements.open_texts import beginning_of
-from streams.statements.reading_alone import reads_alone
+from streams.statements.sentences.open_texts import beginning_of
+from streams.statements.sentences.reading_alone import reads_alone
 
 MIN_CONFIDENCE = 0.6
 """Minimum confidence of an answer that is shown (docs/decisions/0078)."""

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from streams.pages.document.consent import UNKNOWN, Consent, consent_of
 from streams.search.searcher import Found
-from streams.statements.reading_alone import reads_alone
+from streams.statements.sentences.reading_alone import reads_alone
 from streams.stores.page_record import Normalized
 from streams.stores.protocols import Hit, PageHits
 

@@ -140,7 +140,7 @@ def _figures(snippets: Sequence[Snippet], failures: Sequence[str]) -> dict[str, 
 def _tagger() -> Any:
     import spacy
 
-    from streams.statements.sentences import MODEL
+    from streams.statements.sentences.splitter import MODEL
 
     return spacy.load(MODEL, exclude=["parser", "senter", "attribute_ruler", "lemmatizer", "ner"])
 

@@ -9,8 +9,8 @@ from schemas.ids import statement_id
 from streams.models.protocols import Link
 from streams.statements.contexts import collapse_spaces
 from streams.statements.drafting import Draft
-from streams.statements.lengths import word_count
-from streams.statements.open_texts import mark_open
+from streams.statements.sentences.lengths import word_count
+from streams.statements.sentences.open_texts import mark_open
 from streams.statements.statement import Statement
 
 MAX_HOPS = 6

@@ -24,7 +24,7 @@ from streams.errors import UsageError
 from streams.jsonl import read_rows
 from streams.models.protocols import Link
 from streams.statements.chaining import MAX_HOPS, chain_of
-from streams.statements.lengths import word_count
+from streams.statements.sentences.lengths import word_count
 
 REFERRING = frozenset({"pron3", "dem", "label"})
 """Forms of mentions that make a sentence need context: third-person pronouns, demonstratives, labels of people."""

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
 from streams.pages.document.model import Document
-from streams.statements.lengths import MAX_WORDS, word_count
 from streams.statements.outline import Piece
-from streams.statements.reading_alone import is_list_of_names, is_sentence
+from streams.statements.sentences.lengths import MAX_WORDS, word_count
+from streams.statements.sentences.reading_alone import is_list_of_names, is_sentence
 
 MAX_ITEM_WORDS = 12
 """Maximum words of an item that is joined."""

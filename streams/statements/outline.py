@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from streams.pages.document.model import Block, Document
-from streams.statements.open_texts import ends_open, goes_on
+from streams.statements.sentences.open_texts import ends_open, goes_on
 from streams.statements.tables import tables_of
 
 Kind = Literal["sentence", "item", "link", "list", "row", "code", "heading"]

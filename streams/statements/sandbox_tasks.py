@@ -11,7 +11,7 @@ import msgpack
 
 from streams.pages.document.codec import decode_document
 from streams.statements.drafting import Draft, draft_statements
-from streams.statements.sentences import SentenceSplitter
+from streams.statements.sentences.splitter import SentenceSplitter
 
 DRAFT = "streams.statements.sandbox_tasks:draft"
 CPU_SECONDS = 10.0

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from itertools import chain as chained
 
 from streams.pages.document.model import Document
-from streams.statements.lengths import word_count
+from streams.statements.sentences.lengths import word_count
 
 Cells = tuple[tuple[int | None, int], ...]
 """For each cell the block of its column's heading (or None) and its own block."""

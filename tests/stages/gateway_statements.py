@@ -7,7 +7,7 @@ from streams.pages.normalize import normalize
 from streams.statements.chaining import chain_input, make_statements
 from streams.statements.codec import PageStatements, encode_statements
 from streams.statements.drafting import draft_statements
-from streams.statements.sentences import SentenceSplitter
+from streams.statements.sentences.splitter import SentenceSplitter
 from streams.stores.opener import Stores
 from streams.stores.page_record import PART_TYPES, Normalized
 from streams.vectors.codec import encode_vectors

@@ -15,7 +15,7 @@ from babel.numbers import format_currency
 
 from streams import plain_text
 from streams.gateway.http.highlighting import highlights
-from streams.statements.open_texts import beginning_of
+from streams.statements.sentences.open_texts import beginning_of
 from streams.stores.page_record import Normalized
 from streams.stores.statement_payload import StatementPayload
 

@@ -13,8 +13,8 @@ from uuid import UUID
 from streams.search.deadline import Deadline
 from streams.search.optional import OnFailure, OptionalPart, Rest
 from streams.search.ranking.fusion import PARTS, is_whole, makes_sense
-from streams.statements.lengths import word_count
-from streams.statements.reading_alone import is_sentence
+from streams.statements.sentences.lengths import word_count
+from streams.statements.sentences.reading_alone import is_sentence
 from streams.stores.opener import Stores
 from streams.stores.protocols import Hit, PageHits
 

@@ -10,8 +10,8 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from uuid import UUID
 
-from streams.statements.reading_alone import is_line_of_contents, is_navigation, is_of_each_page
-from streams.statements.references import has_only_addresses
+from streams.statements.sentences.reading_alone import is_line_of_contents, is_navigation, is_of_each_page
+from streams.statements.sentences.references import has_only_addresses
 from streams.stores.hits import sort_hits
 from streams.stores.protocols import Candidates, Hit
 

@@ -18,7 +18,7 @@ from uuid import UUID
 
 from streams.search.ranking.context import RankingContext
 from streams.search.ranking.frame_lines import find_frame_lines, weaken
-from streams.statements.reading_alone import is_complete, reads_alone
+from streams.statements.sentences.reading_alone import is_complete, reads_alone
 from streams.stores.hits import round_score, sort_hits
 from streams.stores.protocols import Candidates, Hit, PageHits
 from streams.stores.statement_payload import id_of

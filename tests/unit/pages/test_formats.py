@@ -18,7 +18,7 @@ from streams.pages.formats.zipped import MAX_MEMBER_BYTES
 from streams.pages.normalize import normalize
 from streams.pages.sandbox.worker_messages import read_document
 from streams.statements.drafting import draft_statements
-from streams.statements.sentences import SentenceSplitter
+from streams.statements.sentences.splitter import SentenceSplitter
 
 URL = "https://docs.example/files/user_guide"
 ODT = "application/vnd.oasis.opendocument.text"

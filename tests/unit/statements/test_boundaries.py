@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.statements.boundaries import choose_starts, find_endings, spans_between
-from streams.statements.lengths import MAX_WORDS, bound_lengths, word_count
-from streams.statements.sentences import SentenceSplitter
+from streams.statements.sentences.boundaries import choose_starts, find_endings, spans_between
+from streams.statements.sentences.lengths import MAX_WORDS, bound_lengths, word_count
+from streams.statements.sentences.splitter import SentenceSplitter
 
 
 def by_rule(text: str) -> list[str]:

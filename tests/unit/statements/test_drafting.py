@@ -13,8 +13,8 @@ from streams.statements.chaining import MAX_EMBEDDED_WORDS, chain_input, make_st
 from streams.statements.codec import InvalidStatements, PageStatements, decode_statements, encode_statements
 from streams.statements.contexts import MAX_CONTEXT_WORDS
 from streams.statements.drafting import MAX_STATEMENTS, Draft, draft_statements
-from streams.statements.lengths import word_count
-from streams.statements.sentences import SentenceSplitter
+from streams.statements.sentences.lengths import word_count
+from streams.statements.sentences.splitter import SentenceSplitter
 from streams.statements.statement import Statement
 
 SPLITTER = SentenceSplitter()

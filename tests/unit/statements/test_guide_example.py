@@ -14,7 +14,7 @@ from streams.pages.normalize import normalize
 from streams.settings import Settings
 from streams.statements.chaining import chain_input, make_statements
 from streams.statements.drafting import draft_statements
-from streams.statements.sentences import SentenceSplitter
+from streams.statements.sentences.splitter import SentenceSplitter
 from streams.statements.statement import Statement
 
 PAGE = UUID("5f0c7a4e-6f43-5f5c-9a3c-2f9f0a3f5b10")

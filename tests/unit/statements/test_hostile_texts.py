@@ -7,11 +7,11 @@ import pytest
 
 from streams.models.inference.antecedents import antecedents
 from streams.pages.document.model import Block, Container, Document, Span
-from streams.statements.boundaries import find_endings
 from streams.statements.contexts import MAX_CONTEXT_WORDS
 from streams.statements.drafting import MAX_BLOCKS, MAX_CHARS, draft_statements
-from streams.statements.lengths import word_count
-from streams.statements.sentences import MAX_BATCH_CHARS, MAX_MODEL_CHARS_PER_PAGE, SentenceSplitter
+from streams.statements.sentences.boundaries import find_endings
+from streams.statements.sentences.lengths import word_count
+from streams.statements.sentences.splitter import MAX_BATCH_CHARS, MAX_MODEL_CHARS_PER_PAGE, SentenceSplitter
 from tests.cpu_guard import cpu_guard
 
 SPLITTER = SentenceSplitter()

@@ -5,10 +5,10 @@ import pytest
 from streams.pages.document.model import Block, Container, Document
 from streams.statements.contexts import MAX_LEAD_WORDS, cut_before_words
 from streams.statements.drafting import draft_statements
-from streams.statements.lengths import word_count
-from streams.statements.open_texts import beginning_of, ends_open, goes_on, mark_open
-from streams.statements.reading_alone import reads_alone
-from streams.statements.sentences import SentenceSplitter
+from streams.statements.sentences.lengths import word_count
+from streams.statements.sentences.open_texts import beginning_of, ends_open, goes_on, mark_open
+from streams.statements.sentences.reading_alone import reads_alone
+from streams.statements.sentences.splitter import SentenceSplitter
 
 SPLITTER = SentenceSplitter()
 LIST = (Container("ul"), *(Container("li", 0) for _ in range(3)))

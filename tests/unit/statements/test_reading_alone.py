@@ -2,7 +2,7 @@
 
 import pytest
 
-from streams.statements.reading_alone import is_complete, is_line_of_contents, reads_alone
+from streams.statements.sentences.reading_alone import is_complete, is_line_of_contents, reads_alone
 
 LEAD = ("Ferries", "The ferry does not leave after:")
 OPEN_LEAD = ("Ferries", "The ferry leaves, unless it is held up by …")

