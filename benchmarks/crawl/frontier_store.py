@@ -23,8 +23,9 @@ from benchmarks.crawl.frontier import heap_rate
 from benchmarks.machine import machine
 from schemas import Event, PageFetched, PageScheduled
 from schemas.ids import page_id
+from streams.clock import now_micros
 from streams.commands.console import AsJson, command, load_settings, print_figures
-from streams.crawl.frontier.agent import FrontierAgent, now_micros
+from streams.crawl.frontier.agent import FrontierAgent
 from streams.crawl.frontier.hosts.host_state import Host, Robots
 from streams.crawl.frontier.hosts.live_hosts import TRIM_ENTRIES
 from streams.crawl.frontier.hosts.queue_head import HEAD_ENTRIES

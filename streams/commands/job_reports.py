@@ -13,7 +13,6 @@ import os
 import signal
 import socket
 import threading
-import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import replace
@@ -21,6 +20,7 @@ from types import FrameType
 from typing import Protocol
 from uuid import uuid4
 
+from streams.clock import now_micros
 from streams.errors import RiffleError
 from streams.settings import Settings
 from streams.stores.opener import open_stores
@@ -47,7 +47,7 @@ class Reporter:
     """Keeps what a job says of itself. Called by the job, in any thread."""
 
     def __init__(self, command: str) -> None:
-        now = time.time_ns() // 1_000
+        now = now_micros()
         self._said = JobReport(uuid4(), command, own_place(), now, now)
 
     def __call__(self, sentence: str, share: float | None = None) -> None:
@@ -67,7 +67,7 @@ class Reporter:
     async def write(self, store: JobReports) -> None:
         """Write the report, or leave it out if the store does not answer."""
         with suppress(RiffleError):
-            await store.put(replace(self._said, updated=time.time_ns() // 1_000))
+            await store.put(replace(self._said, updated=now_micros()))
 
 
 def own_place() -> str:

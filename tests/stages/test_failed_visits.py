@@ -7,7 +7,7 @@ import pytest
 
 from schemas import Event, PageFetched, PageIndexed, PageRemoved
 from schemas.ids import page_id
-from streams.crawl.fetch.agent import now_micros
+from streams.clock import now_micros
 from streams.errors import MissingBlob
 from streams.maintenance.host_pages import remove_pages, restore_pages
 from streams.maintenance.reference_set import ReferenceSet

@@ -16,8 +16,9 @@ import pytest
 from schemas import Envelope, PageFetched, PageScheduled
 from schemas.envelope import utc_from_micros
 from schemas.ids import page_id
+from streams.clock import now_micros
 from streams.crawl.exchange import decode_exchange
-from streams.crawl.fetch.agent import FetchAgent, now_micros
+from streams.crawl.fetch.agent import FetchAgent
 from streams.crawl.fetch.outcomes import KEPT_HEADERS
 from streams.crawl.fetch.thread import FetchThread
 from streams.errors import StoreUnavailable

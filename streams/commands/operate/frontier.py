@@ -1,6 +1,5 @@
 """`riffle frontier`: the hosts that are crawled; block one, slow it down, bound its budget, drop its queue."""
 
-import time
 from collections.abc import AsyncIterator, Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Any
@@ -8,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from schemas import Event
+from streams.clock import now_micros
 from streams.commands.console import (
     EXIT_NO,
     AsJson,
@@ -73,7 +73,7 @@ async def show(host: HostName, as_json: AsJson = False) -> int:
     """
     name, settings = _host(host), load_settings()
     async with open_stores(settings, ["records"]) as stores:
-        view = await view_host(stores.frontier, name, _now())
+        view = await view_host(stores.frontier, name, now_micros())
         feeds = await feeds_with_hubs(stores, name, settings.crawl.origins)
     if view is None:
         err.print(f"The frontier does not know {name}. To crawl it: riffle crawl https://{name}/", highlight=False)
@@ -108,7 +108,7 @@ async def block(host: HostName, note: Note = "", as_json: AsJson = False) -> Non
 
     Example:  riffle frontier block spam.example --note "request of 3 May"
     """
-    settings, name, now = load_settings(), _host(host), _now()
+    settings, name, now = load_settings(), _host(host), now_micros()
     need_kafka(settings)
     async with open_stores(settings, ["records"]) as stores:
         await change_order(stores.frontier, name, now, blocked=True, note=note)
@@ -127,7 +127,7 @@ async def unblock(host: HostName, as_json: AsJson = False) -> None:
 
     Example:  riffle frontier unblock www.example.org
     """
-    settings, name, now = load_settings(), _host(host), _now()
+    settings, name, now = load_settings(), _host(host), now_micros()
     need_kafka(settings)
     async with open_stores(settings, ["records"]) as stores:
         await change_order(stores.frontier, name, now, blocked=False, note="")
@@ -191,14 +191,14 @@ async def purge(
     name = _host(host)
     if not yes:
         typer.confirm(f"Drop all URLs of {name} that wait?", abort=True)
-    await _order(host, purged_at=_now())
+    await _order(host, purged_at=now_micros())
     print_result(f"The URLs of {name} that wait are being dropped.", {"host": name}, as_json)
 
 
 async def _order(host: str, **changes: Any) -> None:
     name = _host(host)  # a wrong name is an error before any store is asked
     async with open_stores(load_settings(), ["records"]) as stores:
-        await change_order(stores.frontier, name, _now(), **changes)
+        await change_order(stores.frontier, name, now_micros(), **changes)
 
 
 async def _follow(job: AsyncIterator[HostProgress], verb: str) -> int:
@@ -221,7 +221,3 @@ def _host(text: str) -> str:
 
 def _time(micros: int) -> str:
     return datetime.fromtimestamp(micros / 1_000_000, UTC).isoformat(" ", "seconds") if micros > 0 else ""
-
-
-def _now() -> int:
-    return time.time_ns() // 1_000

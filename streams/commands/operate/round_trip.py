@@ -7,6 +7,7 @@ from uuid import uuid4
 
 import typer
 
+from streams.clock import now_micros
 from streams.commands.console import EXIT_NO, AsJson, command, load_settings, need_kafka, out, print_json
 from streams.commands.pages.search import ask
 from streams.crawl.archives.round_trip import Clock, Find, RoundTrip, round_trip
@@ -14,7 +15,7 @@ from streams.runtime.producer import EventProducer
 from streams.settings import Settings
 from streams.stores.opener import open_stores
 
-CLOCK = Clock(time.monotonic, lambda: time.time_ns() // 1_000, asyncio.sleep)
+CLOCK = Clock(time.monotonic, now_micros, asyncio.sleep)
 
 
 @command

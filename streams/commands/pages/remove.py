@@ -12,6 +12,7 @@ import typer
 from schemas import PageRemoved
 from schemas.ids import page_id
 from streams.allowed_origins import NO_ORIGINS, AllowedOrigins
+from streams.clock import now_micros
 from streams.commands.console import (
     AsJson,
     command,
@@ -77,7 +78,7 @@ async def remove(
     need_kafka(settings)
     if not yes:
         typer.confirm(f"Erase all that is stored of {len(pages)} page(s)?", abort=True)
-    now = time.time_ns() // 1_000
+    now = now_micros()
     async with open_stores(settings, ["records", "vectors"]) as stores:
         printer = _Printer()
         eraser = Eraser(stores, printer.report)
@@ -88,7 +89,7 @@ async def remove(
         own, others = await asyncio.to_thread(_references_of_dead_letters, settings, pages)
         links = await take_back_links(stores.host_links, set(pages.values()), printer.report)
         links += await take_back_page_links(stores.host_links, set(pages.values()), printer.report)
-        erased = await eraser.erase(list(pages), time.time_ns() // 1_000, others, own | panels)
+        erased = await eraser.erase(list(pages), now_micros(), others, own | panels)
     print_result(
         f"Erased {len(pages)} page(s): {erased.blobs} blobs ({erased.bytes:,} bytes), {links} links to others. "
         f"{erased.shared} blobs stay, since another page refers to them.",
@@ -116,7 +117,7 @@ async def _undo(settings: Settings, pages: dict[UUID, str]) -> None:
         if kept:
             raise UsageError(f"these pages were not removed on request, or that was withdrawn: {', '.join(kept)}")
         for identity, record in records.items():
-            part = withdrawal(record, time.time_ns() // 1_000)
+            part = withdrawal(record, now_micros())
             await stores.pages.put(identity, part, part.at)
 
 

@@ -15,6 +15,7 @@ from watchfiles import awatch
 from schemas import PageRemoved
 from schemas.ids import page_id
 from streams.allowed_origins import EVERY_ORIGIN
+from streams.clock import now_micros
 from streams.commands.console import command, err, load_settings, need_kafka, out
 from streams.commands.pages.importing import Exclude, HeldBack, Include, print_report
 from streams.crawl.archives.file_importer import import_files, stamp_files
@@ -99,7 +100,7 @@ class Followed:
         """Import what changed and remove what is gone, then remember the state of the folder."""
         now = await asyncio.to_thread(stamp_files, self._folder)
         changes = compare(self._stamps, now)
-        limits = self._limits(time.time_ns() // 1_000)
+        limits = self._limits(now_micros())
         if changes.changed:
             held_back = HeldBack(self._stores, time.monotonic)
             blobs, crawl_id = self._stores.blobs, uuid4().hex[:12]

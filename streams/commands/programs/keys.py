@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from streams.clock import now_micros
 from streams.commands.console import (
     EXIT_NO,
     AsJson,
@@ -50,7 +51,7 @@ async def add(
         raise UsageError(f"there is no scope {unknown[0]!r}. The scopes are {', '.join(SCOPES)}")
     if not 1 <= len(name) <= MAX_NAME_CHARS:
         raise UsageError(f"a name has 1 to {MAX_NAME_CHARS} characters")
-    now = int(time.time() * _MICROS)
+    now = now_micros()
     wanted = ApiKey(
         "", name, b"", scopes, now, expires_at(now, expires_days) if expires_days else 0, 0, per_minute, per_day, site
     )
@@ -113,7 +114,7 @@ async def revoke(
     Example:  riffle keys revoke 3f9a51c0d2b7
     """
     wanted = key_id.split("_")[1] if key_id.startswith(f"{PREFIX}_") and key_id.count("_") == 2 else key_id
-    now = int(time.time() * _MICROS)
+    now = now_micros()
     async with open_stores(load_settings(), ["records"]) as stores:
         key = await stores.api_keys.get(wanted)
         if key is None:
@@ -142,7 +143,7 @@ def _row(key: ApiKey) -> dict[str, Any]:
 def _state(key: ApiKey) -> str:
     if key.revoked:
         return "revoked"
-    return "expired" if key.expires and key.expires <= time.time() * _MICROS else "valid"
+    return "expired" if key.expires and key.expires <= now_micros() else "valid"
 
 
 def _date(micros: int) -> str:

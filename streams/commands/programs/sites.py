@@ -1,11 +1,11 @@
 """`riffle sites`: groups of hosts with a search of their own."""
 
 import re
-import time
 from typing import Annotated
 
 import typer
 
+from streams.clock import now_micros
 from streams.commands.console import (
     AsJson,
     command,
@@ -24,7 +24,6 @@ from streams.stores.protocols import Site
 
 sites_app = command_group("Sites with a search of their own: make, list, remove.")
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
-_MICROS = 1_000_000
 
 
 @sites_app.command("add")
@@ -49,7 +48,7 @@ async def add(
     if private and not settings.access.private_sites:
         raise UsageError("private sites need RIFFLE_ACCESS__PRIVATE_SITES=true, for this command and for the gateways")
     async with open_stores(settings, ["records"]) as stores:
-        await stores.api_keys.put_site(Site(name, title or name, hosts, private), int(time.time() * _MICROS))
+        await stores.api_keys.put_site(Site(name, title or name, hosts, private), now_micros())
     print_result(
         f"The site {name} has {len(hosts)} {'host' if len(hosts) == 1 else 'hosts'}. Its search is at /sites/{name}.",
         {"name": name, "title": title or name, "hosts": list(hosts), "private": private},
@@ -92,5 +91,5 @@ async def remove(
     Example:  riffle sites remove docs
     """
     async with open_stores(load_settings(), ["records"]) as stores:
-        await stores.api_keys.remove_site(name, int(time.time() * _MICROS))
+        await stores.api_keys.remove_site(name, now_micros())
     print_result(f"The site {name} is removed.", {"name": name}, as_json)

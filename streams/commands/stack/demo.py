@@ -14,7 +14,7 @@ from streams.commands.pages.crawl import run_crawl
 from streams.commands.pages.search import ask
 from streams.commands.pages.seeds import seed
 from streams.commands.stack.down import stop_stack
-from streams.commands.stack.up import requires_certificates, runs_in_process, start_detached
+from streams.commands.stack.up import Tls, Triton, requires_certificates, runs_in_process, start_detached
 from streams.errors import UsageError
 from streams.local.demo import QUESTIONS, Question, unpack
 from streams.local.state import read_state, running_state
@@ -70,13 +70,8 @@ def demo(
     leave: Annotated[
         bool, typer.Option("--exit", help="Stop at the end: 0 if the answers were right, else 1.")
     ] = False,
-    tls: Annotated[
-        bool, typer.Option("--tls", help="Servers and gateway require certificates of an authority of this stack.")
-    ] = False,
-    triton: Annotated[
-        bool,
-        typer.Option("--triton", help="Triton serves the models. Default: workers and gateway run them."),
-    ] = False,
+    tls: Tls = False,
+    triton: Triton = False,
 ) -> int:
     """Crawl a bundled web of real pages through the whole journey, and open a search page.
 

@@ -25,6 +25,13 @@ STOP_SECONDS = 75.0
 detached: list[subprocess.Popen[bytes]] = []
 """Supervisors that this process started. Python warns about a dropped Popen of a running process, so they are kept."""
 
+Tls = Annotated[
+    bool, typer.Option("--tls", help="Servers and gateway require certificates of an authority of this stack.")
+]
+Triton = Annotated[
+    bool, typer.Option("--triton", help="Triton serves the models. Default: workers and gateway run them.")
+]
+
 
 @command
 def up(
@@ -38,13 +45,8 @@ def up(
         Path | None,
         typer.Option(help="A folder DIR/HOST/path to serve over HTTPS on loopback, for the crawler."),
     ] = None,
-    tls: Annotated[
-        bool, typer.Option("--tls", help="Servers and gateway require certificates of an authority of this stack.")
-    ] = False,
-    triton: Annotated[
-        bool,
-        typer.Option("--triton", help="Triton serves the models. Default: workers and gateway run them."),
-    ] = False,
+    tls: Tls = False,
+    triton: Triton = False,
 ) -> int:
     """Start the local stack: real servers, a worker, and the gateway.
 

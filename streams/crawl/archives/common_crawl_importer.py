@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from io import TextIOWrapper
 from pathlib import Path
-from time import time_ns
 from typing import BinaryIO, cast
 
+from streams.clock import now_micros
 from streams.crawl.archives.common_crawl import IndexLine, read_index, read_pages
 from streams.crawl.archives.importer import open_archive
 from streams.crawl.archives.readers import Limits
@@ -53,7 +53,7 @@ async def import_common_crawl(
 
     Raises UsageError if an index can't be read, and the errors of `blobs` and `emit`.
     """
-    limits = Limits(max_body_bytes, time_ns() // 1_000)
+    limits = Limits(max_body_bytes, now_micros())
     sender = Sender(blobs, emit, crawl_id, max_depth, None if trust_dates else limits.latest, is_held_back)
     with ExitStack() as files:
         lines = [line for path in indexes for line in await asyncio.to_thread(_index_lines, path, hosts)]

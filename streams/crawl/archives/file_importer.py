@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from time import time_ns
 
+from streams.clock import now_micros
 from streams.crawl.archives.readers import (
     NO_PLACE,
     PAGE_SUFFIXES,
@@ -58,7 +58,7 @@ async def import_html(
     """
     files = await asyncio.to_thread(_html_files, folder)
     report = ImportReport(total=len(files))
-    limits = Limits(max_body_bytes, time_ns() // 1_000, patterns, place)
+    limits = Limits(max_body_bytes, now_micros(), patterns, place)
     records = (_read_file(folder, file, limits) for file in files)
     sender = Sender(blobs, emit, crawl_id, max_depth, None if trust_dates else limits.latest, is_held_back)
     await send_all(records, lambda: report.seen, report, sender, progress, wait_for_room)

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from itertools import islice
 from os import fstat
 from pathlib import Path
-from time import time_ns
 from typing import Any, BinaryIO
 
 from schemas import LinkFound
+from streams.clock import now_micros
 from streams.crawl.archives.common_crawl import read_wat
 from streams.crawl.archives.readers import NO_PLACE, Limits, Placing, Skipped, read_warc
 from streams.crawl.archives.sending import (
@@ -59,7 +59,7 @@ async def import_warc(
     file = await asyncio.to_thread(open_archive, path)
     with file:
         report = ImportReport(total=fstat(file.fileno()).st_size, resumed=skip)
-        limits = Limits(max_body_bytes, time_ns() // 1_000, patterns, place)
+        limits = Limits(max_body_bytes, now_micros(), patterns, place)
         records = islice(read_warc(file, limits), skip, None)
         sender = Sender(blobs, emit, crawl_id, max_depth, None if trust_dates else limits.latest, is_held_back)
         try:
@@ -90,7 +90,7 @@ async def import_wat(
     file = await asyncio.to_thread(open_archive, path)
     with file:
         report = ImportReport(total=fstat(file.fileno()).st_size, resumed=skip)
-        records = islice(read_wat(file, time_ns() // 1_000), skip, None)
+        records = islice(read_wat(file, now_micros()), skip, None)
         try:
             while batch := await asyncio.to_thread(lambda: list(islice(records, IN_FLIGHT))):
                 await wait_for_room()
@@ -105,8 +105,7 @@ async def import_wat(
 async def _send_links(batch: Sequence[list[LinkFound] | Skipped], emit: Emit, report: ImportReport) -> None:
     for record in batch:
         if isinstance(record, Skipped):
-            report.skipped[record.reason] += 1
-            report.examples.setdefault(record.reason, record.detail)
+            report.skip(record)
             continue
         report.imported += 1
         await asyncio.gather(

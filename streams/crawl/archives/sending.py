@@ -43,6 +43,11 @@ class ImportReport:
         """Number of records that were imported or skipped."""
         return self.imported + self.skipped.total()
 
+    def skip(self, record: Skipped) -> None:
+        """Count a skipped record, and keep it if it is the first of its reason."""
+        self.skipped[record.reason] += 1
+        self.examples.setdefault(record.reason, record.detail)
+
 
 Progress = Callable[[ImportReport], None]
 HeldBack = Callable[[UUID], Awaitable[bool]]
@@ -85,8 +90,7 @@ async def send_all(
 def count_records(report: ImportReport, batch: Iterable[ArchivedPage | Skipped]) -> None:
     for record in batch:
         if isinstance(record, Skipped):
-            report.skipped[record.reason] += 1
-            report.examples.setdefault(record.reason, record.detail)
+            report.skip(record)
         else:
             report.imported += 1
 

@@ -19,6 +19,7 @@ import structlog
 from schemas import Event, InvalidEvent, PageFetched, PageScheduled
 from schemas.crawl import Outcome
 from schemas.envelope import micros_from_utc
+from streams.clock import now_micros
 from streams.crawl.exchange import encode_exchange
 from streams.crawl.fetch.host_load import HostLoad
 from streams.crawl.fetch.http import Answer
@@ -45,11 +46,6 @@ WISHES = ("content-signal", "content-usage", "tdm-reservation", "x-robots-tag")
 
 MAX_WAIT_SECONDS = 0.5
 """Maximum time that a request waits for its turn here (seconds). A longer wait would hold a slot of the stage."""
-
-
-def now_micros() -> int:
-    """Return microseconds since 1970 UTC."""
-    return time.time_ns() // 1_000
 
 
 class FetchAgent(Agent):

@@ -9,11 +9,10 @@ import asyncio
 import random as randomness
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from uuid import uuid4
 
 from schemas import Event, PageDiscovered, PageFetched, PageSettled
-from schemas.envelope import micros_from_utc
+from streams.clock import now_micros
 from streams.crawl import robots
 from streams.crawl.frontier.crawl_marks import CrawlMarks
 from streams.crawl.frontier.fence import Fence
@@ -43,10 +42,6 @@ _INTAKES: Mapping[Intake, Callable[[FrontierState, PageFetched, int], Awaitable[
     "fetched": take_fetched,
     "host_file": take_robots_answer,
 }
-
-
-def now_micros() -> int:
-    return micros_from_utc(datetime.now(UTC))
 
 
 class MovedHost(TransientError):

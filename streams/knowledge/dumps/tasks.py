@@ -7,7 +7,8 @@ A task gets some items at once, and returns a row for each one that is of intere
 `part` is the part as JSON, or empty for an alias.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +19,7 @@ from streams.errors import Refused
 from streams.knowledge.entity import Part
 from streams.knowledge.own import read_own
 from streams.knowledge.wikidata.items import item_id, to_part
-from streams.knowledge.wikipedia.articles import Article, to_article
+from streams.knowledge.wikipedia.articles import to_article
 from streams.knowledge.wikipedia.xml_page import NotAPage, read_page
 
 ITEMS = "streams.knowledge.dumps.tasks:read_items"
@@ -82,51 +83,30 @@ def warm_up() -> None:
 
 def read_items(payload: bytes) -> bytes:
     """Return the rows of items of Wikidata: lines of JSON."""
-    language, lines = msgpack.unpackb(payload, raw=False)
-    rows: list[Row] = []
-    skipped: dict[str, int] = {}
-    for line in lines:
-        for item in _items_of(line):
-            row = _row_of_item(item, language)
-            if isinstance(row, Row):
-                rows.append(row)
-            else:
-                skipped[row] = skipped.get(row, 0) + 1
-    return _pack(rows, skipped)
+    return _read(payload, lambda line, language: (_row_of_item(item, language) for item in _items_of(line)))
 
 
 def read_pages(payload: bytes) -> bytes:
     """Return the rows of pages of a Wikipedia: `<page>` elements."""
-    language, pages = msgpack.unpackb(payload, raw=False)
-    rows: list[Row] = []
-    skipped: dict[str, int] = {}
-    for content in pages:
-        try:
-            article = to_article(read_page(content), f"{language}wiki", language)
-            reason = "no article"
-        except NotAPage:
-            article, reason = None, "no readable page"
-        if article:
-            rows.append(_row_of_article(article))
-        else:
-            skipped[reason] = skipped.get(reason, 0) + 1
-    return _pack(rows, skipped)
+    return _read(payload, lambda content, language: [_row_of_page(content, language)])
 
 
 def read_own_lines(payload: bytes) -> bytes:
     """Return the rows of own entities: lines of JSON."""
-    _, lines = msgpack.unpackb(payload, raw=False)
+    return _read(payload, lambda line, _: [_row_of_own_line(line)])
+
+
+def _read(payload: bytes, rows_of: Callable[[bytes, str], Iterable[Row | str]]) -> bytes:
+    """Return the rows of all items, and how many have none, by the reason that `rows_of` gives in place of a row."""
+    language, items = msgpack.unpackb(payload, raw=False)
     rows: list[Row] = []
-    skipped: dict[str, int] = {}
-    for line in lines:
-        try:
-            entity_id, part = read_own(orjson.loads(line))
-            rows.append(_row(entity_id, "own", part) if part else Row(entity_id, "own"))
-        except orjson.JSONDecodeError:  # its message has a place in the line
-            skipped[_NO_JSON] = skipped.get(_NO_JSON, 0) + 1
-        except ValueError as error:
-            reason = str(error)[:200]
-            skipped[reason] = skipped.get(reason, 0) + 1
+    skipped: Counter[str] = Counter()
+    for item in items:
+        for row in rows_of(item, language):
+            if isinstance(row, Row):
+                rows.append(row)
+            else:
+                skipped[row] += 1
     return _pack(rows, skipped)
 
 
@@ -155,10 +135,28 @@ def _row_of_item(item: Any, language: str) -> Row | str:
     return _row(identity, "wikidata", part) if part else "no panel"
 
 
-def _row_of_article(article: Article) -> Row:
+def _row_of_page(content: bytes, language: str) -> Row | str:
+    """Return the row of a page, or why it has none."""
+    try:
+        article = to_article(read_page(content), f"{language}wiki", language)
+    except NotAPage:
+        return "no readable page"
+    if article is None:
+        return "no article"
     if article.part is None:
         return Row(article.alias_of, f"redirect:{article.alias}", alias=article.alias)
     return _row(article.entity_id, "wikipedia", article.part)
+
+
+def _row_of_own_line(line: bytes) -> Row | str:
+    """Return the row of an own entity, or what is wrong with its line."""
+    try:
+        entity_id, part = read_own(orjson.loads(line))
+        return _row(entity_id, "own", part) if part else Row(entity_id, "own")
+    except orjson.JSONDecodeError:  # its message has a place in the line
+        return _NO_JSON
+    except ValueError as error:
+        return str(error)[:200]
 
 
 def _row(entity_id: str, source: str, part: Part) -> Row:
