@@ -6,6 +6,7 @@
     │   │   └── RestoreUnfinished
     │   ├── DeadlineExceeded
     │   ├── SandboxAway
+    │   ├── ThreadEnded
     │   ├── EventOverdue
     │   └── SearchUnavailable       (streams.search.errors)
     ├── PageErased            the event's page was removed on request, with the blobs that the event refers to
@@ -55,6 +56,10 @@ class SandboxAway(TransientError):
     """The machine has no process, memory or thread for a sandbox process. No payload is to blame."""
 
 
+class ThreadEnded(TransientError):
+    """A thread that the stage needs has ended, or the machine has none for it. No event is to blame."""
+
+
 class EventOverdue(TransientError):
     """An event was not handled within its deadline."""
 
@@ -97,10 +102,10 @@ class StartError(UsageError):
 
 
 def is_outage(error: Exception) -> bool:
-    """Return whether a means of the stage is away: a store, its sandbox, or the machine's memory, files or space.
+    """Return whether a means of the stage is away: a store, its sandbox or thread, or memory, files or space.
 
     No event is to blame for an outage.
     """
-    if isinstance(error, StoreUnavailable | DeadlineExceeded | SandboxAway | MemoryError):
+    if isinstance(error, StoreUnavailable | DeadlineExceeded | SandboxAway | ThreadEnded | MemoryError):
         return True
     return isinstance(error, OSError) and error.errno in SHORTAGES

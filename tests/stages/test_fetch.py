@@ -1,6 +1,7 @@
 """The fetch stage over memory stores, against a real server on loopback."""
 
 import asyncio
+import errno
 import gzip
 import threading
 import time
@@ -12,6 +13,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
+from structlog.testing import capture_logs
 
 from schemas import Envelope, PageFetched, PageScheduled
 from schemas.envelope import utc_from_micros
@@ -21,7 +23,7 @@ from streams.crawl.exchange import decode_exchange
 from streams.crawl.fetch.agent import FetchAgent
 from streams.crawl.fetch.outcomes import KEPT_HEADERS
 from streams.crawl.fetch.thread import FetchThread
-from streams.errors import StoreUnavailable
+from streams.errors import StoreUnavailable, ThreadEnded, is_outage
 from streams.runtime.agent import Delivery
 from streams.settings import CrawlSettings
 from streams.stores.memory import MemoryBlobs, MemoryPaceHolds, MemoryPages
@@ -218,6 +220,65 @@ async def test_a_cancelled_fetch_cancels_its_request(tmp_path: Path) -> None:
         async with asyncio.timeout(30):
             await cancelled.wait()
         await fetching.stop()
+
+
+def leave() -> None:
+    raise SystemExit("a callback of the loop")
+
+
+@pytest.mark.parametrize("way", ["a callback leaves", "the loop stops"])
+async def test_the_end_of_the_thread_is_an_outage_at_once_and_the_next_request_starts_another(
+    tmp_path: Path, way: str
+) -> None:
+    async def silent(writer: asyncio.StreamWriter) -> None:
+        await asyncio.sleep(60)
+
+    async with bad_server(tmp_path, {"/slow": silent, "/x": response(b"<p>Hi")}) as server:
+        stage = Stage(server, Stores(blobs=MemoryBlobs(), pages=MemoryPages()))
+        ended = await stage.agent._started()
+        slow = "https://bad.example/slow"
+        waiting = asyncio.create_task(stage.fetch(scheduled(url=slow, page_id=page_id(slow))))
+        while not server.requests:
+            await asyncio.sleep(0.01)
+        loop, *_ = ended._opened.result()
+        with capture_logs() as logs:
+            loop.call_soon_threadsafe(leave if way == "a callback leaves" else loop.stop)
+            async with asyncio.timeout(10):
+                with pytest.raises(ThreadEnded) as raised:
+                    await waiting
+                await asyncio.to_thread(ended._thread.join)
+                with pytest.raises(ThreadEnded):
+                    await ended.get(scheduled())
+                with pytest.raises(ThreadEnded):
+                    await ended.addresses(scheduled().url)
+        assert is_outage(raised.value)
+        assert [entry["log_level"] for entry in logs if "the thread" in entry["event"]] == ["error"]
+        [fetched] = await stage.fetch(scheduled())
+        assert fetched.outcome == "ok"
+        await ended.stop()
+        await stage.agent.stop()
+
+
+async def test_a_machine_without_threads_is_an_outage(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    with pytest.raises(ThreadEnded):
+        await FetchThread.start(CrawlSettings())
+
+
+async def test_a_thread_without_a_loop_is_an_outage(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its caller waited for ever."""
+
+    def refuse() -> asyncio.AbstractEventLoop:
+        raise OSError(errno.EMFILE, "too many open files")
+
+    policy = asyncio.get_event_loop_policy()
+    monkeypatch.setattr(policy, "new_event_loop", refuse)
+    async with asyncio.timeout(10):
+        with pytest.raises(ThreadEnded):
+            await FetchThread.start(CrawlSettings())
 
 
 class FailingOnce(MemoryPages):

@@ -119,7 +119,7 @@ class FetchAgent(Agent):
 
     async def _started(self) -> FetchThread:
         async with self._starting:
-            if self._thread is None:
+            if self._thread is None or self._thread.has_ended:
                 self._thread = await FetchThread.start(self._settings)
             return self._thread
 

@@ -2,15 +2,21 @@
 
 A response that takes long to parse or decode only delays other requests, not the heartbeats to Kafka: without them the
 worker would lose its partitions. The decoders are C code that releases the interpreter's lock.
+
+If the thread ends, its requests fail at once as an outage (`ThreadEnded`), and the stage starts another thread. That a
+thread hangs is not noticed here: its requests last until the deadline of their events.
 """
 
 import asyncio
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
+from contextlib import suppress
+from typing import Any, TypeVar
 
 import aiohttp
+import structlog
 from yarl import URL
 
 from schemas import PageScheduled
@@ -24,7 +30,11 @@ from streams.crawl.fetch.http import (
     open_allowed_session,
     open_session,
 )
+from streams.errors import ThreadEnded
 from streams.settings import CrawlSettings
+
+T = TypeVar("T")
+log = structlog.get_logger(__name__)
 
 
 class FetchThread:
@@ -36,18 +46,29 @@ class FetchThread:
         self._monotonic = monotonic
         self._opened: Future[tuple[asyncio.AbstractEventLoop, aiohttp.ClientSession, aiohttp.ClientSession]] = Future()
         self._stopping: asyncio.Event | None = None
+        self._calls: set[Future[Any]] = set()
+        """The calls in progress."""
+        self._end: ThreadEnded | None = None
         self._thread = threading.Thread(target=self._run, name="fetch", daemon=True)
 
     @classmethod
     async def start(cls, settings: CrawlSettings, monotonic: Callable[[], float] = time.monotonic) -> "FetchThread":
-        """Start a thread. Raises ValueError if the settings are invalid."""
+        """Start a thread. Raises ValueError if the settings are invalid, and ThreadEnded if there is no thread."""
         fetching = cls(settings, monotonic)
-        fetching._thread.start()
+        try:
+            fetching._thread.start()
+        except RuntimeError as error:
+            raise ThreadEnded(f"the thread that makes the requests can't be started: {error}") from error
         await asyncio.wrap_future(fetching._opened)
         return fetching
 
+    @property
+    def has_ended(self) -> bool:
+        """True if the thread makes no requests any more."""
+        return self._end is not None
+
     async def get(self, scheduled: PageScheduled) -> Answer:
-        """Make the request of a scheduled URL. A cancelled caller also cancels the request."""
+        """Make the request of a scheduled URL. A cancelled caller also cancels the request. Raises ThreadEnded."""
         loop, session = self._session_for(scheduled.url)
         request = get(
             session,
@@ -58,13 +79,36 @@ class FetchThread:
             etag=scheduled.etag,
             last_modified=scheduled.last_modified,
         )
-        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(request, loop))
+        return await self._call(request, loop)
 
     async def addresses(self, url: str) -> list[str]:
-        """Return the addresses that the next request for a URL connects to; an empty list if its name leads nowhere."""
+        """Return the addresses that the next request for a URL connects to; an empty list if its name leads nowhere.
+
+        Raises ThreadEnded.
+        """
         loop, session = self._session_for(url)
         request = addresses_of(session, URL(url, encoded=True).raw_host or "")
-        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(request, loop))
+        return await self._call(request, loop)
+
+    async def _call(self, work: Coroutine[Any, Any, T], loop: asyncio.AbstractEventLoop) -> T:
+        """Run a coroutine in the thread."""
+        try:
+            call = asyncio.run_coroutine_threadsafe(work, loop)
+        except RuntimeError as error:  # the loop is closed
+            work.close()
+            raise self._end or ThreadEnded(f"the thread that makes the requests has ended: {error}") from error
+        self._calls.add(call)
+        call.add_done_callback(self._calls.discard)
+        if self._end:  # just now: nobody else cancels this call
+            call.cancel()
+        task = asyncio.current_task()
+        try:
+            return await asyncio.wrap_future(call)
+        except asyncio.CancelledError:
+            if task and task.cancelling():
+                raise
+            # The caller was not cancelled: so the end of the thread cancelled the call.
+            raise ThreadEnded("the thread that makes the requests ended during the request") from None
 
     def _session_for(self, url: str) -> tuple[asyncio.AbstractEventLoop, aiohttp.ClientSession]:
         loop, session, allowed_session = self._opened.result()
@@ -78,11 +122,27 @@ class FetchThread:
         """Close the sessions and end the thread."""
         loop, *_ = self._opened.result()
         assert self._stopping
-        loop.call_soon_threadsafe(self._stopping.set)
+        with suppress(RuntimeError):  # the thread has ended, and its loop is closed
+            loop.call_soon_threadsafe(self._stopping.set)
         await asyncio.to_thread(self._thread.join)
 
     def _run(self) -> None:
-        asyncio.run(self._serve())
+        """Make the requests until `stop`. Nothing is above this function in the thread, so it catches everything."""
+        reason: BaseException | None = None
+        serving = self._serve()
+        try:
+            asyncio.run(serving)
+        except BaseException as error:
+            reason = error
+            log.error(
+                "the thread that makes the requests has ended; the next request starts another", error=repr(error)
+            )
+        serving.close()  # if there was no loop to run it
+        self._end = ThreadEnded(f"the thread that makes the requests has ended: {reason!r}")
+        if not self._opened.done():
+            self._opened.set_exception(self._end)
+        for call in list(self._calls):
+            call.cancel()
 
     async def _serve(self) -> None:
         self._stopping = asyncio.Event()
@@ -92,6 +152,8 @@ class FetchThread:
             self._opened.set_exception(error)
             return
         self._opened.set_result((asyncio.get_running_loop(), *sessions))
-        await self._stopping.wait()
-        for session in sessions:
-            await close_session(session)
+        try:
+            await self._stopping.wait()
+        finally:
+            for session in sessions:
+                await close_session(session)
