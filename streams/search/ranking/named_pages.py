@@ -108,13 +108,11 @@ def _gains_by_name(
     return gains
 
 
-def is_title(asked: Sequence[str], page: PageHits) -> bool:
-    """Return whether the words of the query are the words of the page's title, as far as they do not name its site."""
-    return _is_title(_forms(asked), page, dict)
-
-
 def _is_title(wanted: frozenset[str], page: PageHits, common: Callable[[], Mapping[str, frozenset[str]]]) -> bool:
-    """Return the same for the stems of the query. `common` returns the words that the titles of each host have."""
+    """Return whether the query's stems are those of the page's title, as far as they do not name its site.
+
+    `common` returns the words that the titles of each host have.
+    """
     payload = page.hits[0].payload
     titles = _titles(payload.title[:MAX_TITLE_CHARS])
     if wanted in titles:

@@ -13,7 +13,6 @@ from streams.pages.text.tokens import words
 from streams.search.ranking.named_pages import (
     PAGES,
     folders_above,
-    is_title,
     names_host,
     prefer_named_pages,
     without_number,
@@ -56,7 +55,9 @@ TITLES = [
 
 @pytest.mark.parametrize(("query", "title", "named", "why"), TITLES, ids=[f"{q} | {t}" for q, t, _, _ in TITLES])
 def test_a_title_is_named_by_its_words(query: str, title: str, named: bool, why: str) -> None:
-    assert is_title(words(query), page("https://www.sqlite.org/a.html", title)) is named, why
+    context = context_of(query, site_weight=0.0)
+    [found] = prefer_named_pages(context, [page("https://www.sqlite.org/a.html", title)])
+    assert ("title" in context.notes.parts.get(found.page_id, {})) is named, why
 
 
 NAMES = [
