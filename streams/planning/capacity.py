@@ -22,6 +22,8 @@ MAX_PARTITIONS_PER_BROKER = 4_000
 Quantization = Literal["int8", "binary"]
 VECTOR_BYTES: dict[Quantization, float] = {"int8": 1.0, "binary": 1 / 8}
 """Bytes of one dimension in memory."""
+ORIGINAL_BYTES = 4
+"""Bytes of one dimension on disk: the original vectors are of single precision."""
 MIN_PARTITIONS = 8
 SCALES = (1 / 8, 1 / 4, 1 / 2, 1.0)
 """Sizes of machines on the market, as shares of the assumed size."""
@@ -47,12 +49,16 @@ class Workload:
     """Form of the vectors in memory. The original vectors are on disk, and rescore the best results."""
     gpus: bool = True
     """False: statements are embedded on CPU cores."""
+    dimensions: int | None = None
+    """Dimensions of the embedding model's vectors. None: those of the default model, which the unit costs have."""
 
     def __post_init__(self) -> None:
         positive = ("pages", "recrawl_days", "statements_per_page", "regions", "replication", "vector_replication")
         for name in positive:
             if getattr(self, name) <= 0:
                 raise UsageError(f"{name} is {getattr(self, name)}: it must be more than 0")
+        if self.dimensions is not None and self.dimensions <= 0:
+            raise UsageError(f"dimensions is {self.dimensions}: it must be more than 0")
         for name in ("changed_share", "duplicate_share"):
             if not 0 <= getattr(self, name) <= 1:
                 raise UsageError(f"{name} is {getattr(self, name)}: it must be from 0 to 1")
@@ -111,6 +117,7 @@ class Plan:
     pools: tuple[Pool, ...]
     partitions: int
     shards: int
+    dimensions: int
     statements: float
     kafka_records_per_second: float
     cassandra_writes_per_second: float
@@ -152,6 +159,7 @@ def plan(workload: Workload, costs: UnitCosts) -> Plan:
         pools=tuple(_add_price(pool, costs) for pool in pools),
         partitions=partitions,
         shards=shards,
+        dimensions=dimensions_of(workload, costs),
         statements=statements,
         kafka_records_per_second=rates.fetch * costs.kafka.records_per_fetch,
         cassandra_writes_per_second=rates.fetch * costs.cassandra.writes_per_fetch,
@@ -169,6 +177,11 @@ def fetch_rates(workload: Workload) -> Rates:
     changed = fetch * workload.changed_share
     unique = changed * (1 - workload.duplicate_share)
     return Rates(fetch, changed, unique, unique * workload.statements_per_page)
+
+
+def dimensions_of(workload: Workload, costs: UnitCosts) -> int:
+    """Return the dimensions of the vectors: of the workload's model, or of the default one."""
+    return workload.dimensions or costs.qdrant.dimensions
 
 
 def partitions_for(workers: int) -> int:
@@ -246,13 +259,15 @@ def _qdrant(workload: Workload, rates: Rates, statements: float, shards: int, co
     copies = statements * workload.vector_replication
     writing = rates.statement * costs.qdrant.cpu_seconds_per_statement * workload.vector_replication
     asking = workload.queries_per_second * shards * assumed.shard_cpu_seconds_per_query
-    memory = costs.qdrant.dimensions * VECTOR_BYTES[workload.quantization] + assumed.index_bytes_per_statement
+    dimensions = dimensions_of(workload, costs)
+    memory = dimensions * VECTOR_BYTES[workload.quantization] + assumed.index_bytes_per_statement
+    disk = dimensions * ORIGINAL_BYTES + assumed.disk_bytes_beside_vector
     return _pool(
         "qdrant",
         {
             "cores": _busy(writing + asking, costs) / machines.qdrant_cores,
             "memory": copies * memory / (0.8 * machines.qdrant_memory_gb * GB),
-            "disk": copies * assumed.disk_bytes_per_statement / (0.7 * machines.qdrant_disk_tb * TB),
+            "disk": copies * disk / (0.7 * machines.qdrant_disk_tb * TB),
         },
         machines.qdrant_cores,
         machines.qdrant_memory_gb,

@@ -77,7 +77,7 @@ class GpuCost(Measured):
 
 
 class QdrantCost(_Costs):
-    """CPU seconds for writing a statement, for one replica."""
+    """CPU seconds for writing a statement, for one replica, and the dimensions of the default model's vectors."""
 
     cpu_seconds_per_statement: PositiveFloat
     dimensions: PositiveInt
@@ -99,7 +99,7 @@ class AssumedCassandra(_Costs):
 class AssumedQdrant(_Costs):
     source: str
     index_bytes_per_statement: PositiveFloat
-    disk_bytes_per_statement: PositiveFloat
+    disk_bytes_beside_vector: PositiveFloat
     statements_per_shard: PositiveInt
     shard_cpu_seconds_per_query: PositiveFloat
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from streams.commands.console import AsJson, command, out, print_json, table
+from streams.commands.console import AsJson, command, load_settings, out, print_json, table
 from streams.planning.capacity import Plan, Quantization, Workload, plan
 from streams.planning.costs import UnitCosts, load_unit_costs
 from streams.planning.numbers import number
@@ -37,6 +37,10 @@ def make_plan(
     vector_replication: Annotated[int, typer.Option(min=1, help="Replicas in Qdrant.")] = DEFAULTS.vector_replication,
     quantization: Annotated[Quantization, typer.Option(help="Form of the vectors in memory.")] = DEFAULTS.quantization,
     gpus: Annotated[bool, typer.Option("--gpus/--cpu", help="Embed statements on GPUs or on CPU cores.")] = True,
+    dimensions: Annotated[
+        int | None,
+        typer.Option(min=1, help="Dimensions of the embedding model's vectors. Default: of RIFFLE_TRITON__MODEL."),
+    ] = DEFAULTS.dimensions,
     costs: Annotated[
         Path | None,
         typer.Option(exists=True, dir_okay=False, help="A TOML file with your unit costs and prices."),
@@ -66,6 +70,7 @@ def make_plan(
         vector_replication=vector_replication,
         quantization=quantization,
         gpus=gpus,
+        dimensions=dimensions or _dimensions_of_model(),
     )
     found = plan(workload, unit_costs)
     if as_json:
@@ -82,6 +87,18 @@ def make_plan(
     _show(found, unit_costs)
 
 
+def _dimensions_of_model() -> int | None:
+    """Return the dimensions of the configured model; None if this machine doesn't have it."""
+    from streams.models.inference.repository import model_info, parameters_of, read_config
+    from streams.models.inprocess import LOCAL_REPOSITORY
+
+    settings = load_settings()
+    folder = settings.models_path / LOCAL_REPOSITORY / settings.triton.model
+    if not folder.is_dir():
+        return None
+    return model_info(parameters_of(read_config(folder)), str(folder)).dimensions
+
+
 def _show(found: Plan, costs: UnitCosts) -> None:
     rates = found.rates
     out.print(
@@ -96,7 +113,7 @@ def _show(found: Plan, costs: UnitCosts) -> None:
         f"Kafka: {found.partitions:,} partitions for each topic, {number(found.kafka_records_per_second)} records/s, "
         f"kept for {costs.kafka.retention_days:g} days.\n"
         f"Cassandra: {number(found.cassandra_writes_per_second)} writes/s before replication.\n"
-        f"Qdrant: {found.shards:,} shards.\n"
+        f"Qdrant: {found.shards:,} shards, vectors of {found.dimensions:,} dimensions.\n"
         f"Traffic a month: {number(found.ingress_tb_month)} TB fetched, {number(found.egress_tb_month)} TB sent to the "
         f"web, {number(found.region_transfer_tb_month)} TB between regions.\n"
         f"Cost: {number(found.usd_month)} USD a month, {number(found.usd_per_million_pages)} for each million pages.\n",

@@ -1,5 +1,6 @@
 """The plan of an installation: hand-computed cases, laws, and what a user gets for wrong figures."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,11 +10,15 @@ import structlog
 from hypothesis import given
 from hypothesis import strategies as st
 from structlog.testing import capture_logs
+from typer.testing import CliRunner
 
+from streams.cli import app
 from streams.errors import UsageError
+from streams.models.inference.repository import set_parameters
 from streams.planning import costs
 from streams.planning.capacity import SCALES, Plan, Pool, Workload, fetch_rates, partitions_for, plan, shards_for
 from streams.planning.costs import UNIT_COSTS_FILE, StageCost, load_unit_costs, stage_cost
+from streams.settings import Settings
 from streams.topology import STAGES
 
 COSTS = load_unit_costs()
@@ -119,6 +124,49 @@ def test_one_region_moves_nothing_between_regions() -> None:
     assert plan(Workload(pages=1e9, regions=2), COSTS).region_transfer_tb_month > 0
 
 
+def test_the_vectors_of_a_larger_model_need_more_memory_and_disk() -> None:
+    """A dimension is a byte in memory (int8), and four bytes on disk."""
+    assumed, machines = COSTS.assumed.qdrant, COSTS.assumed.machines
+    for dimensions in (384, 768):
+        found = plan(Workload(pages=1e10, dimensions=dimensions), COSTS)
+        memory = found.statements * 2 * (dimensions + assumed.index_bytes_per_statement)
+        assert pool(found, "qdrant").nodes == -(-memory // (0.8 * machines.qdrant_memory_gb * 1e9))
+    small_disks = machines.model_copy(update={"qdrant_disk_tb": 0.1})
+    costs = COSTS.model_copy(update={"assumed": COSTS.assumed.model_copy(update={"machines": small_disks})})
+    for dimensions in (384, 768):
+        found = plan(Workload(pages=1e10, dimensions=dimensions), costs)
+        disk = found.statements * 2 * (4 * dimensions + assumed.disk_bytes_beside_vector)
+        assert pool(found, "qdrant").bound_by == "disk"
+        assert pool(found, "qdrant").nodes == -(-disk // (0.7 * 0.1 * 1e12))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "model", "dimensions"),
+    [
+        ([], "sbert", COSTS.qdrant.dimensions),
+        ([], "wide", 1_024),
+        ([], "elsewhere", COSTS.qdrant.dimensions),
+        (["--dimensions", "256"], "wide", 256),
+    ],
+    ids=["the default model", "the configured model", "a model that is not on this machine", "by the option"],
+)
+def test_the_plan_has_the_dimensions_of_the_configured_model(
+    arguments: list[str], model: str, dimensions: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = Settings().models_path / "local" / "sbert" / "config.pbtxt"
+    for name, text in (
+        ("sbert", own.read_text()),
+        ("wide", set_parameters(own.read_text(), {"dimensions": "1024"})),
+    ):
+        folder = tmp_path / "local" / name
+        folder.mkdir(parents=True)
+        (folder / "config.pbtxt").write_text(text)
+    monkeypatch.setenv("RIFFLE_MODEL_REPOSITORY", str(tmp_path))
+    monkeypatch.setenv("RIFFLE_TRITON__MODEL", model)
+    shown = CliRunner().invoke(app, ["plan", "--pages", "1e8", "--json", *arguments], catch_exceptions=False)
+    assert json.loads(shown.stdout)["dimensions"] == dimensions
+
+
 def test_without_gpus_cores_embed() -> None:
     found = plan(Workload(pages=1e8, gpus=False), COSTS)
     needed = found.rates.statement * COSTS.triton.cpu_seconds_per_statement * 1.5 / 0.6
@@ -139,7 +187,14 @@ def test_gpus_need_cores_for_chains_beside_them() -> None:
 
 @pytest.mark.parametrize(
     ("field", "value"),
-    [("pages", 0), ("recrawl_days", -1), ("changed_share", 1.1), ("duplicate_share", -0.1), ("queries_per_second", -1)],
+    [
+        ("pages", 0),
+        ("dimensions", 0),
+        ("recrawl_days", -1),
+        ("changed_share", 1.1),
+        ("duplicate_share", -0.1),
+        ("queries_per_second", -1),
+    ],
 )
 def test_an_impossible_workload_is_refused_by_name(field: str, value: float) -> None:
     fields: dict[str, Any] = {"pages": 1e6, field: value}
