@@ -48,6 +48,8 @@ async def filled(**facts: Any) -> Stores:
     collection = await stores.vectors.active()
     document_ref = await stores.blobs.put(encode_document(document))
     await stores.pages.put(PAGE, Normalized.of_row({**row, "document_ref": document_ref, **facts}), 1)
+    other = "https://other.example/"
+    await stores.pages.put(page_id(other), Normalized.of_row({"url": other, "generation": 1}), 1)
     indexed = {**row, **refs, "model": "m", "model_version": "1", "collection": collection}
     await stores.pages.put(PAGE, Indexed.of_row(indexed), 1)
     return stores

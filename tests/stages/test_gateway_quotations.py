@@ -1,12 +1,16 @@
 """Limits of quotations: `nosnippet` and `max-snippet` hold wherever a text of a page is shown."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from uuid import UUID
 
 import httpx
 import pytest
 
 from schemas.ids import page_id
+from streams.errors import StoreUnavailable
 from streams.pages.document.codec import encode_document
+from streams.pages.document.consent import UNREAD_RECORD
 from streams.pages.document.model import Block, Document
 from streams.settings import AnswersSettings
 from streams.stores.opener import Stores
@@ -40,6 +44,13 @@ async def stores(directives: Sequence[str]) -> Stores:
         collection = await made.vectors.active()
         await made.pages.put(page_id(url), Indexed.of_row({**shared, "collection": collection}), 1)
     return made
+
+
+async def _without(
+    read: Callable[[Sequence[UUID]], Awaitable[dict[UUID, Normalized]]], left_out: UUID, page_ids: Sequence[UUID]
+) -> dict[UUID, Normalized]:
+    """Return the records of pages, but for one of them."""
+    return {page: record for page, record in (await read(page_ids)).items() if page != left_out}
 
 
 def without_open_page(text: str) -> str:
@@ -129,3 +140,37 @@ async def test_the_tools_give_a_language_model_no_more_than_the_publisher_allows
     [open_one] = [each for each in found["results"] if each["url"] == OPEN]
     assert open_one["statements"]
     assert open_one["kept_from_models"] == []
+
+
+@pytest.mark.parametrize("way", ["the store fails", "there is no record"])
+async def test_the_tools_give_no_text_of_a_page_whose_record_is_not_read(
+    way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What its publisher allows is unknown then."""
+    made = await stores([])
+
+    async def read(page_ids: Sequence[UUID]) -> dict[UUID, Normalized]:
+        if way == "the store fails":
+            raise StoreUnavailable("the records do not answer")
+        return {}
+
+    monkeypatch.setattr(made.pages, "get_normalized", read)
+    async with served(made) as address, connected(address) as tools:
+        found = await call(tools, "search", query=QUERY)
+        answer = await call(tools, "answer", question=QUESTION)
+        similar = await tools.call_tool("similar", {"page": OPEN})
+    assert {tuple(each["kept_from_models"]) for each in [*found["results"], *answer["sources"]]} == {(UNREAD_RECORD,)}
+    assert quoted(without_open_page(str({**found, "query": ""}))) <= 20
+    assert quoted(without_open_page(str({**answer, "question": ""}))) <= 20
+    assert quoted(str(similar.content)) <= 20
+    assert similar.is_error == (way == "the store fails")
+
+
+async def test_about_a_result_tells_an_unread_record_from_a_publisher_who_forbids() -> None:
+    made = await stores([])
+    await made.pages.put(page_id(OWN), Normalized.of_row({"url": OWN, "generation": 2, "directives": ("noai",)}), 2)
+    made.pages.get_normalized = partial(_without, made.pages.get_normalized, page_id(OPEN))  # type: ignore[method-assign]
+    async with client(gateway(made)) as web:
+        shown = await get(web, "/search", q=QUERY)
+    assert shown.count("its publisher does not allow it: <code>noai</code>") == 1
+    assert shown.count("what its publisher allows could not be read") == 1

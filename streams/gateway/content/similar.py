@@ -66,7 +66,9 @@ class SimilarByContent(BaseModel):
     )
     score: float = Field(description="Cosine of the statement's vector and the mean of the page's vectors.")
     kept_from_models: tuple[str, ...] = Field(
-        (), description="The publisher's directives for which no language model gets the page's text."
+        (),
+        description="The publisher's directives for which no language model gets the page's text; "
+        "`record-unread`: they could not be read.",
     )
 
 

@@ -129,7 +129,9 @@ class Result(_Model):
     site_pages: tuple[SitePage, ...] = Field((), description="Pages of its site, if the query is the site's name.")
     signals: tuple[Signal, ...] = Field((), description="Why it was found, the largest share of its score first.")
     kept_from_models: tuple[str, ...] = Field(
-        (), description="The publisher's directives (`noai`, ...) for which no language model gets the page's text."
+        (),
+        description="The publisher's directives (`noai`, ...) for which no language model gets the page's text; "
+        "`record-unread`: they could not be read.",
     )
     why: str = Field(description="Path of the page's history: when and why it was indexed.")
     score: float = Field(description="Comparable within one answer, not between answers.")

@@ -1,6 +1,7 @@
 """The typed results of the tools, each with its sources, a limit on its size, and a mark on strangers' text.
 
-Who calls a tool is a language model, so it gets no text of a page whose publisher keeps it from models.
+Who calls a tool is a language model, so it gets no text of a page whose publisher keeps it from models, or whose record
+could not be read.
 """
 
 from collections.abc import Iterable
@@ -22,7 +23,10 @@ NOTICE = (
 )
 
 
-_KEPT = "The publisher's directives that limit what a language model gets of the page's text; empty if there are none."
+_KEPT = (
+    "The publisher's directives that limit what a language model gets of the page's text; empty if there are none. "
+    "`record-unread`: they could not be read, so ask again later."
+)
 
 
 class _Result(BaseModel):

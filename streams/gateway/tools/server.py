@@ -23,7 +23,7 @@ from streams.gateway.tools.results import (
     SearchResult,
     SimilarResult,
 )
-from streams.pages.document.consent import Consent
+from streams.pages.document.consent import UNKNOWN, Consent
 
 T = TypeVar("T")
 OpenClient = Callable[[Context[Any, Any]], AbstractAsyncContextManager[AsyncRiffle]]
@@ -97,10 +97,10 @@ def _add_searches(server: MCPServer[Any], open_client: OpenClient) -> None:
         async def find(riffle: AsyncRiffle) -> AnswerResult:
             found: Any = await riffle.search(question, per_page=count)
             sources = [results.to_source(each) for each in found["results"]]
-            kept = {source.url for source in sources if source.kept_from_models}
+            allowed = {source.url for source in sources if not source.kept_from_models}
             quick, quoted = found.get("quick") or {}, (found.get("beside") or {}).get("answer") or {}
-            quick = {} if quick.get("url") in kept else quick
-            texts = [each["text"] for each in quoted.get("answers", ()) if each["url"] not in kept]
+            quick = quick if quick.get("url") in {None, *allowed} else {}
+            texts = [each["text"] for each in quoted.get("answers", ()) if each["url"] in allowed]
             shown = AnswerResult(
                 question=question,
                 answer=quick.get("answer", "") or "\n".join(texts),
@@ -138,7 +138,8 @@ def _add_pages(server: MCPServer[Any], open_client: OpenClient) -> None:
                 if error.kind in ("no-content", "no-copies"):
                     return shown
                 raise
-            consent = Consent.of_directives(record["parts"].get("normalized", {}).get("directives", ()))
+            normalized = record["parts"].get("normalized")
+            consent = UNKNOWN if normalized is None else Consent.of_directives(normalized.get("directives", ()))
             allowed = results.allowed_text(results.to_markdown(document["document"]), consent)
             text, following = results.cut(allowed, start)
             return shown.model_copy(update={"text": text, "next": following, "kept_from_models": list(consent.reasons)})

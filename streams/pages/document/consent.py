@@ -22,6 +22,8 @@ AI_INPUT_NO = "ai-input=no"
 """The directive for Content-Signal's `ai-input=no`."""
 TDM_RESERVATION = "tdm-reservation"
 """The directive for a reservation of text and data mining."""
+UNREAD_RECORD = "record-unread"
+"""Stands for the directives of a page whose record could not be read."""
 
 _NO_MODELS = frozenset({"noai", "nosnippet", AI_INPUT_NO, TDM_RESERVATION})
 _MAX_SNIPPET = "max-snippet:"
@@ -57,7 +59,7 @@ class Consent:
 
     @property
     def kept_from_models(self) -> tuple[str, ...]:
-        """The directives for which no model gets the text; empty if it may, or if the record is not known."""
+        """The directives for which no model gets the text; empty if it may. UNREAD_RECORD: they are unknown."""
         return () if self.for_models else self.reasons
 
     def allows_quoting(self, characters: int) -> bool:
@@ -76,7 +78,7 @@ class Consent:
         return tuple(quoted)
 
 
-UNKNOWN = Consent(for_models=False)
+UNKNOWN = Consent(for_models=False, reasons=(UNREAD_RECORD,))
 """The consent of a page whose record could not be read: no model gets text of the page, and quotations are as long as
 usual."""
 
