@@ -50,7 +50,7 @@ class Workload:
     gpus: bool = True
     """False: statements are embedded on CPU cores."""
     dimensions: int | None = None
-    """Dimensions of the embedding model's vectors. None: those of the default model, which the unit costs have."""
+    """Dimensions of the embedding model's vectors. None: the unit costs have the default model's dimensions."""
 
     def __post_init__(self) -> None:
         positive = ("pages", "recrawl_days", "statements_per_page", "regions", "replication", "vector_replication")

@@ -146,7 +146,7 @@ async def test_the_tools_give_a_language_model_no_more_than_the_publisher_allows
 async def test_the_tools_give_no_text_of_a_page_whose_record_is_not_read(
     way: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What its publisher allows is unknown then."""
+    """Nobody knows what its publisher allows."""
     made = await stores([])
 
     async def read(page_ids: Sequence[UUID]) -> dict[UUID, Normalized]:
@@ -166,10 +166,12 @@ async def test_the_tools_give_no_text_of_a_page_whose_record_is_not_read(
     assert similar.is_error == (way == "the store fails")
 
 
-async def test_about_a_result_tells_an_unread_record_from_a_publisher_who_forbids() -> None:
+async def test_about_a_result_tells_an_unread_record_from_a_publisher_who_forbids(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     made = await stores([])
     await made.pages.put(page_id(OWN), Normalized.of_row({"url": OWN, "generation": 2, "directives": ("noai",)}), 2)
-    made.pages.get_normalized = partial(_without, made.pages.get_normalized, page_id(OPEN))  # type: ignore[method-assign]
+    monkeypatch.setattr(made.pages, "get_normalized", partial(_without, made.pages.get_normalized, page_id(OPEN)))
     async with client(gateway(made)) as web:
         shown = await get(web, "/search", q=QUERY)
     assert shown.count("its publisher does not allow it: <code>noai</code>") == 1

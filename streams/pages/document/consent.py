@@ -23,7 +23,7 @@ AI_INPUT_NO = "ai-input=no"
 TDM_RESERVATION = "tdm-reservation"
 """The directive for a reservation of text and data mining."""
 UNREAD_RECORD = "record-unread"
-"""Stands for the directives of a page whose record could not be read."""
+"""In place of the directives of a page whose record could not be read."""
 
 _NO_MODELS = frozenset({"noai", "nosnippet", AI_INPUT_NO, TDM_RESERVATION})
 _MAX_SNIPPET = "max-snippet:"

@@ -109,7 +109,7 @@ def _gains_by_name(
 
 
 def _is_title(wanted: frozenset[str], page: PageHits, common: Callable[[], Mapping[str, frozenset[str]]]) -> bool:
-    """Return whether the query's stems are those of the page's title, as far as they do not name its site.
+    """Return whether query and title have the same stems, as far as they do not name the page's site.
 
     `common` returns the words that the titles of each host have.
     """
