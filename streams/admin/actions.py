@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from itertools import islice
 
 from streams.admin.audit import AuditLog
-from streams.admin.jobs import Jobs
+from streams.admin.jobs import Job, Jobs
 from streams.crawl.urls import InvalidUrl, with_scheme
 from streams.errors import UsageError
 from streams.runtime.producer import EventProducer
@@ -32,7 +32,7 @@ class Actions:
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
 
     async def run(self, name: str, form: Mapping[str, str], actor: str) -> str:
-        """Carry out an action. Raises UsageError if there is none with this name."""
+        """Carry out an action. Raises UsageError if there is none with this name, and TooManyJobs."""
         match name:
             case "replay-letters":
                 return await self._replay_letters(form, actor)
@@ -72,23 +72,26 @@ class Actions:
         depth = form.get("depth", "0")
         if not depth.isascii() or not depth.isdigit() or int(depth) > MAX_DEPTH:
             raise UsageError(f"the depth is a number from 0 to {MAX_DEPTH}")
-        await self.audit.write(actor, "crawl", url, f"depth {depth}")
-        job = await self.jobs.start("crawl", [depth, url], actor)
+        job = await self._begin("crawl", [depth, url], actor, "crawl", url, f"depth {depth}")
         return f"Job {job.number} sends the seed."
 
     async def _job(self, name: str, values: list[str], actor: str) -> str:
-        await self.audit.write(actor, f"start {name}", " ".join(values), "")
-        job = await self.jobs.start(name, values, actor)
+        job = await self._begin(name, values, actor, f"start {name}", " ".join(values))
         return f"Job {job.number} has begun: {job.command}"
 
     async def _order(self, name: str, form: Mapping[str, str], actor: str) -> str:
         """Change the order for a host, and wait for the end for a moment: the host's page then shows the change."""
         value = {"delay": "seconds", "budget": "pages"}.get(name)
         values = [_required(form, "host"), *([_number(form, value)] if value else [])]
-        await self.audit.write(actor, f"start {name}", " ".join(values), "")
-        job = await self.jobs.start(name, values, actor)
+        job = await self._begin(name, values, actor, f"start {name}", " ".join(values))
         await self.jobs.wait(job, ORDER_SECONDS)
         return f"Job {job.number}: {job.lines[-1]}" if job.lines else f"Job {job.number} has begun: {job.command}"
+
+    async def _begin(self, name: str, values: list[str], actor: str, action: str, target: str, detail: str = "") -> Job:
+        """Start a job after the audit log has the action. The log has no job for which there is no room."""
+        self.jobs.require_room()
+        await self.audit.write(actor, action, target, detail)
+        return await self.jobs.start(name, values, actor)
 
     async def _stop(self, form: Mapping[str, str], actor: str) -> str:
         number = form.get("number", "")

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 from uuid import UUID
 
 from schemas.envelope import micros_from_utc, utc_from_micros
@@ -38,6 +38,8 @@ EMPTY_DAYS = 7
 READ_SECONDS = 10.0
 
 T = TypeVar("T")
+Verdict = Literal["wrong", "well", "early", "behind"]
+"""Something is wrong; all is well; too early to see whether queues get shorter; nothing is wrong, but queues grow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +88,24 @@ class Overview:
     empty_queries: Sequence[tuple[str, str, float]] | None = None
     """Language, query, and how often it had no result. None: queries are not collected."""
     missing: Sequence[str] = ()
+    may_judge: bool = False
+    """True if it is known whether the queues get shorter."""
+
+    @property
+    def verdict(self) -> Verdict:
+        """The state of the installation in a word."""
+        if self.problems or self.missing:
+            return "wrong"
+        if not any(stage.waiting for stage in self.stages):
+            return "well"
+        if not self.may_judge:
+            return "early"
+        return "behind" if self.behind else "well"
+
+    @property
+    def behind(self) -> list[str]:
+        """The stages that fall behind."""
+        return [stage.stage for stage in self.stages if stage.falls_behind]
 
 
 def read_letters(settings: Settings) -> Counter[tuple[str, str]]:
@@ -139,6 +159,7 @@ class Reader:
             reports=reports or (),
             empty_queries=empty,
             missing=tuple(missing),
+            may_judge=self.rates.may_judge,
         )
 
     async def frontier(self) -> FrontierSize:

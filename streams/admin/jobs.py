@@ -65,6 +65,14 @@ class Job:
         return " ".join(("riffle", *self.arguments))
 
 
+class TooManyJobs(UsageError):
+    """No further job can run now. `running` are those that do."""
+
+    def __init__(self, running: Sequence[Job]) -> None:
+        super().__init__(f"{len(running)} jobs run. Wait until one has ended, or stop it")
+        self.running = tuple(running)
+
+
 def _shown(line: str) -> str:
     return clean_line(line)[:MAX_LINE_CHARS]
 
@@ -79,12 +87,16 @@ class Jobs:
         self._running: dict[int, tuple[asyncio.subprocess.Process, asyncio.Task[None]]] = {}
         self._number = 0
 
+    def require_room(self) -> None:
+        """Raise TooManyJobs if no further job can run now."""
+        if len(self._running) >= MAX_RUNNING:
+            raise TooManyJobs([job for job in self.all if job.number in self._running])
+
     async def start(self, name: str, values: Sequence[str], actor: str) -> Job:
-        """Start a job. Raises UsageError for an unknown one, or if too many run."""
+        """Start a job. Raises UsageError for an unknown one, and TooManyJobs."""
         if name not in COMMANDS or any(value.startswith("-") for value in values):
             raise UsageError(f"there is no such job: {name}")
-        if len(self._running) >= MAX_RUNNING:
-            raise UsageError(f"{MAX_RUNNING} jobs run. Wait until one has ended, or stop it")
+        self.require_room()
         self._number += 1
         job = Job(self._number, name, (*COMMANDS[name], *values), actor, self._now())
         process = await asyncio.create_subprocess_exec(

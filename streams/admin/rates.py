@@ -11,6 +11,12 @@ KEPT_LOOKS = 30
 """Number of looks that a rate covers: five minutes, with one look in ten seconds."""
 
 
+MIN_JUDGED_SECONDS = 60.0
+"""Minimum time between the first and the last look for a judgement of queues (seconds)."""
+MAX_BEHIND_SECONDS = 60.0
+"""Maximum time that a queue takes that does not get shorter, while the stage keeps up (seconds)."""
+
+
 class HandledLag(StageLag, Protocol):
     """The events of one topic that wait for a stage, and those it has handled."""
 
@@ -28,6 +34,8 @@ class StageRate:
     """Events handled in a second, over the last minutes. None: there was only one look yet."""
     seconds_left: float | None
     """Time until nothing waits, if it goes on like this. None: unknown, or the queue does not get shorter."""
+    falls_behind: bool = False
+    """True if the queue does not get shorter, and is more than the stage handles in MAX_BEHIND_SECONDS."""
 
 
 @dataclass(slots=True)
@@ -45,6 +53,11 @@ class Rates:
             stages[lag.stage] = (waiting + lag.events, handled + lag.handled)
         self.looks.append((now, stages))
 
+    @property
+    def may_judge(self) -> bool:
+        """True if the looks cover enough time to see whether queues get shorter."""
+        return bool(self.looks) and self.looks[-1][0] - self.looks[0][0] >= MIN_JUDGED_SECONDS
+
     def stages(self) -> list[StageRate]:
         """Return all stages, in the order of the last look."""
         if not self.looks:
@@ -60,4 +73,4 @@ def _rate(stage: str, before: tuple[int, int] | None, now: tuple[int, int], seco
     per_second = max(handled - before[1], 0) / seconds
     shrinks = (before[0] - waiting) / seconds
     left = 0.0 if waiting == 0 else waiting / shrinks if shrinks > 0 else None
-    return StageRate(stage, waiting, per_second, left)
+    return StageRate(stage, waiting, per_second, left, left is None and waiting > MAX_BEHIND_SECONDS * per_second)

@@ -10,6 +10,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse, RedirectRespons
 from streams.admin.access import CHALLENGE, Operator, read_operator
 from streams.admin.actions import Actions
 from streams.admin.figures import Reader
+from streams.admin.jobs import TooManyJobs
 from streams.admin.map_view import parse_window, view_map
 from streams.admin.reports import match_reports, reports_elsewhere
 from streams.errors import RiffleError, TransientError
@@ -20,6 +21,8 @@ from streams.maintenance.mapping import IndexMap
 
 REFUSAL_SECONDS = 1.0
 """Time until a wrong key is answered (seconds), so that keys are not tried quickly."""
+BUSY_SECONDS = 30
+"""Time after which an action is tried again that found too many jobs (seconds): most jobs take longer than a moment."""
 MAX_HOST_CHARS = 260
 MAX_MESSAGE_CHARS = 300
 _NO_STORE = {"Cache-Control": "no-store"}
@@ -37,10 +40,13 @@ def admin_routes(reader: Reader, actions: Actions, views: Views, key: str) -> AP
             await asyncio.sleep(REFUSAL_SECONDS)
         raise ProblemError(_unauthorized())
 
-    def show(template: str, request: Request, operator: Operator, **values: Any) -> Response:
+    def show(
+        template: str, request: Request, operator: Operator, *, status: int = 200, retry_after: int = 0, **values: Any
+    ) -> Response:
         note = request.query_params.get("note", "")[:MAX_MESSAGE_CHARS]
         content = views.render(template, request, operator=operator, now=reader.now(), **{"message": note, **values})
-        return HTMLResponse(content, status_code=values.get("status", 200), headers=_NO_STORE)
+        headers = {**_NO_STORE, **({"Retry-After": str(retry_after)} if retry_after else {})}
+        return HTMLResponse(content, status_code=status, headers=headers)
 
     @router.get("/healthz")
     async def healthz() -> Response:
@@ -99,6 +105,10 @@ def admin_routes(reader: Reader, actions: Actions, views: Views, key: str) -> AP
             raise ProblemError(Problem(403, "foreign-form", "This form is not of this page", "Nothing was done."))
         try:
             outcome = await actions.run(action, form, operator.name)
+        except TooManyJobs as error:
+            again = {"name": action, "fields": {name: value for name, value in form.items() if name != "token"}}
+            values = {"running": error.running, "again": again}
+            return show("admin_busy.html", request, operator, status=503, retry_after=BUSY_SECONDS, **values)
         except TransientError as error:
             raise ProblemError(_unavailable(error)) from error
         except RiffleError as error:
@@ -146,4 +156,5 @@ def _unauthorized() -> Problem:
 
 
 def _unavailable(error: RiffleError) -> Problem:
-    return Problem(503, "unavailable", "A server does not answer", f"{error}.")
+    hint = "Try again in a few seconds."
+    return Problem(503, "unavailable", "A server does not answer", f"{error}.", hint, headers={"Retry-After": "5"})

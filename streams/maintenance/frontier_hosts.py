@@ -5,7 +5,7 @@ from typing import Any
 
 from streams.crawl.frontier.hosts.host_state import Host
 from streams.stores.host_buckets import BUCKETS, bucket_of
-from streams.stores.protocols import FrontierStore, HostOrder
+from streams.stores.protocols import FrontierStore, HostOrder, QueueEntry
 
 COUNTED_URLS = 10_000
 """Maximum number of waiting URLs that are counted."""
@@ -22,8 +22,8 @@ class HostView:
     waiting: int
     """Number of URLs that wait, further visits included. COUNTED_URLS means that many or more."""
     leases: int
-    next_at: int
-    """Time of the next request at the earliest, microseconds since 1970 UTC."""
+    next_at: int | None
+    """Time of the next request at the earliest, microseconds since 1970 UTC. None: no URL waits, or it is blocked."""
     delay_seconds: float
     robots: str
     failures: int
@@ -52,13 +52,14 @@ async def view_host(store: FrontierStore, name: str, now: int) -> HostView | Non
     if row is None and order is None:
         return None
     host = Host.from_row(row) if row else Host(bucket_of(name), name)
-    waiting = await _count(store, host)
+    waiting, first = await _read_queue(store, host)
+    next_at = _next_at(host, order, first)
     return HostView(
         host=name,
-        state=_state(host, order, waiting, now),
+        state=_state(host, order, next_at, now),
         waiting=waiting,
         leases=len(host.leases),
-        next_at=host.next_at,
+        next_at=next_at,
         delay_seconds=max(host.robots.delay_seconds, order.delay_seconds if order else 0.0),
         robots=host.robots.status,
         failures=host.failures,
@@ -95,18 +96,27 @@ def describe_order(order: HostOrder | None) -> str:
     return ", ".join(filter(None, parts))
 
 
-async def _count(store: FrontierStore, host: Host) -> int:
-    count, after = 0, host.cursor
+async def _read_queue(store: FrontierStore, host: Host) -> tuple[int, QueueEntry | None]:
+    """Return the number of waiting URLs, COUNTED_URLS at most, and the first of them."""
+    count, after, first = 0, host.cursor, None
     while count < COUNTED_URLS and (entries := await store.queued(host.name, after, PAGE)):
+        first = first or entries[0]
         count, after = count + len(entries), entries[-1]
-    return min(count, COUNTED_URLS)
+    return min(count, COUNTED_URLS), first
 
 
-def _state(host: Host, order: HostOrder | None, waiting: int, now: int) -> str:
+def _next_at(host: Host, order: HostOrder | None, first: QueueEntry | None) -> int | None:
+    """Return when the first waiting URL is requested at the earliest. Its place in the queue is a time, too."""
+    if first is None or (order and order.blocked):
+        return None
+    return max(host.next_at, first.position)
+
+
+def _state(host: Host, order: HostOrder | None, next_at: int | None, now: int) -> str:
     if order and order.blocked:
         return "blocked"
     if host.is_deferred:
         return "deferred"
-    if not waiting and not host.leases:
-        return "idle"
-    return "waiting" if host.next_at > now else "ready"
+    if next_at is None:
+        return "waiting" if host.leases else "idle"
+    return "waiting" if next_at > now else "ready"

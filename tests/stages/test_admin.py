@@ -12,10 +12,14 @@ import pytest
 from schemas.envelope import micros_from_utc
 from schemas.ids import page_id
 from streams.admin.figures import Reader
+from streams.admin.jobs import MAX_RUNNING
+from streams.crawl.frontier.hosts.host_state import Host
+from streams.maintenance.frontier_hosts import change_order
 from streams.settings import Settings
+from streams.stores.host_buckets import bucket_of
 from streams.stores.opener import memory_stores
 from streams.stores.page_record import Indexed
-from streams.stores.protocols import JobReport, JobState
+from streams.stores.protocols import JobReport, JobState, QueueEntry
 from tests.stages.admin_fakes import AUTHORIZATION, LAGS, LETTERS, NOW, admin
 from tests.stages.gateway_fakes import client
 from tests.stages.test_reindex import index_page
@@ -79,6 +83,7 @@ async def test_an_action_that_can_not_be_logged_is_not_done(tmp_path: Path) -> N
         audit.down = True
         answer = await act(web, "rank")
         assert (answer.status_code, list(actions.jobs.all)) == (503, [])
+        assert answer.headers["retry-after"] == "5"
         assert "Kafka is away" in answer.text
 
 
@@ -101,6 +106,58 @@ async def test_a_job_runs_is_shown_and_can_be_stopped(tmp_path: Path) -> None:
         ("Ada", "start sweep"),
     ]
     assert "start sweep" in shown
+
+
+async def test_a_job_too_many_shows_what_runs_and_can_be_tried_again(tmp_path: Path) -> None:
+    async with admin(memory_stores(), tmp_path) as (app, actions, audit), client(app) as web:
+        for _ in range(MAX_RUNNING):
+            assert (await act(web, "sweep")).status_code == 303
+        refused = await act(web, "delay", host="a.example", seconds="2.5", back="host")
+        assert (refused.status_code, refused.headers["retry-after"]) == (503, "30")
+        assert len(audit.entries) == len(actions.jobs.all) == MAX_RUNNING, "what did not begin is not logged"
+        for number in range(1, MAX_RUNNING + 1):
+            assert f"Job {number}:" in refused.text
+            assert f"Stop job {number}" in refused.text
+        assert "riffle blobs sweep" in refused.text
+        form = refused.text.partition('action="/admin/do/delay"')[2].partition("</form>")[0]
+        fields = dict(re.findall(r'name="(\w+)" value="([^"]*)"', form))
+        await act(web, "stop", number="1")
+        while actions.jobs.all[0].status is None:
+            await asyncio.sleep(0.01)
+        again = await web.post("/admin/do/delay", headers=HTML, data=fields)
+        assert again.status_code == 303
+        assert actions.jobs.all[-1].command == "riffle frontier delay a.example 2.5"
+
+
+@pytest.mark.parametrize(
+    ("minutes", "is_queued", "is_blocked", "shown", "state"),
+    [
+        (21, True, False, "in 21 minutes", "waiting"),
+        (-1, True, False, "now", "ready"),
+        (21, True, True, "none, it is blocked", "blocked"),
+        (21, False, False, "nothing waits", "idle"),
+    ],
+    ids=["a later visit", "it is due", "blocked", "no URL"],
+)
+async def test_the_next_request_is_the_one_of_the_list_of_hosts(
+    minutes: int, is_queued: bool, is_blocked: bool, shown: str, state: str, tmp_path: Path
+) -> None:
+    """The host may be asked since an hour, and its first URL waits for its next visit."""
+    stores, name, now = memory_stores(), "a.example", micros_from_utc(NOW)
+    due = now + minutes * 60_000_000
+    host = Host(bucket_of(name), name, next_at=now - 3_600_000_000)
+    await stores.frontier.put_host(host.to_row(due if is_queued else None, now))
+    if is_queued:
+        await stores.frontier.push(name, [QueueEntry(due, page_id("https://a.example/"))], now)
+    if is_blocked:
+        await change_order(stores.frontier, name, now, blocked=True)
+    async with admin(stores, tmp_path) as (app, _, _audit), client(app) as web:
+        page = (await web.get("/admin/host", params={"name": name}, headers=HTML)).text
+        overview = (await web.get("/admin", headers=HTML)).text
+    assert f"<dt>Next request</dt><dd>{shown}</dd>" in page
+    assert f"<dt>State</dt><dd>{state}</dd>" in page
+    if is_queued and not is_blocked:
+        assert f'{name}</a> <span class="soft">{shown}</span>' in overview
 
 
 ACTIONS = [

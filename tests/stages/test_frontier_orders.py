@@ -78,6 +78,7 @@ async def test_a_deferred_host_is_tried_at_once_when_a_person_asks() -> None:
     view = await view_host(web.frontier_store, HOST, web.now)
     assert view is not None
     assert view.state == "deferred"
+    assert view.next_at is not None
     assert view.next_at > web.now + 60 * SECOND
     asked = web.now
     web.seed_ahead(f"https://{HOST}/1")

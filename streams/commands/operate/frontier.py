@@ -87,7 +87,7 @@ async def show(host: HostName, as_json: AsJson = False) -> int:
         ("state", view.state),
         ("URLs that wait", f"{view.waiting:,}"),
         ("requests under way", str(view.leases)),
-        ("next request at the earliest", _time(view.next_at)),
+        ("next request at the earliest", "none" if view.next_at is None else _time(view.next_at)),
         ("delay asked for (seconds)", f"{view.delay_seconds:g}"),
         ("robots.txt", " ".join(filter(None, [view.robots, view.detail]))),
         ("failures in a row", str(view.failures)),

@@ -113,7 +113,11 @@ def _show_figures(figures: Figures, problems: Sequence[Problem], settings: Setti
     waiting = ", ".join(f"{stage} {events:,}" for stage, events in figures.waiting().items())
     out.print(f"Waiting events: {waiting or 'none'}.", highlight=False)
     out.print(f"Search page: {settings.gateway.address}", highlight=False)
-    if not problems:
+    if not problems and waiting:  # one look does not show a trend
+        out.print(
+            styled("[green]Nothing is wrong so far.[/] Whether the waiting events become fewer, a later look shows.")
+        )
+    elif not problems:
         out.print(styled("[green]All is well.[/]"))
     for problem in problems:
         mark = styled("[bold red]FAIL[/]") if problem.level == "failure" else styled("[bold yellow]WARN[/]")

@@ -11,8 +11,10 @@ from typer.testing import CliRunner
 
 from streams.cli import app
 from streams.commands.console import EXIT_STATUSES
+from streams.commands.stack.status import _show_figures
 from streams.doctor.overview import Figures, Problem
 from streams.runtime.worker import EXIT_CONFIGURATION, EXIT_FAILED
+from streams.settings import Settings
 
 
 @pytest.mark.parametrize(
@@ -138,3 +140,20 @@ def test_what_is_wrong_and_what_to_do(figures: Figures, problems: list[Problem])
 def test_waiting_events_are_summed_by_stage() -> None:
     figures = Figures(lags=(Lag("embed", 5), Lag("embed", 2), Lag("index", 0)))
     assert figures.waiting() == {"embed": 7}
+
+
+@pytest.mark.parametrize(
+    ("figures", "shown"),
+    [
+        (Figures(), "All is well."),
+        (Figures(lags=(Lag("embed", 5),)), "Nothing is wrong so far. Whether the waiting events become fewer"),
+        (Figures(lags=(Lag("embed", 5, lost=1),)), "FAIL Kafka deleted 1 events"),
+    ],
+    ids=["nothing waits", "events wait", "something is wrong"],
+)
+def test_all_is_well_only_if_nothing_waits(figures: Figures, shown: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """One look at the queues does not show whether they grow."""
+    _show_figures(figures, figures.problems(), Settings())
+    printed = " ".join(capsys.readouterr().out.split())
+    assert shown in printed
+    assert ("All is well" in printed) == (shown == "All is well.")
