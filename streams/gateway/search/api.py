@@ -8,7 +8,8 @@ from streams.gateway.access.costs import cost_of_search
 from streams.gateway.access.guard import Charge, Guard
 from streams.gateway.http import examples
 from streams.gateway.http.parameters import refuse_unknown
-from streams.gateway.search.answers import SearchAnswer, limit_to
+from streams.gateway.search.answer_model import SearchAnswer
+from streams.gateway.search.answers import limit_to
 from streams.gateway.search.service import SearchService
 from streams.search.paging import SORTED_RESULTS
 from streams.search.request import MAX_DOMAINS, MAX_PER_PAGE, Parameters, Sort

@@ -12,7 +12,8 @@ from streams.gateway.access.guard import Charge, Guard
 from streams.gateway.http import examples
 from streams.gateway.http.parameters import refuse_unknown
 from streams.gateway.http.problems import Problem, ProblemError, invalid_parameter, invalid_query, search_unavailable
-from streams.gateway.search.answers import SearchAnswer, limit_to
+from streams.gateway.search.answer_model import SearchAnswer
+from streams.gateway.search.answers import limit_to
 from streams.gateway.search.service import SearchService
 from streams.search.errors import InvalidQuery, SearchUnavailable
 from streams.search.request import MAX_DOMAINS, MAX_PER_PAGE, Parameters, Sort

@@ -19,7 +19,8 @@ from streams.gateway.access.costs import cost_of_search
 from streams.gateway.access.guard import Charge, Guard
 from streams.gateway.http import examples
 from streams.gateway.http.parameters import refuse_unknown
-from streams.gateway.search.answers import Result, SearchAnswer, limit_to
+from streams.gateway.search.answer_model import Result, SearchAnswer
+from streams.gateway.search.answers import limit_to
 from streams.gateway.search.service import SearchService
 from streams.search.request import Parameters
 

@@ -16,7 +16,7 @@ from streams.gateway.clicks.links import Leave, OutgoingLinks, plain_link
 from streams.gateway.http.problems import Problem, internal, search_unavailable
 from streams.gateway.http.templates import Views, address
 from streams.gateway.preferences.cookies import Cookies
-from streams.gateway.search.answers import SearchAnswer
+from streams.gateway.search.answer_model import SearchAnswer
 from streams.gateway.search.feeds import FEED_NAMES, FEED_PATH, TYPES
 from streams.gateway.search.service import RunningSearch, SearchService
 from streams.search.errors import SearchUnavailable

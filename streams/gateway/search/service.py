@@ -12,7 +12,8 @@ import structlog
 from schemas.ids import query_hash
 from streams.errors import RiffleError
 from streams.gateway.context import GatewayContext
-from streams.gateway.search.answers import SearchAnswer, add_beside, found_statements, to_search_answer
+from streams.gateway.search.answer_model import SearchAnswer
+from streams.gateway.search.answers import add_beside, found_statements, to_search_answer
 from streams.gateway.search.asked_queries import AskedQueries, person_keys
 from streams.gateway.search.query_events import BackgroundEvents, DailySecret, Publish, query_made
 from streams.gateway.search.spelling import SearchSpelling, apply_correction

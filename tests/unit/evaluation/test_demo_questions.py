@@ -11,7 +11,8 @@ import pytest
 
 from streams.commands.stack.demo import Verdict, ranked_statements
 from streams.evaluation.search import DEADLINE_SECONDS, Options, open_run
-from streams.gateway.search.answers import SearchAnswer, to_search_answer
+from streams.gateway.search.answer_model import SearchAnswer
+from streams.gateway.search.answers import to_search_answer
 from streams.local.demo import QUESTIONS, unpack
 from streams.pages.normalize import normalize
 from streams.search.deadline import Deadline

@@ -1,0 +1,225 @@
+"""Quality of searches: the order of results, snippets, answers, panels, and what counts as not found."""
+
+import itertools
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from streams.commands.console import AsJson, command, load_settings, out, print_figures, print_json
+from streams.commands.measure.steps import steps
+from streams.commands.pages.search import ask as ask_gateway
+from streams.commands.pages.search import ask_api
+
+
+@command
+async def eval_search(
+    folder: Annotated[
+        Path, typer.Argument(exists=True, file_okay=False, metavar="DIR", help="The folder of the collection.")
+    ],
+    others: Annotated[bool, typer.Option(help="Also rank by bm25s.")] = True,
+    ablation: Annotated[
+        bool, typer.Option(help="Also rank whole pages, windows, and statements without context.")
+    ] = True,
+    queries: Annotated[int | None, typer.Option(min=1, help="Maximum number of queries. Default: all.")] = None,
+    cache: Annotated[
+        Path | None, typer.Option(file_okay=False, help="Folder of the vectors. Default: eval in RIFFLE_HOME.")
+    ] = None,
+    all_sets: Annotated[
+        bool, typer.Option("--all", help="DIR holds collections: measure what each part of the ranking gains on all.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Measure search on a test collection in BEIR's format: nDCG@10, recall@100, MRR@10, and the time of a query.
+
+    DIR holds corpus.jsonl, queries.jsonl and qrels.tsv. Documents become statements and vectors by the code of the
+    stages, and the gateway's search ranks them, in this process and without servers. In the same run: Riffle's two
+    lists each and by reciprocal rank, bm25s with stemming, and the ablation. Vectors are kept on disk, so a second
+    run takes seconds.
+
+    Examples:
+
+        riffle eval search cranfield/
+        riffle eval search cranfield/ --json --no-ablation
+        riffle eval search --all collections/
+
+    With --all, the figures are nDCG@10 of each collection and of Riffle without each part of the ranking, with the
+    standard errors of the paired differences. Choose nothing by collections that it was trained or chosen on.
+    """
+    from streams.evaluation.report import render_all, render_search
+    from streams.evaluation.search import Options, evaluate_all, evaluate_search
+
+    settings = load_settings(triton={"url": "inprocess:"})
+    options = Options(
+        cache=cache or settings.home / "eval",
+        others=others,
+        ablation=ablation,
+        queries=queries,
+        embedders=os.cpu_count() or 1,
+    )
+    with steps() as progress:
+        evaluate, render = (evaluate_all, render_all) if all_sets else (evaluate_search, render_search)
+        result = await evaluate(folder, settings, options, progress)
+    if as_json:
+        print_json(result)
+    else:
+        render(result, out)
+
+
+@command
+async def eval_snippets(
+    folders: Annotated[
+        list[Path], typer.Argument(exists=True, file_okay=False, metavar="DIR...", help="Folders of HOST/path.html.")
+    ],
+    pages: Annotated[int, typer.Option(min=1, help="Maximum number of pages of a folder.")] = 300,
+    label: Annotated[
+        Path | None,
+        typer.Option(dir_okay=False, metavar="FILE", help="Labels of people, JSONL. New snippets are added."),
+    ] = None,
+    cache: Annotated[
+        Path | None, typer.Option(file_okay=False, help="Folder of the vectors. Default: eval in RIFFLE_HOME.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Measure which share of 300 shown snippets reads alone, by a rule, with examples of each class of failure.
+
+    Titles and headings of the pages are the queries, drawn by hashes: each run draws the same. The share is a rule's
+    share: with --label, FILE gets a line for each snippet. Set `alone` to true or false, and the next run prints the
+    agreement.
+
+    Examples:
+
+        riffle eval snippets web/
+        riffle eval snippets web/ --label snippets.jsonl --json
+    """
+    from streams.evaluation.report import render_snippets
+    from streams.evaluation.search import Options
+    from streams.evaluation.snippets import evaluate_snippets, read_site
+    from streams.pages.normalize import normalize
+
+    settings = load_settings(triton={"url": "inprocess:"})
+    options = Options(cache=cache or settings.home / "eval", embedders=os.cpu_count() or 1)
+    sites = {str(each): read_site(each, pages, lambda html, url: normalize(html, url=url).document) for each in folders}
+    with steps() as progress:
+        result = await evaluate_snippets(sites, settings, options, label, progress)
+    if as_json:
+        print_json(result)
+    else:
+        render_snippets(result, out)
+
+
+@command
+async def eval_confidence(
+    folder: Annotated[
+        Path, typer.Argument(exists=True, file_okay=False, metavar="DIR", help="A folder of collections.")
+    ],
+    queries: Annotated[int | None, typer.Option(min=1, help="Maximum number of queries of a collection.")] = None,
+    cache: Annotated[
+        Path | None, typer.Option(file_okay=False, help="Folder of the vectors. Default: eval in RIFFLE_HOME.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Measure on which queries a search says that nothing was found: 200 made nonsense queries, and judged queries.
+
+    `lost`: the share of the queries with a relevant page among the first ten results of which the search would say so.
+    `confident nonsense`: the share of nonsense of which it would not. Both at the product's bound, and at the bound
+    that the other collections choose. `confident senseless`: the same of 40 further queries, which choose no bound.
+    DIR holds collections in BEIR's format.
+
+    Example:  riffle eval confidence collections/ --json
+    """
+    from streams.evaluation.confidence import evaluate_confidence
+    from streams.evaluation.report import render_confidence
+    from streams.evaluation.search import Options
+
+    settings = load_settings(triton={"url": "inprocess:"})
+    options = Options(cache=cache or settings.home / "eval", queries=queries, embedders=os.cpu_count() or 1)
+    with steps() as progress:
+        result = await evaluate_confidence(folder, settings, options, progress)
+    if as_json:
+        print_json(result)
+    else:
+        render_confidence(result, out)
+
+
+@command
+def eval_answers(
+    questions: Annotated[
+        Path, typer.Argument(exists=True, dir_okay=False, metavar="FILE", help="The questions, JSONL.")
+    ],
+    urls: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[URLS]...", help="Gateways to ask. Default: the gateway of the settings."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Measure how many questions are answered only by the shown snippets, in the first result and in the first five.
+
+    FILE has JSON objects with `question`, `answer` (a text or several; null if no page answers) and `url` (the page or
+    pages, optional). `answered`, `answered_without_answer`, `right` and `calibration_error` are about the gateway's own
+    answer and its confidence.
+
+    Examples:
+
+        riffle eval answers questions.json
+        riffle eval answers questions.json http://127.0.0.1:8080 https://other.example --json
+    """
+    from streams.evaluation.answers import evaluate_answers, read_questions
+
+    asked = read_questions(questions)
+    settings = load_settings()
+    addresses = urls or [settings.gateway.address]
+    found: dict[str, Any] = {}
+    with steps() as progress:
+        for url in addresses:
+            counter = itertools.count(1)
+
+            def ask(question: str, url: str = url, counter: Iterator[int] = counter) -> dict[str, Any]:
+                answer = ask_gateway(settings, question, address=url)
+                progress(f"ask {url}", next(counter), len(asked))
+                return answer
+
+            found[url] = evaluate_answers(asked, ask)
+    if as_json:
+        print_json(found)
+        return
+    for url, figures in found.items():
+        shares = {name: figure for name, figure in figures.items() if name not in ("missed", "reliability")}
+        print_figures(url, shares, as_json)
+        for question in figures["missed"]:
+            out.print(f"  not answered: {question}", highlight=False)
+
+
+@command
+def eval_panels(
+    queries: Annotated[Path, typer.Argument(exists=True, dir_okay=False, metavar="FILE", help="The queries, JSONL.")],
+    url: Annotated[str, typer.Argument(metavar="[URL]", help="The gateway. Default: the one of the settings.")] = "",
+    as_json: AsJson = False,
+) -> None:
+    """Measure the panels that a gateway shows: precision, share shown, and panels for queries without an entity.
+
+    FILE has JSON objects with `query` and `entity`: an id, the title of an article, a label, or null.
+
+    Example:  riffle eval panels queries.jsonl --json
+    """
+    from streams.evaluation.panels import evaluate_panels, read_queries
+
+    settings, asked = load_settings(), read_queries(queries)
+    counter = itertools.count(1)
+    with steps() as progress:
+
+        def ask(query: str) -> dict[str, Any] | None:
+            progress("ask", next(counter), len(asked))
+            panel: dict[str, Any] | None = ask_api(settings, "/api/v1/entities", {"q": query}, url).get("panel")
+            return panel
+
+        figures = evaluate_panels(asked, ask)
+    if as_json:
+        print_json(figures)
+        return
+    print_figures("Panels", {name: figure for name, figure in figures.items() if name != "wrong"}, as_json)
+    for each in figures["wrong"]:
+        wanted = each["wanted"] or "no panel"
+        out.print(f"  {each['query']}: {each['shown']} is shown, right is {wanted}", highlight=False)
