@@ -13,7 +13,7 @@ from streams.stores.opener import memory_stores
 from streams.stores.page_record import Normalized
 from streams.stores.qdrant.index import QdrantIndex
 from tests.integration.qdrant_process import NO_REAL_QDRANT, QdrantProcess, RealQdrantProcess, real_qdrant
-from tests.stages.test_reindex import AT, index_page, url
+from tests.stages.reindexing import AT, index_page, url
 
 PAGES = 4
 WORDS = 'e\u0301 \u00e9 \U0001f600 \u2028 \u200f \t \x00 \x7f "quoted" \\ 1e400 -0.0'

@@ -22,7 +22,7 @@ from streams.stores.page_record import Indexed
 from streams.stores.protocols import JobReport, JobState, QueueEntry
 from tests.stages.admin_fakes import AUTHORIZATION, LAGS, LETTERS, NOW, admin
 from tests.stages.gateway_fakes import client
-from tests.stages.test_reindex import index_page
+from tests.stages.reindexing import index_page
 
 HTML = {"accept": "text/html", **AUTHORIZATION}
 

@@ -10,7 +10,7 @@ from streams.maintenance import sampling
 from streams.maintenance.sampling import sample_pages, statement_vectors
 from streams.stores.memory import MemoryIndex
 from streams.stores.opener import Stores, memory_stores
-from tests.stages.test_reindex import index_page
+from tests.stages.reindexing import index_page
 
 PAGES = 40
 
