@@ -25,6 +25,8 @@ pytestmark = [pytest.mark.integration("cassandra", "qdrant"), pytest.mark.timeou
 
 NAME = f"Quorl{fresh_name('x')[-6:]}"
 """The name of the tower: no other test has it."""
+TICKET = f"Zint{fresh_name('x')[-6:]}"
+"""The name of a ticket. The model of these tests compares words, and the index has the pages of other tests, too."""
 QUESTION = f"How high is the {NAME} tower?"
 TOWER, GUIDE, CLOSED = (f"https://{NAME.lower()}-{part}.test/" for part in ("tower", "guide", "closed"))
 
@@ -46,7 +48,7 @@ PAGES = {
     GUIDE: html(
         f"A guide to {NAME}",
         f"Visitors climb the {NAME} tower by 640 steps, and the view from its terrace reaches to the sea.",
-        "A ticket for children costs half of the usual price, and the terrace is open on all days of the summer.",
+        f"A {TICKET} ticket for children costs half of the usual price, and the terrace is open on each day of summer.",
     ),
     CLOSED: html(
         f"Pictures of {NAME}",
@@ -134,7 +136,7 @@ async def test_answers_of_all_kinds_stand_on_stored_statements(settings: Setting
         related = (await asked.json("/api/v1/related"))["related"]
         assert related
         assert not any("moon" in each for each in related), "words that no statement has"
-        _, end = await asked.events("/api/v1/rank", q=f"{NAME} tower", by="tickets for children")
+        _, end = await asked.events("/api/v1/rank", q=f"{NAME} tower", by=f"{TICKET} tickets")
         assert end["order"][0]["url"] == GUIDE
         assert "Old pictures" not in server.seen
         now = datetime.now(UTC).timestamp()
