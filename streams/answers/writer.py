@@ -61,7 +61,7 @@ class Outcome:
     asked: int = 0
     """Pages that were asked."""
     dropped: int = 0
-    """Sentences of the model that no statement supports."""
+    """Sentences of the model that no statement supports, or that are beside the question."""
     withheld: int = 0
     """Pages whose publishers allow no input of models."""
     cached: int = 0
@@ -82,9 +82,8 @@ class Writer:
     ) -> AsyncIterator[CheckedSentence]:
         """Yield the sentences that answer a question, page by page, and fill the outcome. Raises nothing."""
         pages = pages_for_model(evidence, outcome)[:MAX_PAGES]
-        async for sentence in self._write(prompts.ANSWER, question, pages, person, outcome):
-            if is_about(sentence, question):
-                yield sentence
+        async for sentence in self._write(prompts.ANSWER, question, pages, person, outcome, is_about):
+            yield sentence
 
     async def summarize(
         self, question: str, evidence: Sequence[Evidence], person: str, outcome: Outcome
@@ -154,14 +153,18 @@ class Writer:
         pages: Sequence[Sequence[Evidence]],
         person: str,
         outcome: Outcome,
+        fits: Callable[[CheckedSentence, str], bool] = lambda _, __: True,
     ) -> AsyncIterator[CheckedSentence]:
-        """Yield the supported sentences of all pages, in the order of the pages. All pages are asked at once."""
+        """Yield the supported sentences of all pages, in the order of the pages. All pages are asked at once.
+
+        `fits`: a supported sentence that does not fit the question is dropped, as one without support.
+        """
         if not await self._may_ask(pages, person, outcome):
             return
         outcome.asked = len(pages)
         queues: list[asyncio.Queue[CheckedSentence | None]] = [asyncio.Queue() for _ in pages]
         tasks = [
-            asyncio.create_task(self._read_page(instructions, question, page, queue, outcome))
+            asyncio.create_task(self._read_page(instructions, question, page, queue, outcome, fits))
             for page, queue in zip(pages, queues, strict=True)
         ]
         shown: list[CheckedSentence] = []
@@ -188,6 +191,7 @@ class Writer:
         page: Sequence[Evidence],
         queue: "asyncio.Queue[CheckedSentence | None]",
         outcome: Outcome,
+        fits: Callable[[CheckedSentence, str], bool],
     ) -> None:
         """Ask about one page, and put its supported sentences into the queue, and at last None."""
         reader, found, checked = SentenceReader(), 0, 0
@@ -200,7 +204,8 @@ class Writer:
                     return
                 checked += 1
                 # A long sentence takes 0.1 s, in which the gateway answers others.
-                if supported := await asyncio.to_thread(check_sentence, sentence, page):
+                supported = await asyncio.to_thread(check_sentence, sentence, page)
+                if supported and fits(supported, question):
                     found += 1
                     queue.put_nowait(supported)
                 else:
