@@ -30,7 +30,8 @@ from benchmarks.machine import machine
 from streams.collector import exempt_loaded_objects
 from streams.errors import Refused
 from streams.pages.evaluation import Page, load_pages
-from streams.pages.metadata.structured_data import Item, Structured, kinds, read_structured_data
+from streams.pages.metadata.items import Item, kinds
+from streams.pages.metadata.structured_data import Structured, read_structured_data
 from streams.pages.normalize import normalize
 from streams.pages.parse.head import Head
 from streams.pages.parse.link_resolver import Resolver

@@ -34,7 +34,7 @@ EXCEPTIONS: dict[tuple[str, str], str] = {
     ("streams/pages/formats/pdf.py", "_NO_TITLE"): "reads the beginning of a title",
     ("streams/pages/metadata/authors.py", "_AFTER"): "reads 500 characters",
     ("streams/pages/metadata/authors.py", "_NOT_NAME"): "reads 500 characters",
-    ("streams/pages/metadata/structured_data.py", "_CODE_COMMENT"): "a comment without an end is the rest of the text",
+    ("streams/pages/metadata/script_json.py", "_CODE_COMMENT"): "a comment without an end is the rest of the text",
     ("streams/pages/metadata/titles.py", "_ENDING"): LIMITED,
     ("streams/pages/metadata/titles.py", "_SEPARATOR"): LIMITED,
     ("streams/pages/parse/charset.py", "_COMMENT"): "reads 2,048 bytes",

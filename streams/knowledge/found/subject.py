@@ -23,7 +23,7 @@ from streams.knowledge.found.names import named_so
 from streams.knowledge.found.properties import DATES, GROUPS
 from streams.knowledge.wikidata.values import DAY, MONTH, YEAR, time_value
 from streams.pages.document.consent import Consent
-from streams.pages.metadata.structured_data import Item, add_main_entities, kinds, texts
+from streams.pages.metadata.items import Item, add_main_entities, kinds, texts
 from streams.plain_text import clean_line, read_date
 
 MAX_ITEMS = 50

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Set
 
 from selectolax.lexbor import LexborHTMLParser
 
-from streams.pages.metadata.structured_data import Item, texts
+from streams.pages.metadata.items import Item, texts
 from streams.pages.parse.head_elements import labelled_lines
 from streams.pages.parse.segments import Segment, Walk
 

@@ -9,8 +9,9 @@ from selectolax.lexbor import LexborHTMLParser
 
 from streams.pages.metadata import structured_data as structured
 from streams.pages.metadata.authors import find_author
+from streams.pages.metadata.items import Item, add_main_entities, items_of, kinds, texts
 from streams.pages.metadata.publication_dates import find_dates
-from streams.pages.metadata.structured_data import REPLIES, Item, Structured, add_main_entities, items_of, kinds, texts
+from streams.pages.metadata.structured_data import REPLIES, Structured
 from streams.pages.metadata.titles import choose_title
 from streams.pages.parse.head import Head
 from streams.pages.parse.link_resolver import Resolver

@@ -5,7 +5,8 @@ from collections.abc import Iterable, Iterator
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from streams.pages.metadata.structured_data import OTHER_DATES, Item, kinds, texts
+from streams.pages.metadata.items import Item, kinds, texts
+from streams.pages.metadata.structured_data import OTHER_DATES
 from streams.pages.parse.head import Head
 from streams.pages.parse.head_elements import labelled_lines
 from streams.pages.parse.segments import Walk

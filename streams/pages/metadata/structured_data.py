@@ -6,18 +6,17 @@ more of RDF, but parses the page once for each syntax (docs/decisions/0012).
 """
 
 import html
-import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from itertools import islice
 from typing import Any
 
-import orjson
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
+from streams.pages.metadata.items import Item, is_item, texts
+from streams.pages.metadata.script_json import parse_json
 from streams.pages.parse.head import Head, is_json_ld
 
-Item = dict[str, Any]
 MAX_DEPTH = 12
 """Maximum depth of items and lists. A recipe's section, step, direction and its text take eight levels."""
 MAX_ITEMS = 50
@@ -26,7 +25,6 @@ MAX_TEXT_CHARS = 1_000
 MAX_RAW_CHARS = 8 * MAX_TEXT_CHARS
 """Maximum length of a text with its escapes and spaces."""
 MAX_TYPE_CHARS = 100
-MAX_SCRIPT_CHARS = 500_000
 MAX_READ_CHARS = 3_000_000
 """Maximum text that is read of annotated elements (characters). They may be inside each other."""
 MAX_CHARS = 300_000
@@ -49,13 +47,6 @@ OTHER_DATES = frozenset({
     "startDate", "endDate", "doorTime", "previousStartDate", "validFrom", "validThrough", "priceValidUntil",
     "availabilityStarts", "availabilityEnds", "expires", "birthDate", "deathDate", "foundingDate",
 })  # fmt: skip
-_TRAILING_COMMA = re.compile(r",\s*([}\]])")
-_COMMENT = re.compile(
-    r"^\s*+(?:<!--|//<!\[CDATA\[|/\*<!\[CDATA\[\*/|<!\[CDATA\[)|(?:-->|//\]\]>|/\*\]\]>\*/|\]\]>)\s*+;?\s*+$"
-)
-_CODE_COMMENT = re.compile(r'("(?:[^"\\]++|\\.)*+"?+)|//[^\n]*+|/\*(?:.*?\*/|.*)|<!--(?:.*?-->|.*)', re.DOTALL)
-"""Comments of JavaScript and HTML. Strings are matched, too, so that nothing inside them is taken for a comment."""
-_CONTROL = re.compile("[\x00-\x1f]")
 _URL_ATTRIBUTES = {
     "a": "href",
     "area": "href",
@@ -263,27 +254,6 @@ def read_structured_data(tree: LexborHTMLParser, head: Head, absolute: Callable[
     return data
 
 
-def parse_json(text: str) -> Any:
-    """Parse a script's JSON, with some common faults mended; None if it is no JSON."""
-    written = text[:MAX_SCRIPT_CHARS].strip()
-    text = _COMMENT.sub("", written) if written[:1] in "/<" or written[-1:] in ">/;" else written
-    for attempt, of in ((str, text), (_mend, text), (_remove_comments, written)):
-        try:
-            return orjson.loads(attempt(of).encode("utf-8", "replace"))
-        except (orjson.JSONDecodeError, RecursionError):
-            continue
-    return None
-
-
-def _mend(text: str) -> str:
-    return _TRAILING_COMMA.sub(r"\1", _CONTROL.sub(" ", text))
-
-
-def _remove_comments(text: str) -> str:
-    """Remove comments, and mend the rest."""
-    return _mend(_CODE_COMMENT.sub(lambda found: found[1] or " ", text).strip().removesuffix(";"))
-
-
 def _unfold(value: Any, depth: int) -> Iterator[Item]:
     if depth > MAX_DEPTH:
         return
@@ -402,45 +372,3 @@ def card(metas: list[tuple[str, str]], prefix: str) -> dict[str, Any]:
             elif known != content:
                 found[name] = [known, content]
     return found
-
-
-def kinds(item: Item) -> list[str]:
-    """Return all types of an item."""
-    return item.get("types") or [item["type"]] if "type" in item else []
-
-
-def items_of(items: Iterable[Item], *types: str) -> list[Item]:
-    """Return the items with a type that ends in one of `types`: `Article` also finds NewsArticle."""
-    return [item for item in items if any(kind.endswith(types) for kind in kinds(item))]
-
-
-def add_main_entities(items: list[Item]) -> list[Item]:
-    """Return the items, each followed by its main entity (the article of a page).
-
-    The questions of a FAQ page are left out.
-    """
-    found: list[Item] = []
-    for item in items:
-        found.append(item)
-        main = item.get("mainEntity")
-        if main and "FAQPage" not in kinds(item):
-            found += [inner for inner in (main if isinstance(main, list) else [main]) if is_item(inner)]
-    return found
-
-
-def is_item(value: Any) -> bool:
-    """Return whether a property's value is an item with a type."""
-    return isinstance(value, dict) and "type" in value
-
-
-def texts(value: Any) -> list[str]:
-    """Return a property's values as texts; an item gives its name."""
-    if isinstance(value, str):
-        return [value] if value else []
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return [str(value)]
-    if isinstance(value, dict):
-        return texts(value.get("name") or value.get("url") or "")
-    if isinstance(value, list):
-        return [text for inner in value for text in texts(inner)]
-    return []

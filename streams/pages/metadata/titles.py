@@ -3,7 +3,7 @@
 import re
 import unicodedata
 
-from streams.pages.metadata.structured_data import Item, texts
+from streams.pages.metadata.items import Item, texts
 from streams.pages.parse.segments import Walk
 
 _UNSPACED = "\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff66-\uff9f\u0e00-\u0e7f"

@@ -18,7 +18,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from streams.pages.metadata.structured_data import Item, add_main_entities, kinds, texts
+from streams.pages.metadata.items import Item, add_main_entities, kinds, texts
 from streams.plain_text import clean_line
 
 MAX_ANSWER_CHARS = 300

@@ -13,7 +13,8 @@ from extruct.rdfa import RDFaExtractor
 from extruct.utils import parse_html, parse_xmldom_html
 from extruct.w3cmicrodata import MicrodataExtractor
 
-from streams.pages.metadata.structured_data import Item, Structured, add_value, local_name
+from streams.pages.metadata.items import Item
+from streams.pages.metadata.structured_data import Structured, add_value, local_name
 from streams.pages.parse.link_resolver import Resolver
 from streams.pages.parse.page import Parsed
 

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from streams.pages.content.main_content import label
 from streams.pages.metadata import facts
-from streams.pages.metadata.structured_data import Structured, kinds, read_structured_data
+from streams.pages.metadata.items import kinds
+from streams.pages.metadata.structured_data import Structured, read_structured_data
 from streams.pages.parse.link_resolver import Resolver
 from streams.pages.parse.page import Parsed, parse_page
 from tests.unit.pages.extruct_oracle import read_with_extruct
