@@ -214,7 +214,7 @@ async def _import(read: Import, path: Path, wait: bool, as_json: bool, name: str
                 report = await _read_archive(settings, partial(read, path), stores, seen.crawl_id, bars, place, say)
                 if wait:
                     seen.last_event_at = time.monotonic()  # no event was looked at during the reading
-                    finished = await _wait_until_settled(follower, seen, report.imported, stores, bars, say)
+                    finished = await _wait_until_settled(follower, seen, len(report.pages), stores, bars, say)
     finally:
         follower.close()
     if as_json:
@@ -287,6 +287,7 @@ async def _read_archive(
 def _as_fields(report: ImportReport, seen: Seen | None, finished: bool) -> dict[str, Any]:
     fields: dict[str, Any] = {
         "imported": report.imported,
+        "pages": len(report.pages),
         "skipped": [
             {"reason": reason, "count": count, "example": report.examples.get(reason, "")}
             for reason, count in report.skipped.most_common()
@@ -300,24 +301,30 @@ def print_report(report: ImportReport) -> None:
     """Print the number of imported pages, and the reasons for skipped pages, each with an example."""
     if report.resumed:
         out.print(f"It went on after {report.resumed:,} records of an interrupted run.", highlight=False)
-    out.print(f"{report.imported} pages imported.", highlight=False)
+    repeated = report.imported - len(report.pages) if report.pages else 0
+    out.print(f"{report.imported - repeated} pages imported.", highlight=False)
+    if repeated:
+        out.print(
+            f"  {repeated} more had the address of one of them: of each page, the newest is searchable.",
+            highlight=False,
+        )
     for reason, count in report.skipped.most_common():
         out.print(f"  {count} skipped: {reason}, such as {report.examples.get(reason, '?')}", highlight=False)
 
 
 async def _wait_until_settled(
-    follower: Follower, seen: Seen, imported: int, stores: Stores, bars: Progress, say: Report
+    follower: Follower, seen: Seen, pages: int, stores: Stores, bars: Progress, say: Report
 ) -> bool:
     """Wait until each imported page is searchable or removed. Return False if no event came for long."""
-    indexing = bars.add_task("Searchable", total=imported or None)
-    while len(seen.fetched) < imported or seen.under_way:
+    indexing = bars.add_task("Searchable", total=pages or None)
+    while len(seen.fetched) < pages or seen.under_way:
         events = await asyncio.to_thread(lambda: list(follower.poll(LOOK_SECONDS)))
         now, load = time.monotonic(), machine_load()
         seen.note(events, now)
         with suppress(TransientError):
             await seen.look_at_unchanged(stores.pages)
         bars.update(indexing, completed=seen.settled, description=f"Searchable{seen.why_slow(now, load)}")
-        say(f"{seen.settled:,} of {imported:,} pages are searchable or set aside", seen.settled / max(imported, 1))
+        say(f"{seen.settled:,} of {pages:,} pages are searchable or set aside", seen.settled / max(pages, 1))
         if seen.is_stuck(now, load):
             return False
     return True

@@ -27,6 +27,7 @@ _EARLIEST = micros_from_utc(datetime(1990, 1, 1, tzinfo=UTC))
 """Minimum date of a page: the web is not older."""
 _TEXT_BYTES = b"\t\n\f\r" + bytes(range(0x20, 0x100))
 INDEX_NAMES = frozenset({"index.html", "index.htm", "index.xhtml"})
+"""Names of the page of a folder. `Index.html` is none: beside it, it is often the index of terms of a manual."""
 PAGE_SUFFIXES = frozenset({".html", ".htm", ".xhtml", *(f".{extension}" for extension in EXTENSIONS)})
 """Suffixes of files that are imported from a folder."""
 
@@ -69,7 +70,7 @@ class Placing:
     def of_file(self, path: Sequence[str]) -> str:
         """Return the URL of a file below the folder. A page `index.html` is the page of its folder."""
         *folders, name = path
-        shown = [*folders, "" if name.lower() in INDEX_NAMES else name]
+        shown = [*folders, "" if name in INDEX_NAMES else name]
         return f"{self.address.rstrip('/')}/{'/'.join(map(quote, shown))}"
 
     def of_record(self, target: str) -> str:

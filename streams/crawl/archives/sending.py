@@ -28,6 +28,9 @@ class ImportReport:
     """The progress of an import. The progress callback gets the same object each time, and the import returns it."""
 
     imported: int = 0
+    """Number of records that were sent."""
+    pages: set[UUID] = field(default_factory=set)
+    """The pages of these records: several records may have one address. Empty for links, which are no pages."""
     skipped: Counter[str] = field(default_factory=Counter)
     """Number of skipped records by reason."""
     examples: dict[str, str] = field(default_factory=dict)
@@ -93,6 +96,7 @@ def count_records(report: ImportReport, batch: Iterable[ArchivedPage | Skipped])
             report.skip(record)
         else:
             report.imported += 1
+            report.pages.add(page_id(record.url))
 
 
 @dataclass(frozen=True, slots=True)

@@ -189,6 +189,20 @@ async def test_each_html_file_below_a_host_is_sent(tmp_path: Path, sent: Sent) -
     assert (report.done, report.total) == (4, 4)
 
 
+async def test_files_with_one_address_are_one_page(tmp_path: Path, sent: Sent) -> None:
+    """The wait for searchable pages ends when each page is searchable, however many files a page has."""
+    folder, place = write_html(tmp_path, "index.html", "index.htm", "x.html"), Placing("https://a.example/")
+    report = await import_html(folder, sent.blobs, sent, place=place)
+    assert (report.imported, report.pages) == (3, {page_id("https://a.example/"), page_id("https://a.example/x.html")})
+
+
+async def test_only_the_small_letters_of_index_are_the_page_of_a_folder(tmp_path: Path, sent: Sent) -> None:
+    """Manuals have an index of terms in `Index.html`, which took the place of their first page."""
+    folder, place = write_html(tmp_path, "index.html", "Index.html"), Placing("https://a.example/")
+    await import_html(folder, sent.blobs, sent, place=place)
+    assert {event.url for event in sent.events.values()} == {"https://a.example/", "https://a.example/Index.html"}
+
+
 @pytest.mark.parametrize("trust_dates", [False, True])
 async def test_only_trusted_dates_of_an_archive_are_the_age_of_its_pages(
     tmp_path: Path, sent: Sent, trust_dates: bool
