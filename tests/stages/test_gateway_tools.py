@@ -165,6 +165,14 @@ async def test_a_call_that_fails_says_why(stores: Stores, tool: str, arguments: 
     assert says in str(result.content)
 
 
+async def test_a_request_without_a_call_is_answered_at_once(stores: Stores) -> None:
+    """No session is kept, so nothing could come over a connection that a GET would hold open."""
+    async with served(stores) as address, httpx2.AsyncClient(trust_env=False, timeout=20) as http:
+        answer = await http.get(f"{address}/mcp", headers={"Accept": "text/event-stream"})
+    assert (answer.status_code, answer.headers["allow"]) == (405, "POST")
+    assert answer.json()["hint"] == "Use POST."
+
+
 async def test_a_name_of_another_host_is_refused_here_too(stores: Stores) -> None:
     async with served(stores) as address, httpx2.AsyncClient(trust_env=False, timeout=60) as http:
         answer = await http.post(f"{address}/mcp", json={}, headers={"Host": "evil.example"})

@@ -39,7 +39,7 @@ def make_key(key: ApiKey, random: bytes) -> tuple[str, ApiKey]:
 
 
 def read_key(text: str) -> GivenKey | None:
-    """Return the parts of a key, or None if the text has not the form of one."""
+    """Return the parts of a key, or None if the text does not have the form of one."""
     found = _KEY.fullmatch(text)
     return GivenKey(found[1], found[2]) if found else None
 

@@ -109,7 +109,7 @@ class Guard:
             return Client(self._address(request), sight=await self.sight_of_people())
         given = read_key(text)
         if given is None:
-            raise ProblemError(_refused_key("It has not the form of a key."))
+            raise ProblemError(_refused_key("It does not have the form of a key: `rfl_`, an id, `_`, and a secret."))
         stored = await self._read_key(given)
         if fault := fault_of(given, stored, int(self._context.clock().timestamp() * 1e6)):
             raise ProblemError(_refused_key(fault))
@@ -208,7 +208,7 @@ def _no_scope(scope: Scope) -> Problem:
         403,
         "scope-missing",
         "The key does not allow this",
-        f"The key has not the scope `{scope}`.",
+        f"The key does not have the scope `{scope}`.",
         f"Use a key with this scope: `riffle keys add NAME --scope {scope}`.",
     )
 

@@ -147,9 +147,9 @@ ACCESS_PROBLEMS: dict[int | str, dict[str, Any]] = {
     ),
     403: problem_response(
         "The key does not allow this",
-        Problem(403, "scope-missing", "The key does not allow this", "The key has not the scope `search`.").to_json(
-            "/api/v1/search"
-        ),
+        Problem(
+            403, "scope-missing", "The key does not allow this", "The key does not have the scope `search`."
+        ).to_json("/api/v1/search"),
     ),
     429: problem_response(
         "The budget is spent",

@@ -119,7 +119,9 @@ def of_status(status: int, detail: str = "", headers: dict[str, str] | None = No
     except ValueError:
         phrase = "Error"
     titles = {404: "There is no such page", 405: "The method is not allowed"}
-    hints = {404: "Check the address, or start from the search page.", 405: "Use GET."}
+    hints = {404: "Check the address, or go to the start page."}
+    if status == 405 and (allowed := (headers or {}).get("Allow")):
+        hints[405] = f"Use {allowed}."
     kind = phrase.lower().replace(" ", "-").replace("'", "")
     why = detail if detail != phrase else ""
     return Problem(status, kind, titles.get(status, phrase), why, hints.get(status, ""), headers=headers or {})

@@ -88,5 +88,6 @@ class ToolsEndpoint:
 def install_tools(app: FastAPI) -> ToolsEndpoint:
     """Add the endpoint to the app. The caller closes it."""
     endpoint = ToolsEndpoint(app)
-    app.router.routes.append(Route(PATH, endpoint=endpoint, include_in_schema=False))
+    # Without sessions there is nothing to stream to a GET: the SDK would hold its connection open for ever.
+    app.router.routes.append(Route(PATH, endpoint=endpoint, methods=["POST"], include_in_schema=False))
     return endpoint
