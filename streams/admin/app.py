@@ -52,6 +52,7 @@ def create_admin_app(settings: Settings, reader: Reader, actions: Actions, key: 
     views = Views()
     views.share(format_ago=format_ago, format_span=format_span, describe_order=describe_order)
     views.share(recall_curve=curve, recall_mean=mean)
+    views.share(for_operators=True)
     views.share(utc=utc_from_micros, counted_urls=COUNTED_URLS)
     app = FastAPI(title="Riffle admin", docs_url=None, redoc_url=None, openapi_url=None)
     app.state.reader = reader

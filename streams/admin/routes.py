@@ -150,7 +150,7 @@ def _unauthorized() -> Problem:
         401,
         "unauthorized",
         "This page is for operators",
-        "It needs a name and the key of RIFFLE_ADMIN__KEY.",
+        "It needs a name, and as the password RIFFLE_ADMIN__KEY, or what `riffle admin` has printed.",
         headers={"WWW-Authenticate": CHALLENGE},
     )
 

@@ -48,6 +48,17 @@ async def test_the_pages_need_the_key_and_forms_too(path: str, tmp_path: Path) -
         assert audit.entries == []
 
 
+@pytest.mark.parametrize(("path", "headers"), [("/admin/nothing", HTML), ("/admin", {"accept": "text/html"})])
+async def test_a_problem_leads_to_the_pages_of_operators_and_not_to_a_search(
+    path: str, headers: dict[str, str], tmp_path: Path
+) -> None:
+    async with admin(memory_stores(), tmp_path) as (app, _, _audit), client(app) as web:
+        page = (await web.get(path, headers=headers)).text
+    assert "/search" not in page
+    assert "/preferences" not in page
+    assert 'href="/admin/map"' in page
+
+
 async def test_the_first_page_shows_what_is_wrong_and_escapes_it(tmp_path: Path) -> None:
     async with admin(memory_stores(), tmp_path) as (app, _, _audit), client(app) as web:
         page = (await web.get("/admin", headers=HTML)).text
