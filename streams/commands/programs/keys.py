@@ -2,11 +2,13 @@
 
 import secrets
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
 import typer
+from rich.table import Table
 
 from streams.clock import now_micros
 from streams.commands.console import (
@@ -85,22 +87,7 @@ async def list_keys(as_json: AsJson = False) -> None:
     if not keys:
         out.print("There are no keys. Make one with `riffle keys add NAME`.")
         return
-    shown = table(
-        "id", "name", "scopes", "site", "expires", "a minute", "a day", "today", "state", whole=["id", "name"]
-    )
-    for key, spent in zip(keys, today, strict=True):
-        limits = (f"{value:,}" if value else "" for value in (key.per_minute, key.per_day))
-        shown.add_row(
-            key.id,
-            key.name,
-            "all" if set(key.scopes) == set(SCOPES) else " ".join(key.scopes),
-            key.site,
-            _date(key.expires),
-            *limits,
-            f"{spent:,}",
-            _state(key),
-        )
-    out.print(shown)
+    out.print(_table(keys, today))
 
 
 @keys_app.command("revoke")
@@ -124,6 +111,29 @@ async def revoke(
             await stores.api_keys.put(replace(key, revoked=now), now)
     print_result(f"The key {wanted} ({key.name}) is revoked.", {"id": wanted, "name": key.name}, as_json)
     return 0
+
+
+def _table(keys: Sequence[ApiKey], today: Sequence[int]) -> Table:
+    """Return the keys as a table. A column that is empty for each key is left out: the others fit a terminal then."""
+    rows = [
+        {
+            "id": key.id,
+            "name": key.name,
+            "scopes": "all" if set(key.scopes) == set(SCOPES) else " ".join(key.scopes),
+            "site": key.site,
+            "expires": _date(key.expires),
+            "a minute": f"{key.per_minute:,}" if key.per_minute else "",
+            "a day": f"{key.per_day:,}" if key.per_day else "",
+            "today": f"{spent:,}",
+            "state": _state(key),
+        }
+        for key, spent in zip(keys, today, strict=True)
+    ]
+    columns = [name for name in rows[0] if any(row[name] for row in rows)]
+    shown = table(*columns, whole=["id", "name", "today", "state"])
+    for row in rows:
+        shown.add_row(*(row[name] for name in columns))
+    return shown
 
 
 def _row(key: ApiKey) -> dict[str, Any]:

@@ -1,13 +1,15 @@
 """`riffle mcp`: the tools for language models, over stdio."""
 
 import signal
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Annotated, Any
 
 import typer
 
-from streams.commands.console import command, load_settings
+from streams.commands.console import command, err, load_settings
+from streams.errors import UsageError
 
 
 @command
@@ -25,6 +27,10 @@ async def mcp(
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     settings = load_settings()
     address, key = gateway or settings.gateway.address, settings.access.key.get_secret_value()
+    if not address.startswith(("http://", "https://")):
+        raise UsageError(f"{address} is no address of a gateway: it begins with http:// or https://")
+    if sys.stdin.isatty():
+        err.print(f"Waiting for a client, to ask {address} for it. Ctrl-C ends this.", highlight=False)
     from streams.client import AsyncRiffle
     from streams.gateway.tools.server import make_server
 

@@ -94,6 +94,7 @@ def test_the_table_of_contents_names_every_command_once() -> None:
         pytest.param(["crawl"], "name the seeds", id="no address"),
         pytest.param(["page", "mailto://x@y"], "is neither a page's address nor an id", id="page of no address"),
         pytest.param(["import", "warc", "missing.warc.gz"], "missing.warc.gz", id="a file that isn't there"),
+        pytest.param(["mcp", "--gateway", "127.0.0.1:8080"], "begins with http:// or https://", id="no scheme"),
         pytest.param(["replay", "--from", "fetch", "--since", "yesterday"], "--since", id="no time"),
     ],
 )
