@@ -72,6 +72,10 @@ def demo(
     ] = False,
     tls: Tls = False,
     triton: Triton = False,
+    pages: Annotated[
+        int | None,
+        typer.Option(min=20, help="Only so many pages, those that answer its questions among them. Default: all."),
+    ] = None,
 ) -> int:
     """Crawl a bundled web of real pages through the whole journey, and open a search page.
 
@@ -81,9 +85,10 @@ def demo(
         riffle demo --exit
         riffle demo --tls
         riffle demo --triton
+        riffle demo --pages 60
     """
     home = Path(os.environ.get("RIFFLE_HOME", ".riffle"))
-    folder = unpack(home / "web" / "demo")
+    folder = unpack(home / "web" / "demo", pages)
     state = running_state(home)
     if state is None:
         os.environ["RIFFLE_LOCAL_WEB"] = str(folder.resolve())
@@ -119,7 +124,9 @@ def demo(
 
 
 async def _crawl(settings: Settings, hosts: list[str]) -> None:
-    seeds = [seed(f"https://{host}/", DEPTH) for host in hosts]
+    # Without all pages, links may not lead to those that answer the questions.
+    addresses = dict.fromkeys([*(f"https://{host}/" for host in hosts), *(each.url for each in QUESTIONS)])
+    seeds = [seed(address, DEPTH) for address in addresses]
     await run_crawl(settings, seeds, uuid4().hex[:12], wait=True, as_json=False)
 
 

@@ -13,6 +13,7 @@ import shutil
 import tarfile
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from urllib.parse import urlsplit
 
 import zstandard
 
@@ -38,13 +39,14 @@ QUESTIONS: tuple[Question, ...] = tuple(
 )
 
 
-def unpack(into: Path) -> Path:
+def unpack(into: Path, max_pages: int | None = None) -> Path:
     """Unpack the web to `into`, which then holds a folder for each host, and return it. Safe to repeat.
 
-    A folder from another version of the archive is replaced.
+    With `max_pages`, it holds only the tables of contents, the pages that answer the questions, and some others. A
+    folder from another version of the archive, or with another number of pages, is replaced.
     """
     packed = ARCHIVE.read_bytes()
-    stamp = hashlib.sha256(packed).hexdigest()
+    stamp = hashlib.sha256(packed).hexdigest() + ("" if max_pages is None else f" {max_pages}")
     if _read_stamp(into) == stamp:
         return into
     building = into.with_name(f".{into.name}.new")
@@ -53,10 +55,24 @@ def unpack(into: Path) -> Path:
     content = zstandard.ZstdDecompressor().decompress(packed)
     with tarfile.open(fileobj=io.BytesIO(content)) as archive:
         extract_files(archive, building)
+    if max_pages is not None:
+        _drop_pages(building, max_pages)
     (building / _STAMP).write_text(stamp)
     shutil.rmtree(into, ignore_errors=True)
     building.rename(into)
     return into
+
+
+def _drop_pages(folder: Path, max_pages: int) -> None:
+    """Delete pages that answer no question, spread evenly over all, until as many are left."""
+    needed = {folder / urlsplit(question.url).netloc / urlsplit(question.url).path[1:] for question in QUESTIONS}
+    pages = sorted(folder.rglob("*.html"))
+    others = [page for page in pages if page not in needed and page.name != "index.html"]
+    kept = max(max_pages - (len(pages) - len(others)), 0)
+    for number, page in enumerate(others):
+        # As many steps of this line are whole as pages are kept.
+        if (number + 1) * kept // len(others) == number * kept // len(others):
+            page.unlink()
 
 
 def extract_files(archive: tarfile.TarFile, into: Path) -> None:

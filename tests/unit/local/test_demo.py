@@ -45,6 +45,16 @@ def test_unpacking_again_changes_nothing_but_repairs(web: Path) -> None:
     assert "changed by hand" not in page.read_text()
 
 
+@pytest.mark.parametrize("max_pages", [20, 60, 1_000])
+def test_a_part_of_it_has_the_first_pages_and_the_answers(tmp_path: Path, max_pages: int) -> None:
+    web = unpack(tmp_path / "web", max_pages)
+    there = {file.relative_to(web).as_posix() for file in web.rglob("*.html")}
+    assert len(there) == min(max_pages, len(bundled()))
+    assert there >= {one.url.removeprefix("https://") for one in QUESTIONS} | {"git-scm.test/html/index.html"}
+    assert unpack(tmp_path / "web") == web
+    assert len(list(web.rglob("*.html"))) == len(bundled()), "all of it replaces a part"
+
+
 def test_the_same_pages_give_the_same_bytes(web: Path, tmp_path: Path) -> None:
     assert build(web, tmp_path / "again.tar.zst") == len(bundled())
     assert (tmp_path / "again.tar.zst").read_bytes() == demo.ARCHIVE.read_bytes(), "run streams.local.demo.build"
