@@ -25,16 +25,15 @@ class SkewedTime(datetime):
 
 def skew(seconds: float) -> None:
     """Shift the clock of this process."""
-    from streams.crawl.fetch import agent as fetch
-    from streams.crawl.frontier import agent as frontier
+    from streams import clock
     from streams.runtime import processing, producer, worker
 
     SkewedTime.offset = timedelta(seconds=seconds)
-    modules: tuple[ModuleType, ...] = (frontier, processing, producer, worker)
+    modules: tuple[ModuleType, ...] = (processing, producer, worker)
     for module in modules:
         assert module.__dict__["datetime"] is datetime, f"{module.__name__} reads its clock elsewhere now"
         module.__dict__["datetime"] = SkewedTime
-    assert fetch.__dict__["time"] is time
+    assert clock.__dict__["time"] is time
     time.time = lambda: _now() + seconds
     time.time_ns = lambda: _now_ns() + round(seconds * 1e9)
 
