@@ -1,7 +1,9 @@
 """The map of the index: places, labels of regions, and the window of it that is shown."""
 
 import json
+import re
 from dataclasses import replace
+from importlib.resources import files
 from uuid import UUID
 
 import numpy as np
@@ -135,3 +137,11 @@ def test_a_label_that_would_cover_a_larger_one_appears_in_a_closer_window() -> N
     assert shown == {given[0] for given, is_shown in LABELS if is_shown}
     closer = {label.text for label, *_ in view_map(map_, Window(x=0.52, y=0.505, zoom=16)).labels}
     assert closer == {"image filter dialog", "ebook download"}
+
+
+def test_the_largest_dot_at_a_border_is_shown_whole() -> None:
+    template = (files("streams.gateway") / "templates" / "admin_map.html").read_text()
+    left, top, width, height = map(int, re.findall(r'viewBox="(\S+) (\S+) (\S+) (\S+)"', template)[0])
+    radius = max(map(int, re.findall(r'r="\{\{ (\d+) if', template)))
+    assert max(left, top) <= -radius
+    assert min(left + width, top + height) >= SIZE + radius
