@@ -49,7 +49,7 @@ async def test_a_gateway_may_answer_keys_only(stores: Stores) -> None:
 REFUSED = [
     ({"revoked": 1}, 401, "key-refused", "The key was revoked."),
     ({"expires": 1}, 401, "key-refused", "The key has expired."),
-    ({"scopes": ("pages",)}, 403, "scope-missing", "The key has not the scope `search`."),
+    ({"scopes": ("pages",)}, 403, "scope-missing", "The key does not have the scope `search`."),
     ({"site": "gone"}, 401, "key-refused", "The site of the key was removed."),
 ]
 

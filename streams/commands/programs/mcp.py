@@ -23,8 +23,6 @@ async def mcp(
 
     Example:  riffle mcp --gateway https://search.example.org
     """
-    # A thread waits for input, and an interrupt of Python would wait for that thread. Nothing here needs a clean end.
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
     settings = load_settings()
     address, key = gateway or settings.gateway.address, settings.access.key.get_secret_value()
     if not address.startswith(("http://", "https://")):
@@ -39,4 +37,6 @@ async def mcp(
         async with AsyncRiffle(address, key) as riffle:
             yield riffle
 
+    # A thread waits for input, and an interrupt of Python would wait for that thread. Nothing here needs a clean end.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     await make_server(open_client).run_stdio_async()

@@ -105,7 +105,7 @@ def test_mistakes_have_a_message_of_one_line(
     Path("pairs.jsonl").write_text('{"a": "a", "b": "b", "jaccard": 1}\n')
     Path("pages.jsonl").write_text('{"id": "a", "text": "some words"}\n')
     shown = CliRunner(env={"COLUMNS": "200"}).invoke(app, list(arguments))
-    assert (shown.exit_code, shown.stdout) == (2, "")
+    assert (shown.exit_code, shown.stdout) == (2, ""), (shown.stderr, shown.exception)
     assert message in " ".join(shown.stderr.split())
 
 
