@@ -11,6 +11,7 @@ import gzip
 import json
 import re
 import time
+import warnings
 import zlib
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
@@ -172,9 +173,11 @@ def _other_extractors() -> dict[str, tuple[Extractor, Extractor | None]]:
     The second function of each is not timed, and adds what the first does not extract.
     """
     try:
-        import readability
-        import trafilatura
-        from resiliparse.extract.html2text import extract_plain_text
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # trafilatura lacks a library of proxies, which nothing here needs
+            import readability
+            import trafilatura
+            from resiliparse.extract.html2text import extract_plain_text
     except ImportError as error:
         raise UsageError(
             f"{error.name} is not installed: pip install 'riffle-search[compare]', or use --no-others"
