@@ -3,8 +3,10 @@
 from pathlib import Path
 
 import numpy as np
+import pytest
 
-from streams.models.inference.runtimes import ONNXRUNTIME, open_model
+from streams.models.inference import runtimes
+from streams.models.inference.runtimes import ONNXRUNTIME, open_model, session_options
 from tests.onnx_bytes import FLOAT, attribute, field, node, number, tensor, text, value
 
 INPUTS = 64
@@ -29,3 +31,13 @@ def test_sums_of_eight_bits_are_exact_without_vnni_too(tmp_path: Path) -> None:
     model.write_bytes(sums_of_eight_bits())
     found = open_model(ONNXRUNTIME, model, 1)({"input": np.full((1, INPUTS), 255, np.float32)})
     assert found.tolist() == [[INPUTS * 255 * 127] * 8]
+
+
+@pytest.mark.parametrize("has_vnni", [True, False])
+def test_only_a_processor_without_vnni_pays_for_it(has_vnni: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runtimes, "processor_has_vnni", lambda: has_vnni)
+    try:
+        adds_exactly = session_options(1).get_session_config_entry("session.x64quantprecision") == "1"
+    except RuntimeError:  # no such entry
+        adds_exactly = False
+    assert adds_exactly is not has_vnni
