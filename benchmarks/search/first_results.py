@@ -8,7 +8,6 @@ right pages were named before the first run, by what the pages are about. Whethe
 rule of `riffle eval snippets`; a reader may say otherwise.
 """
 
-import os
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import asdict, dataclass
@@ -17,8 +16,9 @@ from urllib.parse import urlsplit
 from rich.markup import escape
 
 from benchmarks.search.open_sets import read_web
-from streams.commands.console import AsJson, command, load_settings, out, print_json
-from streams.evaluation.search import Options, open_run
+from streams.commands.console import AsJson, command, out, print_json
+from streams.commands.measure.in_process import search_in_process
+from streams.evaluation.search import open_run
 from streams.evaluation.snippet_rule import Repeated, find_failure, repeated_lines
 from streams.evaluation.snippets import has_verb, shown_snippets
 from streams.local.demo import QUESTIONS, unpack
@@ -70,9 +70,8 @@ async def run(as_json: AsJson = False) -> None:
 
     Example:  python -m benchmarks first-results
     """
-    settings = load_settings(triton={"url": "inprocess:"})
+    settings, options = search_in_process()
     pages = [page.document for page in read_web(unpack(settings.home / "demo-web"))]
-    options = Options(cache=settings.home / "eval", embedders=os.cpu_count() or 1)
     async with AsyncExitStack() as stack:
         opened = await open_run(stack, settings, options, lambda step, done, of: None)
         statements, index = await opened.index("demo", pages)

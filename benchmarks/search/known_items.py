@@ -12,7 +12,6 @@ of the stages, and each query is a search of the gateway, in this process and wi
 have are no queries. Nobody has judged these pairs, so they compare rankings.
 """
 
-import os
 import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -24,10 +23,11 @@ from urllib.parse import urlsplit
 import typer
 
 from benchmarks.search.open_sets import SEED, Page, read_web
-from streams.commands.console import AsJson, command, err, load_settings, out, print_json
+from streams.commands.console import AsJson, command, err, out, print_json
+from streams.commands.measure.in_process import search_in_process
 from streams.crawl.domains import registrable_domain
 from streams.evaluation.metrics import mean
-from streams.evaluation.search import Options, open_run
+from streams.evaluation.search import open_run
 from streams.evaluation.snippets import draw
 from streams.evaluation.systems import first_pages
 from streams.local.demo import unpack
@@ -59,9 +59,8 @@ async def run(
 
     Example:  python -m benchmarks known-items --web mirror/ --pages 300
     """
-    settings = load_settings(triton={"url": "inprocess:"})
+    settings, options = search_in_process()
     read = choose_pages(read_web(web or unpack(settings.home / "demo-web")), pages)
-    options = Options(cache=settings.home / "eval", embedders=os.cpu_count() or 1)
     async with AsyncExitStack() as stack:
         opened = await open_run(stack, settings, options, report)
         _, index = await opened.index(web.name if web else "demo", [page.document for page in read])

@@ -1,7 +1,6 @@
 """Quality of searches: the order of results, snippets, answers, panels, and what counts as not found."""
 
 import itertools
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from streams.commands.console import AsJson, command, load_settings, out, print_figures, print_json
+from streams.commands.measure.in_process import search_in_process
 from streams.commands.measure.steps import steps
 from streams.commands.pages.search import ask as ask_gateway
 from streams.commands.pages.search import ask_api
@@ -49,16 +49,9 @@ async def eval_search(
     standard errors of the paired differences. Choose nothing by collections that it was trained or chosen on.
     """
     from streams.evaluation.report import render_all, render_search
-    from streams.evaluation.search import Options, evaluate_all, evaluate_search
+    from streams.evaluation.search import evaluate_all, evaluate_search
 
-    settings = load_settings(triton={"url": "inprocess:"})
-    options = Options(
-        cache=cache or settings.home / "eval",
-        others=others,
-        ablation=ablation,
-        queries=queries,
-        embedders=os.cpu_count() or 1,
-    )
+    settings, options = search_in_process(cache, others=others, ablation=ablation, queries=queries)
     with steps() as progress:
         evaluate, render = (evaluate_all, render_all) if all_sets else (evaluate_search, render_search)
         result = await evaluate(folder, settings, options, progress)
@@ -95,12 +88,10 @@ async def eval_snippets(
         riffle eval snippets web/ --label snippets.jsonl --json
     """
     from streams.evaluation.report import render_snippets
-    from streams.evaluation.search import Options
     from streams.evaluation.snippets import evaluate_snippets, read_site
     from streams.pages.normalize import normalize
 
-    settings = load_settings(triton={"url": "inprocess:"})
-    options = Options(cache=cache or settings.home / "eval", embedders=os.cpu_count() or 1)
+    settings, options = search_in_process(cache)
     sites = {str(each): read_site(each, pages, lambda html, url: normalize(html, url=url).document) for each in folders}
     with steps() as progress:
         result = await evaluate_snippets(sites, settings, options, label, progress)
@@ -132,10 +123,8 @@ async def eval_confidence(
     """
     from streams.evaluation.confidence import evaluate_confidence
     from streams.evaluation.report import render_confidence
-    from streams.evaluation.search import Options
 
-    settings = load_settings(triton={"url": "inprocess:"})
-    options = Options(cache=cache or settings.home / "eval", queries=queries, embedders=os.cpu_count() or 1)
+    settings, options = search_in_process(cache, queries=queries)
     with steps() as progress:
         result = await evaluate_confidence(folder, settings, options, progress)
     if as_json:
