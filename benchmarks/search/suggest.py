@@ -31,6 +31,7 @@ import typer
 import uvicorn
 
 from benchmarks.machine import machine, percentile
+from streams.collector import exempt_loaded_objects
 from streams.commands.console import AsJson, command, print_figures
 from streams.gateway.app import create_app
 from streams.gateway.serve import listen, server_config
@@ -148,6 +149,7 @@ async def over_http(queries: dict[str, float], typed: Sequence[str], rate: float
     settings = Settings(gateway=GatewaySettings(port=0))
     app = create_app(settings, memory_stores(), publish=None, clock=_now)
     app.state.gateway.suggest.use(Suggestion(text, weight, "en") for text, weight in queries.items())
+    exempt_loaded_objects()  # as `riffle gateway` does before it listens
     listening = listen(settings.gateway)
     server = uvicorn.Server(server_config(app, settings.gateway))
     serving = asyncio.create_task(server.serve(sockets=[listening]))

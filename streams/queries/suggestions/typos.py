@@ -21,9 +21,7 @@ def corrected_prefixes(index: LanguageIndex, prefix: str) -> list[str]:
     found: dict[str, None] = {}
     tries = 0
     for place in range(_matched(index, prefix), 0, -1):
-        # All candidates of this place have one beginning, so they are looked for only among its keys.
-        first, end = index.range_of(prefix[:place].encode())
-        for candidate in _candidates(index, prefix, place):
+        for candidate, first, end in _candidates(index, prefix, place):
             if tries >= MAX_TRIES:
                 return list(found)
             tries += 1
@@ -32,18 +30,23 @@ def corrected_prefixes(index: LanguageIndex, prefix: str) -> list[str]:
     return list(found)
 
 
-def _candidates(index: LanguageIndex, prefix: str, place: int) -> Iterator[str]:
-    """Yield the prefixes with one edit at a place."""
+def _candidates(index: LanguageIndex, prefix: str, place: int) -> Iterator[tuple[str, int, int]]:
+    """Yield the prefixes with one edit at a place, each with the range of the keys that agree with it so far."""
     head, tail = prefix[:place], prefix[place:]
     if not tail:
         return
-    if len(tail) > 1:
-        yield head + tail[1] + tail[0] + tail[2:]
-    yield head + tail[1:]
-    for char in _following(index, head):
+    following = _following(index, head)
+    if len(tail) > 1 and tail[1] in following:
+        yield head + tail[1] + tail[0] + tail[2:], *following[tail[1]]
+    # Without the letter at this place, the next one follows; behind the last letter, anything may.
+    if len(tail) == 1:
+        yield head, *index.range_of(head.encode())
+    elif tail[1] in following:
+        yield head + tail[1:], *following[tail[1]]
+    for char, keys in following.items():
         if char != tail[0]:
-            yield head + char + tail[1:]
-        yield head + char + tail
+            yield head + char + tail[1:], *keys
+        yield head + char + tail, *keys
 
 
 def _matched(index: LanguageIndex, prefix: str) -> int:
@@ -56,19 +59,19 @@ def _matched(index: LanguageIndex, prefix: str) -> int:
     return low
 
 
-def _following(index: LanguageIndex, head: str) -> list[str]:
-    """Return the characters that follow this beginning in keys, at most MAX_TRIES."""
+def _following(index: LanguageIndex, head: str) -> dict[str, tuple[int, int]]:
+    """Return the characters that follow this beginning, at most MAX_TRIES, each with the range of its keys."""
     start = head.encode()
-    found: list[str] = []
+    found: dict[str, tuple[int, int]] = {}
     todo = [(start, *index.range_of(start))]
     while todo and len(found) < MAX_TRIES:
         longer, first, end = todo.pop(0)
-        for branch in index.branches(longer, first, end):
-            char = branch[0][len(start) :]
+        for branch, *keys in index.branches(longer, first, end):
+            char = branch[len(start) :]
             if len(char) == _length(char[0]):
-                found.append(char.decode())
+                found[char.decode()] = (keys[0], keys[1])
             else:
-                todo.append(branch)
+                todo.append((branch, keys[0], keys[1]))
     return found
 
 
