@@ -36,6 +36,9 @@ from streams.settings import CrawlSettings
 T = TypeVar("T")
 log = structlog.get_logger(__name__)
 
+END_TLS_SECONDS = 0.1
+"""Time for the connections of cancelled requests to end (seconds). No socket stays open behind the loop."""
+
 
 class FetchThread:
     """A running thread with a session. `start` makes it, and `stop` ends it."""
@@ -157,3 +160,5 @@ class FetchThread:
         finally:
             for session in sessions:
                 await close_session(session)
+            if not self._stopping.is_set():  # requests were cancelled: both sides of TLS say that they end
+                await asyncio.sleep(END_TLS_SECONDS)
