@@ -8,6 +8,7 @@
 What the selected tests name together is started, when the first of them asks for `stack`.
 """
 
+import gc
 import os
 import re
 import shutil
@@ -23,6 +24,7 @@ import pytest
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
+from streams.collector import exempt_loaded_objects
 from streams.local.server_set import running_servers
 from streams.logs import configure_logging
 from streams.servers import NAMES
@@ -46,6 +48,17 @@ for _number in (signal.SIGINT, signal.SIGTERM):
     signal.signal(_number, signal.default_int_handler)
 
 SERVERS = frozenset(NAMES)
+TESTS = Path(__file__).parent
+WITHOUT_SERVERS = {"unit", "stages"}
+"""Folders in which no test needs a server or a browser: `make test` doesn't look for such tests there."""
+
+# All that the collection makes stays. Python's collector of cycles would look at it again and again, a fifth of the time.
+gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    gc.enable()
+    exempt_loaded_objects(collected_objects=50_000)
 
 
 _unreaped: list[str] = []
@@ -80,6 +93,10 @@ def servers_needed(items: Iterable[pytest.Item]) -> frozenset[str]:
     if unknown := needed - SERVERS:
         raise pytest.UsageError(f"integration marks name {sorted(unknown)}; the servers are {sorted(SERVERS)}")
     return frozenset(needed)
+
+
+def needs_servers(item: pytest.Item) -> bool:
+    return any(item.get_closest_marker(name) for name in ("integration", "browser"))
 
 
 @cache
@@ -118,6 +135,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put first what takes longest, so that at the end no process of pytest-xdist waits for another one."""
     for item in items:
+        if item.path.relative_to(TESTS).parts[0] in WITHOUT_SERVERS and needs_servers(item):
+            raise pytest.UsageError(f"{item.nodeid} needs servers: move it to tests/integration or tests/e2e")
         if "stack" in getattr(item, "fixturenames", ()) and not shares_stack(item.path):
             raise pytest.UsageError(
                 f"{item.path} shares the stack: write `stack: Settings` there or in its conftest.py"

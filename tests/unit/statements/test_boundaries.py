@@ -38,9 +38,12 @@ def test_sentences_by_rule(text: str, count: int, why: str) -> None:
     assert len(by_rule(text)) == count, (why, by_rule(text))
 
 
-@pytest.fixture(scope="module")
+SPLITTER = SentenceSplitter()
+
+
+@pytest.fixture
 def splitter() -> SentenceSplitter:
-    return SentenceSplitter()
+    return SPLITTER
 
 
 @pytest.mark.parametrize(
@@ -75,7 +78,7 @@ texts = st.lists(
 @given(texts, st.sampled_from(["en", "de", "", "zh"]))
 def test_spans_cover_all_but_white_space(text: str, language: str) -> None:
     """In order, disjoint, trimmed, and nothing that can be read is lost: before and behind `bound_lengths`."""
-    spans = SentenceSplitter().split([text], ["de" if language == "en" else language])[0]
+    spans = SPLITTER.split([text], ["de" if language == "en" else language])[0]
     for found in (spans, bound_lengths(text, spans)):
         assert [span for span in found if not text[slice(*span)].strip()] == []
         assert sorted(found) == found
