@@ -10,7 +10,7 @@ ARGS ?=
 # Hundreds of interpreters are started: with this variable, which some base images set, each would compile all that it imports.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo test collect faults check chart images apply-check cluster-check subscribers chat sbom format lock schemas bench clean
+.PHONY: help setup demo test collect faults check lint types imports chart images apply-check cluster-check subscribers chat sbom format lock schemas bench clean
 
 # The tools that check the Helm chart, at fixed versions. Go itself is not installed here.
 GO := $(shell command -v go || ls /usr/local/go/bin/go 2>/dev/null)
@@ -48,16 +48,16 @@ demo: setup ## Crawl a bundled web of real pages and open a search page (ARGS=--
 	@$(BIN)/riffle demo $(ARGS)
 
 # Tests without servers share all cores, three processes for two of them, since some tests wait. Those with servers wait more than they
-# compute: three files at a time, the slowest first (tests/conftest.py orders them). Side by side, both kinds took longer: servers
+# compute: four files at a time, the slowest first (tests/conftest.py orders them). Side by side, both kinds took longer: servers
 # and workers do some things by the clock. All are collected once before, beside the checks, so that each file is compiled once.
 # Tests with servers are in SERVER_TESTS only (tests/conftest.py refuses others), so nobody collects the thousands of others for them.
 SERVER_TESTS := $(addprefix tests/,chart e2e faults hostile integration wheel)
 TEST_PROCESSES = $(shell cores=$$(nproc); n=$$((cores * 3 / 2)); echo $$((n > 8 ? 8 : n)))
 test: setup ## Run every test, on the real servers too (ARGS="-k name" for some).
 ifeq ($(strip $(ARGS)),)
-	@$(MAKE) --no-print-directory -j2 check collect
+	@$(MAKE) --no-print-directory -j3 check collect
 	@$(BIN)/pytest -n $(TEST_PROCESSES) --dist worksteal -m "not integration and not browser"
-	@$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder -m "integration or browser" $(SERVER_TESTS)
+	@$(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder -m "integration or browser" $(SERVER_TESTS)
 else
 	@$(MAKE) --no-print-directory check
 	@$(BIN)/pytest $(ARGS)
@@ -79,10 +79,16 @@ faults: setup ## Run the fault suite at length: every fault, then each store awa
 	@RIFFLE_TEST_FAULTS=all RIFFLE_TEST_TIME_SCALE=20 RIFFLE_TEST_OUTAGE_SECONDS=15 RIFFLE_TEST_CRAWL_DELAY=3 $(BIN)/pytest tests/faults -s
 	@RIFFLE_LOCAL_TRITON=true RIFFLE_LOCAL_WORKER_PER_STAGE=true RIFFLE_TEST_FAULTS='away$$' RIFFLE_TEST_TIME_SCALE=40 RIFFLE_TEST_OUTAGE_SECONDS=180 RIFFLE_TEST_CRAWL_DELAY=5 $(BIN)/pytest tests/faults/test_journey.py -s
 
-check: setup ## Lint, format, types and the rules of imports.
+check: lint types imports ## Lint, format, types and the rules of imports.
+
+lint: setup
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check -q .
+
+types: setup
 	@$(BIN)/mypy
+
+imports: setup
 	@$(BIN)/lint-imports --no-logo --no-cache
 
 chart: setup .tools/.ready ## Set up helm and the checks of the chart in .tools/ (needs Go), and make the chart's README.

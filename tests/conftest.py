@@ -4,6 +4,7 @@
     pytestmark = pytest.mark.integration("kafka")   # needs only Kafka: quicker to run by itself
 
     def test_it(stack: Settings): ...
+    def test_it(only_kafka: Settings): ...  # a Kafka beside the stack: in another process of pytest-xdist
 
 What the selected tests name together is started, when the first of them asks for `stack`.
 """
@@ -15,6 +16,7 @@ import shutil
 import signal
 import tempfile
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -52,7 +54,7 @@ TESTS = Path(__file__).parent
 WITHOUT_SERVERS = {"unit", "stages"}
 """Folders in which no test needs a server or a browser: `make test` doesn't look for such tests there."""
 
-# All that the collection makes stays. Python's collector of cycles would look at it again and again, a fifth of the time.
+# All that the collection makes stays. Python's collector of cycles would look at it for a fifth of the time.
 gc.disable()
 
 
@@ -103,19 +105,16 @@ def needs_servers(item: pytest.Item) -> bool:
 def servers_of(file: Path) -> str:
     """Return the fixture whose servers the tests of a file share with others, or the file.
 
-    Tests that need only Kafka are a group of their own: with all others they would keep one process busy when the
-    others have ended. This is read from the source, as the process that distributes the tests collects none.
+    This is read from the source, as the process that distributes the tests collects none.
     """
     sources = [path.read_text(encoding="utf-8") for path in (file, file.with_name("conftest.py")) if path.exists()]
-    found = re.search(r"\b(tls_stack: TlsStack|stack: Settings)", "\n".join(sources))
-    if not found:
-        return str(file)
-    return found[1].partition(":")[0] + (" kafka" if 'integration("kafka")' in sources[0] else "")
+    found = re.search(r"\b(tls_stack: TlsStack|stack: Settings|only_kafka: Settings)", "\n".join(sources))
+    return found[1].partition(":")[0] if found else str(file)
 
 
 def shares_stack(file: Path) -> bool:
     """Return whether the tests of a file use the fixture `stack`."""
-    return servers_of(file).split()[0] == "stack"
+    return servers_of(file) == "stack"
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -142,7 +141,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 f"{item.path} shares the stack: write `stack: Settings` there or in its conftest.py"
             )
     slow = {item.path for item in items if item.get_closest_marker("slow")}
-    items.sort(key=lambda item: (not shares_stack(item.path), item.path not in slow))
+    items.sort(key=lambda item: (servers_of(item.path) == str(item.path), item.path not in slow))
 
 
 @pytest.fixture(scope="session")
@@ -152,6 +151,19 @@ def stack(request: pytest.FixtureRequest) -> Iterator[Settings]:
     Use names of your own for what you write (`fresh_name`), since all tests of the run share them.
     """
     needed = servers_needed(request.session.items) or SERVERS
+    with _servers(needed) as settings:
+        yield settings
+
+
+@pytest.fixture(scope="session")
+def only_kafka() -> Iterator[Settings]:
+    """Settings that point to a Kafka without other servers, with topics made. Use names of your own."""
+    with _servers(frozenset({"kafka"})) as settings:
+        yield settings
+
+
+@contextmanager
+def _servers(needed: frozenset[str]) -> Iterator[Settings]:
     home = Path(tempfile.mkdtemp(prefix="riffle-test-"))
     try:
         # Riffle's own stack has its models in process: the tests of Triton ask for it.

@@ -130,8 +130,8 @@ class Run:
 
 
 @pytest.fixture
-async def run(stack: Settings, tmp_path: Path) -> AsyncIterator[Run]:
-    run = Run(stack.kafka.bootstrap, tmp_path)
+async def run(only_kafka: Settings, tmp_path: Path) -> AsyncIterator[Run]:
+    run = Run(only_kafka.kafka.bootstrap, tmp_path)
     yield run
     run.stop()
 

@@ -45,7 +45,7 @@ def go_program(folder: Path) -> list[str]:
 
 @pytest.mark.parametrize("program", [python_program, go_program], ids=["python", "go"])
 async def test_the_guides_code_follows_pages_as_they_become_searchable(
-    stack: Settings, fresh_name: str, tmp_path: Path, program: Callable[[Path], list[str]]
+    only_kafka: Settings, fresh_name: str, tmp_path: Path, program: Callable[[Path], list[str]]
 ) -> None:
     command = await asyncio.to_thread(program, tmp_path)
     first = PageIndexed(
@@ -53,13 +53,13 @@ async def test_the_guides_code_follows_pages_as_they_become_searchable(
         model="m", model_version="1", collection="c",
     )  # fmt: skip
     last = first.model_copy(update={"statements": 9})
-    async with EventProducer(stack, "test") as producer:
+    async with EventProducer(only_kafka, "test") as producer:
         await producer(first, cause="one")
         await producer(first, cause="one")  # the same event twice, as after a crash
         await producer(last, cause="two")  # of the same page, so it comes after both
     environment = {
         **os.environ,
-        "KAFKA": stack.kafka.bootstrap,
+        "KAFKA": only_kafka.kafka.bootstrap,
         "SCHEMA": str(GENERATED / "pages.indexed.schema.json"),
         "GROUP": fresh_name,
     }
