@@ -47,12 +47,12 @@ setup: .venv/.ready ## Make .venv with everything in it.
 demo: setup ## Crawl a bundled web of real pages and open a search page (ARGS=--exit ends by itself).
 	@$(BIN)/riffle demo $(ARGS)
 
-# Tests without servers share all cores, three processes for two of them, since some tests wait. Those with servers wait more than they
+# Tests without servers share all cores, two processes for each of them, since some tests wait. Those with servers wait more than they
 # compute: four files at a time, the slowest first (tests/conftest.py orders them). Side by side, both kinds took longer: servers
 # and workers do some things by the clock. All are collected once before, beside the checks, so that each file is compiled once.
 # Tests with servers are in SERVER_TESTS only (tests/conftest.py refuses others), so nobody collects the thousands of others for them.
 SERVER_TESTS := $(addprefix tests/,chart e2e faults hostile integration wheel)
-TEST_PROCESSES = $(shell cores=$$(nproc); n=$$((cores * 3 / 2)); echo $$((n > 8 ? 8 : n)))
+TEST_PROCESSES = $(shell cores=$$(nproc); n=$$((cores * 2)); echo $$((n > 8 ? 8 : n)))
 test: setup ## Run every test, on the real servers too (ARGS="-k name" for some).
 ifeq ($(strip $(ARGS)),)
 	@$(MAKE) --no-print-directory -j3 check collect

@@ -11,7 +11,6 @@ from typing import Any
 
 def unreaped() -> list[str]:
     """The commands of all child processes whose status was never read, by `subprocess` or asyncio."""
-    gc.collect()
     children = [found for found in gc.get_objects() if issubclass(type(found), subprocess.Popen)]
     return [_command(child.args) for child in children if child.returncode is None]
 

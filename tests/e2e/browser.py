@@ -28,6 +28,8 @@ FLAGS = (
     "--disable-default-apps",
     "--disable-extensions",
     "--disable-sync",
+    "--disable-features=BackForwardCache,ProactivelySwapBrowsingInstance,SpareRendererForSitePerProcess",
+    "--renderer-process-limit=1",
     "--hide-scrollbars",
     "--force-color-profile=srgb",
     # Whatever a page asks for, nothing but this machine is reached.

@@ -24,7 +24,7 @@ class PromptAcks(httpx.AsyncHTTPTransport):
     """A transport of httpx, without proxies and HTTP/2. `context` is for encrypted connections."""
 
     def __init__(self, limits: httpx.Limits, context: ssl.SSLContext | None = None) -> None:
-        context = context or ssl.create_default_context()
+        context = context or ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # nothing is encrypted, so it trusts nobody
         super().__init__(verify=context, limits=limits)
         self._pool = httpcore.AsyncConnectionPool(
             ssl_context=context,
