@@ -139,7 +139,10 @@ def addresses_of(settings: Settings) -> list[str]:
 
 
 async def record_backlog(settings: Settings, names: set[str]) -> None:
-    """Record all values from now until no event waits any more. Start it before the pages are sent."""
+    """Record all values from now until no event waits any more.
+
+    Meanwhile, send pages for two minutes or more: `RIFFLE_HOME=... riffle import html DIR`, with the shown folder.
+    """
     readings: list[Reading] = []
     has_begun, quiet = False, 0
     while quiet < QUIET_READINGS and len(readings) < MAX_BACKLOG_READINGS:
@@ -174,6 +177,7 @@ async def main(scenarios: list[str]) -> None:
             searches = asyncio.create_task(search_on(settings.gateway.address))
             try:
                 if not scenarios or BACKLOG in scenarios:
+                    print(f"send pages now: RIFFLE_HOME={settings.home} riffle import html DIR", flush=True)
                     await record_backlog(settings, used_names())
                 await asyncio.sleep(SETTLE_SECONDS)
                 for scenario in [each for each in scenarios or FAULTS if each != BACKLOG]:
