@@ -4,7 +4,6 @@ A command's module is imported when the command is called, so that `riffle --hel
 clients.
 """
 
-import gc
 import importlib
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
@@ -15,8 +14,8 @@ import typer
 from typer._completion_classes import completion_init
 from typer.core import TyperGroup
 
-OBJECTS_WHILE_IMPORTING = 50_000
-"""Objects that are made between two collections. An import makes hundreds of thousands, which all stay."""
+from streams.collector import expect_imports
+
 Sections = Mapping[str, Mapping[str, tuple[str, str]]]
 """The commands of each section of the help: name, place ("module:function"), line of help."""
 
@@ -210,7 +209,7 @@ def root(
 
 
 def main() -> None:
-    gc.set_threshold(OBJECTS_WHILE_IMPORTING)
+    expect_imports()
     completion_init()  # for a shell that asks for completions
     app(prog_name="riffle")
 

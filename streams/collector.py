@@ -14,6 +14,8 @@ import gc
 
 COLLECTED_OBJECTS = 5_000
 """Objects that are made between two collections, by default. Python's own 700 looks at each search tens of times."""
+OBJECTS_WHILE_LOADING = 50_000
+"""The same while modules are imported: they make hundreds of thousands of objects, which all stay."""
 HEAPS = 2
 """Maximum number of heaps. Threads of Python seldom allocate at the same time."""
 LARGE_BYTES = 1024 * 1024
@@ -21,6 +23,11 @@ LARGE_BYTES = 1024 * 1024
 FREE_BYTES = 4 * 1024 * 1024
 """Maximum free memory at the end of a heap (bytes)."""
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD, _M_ARENA_MAX = -1, -3, -8
+
+
+def expect_imports() -> None:
+    """Let the collector run seldom, until `exempt_loaded_objects` or the end of the process."""
+    gc.set_threshold(OBJECTS_WHILE_LOADING)
 
 
 def exempt_loaded_objects(collected_objects: int = COLLECTED_OBJECTS) -> None:

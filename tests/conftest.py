@@ -26,7 +26,7 @@ import pytest
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
-from streams.collector import exempt_loaded_objects
+from streams.collector import OBJECTS_WHILE_LOADING, exempt_loaded_objects
 from streams.local.server_set import running_servers
 from streams.logs import configure_logging
 from streams.servers import NAMES
@@ -50,6 +50,8 @@ for _number in (signal.SIGINT, signal.SIGTERM):
     signal.signal(_number, signal.default_int_handler)
 
 SERVERS = frozenset(NAMES)
+SHARED_SERVERS = {"tls_stack": "TlsStack", "stack": "Settings", "only_kafka": "Settings"}
+"""The fixtures whose servers are started once for many files, with their types."""
 TESTS = Path(__file__).parent
 WITHOUT_SERVERS = {"unit", "stages"}
 """Folders in which no test needs a server or a browser: `make test` doesn't look for such tests there."""
@@ -60,7 +62,7 @@ gc.disable()
 
 def pytest_collection_finish() -> None:
     gc.enable()
-    exempt_loaded_objects(collected_objects=50_000)
+    exempt_loaded_objects(OBJECTS_WHILE_LOADING)
 
 
 _unreaped: list[str] = []
@@ -108,13 +110,8 @@ def servers_of(file: Path) -> str:
     This is read from the source, as the process that distributes the tests collects none.
     """
     sources = [path.read_text(encoding="utf-8") for path in (file, file.with_name("conftest.py")) if path.exists()]
-    found = re.search(r"\b(tls_stack: TlsStack|stack: Settings|only_kafka: Settings)", "\n".join(sources))
-    return found[1].partition(":")[0] if found else str(file)
-
-
-def shares_stack(file: Path) -> bool:
-    """Return whether the tests of a file use the fixture `stack`."""
-    return servers_of(file) == "stack"
+    text = "\n".join(sources)
+    return next((name for name, type_ in SHARED_SERVERS.items() if re.search(rf"\b{name}: {type_}", text)), str(file))
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -136,10 +133,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.relative_to(TESTS).parts[0] in WITHOUT_SERVERS and needs_servers(item):
             raise pytest.UsageError(f"{item.nodeid} needs servers: move it to tests/integration or tests/e2e")
-        if "stack" in getattr(item, "fixturenames", ()) and not shares_stack(item.path):
-            raise pytest.UsageError(
-                f"{item.path} shares the stack: write `stack: Settings` there or in its conftest.py"
-            )
+        for fixture in SHARED_SERVERS.keys() & set(getattr(item, "fixturenames", ())):
+            if servers_of(item.path) != fixture:
+                written = f"{fixture}: {SHARED_SERVERS[fixture]}"
+                raise pytest.UsageError(f"{item.path} shares servers: write `{written}` there or in its conftest.py")
     slow = {item.path for item in items if item.get_closest_marker("slow")}
     items.sort(key=lambda item: (servers_of(item.path) == str(item.path), item.path not in slow))
 

@@ -218,6 +218,7 @@ async def test_a_worker_that_was_away_before_its_first_commit_skips_nothing(run:
     worker.kill()
     run.start_worker()
     await run.until_done(2_000)
+    assert set(run.handled()) == set(range(2_000))
 
 
 async def test_an_event_that_fails_in_place_comes_back_through_the_retry_topic(run: Run) -> None:

@@ -7,14 +7,11 @@ from streams.pages.normalize import normalize
 from streams.statements.chaining import chain_input, make_statements
 from streams.statements.codec import PageStatements, encode_statements
 from streams.statements.drafting import draft_statements
-from streams.statements.sentences.splitter import SentenceSplitter
 from streams.stores.opener import Stores
 from streams.stores.page_record import PART_TYPES, Normalized
 from streams.vectors.codec import encode_vectors
 from streams.vectors.points import texts_of
-
-SPLITTER = SentenceSplitter()
-"""The splitter of all tests: its model takes .2 s to load."""
+from tests.sentence_splitter import SPLITTER
 
 
 async def chunked(stores: Stores, url: str, html: str, **records: Any) -> None:

@@ -35,14 +35,13 @@ def _candidates(index: LanguageIndex, prefix: str, place: int) -> Iterator[tuple
     head, tail = prefix[:place], prefix[place:]
     if not tail:
         return
-    following = _following(index, head)
-    if len(tail) > 1 and tail[1] in following:
-        yield head + tail[1] + tail[0] + tail[2:], *following[tail[1]]
-    # Without the letter at this place, the next one follows; behind the last letter, anything may.
+    own_keys = index.range_of(head.encode())
+    following = _following(index, head, *own_keys)
     if len(tail) == 1:
-        yield head, *index.range_of(head.encode())
-    elif tail[1] in following:
-        yield head + tail[1:], *following[tail[1]]
+        yield head, *own_keys
+    elif next_keys := following.get(tail[1]):
+        yield head + tail[1] + tail[0] + tail[2:], *next_keys
+        yield head + tail[1:], *next_keys
     for char, keys in following.items():
         if char != tail[0]:
             yield head + char + tail[1:], *keys
@@ -59,19 +58,21 @@ def _matched(index: LanguageIndex, prefix: str) -> int:
     return low
 
 
-def _following(index: LanguageIndex, head: str) -> dict[str, tuple[int, int]]:
-    """Return the characters that follow this beginning, at most MAX_TRIES, each with the range of its keys."""
+def _following(index: LanguageIndex, head: str, first: int, end: int) -> dict[str, tuple[int, int]]:
+    """Return the characters that follow a beginning, at most MAX_TRIES, each with the range of its keys.
+
+    `first` and `end` are the range of the beginning's keys.
+    """
     start = head.encode()
     found: dict[str, tuple[int, int]] = {}
-    todo = [(start, *index.range_of(start))]
+    todo = [(start, first, end)]
     while todo and len(found) < MAX_TRIES:
-        longer, first, end = todo.pop(0)
-        for branch, *keys in index.branches(longer, first, end):
+        for branch, begin, behind in index.branches(*todo.pop(0)):
             char = branch[len(start) :]
             if len(char) == _length(char[0]):
-                found[char.decode()] = (keys[0], keys[1])
+                found[char.decode()] = (begin, behind)
             else:
-                todo.append((branch, keys[0], keys[1]))
+                todo.append((branch, begin, behind))
     return found
 
 

@@ -18,7 +18,7 @@ from streams.pages.formats.zipped import MAX_MEMBER_BYTES
 from streams.pages.normalize import normalize
 from streams.pages.sandbox.worker_messages import read_document
 from streams.statements.drafting import draft_statements
-from streams.statements.sentences.splitter import SentenceSplitter
+from tests.sentence_splitter import SPLITTER
 
 URL = "https://docs.example/files/user_guide"
 ODT = "application/vnd.oasis.opendocument.text"
@@ -92,7 +92,7 @@ def test_a_pdf_has_paragraphs_headings_code_and_pages() -> None:
 
 def test_statements_know_the_page_of_their_file() -> None:
     page = read(make_pdf([PROSE, [(10, 700, "The last page has a sentence.")]]), "application/pdf")
-    drafts, _ = draft_statements(page, SentenceSplitter())
+    drafts, _ = draft_statements(page, SPLITTER)
     assert [(draft.page, draft.text.split()[0]) for draft in drafts] == [
         (1, "The"),
         (1, "It"),

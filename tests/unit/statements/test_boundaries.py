@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from streams.statements.sentences.boundaries import choose_starts, find_endings, spans_between
 from streams.statements.sentences.lengths import MAX_WORDS, bound_lengths, word_count
-from streams.statements.sentences.splitter import SentenceSplitter
+from tests.sentence_splitter import SPLITTER
 
 
 def by_rule(text: str) -> list[str]:
@@ -38,14 +38,6 @@ def test_sentences_by_rule(text: str, count: int, why: str) -> None:
     assert len(by_rule(text)) == count, (why, by_rule(text))
 
 
-SPLITTER = SentenceSplitter()
-
-
-@pytest.fixture
-def splitter() -> SentenceSplitter:
-    return SPLITTER
-
-
 @pytest.mark.parametrize(
     ("text", "count"),
     [
@@ -53,14 +45,14 @@ def splitter() -> SentenceSplitter:
         ("The U.S. Senate voted. It passed in 1971. Then it was in force.", 3),
     ],
 )
-def test_the_model_decides_doubtful_endings(splitter: SentenceSplitter, text: str, count: int) -> None:
-    spans = splitter.split([text], ["en"])[0]
+def test_the_model_decides_doubtful_endings(text: str, count: int) -> None:
+    spans = SPLITTER.split([text], ["en"])[0]
     assert len(spans) == count, [text[start:end] for start, end in spans]
 
 
-def test_languages_without_a_model_are_split_by_rule(splitter: SentenceSplitter) -> None:
+def test_languages_without_a_model_are_split_by_rule() -> None:
     text = "Der Vertrag gilt bis 31. Dezember 2024. Danach endet er, z. B. durch Kündigung."
-    assert [text[start:end] for start, end in splitter.split([text], ["de"])[0]] == [
+    assert [text[start:end] for start, end in SPLITTER.split([text], ["de"])[0]] == [
         "Der Vertrag gilt bis 31. Dezember 2024.",
         "Danach endet er, z. B. durch Kündigung.",
     ]

@@ -14,10 +14,9 @@ from streams.statements.codec import InvalidStatements, PageStatements, decode_s
 from streams.statements.contexts import MAX_CONTEXT_WORDS
 from streams.statements.drafting import MAX_STATEMENTS, Draft, draft_statements
 from streams.statements.sentences.lengths import word_count
-from streams.statements.sentences.splitter import SentenceSplitter
 from streams.statements.statement import Statement
+from tests.sentence_splitter import SPLITTER
 
-SPLITTER = SentenceSplitter()
 PAGE = UUID("5f0c7a4e-6f43-5f5c-9a3c-2f9f0a3f5b10")
 
 

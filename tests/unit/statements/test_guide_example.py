@@ -14,8 +14,8 @@ from streams.pages.normalize import normalize
 from streams.settings import Settings
 from streams.statements.chaining import chain_input, make_statements
 from streams.statements.drafting import draft_statements
-from streams.statements.sentences.splitter import SentenceSplitter
 from streams.statements.statement import Statement
+from tests.sentence_splitter import SPLITTER
 
 PAGE = UUID("5f0c7a4e-6f43-5f5c-9a3c-2f9f0a3f5b10")
 ROWS = (
@@ -64,7 +64,7 @@ def by_the_shipped_model(sentences: list[str]) -> list[Link]:
 @pytest.fixture(scope="module", params=[labelled, by_the_shipped_model])
 def guide(request: pytest.FixtureRequest) -> dict[str, Statement]:
     """The page's statements by their text, the first of each."""
-    found, _ = draft_statements(normalize(HTML.encode(), url="https://guide.example/").document, SentenceSplitter())
+    found, _ = draft_statements(normalize(HTML.encode(), url="https://guide.example/").document, SPLITTER)
     sentences, owners = chain_input(found)
     made = make_statements(PAGE, found, owners, request.param(sentences))
     return {statement.text: statement for statement in reversed(made)}

@@ -13,8 +13,8 @@ from streams.statements.sentences.boundaries import find_endings
 from streams.statements.sentences.lengths import word_count
 from streams.statements.sentences.splitter import MAX_BATCH_CHARS, MAX_MODEL_CHARS_PER_PAGE, SentenceSplitter
 from tests.cpu_guard import cpu_guard
+from tests.sentence_splitter import SPLITTER
 
-SPLITTER = SentenceSplitter()
 SPLITTER.load()
 GUARD_SECONDS = 8.0
 

@@ -8,9 +8,8 @@ from streams.statements.drafting import draft_statements
 from streams.statements.sentences.lengths import word_count
 from streams.statements.sentences.open_texts import beginning_of, ends_open, goes_on, mark_open
 from streams.statements.sentences.reading_alone import reads_alone
-from streams.statements.sentences.splitter import SentenceSplitter
+from tests.sentence_splitter import SPLITTER
 
-SPLITTER = SentenceSplitter()
 LIST = (Container("ul"), *(Container("li", 0) for _ in range(3)))
 HELD_UP = "A ferry that has left arrives even if it is held up by"
 
