@@ -15,9 +15,14 @@ COPY pyproject.toml README.md LICENSE ./
 COPY schemas/ schemas/
 COPY streams/ streams/
 COPY triton_models/ triton_models/
+# Two builds of a commit have equal layers: compiled files name no times of their sources, sets are written in one order, and
+# uv's note of the build's time goes.
 RUN /opt/riffle/bin/uv pip install -q --python /opt/riffle --no-deps --no-build-isolation . \
     && /opt/riffle/bin/uv pip uninstall -q --python /opt/riffle hatchling trove-classifiers editables pip uv \
-    && /opt/riffle/bin/python -m compileall -q /opt/riffle/lib
+    && for note in /opt/riffle/lib/python3*/site-packages/riffle_search-*.dist-info/uv_cache.json; do \
+        rm "$note" && sed -i '/uv_cache\.json/d' "${note%/*}/RECORD" || exit 1; done \
+    && find /opt/riffle/lib -name '*.pyc' -delete \
+    && PYTHONHASHSEED=0 /opt/riffle/bin/python -B -m compileall -q --invalidation-mode unchecked-hash /opt/riffle/lib
 
 FROM python:3.12-slim-bookworm
 LABEL org.opencontainers.image.title="Riffle" \

@@ -51,7 +51,11 @@ def main() -> int:
     DIST.mkdir(exist_ok=True)
     for command in commands:
         print("$", shlex.join(command), flush=True)
-        subprocess.run(command, cwd=ROOT, check=True)
+        done = subprocess.run(command, cwd=ROOT, check=False)
+        if done.returncode:
+            message = f"make images stopped: this command ended with status {done.returncode}:"
+            print(f"{message}\n  {shlex.join(command)}\nWhat it said is above.", file=sys.stderr)
+            return 1
     if not given.no_push:
         (DIST / "images.json").write_text(json.dumps(digests(builder, made), indent=2))
     return 0
@@ -87,10 +91,11 @@ def release(
     yield ["make", "sbom"]
     tag = made.app.rpartition(":")[2]
     chart = ["--destination", "dist", "--app-version", tag]
-    yield [".tools/helm" if (ROOT / ".tools" / "helm").exists() else "helm", "package", "helm/riffle", *chart]
+    helm = ".tools/helm" if (ROOT / ".tools" / "helm").exists() else "helm"
+    yield [helm, "package", "helm/riffle", *chart]
     if push:
         yield from ([builder, "push", name] for name in made.all())
-        yield ["sh", "-c", f'helm push dist/riffle-*.tgz "oci://{registry}/charts"']
+        yield [helm, "push", f"dist/riffle-{chart_version()}.tgz", f"oci://{registry}/charts"]
 
 
 def names(registry: str, tag: str, flavour: str, *, rendering: bool = False) -> Names:
@@ -111,8 +116,17 @@ def build(builder: str, image: str, rest: Command, seconds: str) -> Command:
 
 def app_version() -> str:
     """Return the version of the chart's application."""
+    return _chart_value("appVersion")
+
+
+def chart_version() -> str:
+    """Return the version of the chart."""
+    return _chart_value("version")
+
+
+def _chart_value(name: str) -> str:
     lines = (ROOT / "helm" / "riffle" / "Chart.yaml").read_text().splitlines()
-    return next(line.partition(":")[2].strip().strip('"') for line in lines if line.startswith("appVersion:"))
+    return next(line.partition(":")[2].strip().strip('"') for line in lines if line.startswith(f"{name}:"))
 
 
 def commit_time() -> str:

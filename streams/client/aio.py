@@ -37,8 +37,11 @@ class AsyncRiffle:
         timeout_seconds: float = 60.0,
         http: httpx.AsyncClient | None = None,
     ) -> None:
-        """`address` is the gateway's, `key` a key of its API. `http`: a client of your own, with its own settings."""
-        self._address, self._headers = address.rstrip("/"), requests.headers_of(key)
+        """`address` is the gateway's, `key` a key of its API. `http`: a client of your own, with its own settings.
+
+        Raises ValueError if the address does not begin with http:// or https://.
+        """
+        self._address, self._headers = requests.base_of(address), requests.headers_of(key)
         self._http = http or httpx.AsyncClient(timeout=timeout_seconds, follow_redirects=False)
 
     async def __aenter__(self) -> Self:

@@ -37,8 +37,11 @@ class Riffle:
         timeout_seconds: float = 60.0,
         http: httpx.Client | None = None,
     ) -> None:
-        """`address` is the gateway's, `key` a key of its API. `http`: a client of your own, with its own settings."""
-        self._address, self._headers = address.rstrip("/"), requests.headers_of(key)
+        """`address` is the gateway's, `key` a key of its API. `http`: a client of your own, with its own settings.
+
+        Raises ValueError if the address does not begin with http:// or https://.
+        """
+        self._address, self._headers = requests.base_of(address), requests.headers_of(key)
         self._http = http or httpx.Client(timeout=timeout_seconds, follow_redirects=False)
 
     def __enter__(self) -> Self:

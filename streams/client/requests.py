@@ -56,6 +56,13 @@ def pause_before(tried: int, error: ApiError | None) -> float | None:
     return PAUSE_SECONDS * 2.0 ** (tried - 1)
 
 
+def base_of(address: str) -> str:
+    """Return the gateway's address without a slash at its end. Raises ValueError if it is no address of HTTP."""
+    if not address.startswith(("http://", "https://")):
+        raise ValueError(f"the gateway's address begins with http:// or https://, and this one does not: {address!r}")
+    return address.rstrip("/")
+
+
 def headers_of(key: str) -> dict[str, str]:
     return {
         "User-Agent": USER_AGENT,

@@ -10,7 +10,7 @@ def dask_client(scheduler: str) -> Any:
     try:
         from distributed import Client
     except ImportError:
-        raise UsageError("a Dask scheduler needs Dask: pip install 'riffle-search[cluster]'") from None
+        raise UsageError("a Dask scheduler needs Dask: pip install 'PATH_OF_THE_CLONE[cluster]'") from None
     try:
         return Client(scheduler, timeout="10s")  # type: ignore[no-untyped-call]  # it has types in part
     except OSError as error:

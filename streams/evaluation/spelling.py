@@ -24,7 +24,7 @@ MAX_LINE_CHARS = 1_000
 MAX_PAGES = 100_000
 """Maximum pages of a folder whose words are read."""
 TOP = 3
-NOT_INSTALLED = "not installed: pip install 'riffle-search[compare]'"
+NOT_INSTALLED = "not installed: pip install 'PATH_OF_THE_CLONE[compare]'"
 
 Correct = Callable[[str], Sequence[str]]
 """Return the corrections of a text, best first; nothing if the text stays as it is."""

@@ -100,7 +100,9 @@ def bm25s_rankings(documents: Sequence[Document], queries: Sequence[str]) -> lis
     try:
         import bm25s
     except ImportError as error:
-        raise UsageError("bm25s is not installed: pip install 'riffle-search[compare]', or use --no-others") from error
+        raise UsageError(
+            "bm25s is not installed: pip install 'PATH_OF_THE_CLONE[compare]', or use --no-others"
+        ) from error
     import Stemmer
 
     logging.getLogger("bm25s").setLevel(logging.WARNING)

@@ -138,7 +138,7 @@ def lay_out(vectors: Floats) -> Floats:
     try:
         from umap import UMAP
     except ImportError:
-        raise UsageError("the map needs UMAP: pip install 'riffle-search[map]'") from None
+        raise UsageError("the map needs UMAP: pip install 'PATH_OF_THE_CLONE[map]'") from None
     made = UMAP(n_components=2, n_neighbors=NEIGHBOURS, metric="cosine", random_state=SEED, n_jobs=1)
     places = np.asarray(made.fit_transform(vectors), np.float32)
     low, high = places.min(axis=0), places.max(axis=0)

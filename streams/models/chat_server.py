@@ -61,7 +61,7 @@ def start_chat_server(file: Path, port: int, context_tokens: int, threads: int, 
     try:
         import xllamacpp
     except ImportError:
-        raise UsageError("a model on this machine needs llama.cpp: pip install 'riffle-search[chat]'") from None
+        raise UsageError("a model on this machine needs llama.cpp: pip install 'PATH_OF_THE_CLONE[chat]'") from None
     params = xllamacpp.CommonParams()
     params.model.path, params.hostnames, params.port, params.n_ctx = str(file), [HOST], port, context_tokens
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads or free_threads()

@@ -180,7 +180,7 @@ def _other_extractors() -> dict[str, tuple[Extractor, Extractor | None]]:
             from resiliparse.extract.html2text import extract_plain_text
     except ImportError as error:
         raise UsageError(
-            f"{error.name} is not installed: pip install 'riffle-search[compare]', or use --no-others"
+            f"{error.name} is not installed: pip install 'PATH_OF_THE_CLONE[compare]', or use --no-others"
         ) from error
 
     def traf(page: Page, *, fast: bool) -> Extracted:

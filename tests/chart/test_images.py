@@ -48,6 +48,19 @@ def test_a_base_image_has_a_version(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", DOCKERFILES, ids=name)
+def test_compiled_files_are_the_same_in_each_build(path: Path) -> None:
+    """By default a compiled file names the time of its source, which is the time of the build."""
+    runs = [command for kind, value in instructions(path) if kind == "RUN" for command in value.split("&&")]
+    compiling = [command for command in runs if "compileall" in command]
+    assert compiling
+    for command in compiling:
+        assert "--invalidation-mode unchecked-hash" in command
+        assert "PYTHONHASHSEED=0" in command
+    for command in runs:
+        assert not re.search(r"\bpip install .*--target", command) or "--no-compile" in command
+
+
+@pytest.mark.parametrize("path", DOCKERFILES, ids=name)
 def test_the_image_runs_without_root_and_has_labels_and_a_health_check(path: Path) -> None:
     text = instructions(path)
     assert ("USER", "10001") in text

@@ -1,11 +1,13 @@
 """`make images`: its commands for each builder, and what it needs. No image is built here."""
 
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-from docs.release import BUILDERS, ROOT, names, release
+from docs.release import BUILDERS, ROOT, chart_version, names, release
 
 
 @pytest.mark.parametrize("builder", BUILDERS)
@@ -16,7 +18,9 @@ def test_both_images_the_sbom_and_the_chart_are_built_and_pushed(builder: str) -
     for part in ("r.example/s/riffle:1.2", "r.example/s/riffle-triton:1.2-cpu", "make sbom", "package helm/riffle"):
         assert any(part in each for each in commands), part
     assert [each.split()[:2] for each in commands if each.startswith(f"{builder} push")] == [[builder, "push"]] * 2
-    assert 'oci://r.example/s/charts"' in commands[-1]
+    packaged, pushed = (each.split() for each in (commands[-4], commands[-1]))
+    assert (packaged[0], packaged[1]) == (pushed[0], "package"), "one program for both"
+    assert pushed[1:] == ["push", f"dist/riffle-{chart_version()}.tgz", "oci://r.example/s/charts"]
 
 
 @pytest.mark.parametrize("builder", BUILDERS)
@@ -49,3 +53,16 @@ def test_arguments_are_looked_at_first(arguments: tuple[str, ...], status: int, 
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == status, done.stderr
     assert message in done.stdout + done.stderr
+
+
+def test_a_command_that_fails_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    builder = tmp_path / "buildah"
+    builder.write_text("#!/bin/sh\necho no such base image >&2\nexit 125\n")
+    builder.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    command = [sys.executable, "-m", "docs.release", "r.example", "--builder", "buildah"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 1
+    assert "no such base image" in done.stderr
+    assert "ended with status 125:\n  buildah build" in done.stderr
+    assert "Traceback" not in done.stderr

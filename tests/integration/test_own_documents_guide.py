@@ -114,7 +114,7 @@ def test_the_guide_word_by_word(shell: Shell, traces: Collector) -> None:
     """The stack of this guide also sends its traces: one search, and one page from its import to the index."""
     up, imported, asked, watched, served, crawled, shown = lines()
     shell.run(up)
-    assert f"{len(PAGES)} of them are searchable" in shell.run(imported)
+    assert f"Searchable: {len(PAGES)};" in shell.run(imported)
     assert "https://docs.example/" in shell.run(asked)
     stores = ("Cassandra SELECT", "POST /collections/", "model ")
     search = traces.wait_for(lambda trace: trace.has("GET /api/v1/search", *stores), 60)

@@ -1,7 +1,7 @@
 """The Python client asks a real gateway over HTTP: both of its forms, its paging, its errors and its patience."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -110,6 +110,15 @@ def test_an_address_without_a_gateway(monkeypatch: pytest.MonkeyPatch) -> None:
     ):
         riffle.search("log")
     assert paused == [0.5, 1.0]
+
+
+@pytest.mark.parametrize("address", ["search.example", "127.0.0.1:8080", "ftp://search.example", ""])
+@pytest.mark.parametrize("form", [Riffle, AsyncRiffle])
+def test_an_address_of_no_web_server_is_refused_at_once(
+    address: str, form: Callable[[str], Riffle | AsyncRiffle]
+) -> None:
+    with pytest.raises(ValueError, match="begins with http:// or https://"):
+        form(address)
 
 
 def test_an_answer_of_something_else_is_an_error() -> None:

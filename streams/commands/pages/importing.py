@@ -223,7 +223,7 @@ async def _import(read: Import, path: Path, wait: bool, as_json: bool, name: str
         print_report(report)
     if wait and not as_json:
         removed = ", ".join(f"{count} {reason}" for reason, count in seen.reasons().items()) or "none"
-        out.print(f"{seen.searchable} of them are searchable; not indexed: {removed}.", highlight=False)
+        out.print(f"Searchable: {seen.searchable}; not indexed: {removed}.", highlight=False)
     if not finished:
         err.print(
             styled(

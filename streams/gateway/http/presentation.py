@@ -236,6 +236,16 @@ def lead_of(text: str, kind: str, context: Sequence[str]) -> str:
     return f"{context[-1]}:" if text[:1].islower() else ""
 
 
+def leads_of(statements: Sequence[tuple[str, str, Sequence[str]]]) -> list[str]:
+    """Return the lead of each shown statement of a result: (text, kind, context). Empty if it stands right above."""
+    leads, above = list[str](), tuple[str, ...]()
+    for number, (text, kind, context) in enumerate(statements):
+        lead = lead_of(text, kind, context)
+        leads.append("" if lead in above else lead)
+        above = (text, *((lead,) if number else split_context(context)[1]))
+    return leads
+
+
 def plain_values(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of a record as JSON: bytes, UUIDs and times as text, long text shortened."""
     return {str(name): _plain(value) for name, value in values.items()}

@@ -82,6 +82,7 @@ def _templates() -> Environment:
         "fragment": presentation.fragment_href,
         "split_context": presentation.split_context,
         "lead_of": lambda statement: presentation.lead_of(statement.text, statement.kind, statement.context),
+        "leads_of": lambda statements: presentation.leads_of([(one.text, one.kind, one.context) for one in statements]),
         "line": presentation.clean_line,
         "fold": presentation.fold_text,
         "plain": presentation.one_line,

@@ -80,7 +80,8 @@ def _fetch_verified(jar: Jar, cache: Path, fetch: Fetch) -> Path:
         fetch(jar)
     except ModuleNotFoundError as error:
         raise StartError(
-            f"the package {error.name}, which downloads servers, isn't installed: pip install 'riffle-search[local]'"
+            f"the package {error.name}, which downloads servers, isn't installed: "
+            "pip install 'PATH_OF_THE_CLONE[local]'"
         ) from error
     except Exception as error:  # the network may fail in many ways, and the advice is the same
         raise StartError(

