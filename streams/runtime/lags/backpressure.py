@@ -17,6 +17,12 @@ from streams.topology import STAGES, is_replay_topic
 log = structlog.get_logger()
 
 CHECK_SECONDS = 10.0
+"""Time between two looks at the lag of the later stages, and at the disk (seconds)."""
+CALM_SHARE = 0.1
+"""Share of the bound up to which the lag is looked at less often: each CALM_CHECKS times."""
+CALM_CHECKS = 3
+"""A look costs half a second of CPU time here and in the broker. Until the next one, the lag grows by half a minute's
+events, less than the rest of any bound that is worth having."""
 AFTER_SOURCES = tuple(stage for stage in STAGES if not stage.source)
 """The stages whose lag makes a source of events pause."""
 
@@ -33,6 +39,7 @@ class LagWatch:
     describe_shortage: Callable[[], str] = lambda: ""
     """Returns a sentence if the disk is nearly full, else "" (`free_space`)."""
     shortage: str = ""
+    _is_calm: bool = field(default=False, init=False)
 
     @property
     def reason(self) -> str:
@@ -45,26 +52,34 @@ class LagWatch:
 
     async def check(self) -> None:
         """Ask once. If Kafka doesn't answer, the last answer stays."""
-        shortage = self.describe_shortage()
-        if bool(shortage) != bool(self.shortage):
-            log.warning("the free space on the disk", paused_for=shortage or "nothing")
-        self.shortage = shortage
+        self._check_disk()
         try:
             lags = await asyncio.to_thread(self.read_lags)
         except RiffleError as error:
             log.warning("the lag of later stages is unknown", error=str(error))
+            self._is_calm = False
             return
         counted = [lag for lag in lags if self.counts_replays or not is_replay_topic(lag.topic)]
         behind = stage_behind(counted, self.max_events)
         if behind != self.behind:
             log.warning("backpressure", paused_for=behind or "no stage")
         self.behind = behind
+        self._is_calm = not stage_behind(counted, int(self.max_events * CALM_SHARE))
 
-    async def run(self) -> None:
-        """Ask until cancelled."""
+    async def run(self, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep) -> None:
+        """Ask until cancelled, less often while the lag is far from its bound. `sleep`: for tests."""
         while True:
             await self.check()
-            await asyncio.sleep(CHECK_SECONDS)
+            for _ in range(CALM_CHECKS - 1 if self._is_calm else 0):
+                await sleep(CHECK_SECONDS)
+                self._check_disk()
+            await sleep(CHECK_SECONDS)
+
+    def _check_disk(self) -> None:
+        shortage = self.describe_shortage()
+        if bool(shortage) != bool(self.shortage):
+            log.warning("the free space on the disk", paused_for=shortage or "nothing")
+        self.shortage = shortage
 
 
 def stage_behind(lags: Sequence[Lag], max_events: int) -> str:

@@ -1,5 +1,6 @@
 """Backpressure: which stage is too far behind, and that an unknown lag changes nothing."""
 
+import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -104,3 +105,27 @@ def test_the_disk_of_the_local_stack_counts(tmp_path: Path, profile: str, min_fr
     crawl = CrawlSettings(min_free_bytes=min_free_bytes)
     settings = Settings().model_copy(update={"home": tmp_path, "profile": profile, "crawl": crawl})
     assert bool(describe_shortage(settings)) == is_short
+
+
+async def test_a_lag_far_from_its_bound_is_read_less_often_and_the_disk_is_not() -> None:
+    lags, looked, disk, slept = iter([0, 10, 11, 150, 5]), list[int](), list[int](), list[float]()
+
+    def read() -> list[Lag]:
+        looked.append(len(slept))
+        return [Lag("embed", "pages.chunked", next(lags))]
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        if len(slept) == 9:
+            raise asyncio.CancelledError
+
+    def describe() -> str:
+        disk.append(len(slept))
+        return ""
+
+    watch = LagWatch(read, 100, describe_shortage=describe)
+    with pytest.raises(asyncio.CancelledError):
+        await watch.run(sleep)
+    assert looked == [0, 3, 6, 7, 8], "after each third pause up to a tenth of the bound, else after each"
+    assert disk == [0, 1, 2, 3, 4, 5, 6, 7, 8]
+    assert {*slept} == {CHECK_SECONDS}
