@@ -55,7 +55,8 @@ async def run(
     pages: Annotated[int, typer.Option(min=1, help="Maximum number of pages.")] = 400,
     as_json: AsJson = False,
 ) -> None:
-    """Measure how often a page is the first result for its title, in any order of words, and for its site's name.
+    """Measure how often a page is the first result for its title, in any order of words, for the name of its file, and
+    for its site's name.
 
     Example:  python -m benchmarks known-items --web mirror/ --pages 300
     """
@@ -121,7 +122,17 @@ def known_items(pages: Sequence[Page]) -> dict[str, Queries]:
         for host, url in first_pages_of_sites(pages).items()
         for query in (site_name(host), host, f"{site_name(host)} website")
     }
-    return {"titles": asked, "reordered": reordered, "with site": with_site, "sites": sites}
+    places = Counter(file_query(page.url) for page in pages)
+    files = {query: page.url for page in pages if places[query := file_query(page.url)] == 1 and query}
+    files = {query: files[query] for query in draw(files, MAX_QUERIES, str)}
+    return {"titles": asked, "reordered": reordered, "with site": with_site, "files": files, "sites": sites}
+
+
+def file_query(url: str) -> str:
+    """Return the names of the site and of the page's file: `sqlite faq`. Nothing for the first page of a site."""
+    parts = urlsplit(url)
+    name = parts.path.rpartition("/")[2].partition(".")[0].replace("-", " ").replace("_", " ")
+    return f"{site_name(parts.netloc)} {name}" if name and folders_above(url) is None else ""
 
 
 def site_name(host: str) -> str:

@@ -12,6 +12,7 @@ was busy shows whether the pipeline had work until the last question.
 """
 
 import asyncio
+import os
 import shutil
 import tempfile
 import time
@@ -23,12 +24,14 @@ import httpx
 import typer
 
 from benchmarks.machine import Latency, machine, table
+from benchmarks.stack.pipeline import model_seconds
 from streams.commands.console import AsJson, command, load_settings, out, print_json
 from streams.crawl.archives.file_importer import import_html
 from streams.errors import StoreUnavailable, UsageError
 from streams.jsonl import read_lines
+from streams.local.state import running_state
 from streams.models.opening import run_in_process
-from streams.models.triton_connection import TritonConnection
+from streams.models.triton_connection import Busy, TritonConnection
 from streams.runtime.producer import EventProducer
 from streams.settings import Settings
 from streams.stores.opener import open_stores
@@ -79,9 +82,7 @@ async def run(
 
 async def ask_while_indexing(settings: Settings, asked: list[str], folder: Path) -> dict[str, Any]:
     """Ask while pages are indexed. The cache of query vectors is of no help: each question gets a word of its own."""
-    if run_in_process(settings):
-        raise UsageError("only Triton says how busy its model is: start the stack with `riffle up --triton`")
-    connection = TritonConnection(settings.triton)
+    connection = ThreadsOfModels(settings) if run_in_process(settings) else TritonConnection(settings.triton)
     async with open_stores(settings, ["records"]) as stores, EventProducer(settings, "bench") as producer:
         with tempfile.TemporaryDirectory() as scratch:
             run_id = uuid4().hex[:8]
@@ -98,7 +99,27 @@ async def ask_while_indexing(settings: Settings, asked: list[str], folder: Path)
     return {**measured, "model_busy_share": round(busy, 3)}
 
 
-async def wait_until_busy(connection: TritonConnection, model: str, importing: asyncio.Task[Any]) -> None:
+class ThreadsOfModels:
+    """The threads of the local stack that run models in process, instead of a Triton."""
+
+    def __init__(self, settings: Settings) -> None:
+        """Raises UsageError if no local stack runs."""
+        state = running_state(settings.home)
+        if state is None:
+            raise UsageError("no local stack runs, whose models' threads could be watched: `riffle up`")
+        self._state = state
+
+    async def busy(self, model: str) -> Busy:
+        """Return the CPU time of all models together (seconds), and the number of cores. `model` is not looked at."""
+        return Busy(model_seconds(self._state), os.cpu_count() or 1)
+
+    async def close(self) -> None:
+        """Do nothing: no connection is open."""
+
+
+async def wait_until_busy(
+    connection: TritonConnection | ThreadsOfModels, model: str, importing: asyncio.Task[Any]
+) -> None:
     """Wait until the model has computed for some seconds. Raises UsageError if it gets nothing to do."""
     first = latest = (await connection.busy(model)).seconds
     since = time.monotonic()
@@ -175,7 +196,10 @@ def show(result: dict[str, Any]) -> None:
         )
     out.print(rows)
     if busy:
-        out.print(f"While indexing, the model for statements was busy {busy['model_busy_share']:.0%} of the time.")
+        out.print(
+            f"While indexing, the model for statements was busy {busy['model_busy_share']:.0%} of the time. "
+            "With models in process: all models, as a share of all cores."
+        )
     for part, when in ((result, ""), (busy, " while indexing")):
         if part and part["partial"]:
             out.print(f"{part['partial']} answers were partial{when}.")

@@ -39,7 +39,7 @@ MODELS = ("sbert", "statement_chain")
 TEXTS = [f"{'the log of a database is written first ' * (n % 4)}and page {n} comes behind it." for n in range(96)]
 PAGES = [[f"Page {n} has a log.", "It is written first.", f"This keeps {n} readers.", ""] * 3 for n in range(24)]
 
-pytestmark = [pytest.mark.integration("triton"), pytest.mark.timeout(1_800)]
+pytestmark = [pytest.mark.integration("triton"), pytest.mark.timeout(1_800 if KILLS < 200 else 4 * 3_600)]
 
 
 class Server:

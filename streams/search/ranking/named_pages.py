@@ -99,10 +99,13 @@ def _gains_by_name(
     title, site = context.options.title_weight, context.options.site_weight
     gains: defaultdict[UUID, dict[str, float]] = defaultdict(dict)
     wanted, common = _forms(asked), cache(partial(find_common_words, pages))
-    for page in pages if title else ():
-        context.check_time()
-        if _is_title(wanted, page, common):
-            gains[page.page_id]["title"] = title
+    for is_named in (partial(_is_title, common=common), _is_file) if title else ():
+        for page in pages:
+            context.check_time()
+            if is_named(wanted, page):
+                gains[page.page_id]["title"] = title
+        if gains:  # the name of a file is a title only where no page has that title
+            break
     for place in _first_pages_of_named_sites(context, asked, pages) if site else ():
         gains[pages[place].page_id]["site"] = site
     return gains
@@ -122,6 +125,14 @@ def _is_title(wanted: frozenset[str], page: PageHits, common: Callable[[], Mappi
         return False
     site = named | common().get(payload.host, frozenset())
     return bool(wanted - site) and any(wanted - site == title - site for title in titles)
+
+
+def _is_file(wanted: frozenset[str], page: PageHits) -> bool:
+    """Return whether the query names the page's site and its file: `sqlite faq` for sqlite.org/faq.html."""
+    payload = page.hits[0].payload
+    named = _site_forms(payload.host)
+    name = wanted - named
+    return bool(wanted & named) and bool(name) and name == _file_forms(payload.url)
 
 
 def find_common_words(pages: Sequence[PageHits]) -> dict[str, frozenset[str]]:
@@ -208,6 +219,18 @@ def _host_names(plain: str) -> frozenset[str]:
     before = plain.removesuffix(domain).strip(".")
     orders = (label, domain, plain, f"{before}{label}", f"{label}{before}") if suffix else (plain,)
     return frozenset("".join(words(order.replace(".", " "))) for order in orders)
+
+
+@lru_cache(maxsize=8_192)
+def _file_forms(url: str) -> frozenset[str]:
+    """Return the stems of the name of a page's file without extension, or of an index page's folder."""
+    try:
+        *folders, name = urlsplit(url).path.split("/")
+    except ValueError:
+        return frozenset()
+    if not name or _INDEX.fullmatch(name):
+        name = folders[-1] if folders else ""
+    return _forms(words(name[:MAX_TITLE_CHARS].partition(".")[0].replace("_", " ").replace("-", " ")))
 
 
 @lru_cache(maxsize=8_192)

@@ -102,6 +102,32 @@ def test_the_first_page_of_a_site_is_its_index_page(url: str, folders: int | Non
     assert folders_above(url) == folders
 
 
+FILES = [
+    ("sqlite faq", "https://www.sqlite.org/faq.html", True, "the site and the file"),
+    ("faq sqlite", "https://sqlite.org/docs/faq.html", True, "in any order, in a folder"),
+    ("sqlite pragma functions", "https://sqlite.org/pragma_functions.html", True, "several words"),
+    ("sqlite backup", "https://sqlite.org/backup/index.html", True, "the folder of an index page"),
+    ("sqlite backup", "https://sqlite.org/backup/", True, "without the page's name"),
+    ("faq", "https://sqlite.org/faq.html", False, "without the site, each site has one"),
+    ("sqlite", "https://sqlite.org/", False, "the site alone"),
+    ("sqlite faq answers", "https://sqlite.org/faq.html", False, "more than it"),
+    ("sqlite faq", "https://faq.example/sqlite-faq.html", False, "of another site"),
+    ("sqlite faq", "https://sqlite.org/?faq", False, "no file"),
+]
+
+
+@pytest.mark.parametrize(("query", "url", "named", "why"), FILES, ids=[f"{q} | {u}" for q, u, _, _ in FILES])
+def test_a_page_is_named_by_its_site_and_its_file(query: str, url: str, named: bool, why: str) -> None:
+    context = context_of(query, site_weight=0.0)
+    [found] = prefer_named_pages(context, [page(url)])
+    assert ("title" in context.notes.parts.get(found.page_id, {})) is named, why
+
+
+def test_the_name_of_a_file_is_no_title_where_a_page_has_that_title() -> None:
+    titled, filed = page("https://sqlite.org/a.html", "SQLite FAQ", 0.5), page("https://sqlite.org/faq.html", score=0.6)
+    assert order("sqlite faq", filed, titled) == ["sqlite.org/a.html", "sqlite.org/faq.html"]
+
+
 def test_a_page_with_the_title_passes_slightly_better_pages_and_no_far_better_one() -> None:
     better, named = page("https://a.example/1", "Logs", 2.0), page("https://b.example/2", "Write-ahead log", 1.5)
     assert order("write-ahead log", better, named) == ["b.example/2", "a.example/1"]
