@@ -195,8 +195,15 @@ def _choose_shown(hits: Sequence[Hit], count: int, frame: Collection[UUID]) -> t
     Among those, texts that may miss their end are left out behind a complete one, except for the page's best statement.
     """
     first = _drop_repeated_texts(hits)[: LOOKED_AT_PER_SHOWN * count]
-    alone = [hit for hit in first if makes_sense(hit, frame)]
-    complete = [hit for hit in alone if is_whole(hit, frame) or (hit is first[0] and hit.payload.kind in FACTS)]
+    alone, complete = list[Hit](), list[Hit]()
+    for hit in first:
+        if not makes_sense(hit, frame):
+            continue
+        alone.append(hit)
+        if is_whole(hit, frame) or (hit is first[0] and hit.payload.kind in FACTS):
+            complete.append(hit)
+        if len(complete) == count:  # the others would not be shown
+            break
     return tuple((complete or alone or first)[:count])
 
 
