@@ -76,7 +76,7 @@ subscribers: setup .tools/subscribers/.ready ## Set up what reads the events as 
 	@touch $@
 
 faults: setup ## Run the fault suite at length: every fault, then each store away for two hours of shortened time.
-	@RIFFLE_TEST_FAULTS=all RIFFLE_TEST_TIME_SCALE=20 RIFFLE_TEST_OUTAGE_SECONDS=15 RIFFLE_TEST_CRAWL_DELAY=3 $(BIN)/pytest tests/faults -s
+	@RIFFLE_TEST_FAULTS=all RIFFLE_TEST_TIME_SCALE=20 RIFFLE_TEST_OUTAGE_SECONDS=15 RIFFLE_TEST_CRAWL_DELAY=3 $(BIN)/pytest tests/faults tests/integration/test_starved_models.py -s
 	@RIFFLE_LOCAL_TRITON=true RIFFLE_LOCAL_WORKER_PER_STAGE=true RIFFLE_TEST_FAULTS='away$$' RIFFLE_TEST_TIME_SCALE=40 RIFFLE_TEST_OUTAGE_SECONDS=180 RIFFLE_TEST_CRAWL_DELAY=5 $(BIN)/pytest tests/faults/test_journey.py -s
 
 check: lint types imports ## Lint, format, types and the rules of imports.

@@ -7,6 +7,7 @@
 The list is the one of the installed package, which has a release every few days.
 """
 
+from collections.abc import Iterable
 from functools import lru_cache
 
 from publicsuffixlist import PublicSuffixList
@@ -36,3 +37,8 @@ def has_public_suffix(host: str) -> bool:
 def same_domain(host: str, other: str) -> bool:
     """Return whether two hosts are below one registrable domain."""
     return host == other or registrable_domain(host) == registrable_domain(other)
+
+
+def is_below(host: str, domains: Iterable[str]) -> bool:
+    """Return True if the host is one of the domains, or a subdomain of one."""
+    return any(host == domain or host.endswith(f".{domain}") for domain in domains)

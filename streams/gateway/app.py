@@ -11,7 +11,9 @@ from functools import partial
 from fastapi import APIRouter, FastAPI
 
 from streams.gateway.access import cors
+from streams.gateway.access.clients import SEES_ALL
 from streams.gateway.access.guard import Guard
+from streams.gateway.access.sight import Sight
 from streams.gateway.answers.api import answer_api_routes
 from streams.gateway.answers.html import ask_html_routes
 from streams.gateway.answers.section import AnswerSection
@@ -149,8 +151,9 @@ def create_app(
         page_html_routes(context, views, guard),
         *about,
     )
+    sight_of = guard.sight_of_people if settings.gateway.admin_port is None else _sight_of_operators
     operations = operations_routes(context, gateway.search.rehearse, lambda: asyncio.get_running_loop().time())
-    admin = (operations, labs_routes(context, gateway.explainer, views))
+    admin = (operations, labs_routes(context, gateway.explainer, views, sight_of))
     direct = gateway.suggest if has_suggestions else None
     if settings.gateway.admin_port is None:
         app = _app((*public, *admin), context, views, has_labs=True, suggest=direct)
@@ -162,6 +165,11 @@ def create_app(
     app.state.gateway = gateway
     gateway.tools = install_tools(app)
     return app
+
+
+async def _sight_of_operators() -> Sight:
+    """Return what those see who reach the admin port: all pages."""
+    return SEES_ALL
 
 
 def _app(

@@ -1,13 +1,16 @@
 """Keys, scopes, budgets and sites at the gateway, as its clients see them."""
 
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
+from schemas.ids import page_id
 from streams.gateway.access.api_key import make_key
 from streams.settings import AccessSettings
 from streams.stores.opener import Stores
-from streams.stores.protocols import ApiKey, Site
+from streams.stores.page_record import Deduplicated, Normalized
+from streams.stores.protocols import ApiKey, PageLink, Site
 from tests.stages.gateway_fakes import Dead, client, gateway, searchable, statement
 
 ASK = "/api/v1/search?q=log"
@@ -145,6 +148,41 @@ async def test_the_pages_of_a_private_site_are_found_by_its_keys_only(stores: St
     for each in others:
         assert {result["host"] for result in each.json()["results"]} == {"other.example"}
     assert "docs.example" not in page.text
+
+
+async def store_record(stores: Stores, url: str, duplicate_of: str = "") -> None:
+    """Store that a page was normalized, and is a duplicate of another one."""
+    normalized = Normalized.of_row({"url": url, "generation": 1, "title": "Wood"})
+    await stores.pages.put(page_id(url), normalized, 1)
+    if duplicate_of:
+        row = {"url": url, "generation": 1, "canonical_page_id": str(page_id(duplicate_of))}
+        await stores.pages.put(page_id(url), Deduplicated.of_row(row), 1)
+
+
+async def test_the_labs_show_no_page_of_a_private_site(stores: Stores) -> None:
+    await stores.api_keys.put_site(Site("docs", "Docs", ("docs.example",), is_private=True), 1)
+    for host in ("docs", "other"):
+        await store_record(stores, f"https://{host}.example/wal")
+    async with client(gateway(stores, access=AccessSettings(private_sites=True))) as web:
+        for path in ("/labs/page", "/labs/statements"):
+            hidden, shown = [await web.get(f"{path}?url={host}.example/wal") for host in ("docs", "other")]
+            assert hidden.status_code == 404
+            assert ("never seen" in hidden.text, "never seen" in shown.text) == (True, False), path
+
+
+async def test_the_record_of_a_page_names_no_page_that_the_client_may_not_see(stores: Stores) -> None:
+    url, docs = "https://other.example/wal", "https://docs.example/wal"
+    await store_record(stores, url, duplicate_of=docs)
+    link = PageLink(page_id(url), 1, "https://docs.example/plans", "The plan of 2027")
+    await stores.host_links.put_page_links([link])
+    await stores.api_keys.put_site(Site("docs", "Docs", ("docs.example",), is_private=True), 1)
+    for access, is_named in ((AccessSettings(), True), (AccessSettings(private_sites=True), False)):
+        async with client(gateway(stores, access=access)) as web:
+            record, page = await web.get(f"/api/v1/pages/{quote(url, safe='')}"), await web.get(f"/page?url={url}")
+        for answer in (record, page):
+            assert answer.status_code == 200
+            assert ("docs.example" in answer.text) is is_named
+            assert ("The plan of 2027" in answer.text) is is_named
 
 
 async def test_until_sites_are_known_private_ones_are_shown_to_nobody(stores: Stores) -> None:

@@ -27,7 +27,7 @@ from streams.servers import Store
 from streams.settings import Settings
 from streams.stores.opener import Stores, memory_stores
 from streams.stores.page_record import Removed
-from streams.stores.protocols import DayCounts, StoredPart
+from streams.stores.protocols import DayCounts, Site, StoredPart
 from tests.stages.gateway_fakes import NOW, client, gateway, searchable, statement
 from tests.stages.process_task import identify
 from tests.stages.suggested_pages import JOB, QUARTER, TODAY, asked, build_all, indexed, store_page, stored
@@ -87,6 +87,18 @@ async def test_pages_that_left_the_index_have_no_part_in_suggestions() -> None:
         await stores.pages.put(page_id(f"https://{number}.example/"), removed, 2)
     await build_all(stores)
     assert await asked(stores, "shared") == []
+
+
+async def test_pages_of_a_private_site_have_no_part_in_suggestions() -> None:
+    stores = memory_stores()
+    await stores.api_keys.put_site(Site("plans", "Plans", ("plans.example",), is_private=True), 1)
+    for number in range(3):
+        await store_page(stores, f"https://{number}.plans.example/", "Shared plans", "They close the kubeflow team.")
+        await store_page(stores, f"https://{number}.example/", "Shared notes", "They removed the shared memory file.")
+    await build_all(stores)
+    assert await asked(stores, "shared pl") == []
+    assert "shared notes" in await asked(stores, "shared")
+    assert "kubeflow" not in await words_of(stores, JOB.name), "nor are queries corrected to its words"
 
 
 async def test_counted_queries_stand_before_texts_of_the_index_and_recent_ones_first() -> None:
@@ -203,7 +215,7 @@ async def test_a_hidden_text_is_gone_from_memory_and_lists_and_comes_back_with_a
     async with client(app) as web:
         answer = (await web.get("/api/v1/suggest", params={"q": "tide"})).json()
     assert answer["suggestions"] == []
-    agent = SuggestAgent(stores.suggestions, lambda: NOW, BlockedWords())
+    agent = SuggestAgent(stores.suggestions, stores.api_keys, lambda: NOW, BlockedWords())
     await agent.handle(indexed("https://b.example/", "Tide tables"))  # before the removal
     assert await stored(stores, "tide") == []
 

@@ -1,6 +1,7 @@
 """The stage of suggestions: titles of new pages are offered at once, and no list is lost or grows without end."""
 
 from collections.abc import Collection, Iterable
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -8,28 +9,52 @@ import pytest
 from schemas import Envelope, OriginChanged
 from schemas.ids import event_id
 from streams.errors import PoisonError, StoreUnavailable
-from streams.queries.suggestions.agent import SuggestAgent, build
+from streams.queries.suggestions.agent import SITES_SECONDS, SuggestAgent, build
 from streams.queries.suggestions.block_words import BlockedWords
 from streams.queries.suggestions.prefixes import KEPT, best, rows_of
 from streams.queries.suggestions.writer import FULL, offer
 from streams.runtime.agent import Delivery
 from streams.settings import QueriesSettings, Settings
-from streams.stores.memory import MemorySuggestions
+from streams.stores.memory import MemoryApiKeys, MemorySuggestions
 from streams.stores.opener import memory_stores
-from streams.stores.protocols import PrefixRow, StoredSuggestion
+from streams.stores.protocols import PrefixRow, Site, StoredSuggestion
 from tests.stages.gateway_fakes import NOW
 from tests.stages.suggested_pages import QUARTER, asked, indexed, stored
 
 
 async def test_the_stage_offers_titles_at_once_and_the_same_event_twice_changes_nothing() -> None:
     stores = memory_stores()
-    agent = SuggestAgent(stores.suggestions, lambda: NOW, BlockedWords(["forbidden"]))
+    agent = SuggestAgent(stores.suggestions, stores.api_keys, lambda: NOW, BlockedWords(["forbidden"]))
     for _ in range(2):
         await agent.handle(indexed("https://a.example/", "Tide tables — Harbour office"))
     await agent.handle(indexed("https://b.example/", "A forbidden tide"))
     assert (await stored(stores, "tide t"), await stored(stores, "ti", "en")) == (["tide tables"], ["tide tables"])
     assert await asked(stores, "tide t") == ["tide tables"], "a gateway without a build reads the lists"
     assert await asked(stores, "a forb") == []
+
+
+async def test_the_titles_of_a_private_site_are_suggested_to_nobody() -> None:
+    stores, now = memory_stores(), [NOW]
+    await stores.api_keys.put_site(Site("plans", "Plans", ("plans.example",), is_private=True), 1)
+    agent = SuggestAgent(stores.suggestions, stores.api_keys, lambda: now[0], BlockedWords())
+    await agent.handle(indexed("https://a.plans.example/", "Tide walls of 2027"))
+    await agent.handle(indexed("https://b.example/", "Tide tables"))
+    assert await asked(stores, "tide") == ["tide tables"]
+    await stores.api_keys.remove_site("plans", 2)
+    now[0] += timedelta(seconds=SITES_SECONDS)
+    await agent.handle(indexed("https://a.plans.example/", "Tide walls of 2027"))
+    assert sorted(await stored(stores, "tide")) == ["tide tables", "tide walls of 2027"]
+
+
+async def test_an_event_waits_until_it_is_known_which_sites_are_private() -> None:
+    agent = SuggestAgent(MemorySuggestions(), Away(), lambda: NOW, BlockedWords())
+    with pytest.raises(StoreUnavailable):
+        await agent.handle(indexed("https://a.example/", "Tide tables"))
+
+
+class Away(MemoryApiKeys):
+    async def sites(self) -> list[Site]:
+        raise StoreUnavailable("Cassandra is away")
 
 
 class Crashing(MemorySuggestions):
@@ -57,11 +82,11 @@ async def test_a_crash_between_the_reads_and_the_writes_loses_no_list() -> None:
     """The event is not acknowledged then, so it comes again: after none, and after some of the rows."""
     whole, crashing = MemorySuggestions(), Crashing(crashes=3)
     event = indexed("https://a.example/", "Tide tables — Harbour office")
-    await SuggestAgent(whole, lambda: NOW, BlockedWords()).handle(event)
+    await SuggestAgent(whole, MemoryApiKeys(), lambda: NOW, BlockedWords()).handle(event)
     for _ in range(3):
         with pytest.raises(StoreUnavailable):
-            await SuggestAgent(crashing, lambda: NOW, BlockedWords()).handle(event)
-    await SuggestAgent(crashing, lambda: NOW, BlockedWords()).handle(event)
+            await SuggestAgent(crashing, MemoryApiKeys(), lambda: NOW, BlockedWords()).handle(event)
+    await SuggestAgent(crashing, MemoryApiKeys(), lambda: NOW, BlockedWords()).handle(event)
     for prefix in ("t", "ti", "tide", "tide tab", "tide table"):
         for language in ("", "en"):
             found = await crashing.of_prefix(language, prefix)

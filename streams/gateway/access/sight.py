@@ -1,13 +1,14 @@
 """The pages that a client may see: the pages of its site, or all but the pages of private sites. Pure."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
+from streams.crawl.domains import is_below
 from streams.search.errors import invalid_parameter
 from streams.search.query_language.operator_values import ascii_host
 from streams.search.request import Parameters
-from streams.stores.protocols import Site
+from streams.stores.protocols import Site, private_hosts
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +40,4 @@ def sight_of(site: Site | None, sites: Mapping[str, Site]) -> Sight:
     """Return what a client of this site may see, or a client of none."""
     if site is not None:
         return Sight(only=site.hosts)
-    return Sight(private=tuple(sorted({host for each in sites.values() if each.is_private for host in each.hosts})))
-
-
-def is_below(host: str, domains: Iterable[str]) -> bool:
-    """Return True if the host is one of the domains, or a subdomain of one."""
-    return any(host == domain or host.endswith(f".{domain}") for domain in domains)
+    return Sight(private=private_hosts(sites.values()))

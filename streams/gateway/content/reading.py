@@ -11,7 +11,7 @@ from streams.gateway.content.answers import (
     to_vectors,
 )
 from streams.gateway.context import GatewayContext
-from streams.gateway.http.problems import Problem, ProblemError, unknown_page
+from streams.gateway.http.problems import Problem, ProblemError
 from streams.gateway.page.copies import refuse_copies
 from streams.gateway.page.lookup import PageData, look_up, read_blob
 from streams.pages.document.codec import decode_document
@@ -29,9 +29,7 @@ class PageContent:
 
     async def find(self, page: str, sight: Sight) -> PageData:
         """Return what is known of a page. Raises ProblemError, also if the client may not see the page or a copy."""
-        data = await look_up(self._context, page)
-        if not sight.shows(data.url):
-            raise ProblemError(unknown_page(data.url))
+        data = await look_up(self._context, page, sight)
         refuse_copies(data)
         return data
 

@@ -6,11 +6,12 @@ another site is refused.
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 
 from fastapi import APIRouter, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from streams.gateway.access.sight import Sight
 from streams.gateway.context import GatewayContext
 from streams.gateway.http.forms import read_form, refuse_other_sites
 from streams.gateway.http.problems import Problem, ProblemError, invalid_parameter
@@ -27,7 +28,9 @@ MAX_SKIPPED = 200
 _NO_STORE = {"Cache-Control": "no-store"}
 
 
-def label_routes(context: GatewayContext, views: Views, capacity: LabsCapacity) -> APIRouter:
+def label_routes(
+    context: GatewayContext, views: Views, capacity: LabsCapacity, sight_of: Callable[[], Awaitable[Sight]]
+) -> APIRouter:
     router = APIRouter(include_in_schema=False)
     folder = context.settings.labels_folder
 
@@ -45,7 +48,7 @@ def label_routes(context: GatewayContext, views: Views, capacity: LabsCapacity) 
         if not url or not LABELLER.fullmatch(labeller):
             return HTMLResponse(views.render("labs_label_start.html", request, subject=url, labeller=labeller))
         async with capacity.slot():
-            data = await look_up(context, url)
+            data = await look_up(context, url, await sight_of())
             page = await page_statements(context, data)
             made = next_task(page, await labels.of_page(data.page_id), labeller, frozenset(passed), statement)
             content = await asyncio.to_thread(
@@ -65,7 +68,7 @@ def label_routes(context: GatewayContext, views: Views, capacity: LabsCapacity) 
         labels = store()
         refuse_other_sites(request)
         form = await read_form(request)
-        data = await look_up(context, form.get("url", ""))
+        data = await look_up(context, form.get("url", ""), await sight_of())
         page = await page_statements(context, data)
         skipped = await _carry_out(labels, data, page, form)
         return RedirectResponse(
@@ -75,7 +78,7 @@ def label_routes(context: GatewayContext, views: Views, capacity: LabsCapacity) 
     @router.api_route("/labs/label/export", methods=["GET", "HEAD"])
     async def export(url: str = "") -> Response:
         labels = store()
-        data = await look_up(context, url)
+        data = await look_up(context, url, await sight_of())
         async with capacity.slot():
             page = await page_statements(context, data)
             rows = list(export_rows(page, await labels.of_page(data.page_id)))

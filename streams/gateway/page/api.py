@@ -8,7 +8,6 @@ from streams.gateway.access.guard import Charge, Guard
 from streams.gateway.context import GatewayContext
 from streams.gateway.http import examples
 from streams.gateway.http.parameters import refuse_unknown
-from streams.gateway.http.problems import ProblemError, unknown_page
 from streams.gateway.page.lookup import look_up
 from streams.gateway.page.response import PageRecord, to_page_record
 
@@ -40,10 +39,7 @@ def page_api_routes(context: GatewayContext, guard: Guard) -> APIRouter:
             str, Path(min_length=1, description="Id or percent-encoded URL.", examples=["https%3A%2F%2Fsqlite.org%2F"])
         ],
     ) -> PageRecord:
-        found = await look_up(context, page)
-        if not charge.sight.shows(found.url):
-            raise ProblemError(unknown_page(found.url))
-        record = to_page_record(found)
+        record = to_page_record(await look_up(context, page, charge.sight))
         response.headers["Cache-Control"] = "no-store"
         return record
 

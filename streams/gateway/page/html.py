@@ -6,7 +6,7 @@ from starlette.responses import HTMLResponse, Response
 from streams.gateway.access.guard import Guard
 from streams.gateway.context import GatewayContext
 from streams.gateway.http.negotiation import wants_html
-from streams.gateway.http.problems import ProblemError, unknown_page
+from streams.gateway.http.problems import ProblemError
 from streams.gateway.http.templates import Views
 from streams.gateway.page.lookup import look_up
 from streams.gateway.page.response import to_page_record
@@ -22,9 +22,7 @@ def page_html_routes(context: GatewayContext, views: Views, guard: Guard) -> API
         if not url.strip():
             return HTMLResponse(views.render("page_form.html", request, problem=None))
         try:
-            data = await look_up(context, url)
-            if not (await guard.sight_of_people()).shows(data.url):
-                raise ProblemError(unknown_page(data.url))
+            data = await look_up(context, url, await guard.sight_of_people())
         except ProblemError as error:
             if not wants_html(request):
                 raise

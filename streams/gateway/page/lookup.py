@@ -15,6 +15,7 @@ from uuid import UUID
 from schemas.ids import page_id as id_of
 from streams.crawl.urls import InvalidUrl, possible_urls
 from streams.errors import MissingBlob, PoisonError, RiffleError
+from streams.gateway.access.sight import Sight
 from streams.gateway.context import GatewayContext
 from streams.gateway.http.problems import Problem, ProblemError, records_unavailable, unknown_page
 from streams.ledger.history import read_record_and_history
@@ -127,13 +128,16 @@ async def _known_page(
     raise ProblemError(unknown_page(url or f"the page {page_id}"))
 
 
-async def look_up(context: GatewayContext, subject: str) -> PageData:
-    """Return all that is known of a page.
+async def look_up(context: GatewayContext, subject: str, sight: Sight) -> PageData:
+    """Return all that is known of a page, without other pages that the client may not see.
 
-    Raises ProblemError for a subject that is no address, an unknown page, or records that don't answer.
+    Raises ProblemError for a subject that is no address, a page that is unknown or that the client may not see, or
+    records that don't answer.
     """
     page_id, url, record, history = await _known_page(context, _candidates(subject))
     url = url or _url_of(record, history)
+    if not sight.shows(url):
+        raise ProblemError(unknown_page(url))
     optional = _OptionalParts(context)
     no_pages: list[RelatedPage] = []
     no_hits: list[Hit] = []
@@ -149,10 +153,10 @@ async def look_up(context: GatewayContext, subject: str) -> PageData:
         url=url,
         record=record,
         history=tuple(history),
-        representative=representative,
-        duplicates=tuple(duplicates),
+        representative=representative if representative and sight.shows(representative.url) else None,
+        duplicates=tuple(page for page in duplicates if sight.shows(page.url)),
         statements=tuple(statements),
-        linked_from=tuple(group_by_domain(links)),
+        linked_from=tuple(group_by_domain([link for link in links if sight.shows(link.source_url)])),
         missing=tuple(optional.missing),
     )
 

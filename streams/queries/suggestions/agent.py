@@ -2,13 +2,16 @@
 
 It emits nothing. The same event twice changes nothing, and after a crash the event comes again. So people are suggested
 a page a moment after it is found; headings, phrases and the numbers of pages come with the next
-`riffle suggest build`. A title that the block list of the worker's settings has is left out.
+`riffle suggest build`. Titles that the block list of the worker's settings has are left out. So are titles of private
+sites, since anybody reads suggestions.
 """
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from urllib.parse import urlsplit
 
 from schemas import Event, PageIndexed
+from streams.crawl.domains import is_below
 from streams.errors import PoisonError
 from streams.queries.counts import quarter_of
 from streams.queries.suggestions.block_words import BlockedWords, read_block_words
@@ -18,14 +21,21 @@ from streams.queries.suggestions.writer import offer
 from streams.runtime.agent import Agent, Delivery
 from streams.settings import Settings
 from streams.stores.opener import Stores
-from streams.stores.protocols import StoredSuggestion, Suggestions
+from streams.stores.protocols import ApiKeys, StoredSuggestion, Suggestions, private_hosts
+
+SITES_SECONDS = 10.0
+"""Time for which the list of private sites is kept (seconds)."""
 
 
 class SuggestAgent(Agent):
     """Offers the titles of pages to the lists of suggestions."""
 
-    def __init__(self, store: Suggestions, clock: Callable[[], datetime], blocked: BlockedWords) -> None:
-        self._store, self._clock, self._blocked = store, clock, blocked
+    def __init__(
+        self, store: Suggestions, sites: ApiKeys, clock: Callable[[], datetime], blocked: BlockedWords
+    ) -> None:
+        self._store, self._sites, self._clock, self._blocked = store, sites, clock, blocked
+        self._private: tuple[str, ...] = ()
+        self._read_at: datetime | None = None
 
     async def handle(self, delivery: Delivery) -> Sequence[Event]:
         """Offer the title of a page. Raises PoisonError for another event."""
@@ -33,13 +43,20 @@ class SuggestAgent(Agent):
         if not isinstance(event, PageIndexed):
             raise PoisonError(f"{type(event).__name__} is no page that was indexed")
         text = title_text(event.title)
-        if text and not self._blocked.blocks(text):
+        if text and not self._blocked.blocks(text) and not await self._is_private(event.url):
             weight = Sum(titles=1, hosts=frozenset({host_hash(event.url)})).weight
             quarter = quarter_of(self._clock())
             await offer(self._store, StoredSuggestion(text, event.language, weight), quarter, delivery.at)
         return ()
 
+    async def _is_private(self, url: str) -> bool:
+        """Return whether a page is of a private site. Sites are read each SITES_SECONDS. Raises TransientError."""
+        now = self._clock()
+        if self._read_at is None or (now - self._read_at).total_seconds() >= SITES_SECONDS:
+            self._private, self._read_at = private_hosts(await self._sites.sites()), now
+        return is_below(urlsplit(url).hostname or "", self._private)
+
 
 async def build(settings: Settings, stores: Stores) -> SuggestAgent:
     blocked = BlockedWords(read_block_words(settings.queries.blocked_words))
-    return SuggestAgent(stores.suggestions, lambda: datetime.now(UTC), blocked)
+    return SuggestAgent(stores.suggestions, stores.api_keys, lambda: datetime.now(UTC), blocked)

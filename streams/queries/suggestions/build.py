@@ -17,8 +17,10 @@ Gateways read the former build until `finish` has written the name of this one.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from urllib.parse import urlsplit
 from uuid import UUID
 
+from streams.crawl.domains import is_below
 from streams.errors import MissingBlob, PoisonError
 from streams.knowledge.points import read_record
 from streams.maintenance.reindexing import PARTS, SCANNED_PAGES, part_tokens
@@ -56,7 +58,7 @@ from streams.queries.suggestions.sums import (
 )
 from streams.statements.codec import PageStatements, decode_statements
 from streams.stores.opener import Stores
-from streams.stores.protocols import KEPT_DAYS, PrefixRow, StoredSuggestion, Suggestions
+from streams.stores.protocols import KEPT_DAYS, PrefixRow, StoredSuggestion, Suggestions, private_hosts
 from streams.vectors.page_records import indexed_page
 
 MAX_QUERIES = 1_000_000
@@ -168,10 +170,11 @@ async def _map_pages(stores: Stores, job: Job, part: int) -> int:
     sums: Sums = {}
     words: WordSums = {}
     pages = chunk = 0
+    private = private_hosts(await stores.api_keys.sites())
     while found := await stores.pages.scan(after, last, SCANNED_PAGES):
         after = found[-1][0]
         for _, page_id in found:
-            page = await _read_page(stores, page_id)
+            page = await _read_page(stores, page_id, private)
             if page is not None:
                 pages += 1
                 statements, host, _ = page
@@ -184,11 +187,16 @@ async def _map_pages(stores: Stores, job: Job, part: int) -> int:
     return pages
 
 
-async def _read_page(stores: Stores, page_id: UUID) -> tuple[PageStatements, str, Consent] | None:
-    """Return the statements of a page that searches show, its host, and what its publisher allows to be quoted."""
+async def _read_page(
+    stores: Stores, page_id: UUID, private: Sequence[str]
+) -> tuple[PageStatements, str, Consent] | None:
+    """Return the statements of a page that searches show, its host, and what its publisher allows to be quoted.
+
+    Pages of private sites have no part in suggestions, which anybody reads.
+    """
     record = await stores.pages.get(page_id)
     page = indexed_page(page_id, record)
-    if page is None or not page.statements_ref:
+    if page is None or not page.statements_ref or is_below(urlsplit(page.url).hostname or "", private):
         return None
     try:
         statements = decode_statements(await stores.blobs.get(page.statements_ref))

@@ -7,7 +7,15 @@ runtime tries again. Every write is idempotent: two equal calls leave the same s
 `at` is always an event's time in microseconds since 1970 UTC: an older write never replaces a newer one.
 """
 
-from streams.stores.protocols.api_access import SPENDING_DAYS, ApiKey, ApiKeys, ApiSpending, Site, Spending
+from streams.stores.protocols.api_access import (
+    SPENDING_DAYS,
+    ApiKey,
+    ApiKeys,
+    ApiSpending,
+    Site,
+    Spending,
+    private_hosts,
+)
 from streams.stores.protocols.blobs import BlobCollection, Blobs, StoredBlob
 from streams.stores.protocols.entities import Entities, NamedEntity, PartPlace, StoredEntity, StoredPart
 from streams.stores.protocols.fingerprints import (
@@ -120,5 +128,6 @@ __all__ = [
     "UnreadLimits",
     "VectorIndex",
     "group_of",
+    "private_hosts",
     "total",
 ]

@@ -1,5 +1,6 @@
 """The keys of programs that use the API, the sites that have a search of their own, and what was spent."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -40,6 +41,11 @@ class Site:
     """Domains, with their subdomains."""
     is_private: bool = False
     """True: its pages are found only by its own search, with a key of the site."""
+
+
+def private_hosts(sites: Iterable[Site]) -> tuple[str, ...]:
+    """Return the domains of the private sites, in order."""
+    return tuple(sorted({host for site in sites if site.is_private for host in site.hosts}))
 
 
 @dataclass(frozen=True, slots=True)
