@@ -36,6 +36,9 @@ class Server:
     """The class that starts the server in the local stack (`streams.local.servers.server.StoreServer`)."""
     check: str
     """The check of `riffle doctor`: settings -> findings."""
+    quick_check: str
+    """The check of `riffle status` and `/admin`: settings -> findings, none if the server answers. Empty for events:
+    both ask it for the lags anyway."""
     endpoint: str
     """The function that returns the server's address with TLS, for the check of certificates: settings -> `Endpoint`,
     or None without TLS."""
@@ -62,6 +65,7 @@ SERVERS: tuple[Server, ...] = (
         open="",
         start="streams.local.servers.kafka:Kafka",
         check="streams.doctor.kafka:check_brokers",
+        quick_check="",
         endpoint="streams.doctor.kafka:endpoint",
         oldest=(2, 8),
         because="idempotent producers need no permission of their own from 2.8 on",
@@ -75,6 +79,7 @@ SERVERS: tuple[Server, ...] = (
         open="streams.stores.cassandra.opening:open_records",
         start="streams.local.servers.cassandra:Cassandra",
         check="streams.doctor.cassandra:check_cassandra",
+        quick_check="streams.doctor.cassandra:check_answer",
         endpoint="streams.doctor.cassandra:endpoint",
         oldest=(4, 1),
         because="the migrations use ALTER TABLE ... ADD IF NOT EXISTS",
@@ -87,6 +92,7 @@ SERVERS: tuple[Server, ...] = (
         open="streams.stores.qdrant.opening:open_vectors",
         start="streams.local.servers.qdrant:Qdrant",
         check="streams.doctor.qdrant:check_qdrant",
+        quick_check="streams.doctor.qdrant:check_answer",
         endpoint="streams.doctor.qdrant:endpoint",
         oldest=(1, 17),
         because="searches use the query API",
@@ -99,6 +105,7 @@ SERVERS: tuple[Server, ...] = (
         open="streams.models.opening:open_models",
         start="streams.local.servers.triton:Triton",
         check="streams.doctor.triton:check_triton",
+        quick_check="streams.doctor.triton:check_answer",
         endpoint="streams.doctor.triton:endpoint",
         oldest=(2, 30),
         because="requests carry priorities",

@@ -13,6 +13,7 @@ from schemas.envelope import micros_from_utc, utc_from_micros
 from streams.admin.rates import Rates, StageRate
 from streams.admin.recall import RecallLog
 from streams.doctor.overview import Figures, Problem
+from streams.doctor.quick import find_away
 from streams.errors import RiffleError
 from streams.maintenance.frontier_hosts import HostView, view_host
 from streams.maintenance.mapping import IndexMap
@@ -123,6 +124,7 @@ class Reader:
     chance: random.Random
     read_lags: Callable[[Settings], list[Lag]] = stage_lags
     read_letters: Callable[[Settings], Counter[tuple[str, str]]] = read_letters
+    find_away: Callable[[Settings], Sequence[Problem]] = find_away
     rates: Rates = field(default_factory=Rates)
     recall: RecallLog = field(init=False)
 
@@ -138,15 +140,18 @@ class Reader:
     async def overview(self) -> Overview:
         """Read all figures at once, each with a deadline."""
         missing: list[str] = []
-        lags, letters, frontier, sample, empty, reports = await asyncio.gather(
-            _part(self.look(), "the lags of the stages", missing),
+        (away, lags), letters, frontier, sample, empty, reports = await asyncio.gather(
+            asyncio.gather(
+                _part(asyncio.to_thread(self.find_away, self.settings), "the answers of the servers", missing),
+                _part(self.look(), "the lags of the stages", missing),
+            ),
             _part(asyncio.to_thread(self.read_letters, self.settings), "the dead letters", missing),
             _part(self.frontier(), "the frontier", missing),
             _part(self.sample(), "the sample of pages", missing),
             _part(self.empty_queries(), "the queries without results", missing),
             _part(self.stores.job_reports.recent(), "the reports of jobs", missing),
         )
-        figures = Figures((), lags or (), letters or {}, describe_shortage(self.settings))
+        figures = Figures((), lags or (), letters or {}, describe_shortage(self.settings), away or ())
         storage, newest = _storage(sample or ()), _newest(sample or ())
         return Overview(
             stages=self.rates.stages(),

@@ -7,11 +7,12 @@ from streams.doctor.findings import Finding, failure, ok, warning
 from streams.doctor.reaching import Endpoint, refused
 from streams.doctor.versions import judge_version
 from streams.errors import UsageError
+from streams.local.probing import cassandra_answers
 from streams.settings import CassandraSettings, Settings
 from streams.stores.cassandra import CassandraSession, connect
 from streams.stores.cassandra.migrating import Migration, packaged_migrations
 from streams.stores.cassandra.restoring import unfinished_restore
-from streams.tls import TlsFiles
+from streams.tls import TlsFiles, client_context
 
 RESTORE_ADVICE = "Workers and searches wait. Repeat it, or restore another backup: riffle restore DIR --replace"
 _VERSION = "SELECT release_version FROM system.local"
@@ -37,6 +38,15 @@ def check_cassandra(settings: Settings) -> Iterator[Finding]:
     except UsageError as error:
         found.append(failure("schema", str(error), "Create the keyspace and its tables: riffle migrate"))
     yield from found
+
+
+def check_answer(settings: Settings) -> Iterator[Finding]:
+    """Check that a node answers CQL, without a session: the driver would try for its whole timeout."""
+    own = settings.cassandra
+    context = client_context(TlsFiles.of(own), check_hostname=own.check_hostname) if own.ca_file else None
+    if not any(cassandra_answers(own.port, context, host) for host in own.hosts):
+        addresses = ",".join(f"{host}:{own.port}" for host in own.hosts)
+        yield failure("cassandra", f"Cassandra at {addresses} doesn't answer", "riffle doctor --only cassandra")
 
 
 def endpoint(settings: Settings) -> Endpoint | None:

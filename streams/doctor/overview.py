@@ -53,8 +53,8 @@ class Figures:
     letters: Mapping[tuple[str, str], int] = field(default_factory=dict)
     """Dead letters by stage and type of error."""
     crawling_paused_for: str | None = None
-    unreachable: Mapping[str, str] = field(default_factory=dict)
-    """Message by the title of a server that doesn't answer."""
+    away: Sequence[Problem] = ()
+    """The servers that don't answer."""
 
     def waiting(self) -> dict[str, int]:
         """Return the number of waiting events of each stage that has some."""
@@ -66,7 +66,7 @@ class Figures:
     def problems(self) -> list[Problem]:
         """Return what is wrong, the worst first."""
         found = [
-            *(Problem("failure", message, "riffle doctor") for message in self.unreachable.values()),
+            *self.away,
             *_problems_of_processes(self.processes),
             *_problems_of_lags(self.lags),
             *_problems_of_letters(self.letters),

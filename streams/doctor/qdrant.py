@@ -18,6 +18,7 @@ from streams.stores.vector_collection import ALIAS, collection_name
 from streams.tls import TlsFiles
 
 REQUEST_SECONDS = 8.0
+QUICK_SECONDS = 2.0
 INDEXED_FIELDS = frozenset({"page_id", "host", "language", "generation", "text", "title", "context"})
 """Payload fields that filters use."""
 
@@ -41,6 +42,20 @@ def check_qdrant(settings: Settings) -> Iterator[Finding]:
         yield from judge_collection(target, info, collections, settings.qdrant)
         if model := embedding_model(settings):
             yield from judge_model(target, info, model)
+
+
+def check_answer(settings: Settings) -> Iterator[Finding]:
+    """Check that the server answers, and accepts the key."""
+    own, advice = settings.qdrant, "riffle doctor --only qdrant"
+    try:
+        with QdrantRest(own, QUICK_SECONDS) as qdrant:
+            qdrant.aliases()
+    except httpx.HTTPStatusError as error:
+        yield failure("qdrant", f"Qdrant at {own.url} answered with status {error.response.status_code}", advice)
+    except StoreUnavailable as error:
+        yield failure("qdrant", str(error), advice)
+    except (ValueError, KeyError, TypeError):
+        yield failure("qdrant", f"{own.url} is no Qdrant", advice)
 
 
 def endpoint(settings: Settings) -> Endpoint | None:

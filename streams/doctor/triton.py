@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from streams.doctor.findings import Finding, failure, ok
 from streams.doctor.reaching import Endpoint, refused
 from streams.doctor.versions import judge_version
-from streams.errors import RiffleError
+from streams.errors import RiffleError, StoreUnavailable
 from streams.models.inference.repository import CHAIN_MODEL
 from streams.models.opening import open_models, run_in_process
 from streams.models.protocols import ModelInfo
@@ -15,6 +15,7 @@ from streams.settings import Settings, TritonSettings
 from streams.tls import TlsFiles
 
 REQUEST_SECONDS = 8.0
+QUICK_SECONDS = 2.0
 
 
 def check_triton(settings: Settings) -> Iterator[Finding]:
@@ -33,6 +34,20 @@ def check_triton(settings: Settings) -> Iterator[Finding]:
     state = server_state(settings.triton, REQUEST_SECONDS)
     yield judge_version("triton", url, state.version)
     yield judge_models(state.models, needed_models(settings.triton, state.models))
+
+
+def check_answer(settings: Settings) -> Iterator[Finding]:
+    """Check that the server of the statements' model answers. Models inside of processes need no server."""
+    url, advice = settings.triton.url, "riffle doctor --only triton"
+    if run_in_process(settings):
+        return
+    if problem := refused(url):
+        yield failure("triton", f"Triton at {url} can't be reached ({problem})", advice)
+        return
+    try:
+        server_state(settings.triton, QUICK_SECONDS)
+    except StoreUnavailable as error:
+        yield failure("triton", str(error), advice)
 
 
 def endpoint(settings: Settings) -> Endpoint | None:

@@ -51,10 +51,10 @@ def listens(port: int) -> bool:
     return True
 
 
-def cassandra_answers(port: int, context: ssl.SSLContext | None = None) -> bool:
+def cassandra_answers(port: int, context: ssl.SSLContext | None = None, host: str = HOST) -> bool:
     """Return True if Cassandra answers CQL: the port opens last, when the node can take requests."""
     try:
-        with _connect(port, context) as connection:
+        with _connect(host, port, context) as connection:
             connection.sendall(_OPTIONS_FRAME)
             head = connection.recv(_HEAD_BYTES)
     except OSError:
@@ -62,12 +62,12 @@ def cassandra_answers(port: int, context: ssl.SSLContext | None = None) -> bool:
     return len(head) == _HEAD_BYTES and head[0] == _ANSWER_VERSION and head[4] == _SUPPORTED
 
 
-def _connect(port: int, context: ssl.SSLContext | None) -> socket.socket:
-    plain = socket.create_connection((HOST, port), CONNECT_SECONDS)
+def _connect(host: str, port: int, context: ssl.SSLContext | None) -> socket.socket:
+    plain = socket.create_connection((host, port), CONNECT_SECONDS)
     if context is None:
         return plain
     try:
-        return context.wrap_socket(plain, server_hostname=HOST)
+        return context.wrap_socket(plain, server_hostname=host)
     except OSError:
         plain.close()
         raise

@@ -4,7 +4,7 @@ import random
 import sys
 from base64 import b64encode
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,6 +17,7 @@ from streams.admin.app import create_admin_app
 from streams.admin.audit import AuditLog, Entry
 from streams.admin.figures import Reader
 from streams.admin.jobs import Jobs
+from streams.doctor.overview import Problem
 from streams.errors import StoreUnavailable
 from streams.runtime.lags.stage_lags import Lag
 from streams.settings import AdminSettings, Settings
@@ -46,13 +47,22 @@ class MemoryAudit(AuditLog):
 
 
 @asynccontextmanager
-async def admin(stores: Stores, folder: Path) -> AsyncIterator[tuple[FastAPI, Actions, MemoryAudit]]:
+async def admin(
+    stores: Stores,
+    folder: Path,
+    *,
+    lags: Sequence[Lag] = LAGS,
+    letters: Counter[tuple[str, str]] = LETTERS,
+    away: Sequence[Problem] = (),
+) -> AsyncIterator[tuple[FastAPI, Actions, MemoryAudit]]:
     """The app, with a program that says its arguments in place of `riffle`, and waits for the argument `map`."""
     settings = Settings(home=folder, admin=AdminSettings(allowed_hosts=("riffle.test",)))
     script = "import sys, time; print(*sys.argv[1:], flush=True); time.sleep(60 if sys.argv[1] == 'blobs' else 0)"
     audit = MemoryAudit()
     jobs = Jobs(lambda: NOW, (sys.executable, "-c", script))
-    reader = Reader(settings, stores, lambda: NOW, random.Random(1), lambda _: LAGS, lambda _: LETTERS)
+    reader = Reader(
+        settings, stores, lambda: NOW, random.Random(1), lambda _: list(lags), lambda _: letters, lambda _: away
+    )
     actions = Actions(settings, audit, jobs, lambda: NOW)
     app = create_admin_app(settings, reader, actions, KEY)
     try:

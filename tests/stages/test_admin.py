@@ -3,6 +3,8 @@
 import asyncio
 import random
 import re
+from collections import Counter
+from html import unescape
 from pathlib import Path
 from uuid import uuid4
 
@@ -14,6 +16,7 @@ from schemas.ids import page_id
 from streams.admin.figures import Reader
 from streams.admin.jobs import MAX_RUNNING
 from streams.crawl.frontier.hosts.host_state import Host
+from streams.doctor.overview import Problem
 from streams.maintenance.frontier_hosts import change_order
 from streams.settings import Settings
 from streams.stores.host_buckets import bucket_of
@@ -68,6 +71,16 @@ async def test_the_first_page_shows_what_is_wrong_and_escapes_it(tmp_path: Path)
     assert "<script" not in page
     assert "1,200" in page
     assert "Queries are not collected" in page
+
+
+async def test_all_is_well_only_if_every_server_answers(tmp_path: Path) -> None:
+    problem = Problem("failure", "Qdrant at http://qdrant:6333 doesn't answer", "riffle doctor --only qdrant")
+    for away in ((), (problem,)):
+        opened = admin(memory_stores(), tmp_path, lags=(), letters=Counter(), away=away)
+        async with opened as (app, _, _audit), client(app) as web:
+            page = unescape((await web.get("/admin", headers=HTML)).text)
+        assert ("<h1>All is well</h1>" in page) == (not away)
+        assert (problem.what in page, f"<code>{problem.advice}</code>" in page) == (bool(away), bool(away))
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,7 @@ from streams.commands.console import (
     styled,
 )
 from streams.doctor.overview import Figures, Problem
+from streams.doctor.quick import find_away
 from streams.errors import RiffleError
 from streams.local.probing import answers, cassandra_answers, kafka_answers, listens, triton_answers
 from streams.local.state import ProcessState, StackState, is_alive, running_state
@@ -97,16 +99,22 @@ def status(as_json: AsJson = False) -> int:
 
 
 def read_figures(settings: Settings, rows: Sequence[Row]) -> Figures:
-    """Ask Kafka for what waits and what failed. A server that doesn't answer is one of the figures."""
+    """Ask Kafka for what waits and what failed, and meanwhile each server whether it answers.
+
+    A server that doesn't answer is one of the figures. Processes of the local stack were asked for their rows.
+    """
     lags: list[Lag] = []
     letters: Mapping[tuple[str, str], int] = {}
-    unreachable = {}
-    try:
-        need_kafka(settings)
-        lags, letters = stage_lags(settings), DeadLetters(settings).kinds()
-    except RiffleError as error:
-        unreachable["Kafka"] = str(error)
-    return Figures(rows, lags, letters, describe_shortage(settings), unreachable)
+    with ThreadPoolExecutor(1) as beside:
+        asked = beside.submit(find_away, settings, {row.name for row in rows})
+        away = []
+        try:
+            need_kafka(settings)
+            lags, letters = stage_lags(settings), DeadLetters(settings).kinds()
+        except RiffleError as error:
+            away.append(Problem("failure", str(error), "riffle doctor --only kafka"))
+        away += asked.result()
+    return Figures(rows, lags, letters, describe_shortage(settings), away)
 
 
 def _show_figures(figures: Figures, problems: Sequence[Problem], settings: Settings) -> None:

@@ -1,8 +1,11 @@
 """The command line for a beginner: misspelt commands, help, completion; and the first look of an operator."""
 
 import os
+import socket
 import subprocess
 import sys
+import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,10 +14,12 @@ from typer.testing import CliRunner
 
 from streams.cli import app
 from streams.commands.console import EXIT_STATUSES
-from streams.commands.stack.status import _show_figures
+from streams.commands.stack.status import Row, _show_figures, read_figures
+from streams.doctor import quick
 from streams.doctor.overview import Figures, Problem
 from streams.runtime.worker import EXIT_CONFIGURATION, EXIT_FAILED
 from streams.settings import Settings
+from tests.unit.doctor.addresses import at_port
 
 
 @pytest.mark.parametrize(
@@ -157,3 +162,63 @@ def test_all_is_well_only_if_nothing_waits(figures: Figures, shown: str, capsys:
     printed = " ".join(capsys.readouterr().out.split())
     assert shown in printed
     assert ("All is well" in printed) == (shown == "All is well.")
+
+
+@pytest.fixture
+def closed_port() -> Iterator[int]:
+    """A port at which nothing listens, and that nobody else gets."""
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        yield bound.getsockname()[1]
+
+
+def row_of(name: str) -> Row:
+    return Row(name, name, 1, 1, 0, 0.0, 0, "ok", "logs/x.log")
+
+
+def test_each_server_that_is_away_is_named_with_advice(closed_port: int, tmp_path: Path) -> None:
+    """Without processes of a local stack, as in production."""
+    problems = read_figures(at_port(closed_port, tmp_path), []).problems()
+    assert {problem.level for problem in problems} == {"failure"}
+    assert [problem.advice for problem in problems] == [
+        f"riffle doctor --only {name}" for name in ("kafka", "cassandra", "qdrant", "triton", "gateway")
+    ]
+    for title, problem in zip(("Kafka", "Cassandra", "Qdrant", "Triton", "The gateway"), problems, strict=True):
+        assert title in problem.what
+        assert str(closed_port) in problem.what
+
+
+def test_processes_of_the_local_stack_are_not_asked_twice(closed_port: int, tmp_path: Path) -> None:
+    rows = [row_of(name) for name in ("cassandra", "triton", "gateway")]
+    problems = read_figures(at_port(closed_port, tmp_path), rows).problems()
+    assert [problem.advice[-6:] for problem in problems] == [" kafka", "qdrant"]
+
+
+def test_servers_that_accept_connections_and_say_nothing_are_away_in_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(quick, "DEADLINE_SECONDS", 1.0)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        settings = at_port(silent.getsockname()[1], tmp_path)
+        started = time.monotonic()
+        problems = quick.find_away(settings)
+        assert time.monotonic() - started < 3
+    assert [problem.advice.split()[-1] for problem in problems] == ["cassandra", "qdrant", "triton", "gateway"]
+    assert "Qdrant: No answer within 1 s" in [problem.what for problem in problems]
+
+
+def test_models_inside_of_processes_need_no_server(closed_port: int, tmp_path: Path) -> None:
+    settings = at_port(closed_port, tmp_path)
+    settings = settings.model_copy(update={"triton": settings.triton.model_copy(update={"url": "inprocess:"})})
+    assert "triton" not in {problem.advice.split()[-1] for problem in quick.find_away(settings)}
+
+
+@pytest.mark.parametrize(("host", "is_asked"), [("127.0.0.1", False), ("gateway.test", True)])
+def test_in_production_the_gateway_is_asked_where_its_address_is_known(
+    host: str, is_asked: bool, closed_port: int, tmp_path: Path
+) -> None:
+    settings = at_port(closed_port, tmp_path)
+    gateway = settings.gateway.model_copy(update={"host": host})
+    settings = settings.model_copy(update={"profile": "production", "gateway": gateway})
+    found = quick.find_away(settings, {"cassandra", "qdrant", "triton"})
+    assert bool(found) == is_asked
