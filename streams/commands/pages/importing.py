@@ -218,7 +218,7 @@ async def _import(read: Import, path: Path, wait: bool, as_json: bool, name: str
     finally:
         follower.close()
     if as_json:
-        print_json(_as_fields(report, seen if wait else None, finished))
+        print_json(report_as_fields(report, seen if wait else None, finished))
     else:
         print_report(report)
     if wait and not as_json:
@@ -284,7 +284,8 @@ async def _read_archive(
     return report
 
 
-def _as_fields(report: ImportReport, seen: Seen | None, finished: bool) -> dict[str, Any]:
+def report_as_fields(report: ImportReport, seen: Seen | None = None, finished: bool = True) -> dict[str, Any]:
+    """Return the result of an import for a program. `seen`: the pages, if the import was watched to the index."""
     fields: dict[str, Any] = {
         "imported": report.imported,
         "pages": len(report.pages),

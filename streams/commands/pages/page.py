@@ -1,5 +1,6 @@
 """`riffle page`: the history of a page, its document, and the texts that were removed from it."""
 
+import shlex
 from typing import TYPE_CHECKING, Annotated, Any
 from uuid import UUID
 
@@ -14,6 +15,7 @@ from streams.plain_text import clean_line
 from streams.stores.protocols import Transition
 
 if TYPE_CHECKING:
+    from streams.pages.document.model import Document
     from streams.pages.sandbox.explanation import Explanation
     from streams.stores.opener import Stores
     from streams.stores.page_record import PageRecord
@@ -42,7 +44,7 @@ async def page(
     async with open_stores(settings, ["records"]) as stores:
         identity, url = await first_known(stores, candidates)
         if document:
-            return await print_document_of(stores, identity, url)
+            return await print_document_of(stores, identity, url, as_json=as_json)
         if removed:
             return await print_removed_of(stores, identity, url, as_json=as_json)
         history = await history_of(stores, identity)
@@ -95,8 +97,8 @@ def print_life(identity: UUID, url: str, history: list[Transition]) -> None:
     out.print(describe_next_step(status), highlight=False)
 
 
-async def print_document_of(stores: Any, identity: UUID, url: str) -> int:
-    """Print the document as HTML, or a line with the reason why there is none. Return the exit status."""
+async def print_document_of(stores: Any, identity: UUID, url: str, *, as_json: bool) -> int:
+    """Print the document as HTML, or as the API's JSON; or the reason why there is none. Return the exit status."""
     from streams.ledger.descriptions import describe_status
     from streams.ledger.history import history_of
     from streams.ledger.status import status_of
@@ -109,11 +111,32 @@ async def print_document_of(stores: Any, identity: UUID, url: str) -> int:
         refused = normalized.refused
         status = status_of(await history_of(stores, identity))
         why = f"it was refused: {refused}" if refused else describe_status(status)
-        err.print(f"There is no document of {url}: {why}", highlight=False, soft_wrap=True)
-        return EXIT_NO
+        return _print_missing(
+            {"page_id": identity, "url": url, "document": None}, f"There is no document of {url}: {why}", as_json
+        )
     document = decode_document(await stores.blobs.get(normalized.document_ref))
-    out.print(to_html(document), highlight=False, soft_wrap=True)
+    if as_json:
+        print_json(document_as_json(identity, url, normalized.document_ref, document))
+    else:
+        out.print(to_html(document), highlight=False, soft_wrap=True)
     return 0
+
+
+def document_as_json(identity: UUID, url: str, ref: str, document: "Document") -> dict[str, Any]:
+    """Return the document under the names that the API uses, and with the API's limits."""
+    from streams.gateway.content.answers import PageDocument, to_document
+
+    answer = PageDocument(page_id=identity, url=url, ref=ref, document=to_document(document))
+    return answer.model_dump(mode="json")
+
+
+def _print_missing(fields: dict[str, Any], why: str, as_json: bool) -> int:
+    """Print why something of a page is missing, as JSON with these fields. Return the exit status."""
+    if as_json:
+        print_json({**fields, "why": why})
+    else:
+        err.print(why, highlight=False, soft_wrap=True)
+    return EXIT_NO
 
 
 async def print_removed_of(stores: Any, identity: UUID, url: str, *, as_json: bool) -> int:
@@ -122,16 +145,15 @@ async def print_removed_of(stores: Any, identity: UUID, url: str, *, as_json: bo
 
     record: PageRecord = await stores.pages.get(identity)
     fetched = record.fetched
+    missing = {"page_id": identity, "url": url, "groups": None}
     if not fetched.body_ref:
-        err.print(f"There is no copy of {url}. See why: riffle page URL", highlight=False, soft_wrap=True)
-        return EXIT_NO
+        return _print_missing(missing, f"There is no copy of {url}. See why: riffle page {shlex.quote(url)}", as_json)
     body, headers = await stores.blobs.get(fetched.body_ref), fetched.headers
     try:
         async with ParsePool(1) as pool:
             explained = await pool.explain(body, url=fetched.url, headers=headers)
     except Refused as refusal:
-        err.print(f"The page can't be taken apart: {refusal}", highlight=False, soft_wrap=True)
-        return EXIT_NO
+        return _print_missing(missing, f"The page can't be taken apart: {refusal}", as_json)
     if as_json:
         print_json(explained.to_fields())
     else:

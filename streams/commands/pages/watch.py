@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
@@ -16,12 +17,12 @@ from schemas import PageRemoved
 from schemas.ids import page_id
 from streams.allowed_origins import EVERY_ORIGIN
 from streams.clock import now_micros
-from streams.commands.console import command, err, load_settings, need_kafka, out
-from streams.commands.pages.importing import Exclude, HeldBack, Include, print_report
+from streams.commands.console import AsJson, command, err, load_settings, need_kafka, out, print_json
+from streams.commands.pages.importing import Exclude, HeldBack, Include, print_report, report_as_fields
 from streams.crawl.archives.file_importer import import_files, stamp_files
 from streams.crawl.archives.folders import Changes, Stamps, compare, read_stamps, url_of, write_stamps
 from streams.crawl.archives.readers import Limits, Placing
-from streams.crawl.archives.sending import MAX_BODY_BYTES
+from streams.crawl.archives.sending import MAX_BODY_BYTES, ImportReport
 from streams.crawl.url_patterns import make_patterns
 from streams.crawl.urls import with_scheme
 from streams.errors import UsageError
@@ -44,6 +45,7 @@ async def watch(
     include: Include = None,
     exclude: Exclude = None,
     once: Annotated[bool, typer.Option("--once", help="Bring the index up to date once, and end.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Make the pages of a folder searchable, and follow it: changed files are indexed again, deleted ones removed.
 
@@ -55,6 +57,8 @@ async def watch(
         riffle watch notes/ --as http://localhost:8000/ --exclude '/drafts/*'
         riffle watch site/ --as https://docs.example/ --once
     """
+    if as_json and not once:
+        raise UsageError("--json needs --once: without it, there is no end at which the result is known")
     try:
         patterns = make_patterns(include or (), exclude or ())
         place = Placing(with_scheme(address, EVERY_ORIGIN))
@@ -65,7 +69,7 @@ async def watch(
     async with open_stores(settings, ["records"]) as stores, EventProducer(settings, "watch") as producer:
         followed = Followed(settings, stores, producer, folder, place, patterns)
         async for _ in _looks(folder, once):
-            await followed.look()
+            print_look(await followed.look(), as_json=as_json)
 
 
 async def _looks(folder: Path, once: bool) -> AsyncIterator[None]:
@@ -76,6 +80,27 @@ async def _looks(folder: Path, once: bool) -> AsyncIterator[None]:
     err.print(f"Following {folder}. Ctrl-C ends it.", highlight=False)
     async for _ in awatch(folder, debounce=DEBOUNCE_MS, recursive=True):
         yield
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """The result of one look at a folder."""
+
+    changes: Changes
+    imported: ImportReport
+    removed: int
+    """Number of pages whose files were deleted."""
+
+
+def print_look(look: Look, *, as_json: bool) -> None:
+    """Print what was imported and removed. Where nothing changed, there is only something to say for programs."""
+    if as_json:
+        print_json({**report_as_fields(look.imported), "removed": look.removed})
+        return
+    if look.changes.changed:
+        print_report(look.imported)
+    if look.removed:
+        out.print(f"{look.removed} pages of deleted files are removed.", highlight=False)
 
 
 class Followed:
@@ -96,11 +121,11 @@ class Followed:
         self._file = settings.home / "watched" / f"{name}.json"
         self._stamps: Stamps = read_stamps(self._file.read_text()) if self._file.is_file() else {}
 
-    async def look(self) -> Changes:
+    async def look(self) -> Look:
         """Import what changed and remove what is gone, then remember the state of the folder."""
         now = await asyncio.to_thread(stamp_files, self._folder)
         changes = compare(self._stamps, now)
-        limits = self._limits(now_micros())
+        limits, report = self._limits(now_micros()), ImportReport()
         if changes.changed:
             held_back = HeldBack(self._stores, time.monotonic)
             blobs, crawl_id = self._stores.blobs, uuid4().hex[:12]
@@ -113,14 +138,12 @@ class Followed:
                 crawl_id=crawl_id,
                 is_held_back=held_back,
             )
-            print_report(report)
         if removals := removals_of(changes.gone, limits):
             await self._producer.send_ahead(removals)
-            out.print(f"{len(removals)} pages of deleted files are removed.", highlight=False)
         if changes:
             await asyncio.to_thread(self._save, now)
         self._stamps = now
-        return changes
+        return Look(changes, report, len(removals))
 
     def _save(self, stamps: Stamps) -> None:
         self._file.parent.mkdir(parents=True, exist_ok=True)

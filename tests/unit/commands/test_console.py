@@ -51,10 +51,10 @@ async def print_everything(text: str) -> None:
     print_report(report)
     stores = memory_stores()
     await stores.pages.put(page_id(URL), Normalized.of_row({"refused": text}), 1)
-    await print_document_of(stores, page_id(URL), URL + text)
+    await print_document_of(stores, page_id(URL), URL + text, as_json=False)
     kept = normalize_to_outcome(f"<title>{text}</title><pre>{text}</pre>".encode(), url=URL, headers={}).document
     await stores.pages.put(page_id(URL), Normalized.of_row({"document_ref": await stores.blobs.put(kept)}), 2)
-    await print_document_of(stores, page_id(URL), URL + text)
+    await print_document_of(stores, page_id(URL), URL + text, as_json=False)
     shown = console.table("One", title=text)
     shown.add_row(console.styled("[dim]{}[/]", text), text)
     console.out.print(shown)

@@ -62,4 +62,17 @@ async def test_a_refusal_is_explained(body: bytes, kind: str, message: str, caps
 
 async def test_a_page_that_was_never_fetched_says_so(capsys: pytest.CaptureFixture[str]) -> None:
     assert await print_removed_of(memory_stores(), page_id(URL), URL, as_json=False) == 1
-    assert "There is no copy of https://logs.example/wal" in capsys.readouterr().err
+    assert f"There is no copy of {URL}. See why: riffle page {URL}\n" == capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("body", "message"), [(None, "There is no copy"), (b"GIF89a", "can't be taken apart")])
+async def test_json_says_why_nothing_is_listed(
+    body: bytes | None, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stores = memory_stores() if body is None else await stored(body, "image/gif")
+    assert await print_removed_of(stores, page_id(URL), URL, as_json=True) == 1
+    shown = capsys.readouterr()
+    printed = json.loads(shown.out)
+    assert (printed["url"], printed["groups"]) == (URL, None)
+    assert message in printed["why"]
+    assert message not in shown.err

@@ -38,7 +38,6 @@ WITHOUT_JSON = {
     "down": "it stops processes",
     "demo": "for people",
     "web serve": "it serves until it is stopped",
-    "watch": "it runs until it is stopped",
     "worker": "it runs until it is stopped",
     "gateway": "it runs until it is stopped",
     "admin": "it runs until it is stopped",

@@ -1,0 +1,71 @@
+"""`riffle watch`: what one look at a folder has imported and removed, for people and for programs."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from schemas import Event
+from streams.allowed_origins import EVERY_ORIGIN
+from streams.cli import app
+from streams.commands.pages.watch import Followed, print_look
+from streams.crawl.archives.readers import Placing
+from streams.crawl.urls import with_scheme
+from streams.settings import Settings
+from streams.stores.opener import memory_stores
+
+
+class Sent:
+    """A producer that only keeps its events."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+
+    async def __call__(self, event: Event, key: str) -> None:
+        self.events.append(event)
+
+    async def send_ahead(self, events: Sequence[Event]) -> None:
+        self.events += events
+
+
+def followed(folder: Path, home: Path) -> Followed:
+    producer: Any = Sent()
+    place = Placing(with_scheme("https://docs.example/", EVERY_ORIGIN))
+    return Followed(Settings(home=home), memory_stores(), producer, folder, place, ())
+
+
+async def test_json_is_one_document_of_a_look(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    for name in ("a", "b"):
+        (folder / f"{name}.html").write_text(f"<p>Page {name} has words.")
+    looks = followed(folder, tmp_path / "home")
+    printed = []
+    for change in (None, (folder / "a.html").unlink, None):
+        if change:
+            change()
+        print_look(await looks.look(), as_json=True)
+        printed.append(json.loads(capsys.readouterr().out))
+    assert [(one["imported"], one["pages"], one["removed"]) for one in printed] == [(2, 2, 0), (0, 0, 1), (0, 0, 0)]
+
+
+async def test_people_read_nothing_where_nothing_changed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    (folder / "a.html").write_text("<p>Words of a page.")
+    looks = followed(folder, tmp_path / "home")
+    for shown in ("1 pages imported.\n", ""):
+        print_look(await looks.look(), as_json=False)
+        assert capsys.readouterr().out == shown
+    (folder / "a.html").unlink()
+    print_look(await looks.look(), as_json=False)
+    assert capsys.readouterr().out == "1 pages of deleted files are removed.\n"
+
+
+def test_json_needs_an_end(tmp_path: Path) -> None:
+    result = CliRunner().invoke(app, ["watch", str(tmp_path), "--as", "https://docs.example/", "--json"])
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "--once" in result.stderr
