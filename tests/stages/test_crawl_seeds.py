@@ -4,8 +4,12 @@ from pathlib import Path
 from uuid import UUID
 
 import pytest
+from typer.testing import CliRunner
 
-from streams.commands.pages.seeds import as_sitemap, explain_seeds, read_seeds, seed
+from streams.allowed_origins import AllowedOrigins
+from streams.cli import app
+from streams.commands.pages import crawl as crawling
+from streams.commands.pages.seeds import as_sitemap, describe_rewritten, explain_seeds, read_seeds, seed
 from streams.errors import UsageError
 from streams.ledger.agent import LedgerAgent
 from streams.settings import CrawlSettings
@@ -70,3 +74,35 @@ def test_seeds_of_a_file_and_of_arguments_are_each_sent_once(tmp_path: Path) -> 
     file.write_text("# nothing\n")
     with pytest.raises(UsageError, match="name the seeds"):
         read_seeds([], file)
+
+
+KEEP = "To keep http: RIFFLE_CRAWL__ALLOWED_ORIGINS='[\"http://plain.example\"]'"
+REWRITTEN = [
+    (["http://Plain.example/a"], f"http://Plain.example/a is crawled as https://plain.example/a. {KEEP}"),
+    (
+        ["https://a.example/", "http://plain.example/", "HTTP://b.example/"],
+        f"2 seeds with http:// are crawled with https://, such as https://plain.example/. {KEEP}",
+    ),
+    (["https://a.example/", "b.example"], ""),
+    (["http://kept.example/"], ""),
+]
+
+
+@pytest.mark.parametrize(("typed", "line"), REWRITTEN)
+def test_the_note_about_a_rewritten_scheme(typed: list[str], line: str) -> None:
+    origins = AllowedOrigins(frozenset({"http://kept.example"}))
+    assert describe_rewritten(typed, [seed(url, 0, origins=origins) for url in typed]) == line
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_the_command_says_it_beside_its_result(as_json: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def start(*_: object, **__: object) -> int:
+        return 0
+
+    monkeypatch.setenv("RIFFLE_HOME", str(tmp_path))
+    monkeypatch.setattr(crawling, "need_kafka", lambda _: None)
+    monkeypatch.setattr(crawling, "run_crawl", start)
+    words = ["crawl", "http://plain.example/", *(["--json"] if as_json else [])]
+    result = CliRunner().invoke(app, words)
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert " ".join(result.stderr.split()).startswith("http://plain.example/ is crawled as https://plain.example/.")

@@ -23,7 +23,7 @@ from streams.commands.console import (
     print_json,
     styled,
 )
-from streams.commands.pages.seeds import MAX_EXPLAINED, as_sitemap, explain_seeds, read_seeds, seed
+from streams.commands.pages.seeds import MAX_EXPLAINED, as_sitemap, describe_rewritten, explain_seeds, read_seeds, seed
 from streams.commands.watching import FOLLOWED, LOOK_SECONDS, PROGRESS_COLUMNS, Seen, machine_load
 from streams.crawl.frontier.policy import UNREACHABLE_SECONDS
 from streams.crawl.frontier.progress import CrawlProgress, ProgressReader
@@ -95,11 +95,12 @@ async def crawl(
         patterns = make_patterns(include or (), exclude or ())
     except ValueError as error:
         raise UsageError(str(error)) from None
-    made = [
-        seed(url, depth, max_pages, any_host=any_host, origins=origins) for url in read_seeds(urls or (), seeds_from)
-    ]
+    typed = read_seeds(urls or (), seeds_from)
+    made = [seed(url, depth, max_pages, any_host=any_host, origins=origins) for url in typed]
     seeds = [(as_sitemap(one) if sitemap_only else one).model_copy(update={"patterns": patterns}) for one in made]
     need_kafka(settings)
+    if note := describe_rewritten(typed, made):
+        err.print(note, highlight=False, soft_wrap=True)
     crawl_id = uuid4().hex[:12]
     return await run_crawl(settings, seeds, crawl_id, wait=wait, as_json=as_json)
 

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 from schemas import PageDiscovered
 from schemas.ids import page_id
-from streams.allowed_origins import NO_ORIGINS, AllowedOrigins
+from streams.allowed_origins import NO_ORIGINS, AllowedOrigins, origin_of
 from streams.crawl.frontier.hosts.host_state import Host
 from streams.crawl.sitemaps import ROBOTS_PATH
 from streams.crawl.urls import InvalidUrl, host_of, resolve, with_scheme
@@ -57,6 +57,26 @@ def seed(
         same_host=not any_host,
         force=True,
     )
+
+
+def describe_rewritten(typed: Sequence[str], seeds: Sequence[PageDiscovered]) -> str:
+    """Return a line about the seeds that were typed with http:// and are crawled with https://; empty if there is none.
+
+    `typed`: the seeds as a person wrote them, in the order of `seeds`.
+    """
+    plain, secure = "http://", "https://"
+    rewritten = [
+        (text, one.url)
+        for text, one in zip(typed, seeds, strict=True)
+        if text.lower().startswith(plain) and one.url.startswith(secure)
+    ]
+    if not rewritten:
+        return ""
+    text, url = rewritten[0]
+    which = f"{text} is" if len(rewritten) == 1 else f"{len(rewritten)} seeds with http:// are"
+    name = origin_of(url).replace(secure, plain, 1)
+    where = f"as {url}" if len(rewritten) == 1 else f"with https://, such as {url}"
+    return f"{which} crawled {where}. To keep http: RIFFLE_CRAWL__ALLOWED_ORIGINS='[\"{name}\"]'"
 
 
 def as_sitemap(seed: PageDiscovered) -> PageDiscovered:
