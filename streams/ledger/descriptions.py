@@ -4,6 +4,7 @@ All sentences about a page, on the why-page and of `riffle page`, are written he
 `streams.ledger.status.PageStatus` and the events' data.
 """
 
+import shlex
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -84,8 +85,9 @@ def describe_status(status: PageStatus, representative_url: str = "") -> str:
     )
 
 
-def describe_next_step(status: PageStatus) -> str:
-    """Return a sentence with the next step, of Riffle itself or of a person."""
+def describe_next_step(status: PageStatus, url: str = "") -> str:
+    """Return a sentence with the next step, of Riffle itself or of a person. `url`: for commands; empty: not known."""
+    named = shlex.quote(url) if url else "URL"
     match status.next_step:
         case "wait":
             when = " at its host's pace" if status.waits_for in ("frontier", "fetch") else ""
@@ -100,10 +102,10 @@ def describe_next_step(status: PageStatus) -> str:
         case "see_redirect":
             return "Look at the page that it redirects to"
         case "crawl":
-            return "Crawl it: riffle crawl URL"
+            return f"Crawl it: riffle crawl {named}"
     if status.reason == "request":
-        return "It is never fetched again. To withdraw the removal: riffle remove --undo URL"
-    return "Nothing happens by itself. To fetch it again: riffle crawl URL"
+        return f"It is never fetched again. To withdraw the removal: riffle remove --undo {named}"
+    return f"Nothing happens by itself. To fetch it again: riffle crawl {named}"
 
 
 def describe(event: Event) -> str:

@@ -102,6 +102,7 @@ async def test_a_page_that_refused_shows_why(stores: Stores) -> None:
     found = (await get(stores, api("sqlite.org/private.html"))).json()
     assert found["status"] == "refused"
     assert (found["state"]["reason"], found["state"]["next_step"]) == ("noindex", "crawl_again")
+    assert found["next_step"].endswith(f"riffle crawl {found['url']}")
     assert "noindex" in found["says"]
     assert found["statements"] == []
 
@@ -158,6 +159,9 @@ UNKNOWN = [
 async def test_an_unknown_page_is_explained(stores: Stores, subject: object, status: int, kind: str) -> None:
     problem = (await get(stores, api(subject))).json()
     assert (problem["status"], problem["type"]) == (status, f"urn:riffle:problem:{kind}")
+    if kind == "unknown-page":
+        named = subject if isinstance(subject, str) else "URL"
+        assert f"`riffle crawl {named}`" in problem["hint"]
     page = await get(stores, f"/page?url={quote(str(subject), safe='')}", **HTML)
     assert page.status_code == status
     assert problem["title"] in page.text

@@ -53,7 +53,11 @@ async def page(
     elif history:
         print_life(identity, url, history)
     else:
-        out.print(f"Riffle has never seen {url}. Crawl it: riffle crawl {url}", highlight=False, soft_wrap=True)
+        out.print(
+            f"Riffle has never seen {url}. Crawl it: riffle crawl {shlex.quote(_known_url(url) or 'URL')}",
+            highlight=False,
+            soft_wrap=True,
+        )
     return 0 if history else EXIT_NO
 
 
@@ -73,7 +77,7 @@ def life_as_json(identity: UUID, url: str, history: list[Transition]) -> dict[st
         "status": status.status,
         "state": status.model_dump(mode="json", exclude_none=True),
         "says": describe_status(status),
-        "next_step": describe_next_step(status),
+        "next_step": describe_next_step(status, _known_url(url)),
         "steps": steps,
     }
 
@@ -94,7 +98,12 @@ def print_life(identity: UUID, url: str, history: list[Transition]) -> None:
         by = step.source.removeprefix("/riffle/")
         steps.add_row(moment.strftime("%H:%M:%S.%f")[:-3], step.topic, by, step.outcome)
     out.print(steps)
-    out.print(describe_next_step(status), highlight=False)
+    out.print(describe_next_step(status, _known_url(url)), highlight=False, soft_wrap=True)
+
+
+def _known_url(named: str) -> str:
+    """Return the page's URL, or an empty text if the page was named by its id."""
+    return named if "://" in named else ""
 
 
 async def print_document_of(stores: Any, identity: UUID, url: str, *, as_json: bool) -> int:

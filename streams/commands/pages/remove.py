@@ -1,6 +1,7 @@
 """`riffle remove`: take pages out of the index on request, erase their stored bytes, and withdraw such removals."""
 
 import asyncio
+import shlex
 import time
 from collections.abc import Collection
 from pathlib import Path
@@ -38,6 +39,8 @@ from streams.topology import STAGES
 
 POLL_SECONDS = 1.0
 REPORT_SECONDS = 10.0
+NAMED_PAGES = 5
+"""Maximum number of pages that a hint names by their URLs."""
 
 
 @command
@@ -69,8 +72,9 @@ async def remove(
     )
     if undo:
         await _undo(settings, pages)
+        named = " ".join(map(shlex.quote, pages.values())) if len(pages) <= NAMED_PAGES else "URL"
         print_result(
-            f"Withdrew the removal of {len(pages)} page(s). To fetch them again: riffle crawl URL --depth 0",
+            f"Withdrew the removal of {len(pages)} page(s). To fetch them again: riffle crawl {named} --depth 0",
             {"withdrawn": len(pages)},
             as_json,
         )

@@ -4,6 +4,7 @@ The same Problem becomes `application/problem+json` under /api and a page for pe
 is a name and no address. A problem has what happened, where, and what to do.
 """
 
+import shlex
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any
@@ -83,12 +84,14 @@ def records_unavailable(detail: str, retry_after_seconds: int = 5) -> Problem:
 
 
 def unknown_page(subject: str) -> Problem:
+    """Return the problem of a page without a record. `subject`: its URL, or words for a page whose URL is not known."""
+    named = shlex.quote(subject) if "://" in subject else "URL"
     return Problem(
         404,
         "unknown-page",
         "Riffle has never seen this page",
         f"There is no record of {subject}: no crawled page links to it, and it was not given as a seed.",
-        "Check the address. The operator of this Riffle can add the page with `riffle crawl URL`.",
+        f"Check the address. The operator of this Riffle can add the page with `riffle crawl {named}`.",
     )
 
 

@@ -131,7 +131,7 @@ def to_page_record(data: PageData) -> PageRecord:
         status=status.status,
         state=status,
         says=presentation.clean_line(_sentence(describe_status(status, representative_url))),
-        next_step=_sentence(describe_next_step(status)),
+        next_step=_sentence(describe_next_step(status, data.url)),
         mood=_MOODS.get(status.status, "open"),
         has_document=bool(data.record.normalized.document_ref),
         canonical=_other(data.representative) if data.representative else None,

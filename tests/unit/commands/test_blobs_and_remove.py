@@ -172,6 +172,7 @@ def test_a_removal_is_withdrawn_by_a_command(world: World) -> None:
     assert is_held_back(asyncio.run(world.stores.pages.get(PAGE)))
     shown = riffle("remove", "--undo", "site.example/private")
     assert (shown.exit_code, "Withdrew the removal of 1 page(s)" in shown.output) == (0, True), shown.output
+    assert f"riffle crawl {URL} --depth 0" in shown.output
     assert not is_held_back(asyncio.run(world.stores.pages.get(PAGE)))
     again = riffle("remove", "--undo", URL, "https://site.example/other")
     assert again.exit_code == 2

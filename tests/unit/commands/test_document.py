@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from schemas.ids import page_id
-from streams.commands.pages.page import print_document_of
+from streams.commands.pages.page import life_as_json, print_document_of, print_life
 from streams.pages.sandbox.worker_messages import normalize_to_outcome
 from streams.stores.opener import memory_stores
 from streams.stores.page_record import Normalized
@@ -60,3 +60,12 @@ async def test_json_says_why_there_is_no_document(capsys: pytest.CaptureFixture[
     printed = json.loads(shown.out)
     assert (printed["document"], shown.err) == (None, "")
     assert printed["why"] == f"There is no document of {URL}: {WHY_NOT[-1][1]}"
+
+
+@pytest.mark.parametrize(("named", "argument"), [(f"{URL}?a=1&b=2", f"'{URL}?a=1&b=2'"), (str(page_id(URL)), "URL")])
+def test_the_next_step_names_the_page_if_its_url_is_known(
+    named: str, argument: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    print_life(page_id(URL), named, [])
+    assert capsys.readouterr().out.endswith(f": riffle crawl {argument}\n")
+    assert life_as_json(page_id(URL), named, [])["next_step"].endswith(f": riffle crawl {argument}")

@@ -161,6 +161,21 @@ def test_each_status_has_its_sentence_and_next_step(status: PageStatus, sentence
     assert describe_next_step(status).startswith(step)
 
 
+@pytest.mark.parametrize(
+    ("status", "command"),
+    [
+        (PageStatus(status="unknown", next_step="crawl"), "riffle crawl"),
+        (PageStatus(status="removed", reason="request", next_step="crawl_again"), "riffle remove --undo"),
+        (PageStatus(status="not_indexed", reason="refused", next_step="crawl_again"), "riffle crawl"),
+    ],
+    ids=["unknown", "removed on request", "refused"],
+)
+def test_a_command_names_the_page_as_a_shell_reads_it(status: PageStatus, command: str) -> None:
+    assert describe_next_step(status, "https://b.example/x").endswith(f"{command} https://b.example/x")
+    assert describe_next_step(status, "https://b.example/?a=1&b=2").endswith(f"{command} 'https://b.example/?a=1&b=2'")
+    assert describe_next_step(status).endswith(f"{command} URL")
+
+
 def test_a_representative_is_named_by_its_url_where_that_is_known() -> None:
     status = PageStatus(status="duplicate", representative=UUID(int=7))
     assert describe_status(status, "https://b.example/") == "Duplicate of https://b.example/"
