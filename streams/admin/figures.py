@@ -15,7 +15,7 @@ from streams.admin.recall import RecallLog
 from streams.doctor.overview import Figures, Problem
 from streams.doctor.quick import find_away
 from streams.errors import RiffleError
-from streams.maintenance.frontier_hosts import HostView, view_host
+from streams.maintenance.frontier_hosts import HostView, describe_order, view_host
 from streams.maintenance.mapping import IndexMap
 from streams.maintenance.sampling import FIRST_TOKEN, LAST_TOKEN
 from streams.queries.counts import list_unanswered
@@ -26,11 +26,13 @@ from streams.settings import Settings
 from streams.stores.host_buckets import BUCKETS
 from streams.stores.opener import Stores
 from streams.stores.page_record import PageRecord
-from streams.stores.protocols import JobReport
+from streams.stores.protocols import HostOrder, JobReport
 
 SAMPLED_BUCKETS = 256
 """Number of buckets of hosts that are read for the size of the frontier: a sixteenth."""
 SHOWN_HOSTS = 50
+SHOWN_ORDERS = 200
+"""Maximum number of hosts with orders that are shown."""
 SAMPLED_PAGES = 400
 """Maximum number of pages that are drawn for the storage of hosts."""
 RUN_PAGES = 20
@@ -61,6 +63,15 @@ class FrontierSize:
     overdue: int
     """Number of hosts in the sample whose time has come."""
     shown: tuple[DueHost, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OrderedHosts:
+    """The hosts with an order of operators, by name."""
+
+    total: int
+    shown: tuple[HostOrder, ...]
+    """The first ones, SHOWN_ORDERS at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +193,12 @@ class Reader:
     async def host(self, name: str) -> HostView | None:
         """Return what the frontier knows of a host, or None if it knows nothing."""
         return await view_host(self.stores.frontier, name, micros_from_utc(self.now()))
+
+    async def orders(self) -> OrderedHosts:
+        """Return the hosts with an order in force. An order that was taken back is left out, as is a former purge."""
+        found = [order for order in await self.stores.frontier.orders() if describe_order(order)]
+        found.sort(key=lambda order: order.host)
+        return OrderedHosts(len(found), tuple(found[:SHOWN_ORDERS]))
 
     async def sample(self) -> list[PageRecord]:
         """Draw pages from all parts of the ring of tokens, each once: the runs of a small index overlap."""

@@ -72,9 +72,10 @@ def admin_routes(reader: Reader, actions: Actions, views: Views, key: str) -> AP
         name = name.strip().lower()[:MAX_HOST_CHARS]
         try:
             found = await reader.host(name) if name else None
+            ordered = None if name else await reader.orders()
         except TransientError as error:
             raise ProblemError(_unavailable(error)) from error
-        return show("admin_host.html", request, operator, name=name, view=found)
+        return show("admin_host.html", request, operator, name=name, view=found, ordered=ordered)
 
     @router.api_route("/admin/audit", methods=["GET", "HEAD"])
     async def audit(request: Request) -> Response:

@@ -13,7 +13,7 @@ import pytest
 
 from schemas.envelope import micros_from_utc
 from schemas.ids import page_id
-from streams.admin.figures import Reader
+from streams.admin.figures import SHOWN_ORDERS, Reader
 from streams.admin.jobs import MAX_RUNNING
 from streams.crawl.frontier.hosts.host_state import Host
 from streams.doctor.overview import Problem
@@ -182,6 +182,28 @@ async def test_the_next_request_is_the_one_of_the_list_of_hosts(
     assert f"<dt>State</dt><dd>{state}</dd>" in page
     if is_queued and not is_blocked:
         assert f'{name}</a> <span class="soft">{shown}</span>' in overview
+
+
+async def test_without_a_name_the_hosts_with_orders_are_listed(tmp_path: Path) -> None:
+    stores, now = memory_stores(), micros_from_utc(NOW)
+    async with admin(stores, tmp_path) as (app, _, _audit), client(app) as web:
+        assert "No host has an order." in (await web.get("/admin/host", headers=HTML)).text
+        await change_order(stores.frontier, "spam.example", now, blocked=True, note="<b>spam")
+        await change_order(stores.frontier, "back.example", now, blocked=True)
+        await change_order(stores.frontier, "back.example", now, blocked=False)
+        await change_order(stores.frontier, "purged.example", now, purged_at=now)
+        page = (await web.get("/admin/host", headers=HTML)).text
+        assert "1 host has an order." in page
+        row = '<a href="/admin/host?name=spam.example">spam.example</a></th><td>blocked, &lt;b&gt;spam</td>'
+        assert row in page
+        assert "<script" not in page
+        for number in range(SHOWN_ORDERS):
+            await change_order(stores.frontier, f"n{number:03}.example", now, delay_seconds=2.5)
+        page = (await web.get("/admin/host", headers=HTML)).text
+        named = (await web.get("/admin/host", params={"name": "spam.example"}, headers=HTML)).text
+    assert f"{SHOWN_ORDERS + 1} hosts have orders. The first {SHOWN_ORDERS} are shown, by name." in page
+    assert page.count("<td>delay 2.5 s</td>") == SHOWN_ORDERS
+    assert "Hosts with orders" not in named
 
 
 ACTIONS = [
