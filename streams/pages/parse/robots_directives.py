@@ -4,12 +4,10 @@ Opt-outs are the reservation of text and data mining (`TDM-Reservation`), and th
 `Content-Usage`. The fetcher adds the signals of robots.txt to the page's own.
 """
 
-import re
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 
 from streams.crawl.content_signals import parse_signals
+from streams.crawl.unavailable_after import without_weekdays
 
 BOT = "rifflebot"
 """The name of Riffle's robot, unless the headers have another one."""
@@ -31,7 +29,6 @@ KNOWN = frozenset(
     ]
 )
 _SIGNALS = ("search", "ai-input", "ai-train")
-_ISO_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[t ][0-9:.+z-]{1,20})?")
 _WITH_VALUE = frozenset({"max-snippet", "max-image-preview", "max-video-preview", "unavailable_after"})
 
 
@@ -59,24 +56,14 @@ def directives(metas: Iterable[tuple[str, str]], headers: Mapping[str, str]) -> 
     return tuple(sorted(found - {"none"}))
 
 
-def is_expired(found: Iterable[str], at: datetime) -> bool:
-    """Return whether the page asked not to be shown after a time that is past (`unavailable_after`)."""
-    moments = (_moment(each.partition(":")[2]) for each in found if each.startswith("unavailable_after:"))
-    return any(moment is not None and moment <= at for moment in moments)
-
-
-def _moment(text: str) -> datetime | None:
-    """Return the time of a date by ISO 8601, RFC 822 or RFC 850; None for other forms."""
-    try:
-        moment = datetime.fromisoformat(text.upper()) if _ISO_DATE.fullmatch(text) else parsedate_to_datetime(text)
-    except (ValueError, OverflowError):
-        return None
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+def _items(value: str) -> list[str]:
+    """Return the directives of a value in lower case. A date loses its weekday."""
+    return without_weekdays(value.lower()).split(",")
 
 
 def _parse(content: str) -> set[str]:
     found = set()
-    for item in content.lower().split(","):
+    for item in _items(content):
         name, _, value = (part.strip() for part in item.partition(":"))
         if name in KNOWN or (name in _WITH_VALUE and value):
             found.add(f"{name}:{value}" if value and name in _WITH_VALUE else name)
@@ -87,7 +74,7 @@ def _header(value: str, robot: str) -> set[str]:
     """Read `X-Robots-Tag: noindex, otherbot: nofollow, noarchive`. A name with a colon starts another robot's part."""
     found: set[str] = set()
     is_own = True
-    for item in value.lower().split(","):
+    for item in _items(value):
         name, colon, rest = (part.strip() for part in item.partition(":"))
         if colon and name not in _WITH_VALUE:
             is_own = name in (robot, "*")

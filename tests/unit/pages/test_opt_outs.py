@@ -7,8 +7,9 @@ import pytest
 from streams.crawl.content_signals import parse_signals
 from streams.crawl.fetch.agent import _with_signals
 from streams.crawl.fetch.outcomes import select_headers
+from streams.crawl.unavailable_after import is_expired
 from streams.pages.document.consent import Consent
-from streams.pages.parse.robots_directives import ROBOT_NAME, directives, is_expired
+from streams.pages.parse.robots_directives import ROBOT_NAME, directives
 
 NOW = datetime(2030, 6, 1, tzinfo=UTC)
 
@@ -75,11 +76,44 @@ def test_the_robot_has_the_name_of_the_setting() -> None:
         ("Fri, 31 May 2030 15:00:00 GMT", True),
         ("Saturday, 15-Jun-30 15:52:01 UTC", False),
         ("25 Jun 2010 15:00:00 PST", True),
+        ("Fri 31 May 2030 15:00:00 GMT", True),
+        ("Wednesday,15-May-30 15:52:01 UTC", True),
         ("soon", False),
         ("9999999999-01-01", False),
     ],
 )
 def test_a_page_may_ask_to_be_shown_until_a_date(date: str, expired: bool) -> None:
     found = directives([("robots", f"unavailable_after: {date}")], {})
-    assert is_expired(found, NOW) is (expired and "," not in date)
+    assert is_expired(found, NOW) is expired
     assert is_expired([f"unavailable_after:{date.lower()}"], NOW) is expired
+
+
+DATES = ("2030-05-31", "Fri, 31 May 2030 15:00:00 GMT", "Friday, 31-May-30 15:00:00 UTC", "31 May 2030 15:00:00 PST")
+
+
+@pytest.mark.parametrize("date", DATES)
+@pytest.mark.parametrize(
+    "values",
+    [
+        ["unavailable_after: {}, noindex"],
+        ["noindex, unavailable_after: {}"],
+        ["noindex,unavailable_after :{},nofollow"],
+        ["unavailable_after: {}", "noindex"],
+        ["noindex", "unavailable_after: {}"],
+        ["rifflebot: unavailable_after: {}, noindex"],
+        ["otherbot: nofollow", "unavailable_after: {}, noindex"],
+    ],
+)
+def test_a_date_costs_no_directive_beside_it(date: str, values: list[str]) -> None:
+    sent = [value.format(date) for value in values]
+    found = directives([], select_headers({"x-robots-tag": sent}))
+    assert "noindex" in found
+    assert is_expired(found, NOW)
+    if not any("bot" in value for value in values):
+        assert directives([("robots", value) for value in sent], {}) == found
+
+
+@pytest.mark.parametrize("date", DATES)
+def test_a_date_for_another_robot_is_not_followed(date: str) -> None:
+    sent = [f"otherbot: unavailable_after: {date}, noindex"]
+    assert directives([], select_headers({"x-robots-tag": sent})) == ()
