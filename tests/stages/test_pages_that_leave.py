@@ -10,13 +10,13 @@ import pytest
 from schemas import PageIndexed, PageSettled
 from schemas.ids import event_id, page_id
 from streams.pages.sandbox.pool import ParsePool
-from tests.hostile.servers import response
-from tests.stages.frontier_world import Site
+from tests.hostile.servers import bad_server, response
+from tests.stages.frontier_world import SECOND, Site
 from tests.stages.test_failed_visits import in_turn
-from tests.stages.test_fetch import run, scheduled
+from tests.stages.test_fetch import URL, Stage, run, scheduled
 from tests.stages.test_frontier_recrawl import LivingWorld, site
 from tests.stages.test_unchanged_and_removed_pages import BODY, OTHER, A, B
-from tests.stages.whole_journey import WholeJourney
+from tests.stages.whole_journey import START, WholeJourney
 
 NOINDEX = BODY.replace("<title>", "<meta name=robots content=noindex><title>")
 
@@ -94,6 +94,31 @@ async def test_a_304_with_other_wishes_is_read_again(tmp_path: Path, name: str, 
     ((ok,), (visit,)), _, _ = await run(tmp_path, script, scheduled(), scheduled(etag='"1"'))
     assert (ok.outcome, visit.outcome, visit.body_ref) == ("ok", outcome, ok.body_ref)
     assert visit.headers[name.replace("_", "-")] == value
+
+
+EXPIRES = "unavailable_after: Wed, 15 Nov 2023 00:00:00 GMT"
+IN_META = BODY.replace("<title>", f"<meta name=robots content='{EXPIRES}'><title>")
+
+
+@pytest.mark.parametrize(("body", "headers"), [(IN_META, {}), (BODY, {"x_robots_tag": f"{EXPIRES}, nofollow"})])
+async def test_an_unchanged_page_leaves_the_index_after_its_date(
+    pool: ParsePool, tmp_path: Path, body: str, headers: dict[str, str]
+) -> None:
+    unchanged = response(b"", status="304 Not Modified")
+    script = in_turn(response(body.encode(), etag='"1"', **headers), unchanged, unchanged)
+    journey = WholeJourney(pool)
+    outcomes = []
+    async with bad_server(tmp_path, {"/x": script}) as server:
+        stage = Stage(server, journey.stores)
+        try:
+            for hours in (0, 1, 2 * 24):
+                asked = scheduled(etag='"1"', generation=START + hours * 3_600 * SECOND)
+                (fetched,) = await stage.fetch(asked)
+                await journey.handle(fetched, hours * 3_600)
+                outcomes.append((fetched.outcome, await searchable(journey, URL)))
+        finally:
+            await stage.agent.stop()
+    assert outcomes == [("ok", True), ("not_modified", True), ("ok", False)]
 
 
 NEW = response(b"<p>Hi", etag='"1"')

@@ -18,7 +18,7 @@ import structlog
 
 from schemas import Event, InvalidEvent, PageFetched, PageScheduled
 from schemas.crawl import Outcome
-from schemas.envelope import micros_from_utc
+from schemas.envelope import micros_from_utc, utc_from_micros
 from streams.clock import now_micros
 from streams.crawl.exchange import encode_exchange
 from streams.crawl.fetch.host_load import HostLoad
@@ -28,6 +28,7 @@ from streams.crawl.fetch.pace import Window, windows_of
 from streams.crawl.fetch.shared_pace import SharedPace
 from streams.crawl.fetch.thread import FetchThread
 from streams.crawl.scope import CrawlScope
+from streams.crawl.unavailable_after import is_expired
 from streams.crawl.urls import host_of
 from streams.runtime.agent import Agent, Delivery, Emit
 from streams.settings import CrawlSettings, Settings
@@ -107,7 +108,7 @@ class FetchAgent(Agent):
         exchange_ref = await self._keep_exchange(answer)
         fetched = _event(scheduled, answer, body_ref, scheduled.generation or self._now(), exchange_ref)
         if fetched.purpose == "page" and fetched.outcome not in NEW_STATES:
-            fetched = _read_again(_with_former_body(fetched, known.fetched), known.fetched, scheduled.not_found_ref)
+            fetched = _read_again(_with_former_body(fetched, known.fetched), known, scheduled.not_found_ref)
         await self._stores.pages.put(scheduled.page_id, Fetched.of_event(fetched), at)
         return [fetched]
 
@@ -231,16 +232,19 @@ def _with_former_body(fetched: PageFetched, former: Fetched) -> PageFetched:
     return fetched.model_copy(update={**kept, "headers": {**described, **renewed, **wait}})
 
 
-def _read_again(fetched: PageFetched, former: Fetched, not_found_ref: str | None) -> PageFetched:
+def _read_again(fetched: PageFetched, known: PageRecord, not_found_ref: str | None) -> PageFetched:
     """Return a 304 as an answer with the last content if the stages must read that again.
 
-    The publisher has other wishes: so a page that turns `noindex` only by its header leaves the index, too. Or the host
-    has another page for a missing name than the content was compared with: so a soft 404 that was indexed before its
-    host was asked leaves the index.
+    The publisher has other wishes: so a page that turns `noindex` only by its header leaves the index, too. Or the date
+    after which the page asked not to be shown is past. Or the host has another page for a missing name than the content
+    was compared with: so a soft 404 that was indexed before its host was asked leaves the index.
     """
+    former = known.fetched
     has_other_wishes = any(fetched.headers.get(name) != former.headers.get(name) for name in WISHES)
+    has_expired = is_expired(known.normalized.directives, utc_from_micros(fetched.generation))
     is_unjudged = not_found_ref not in (None, former.not_found_ref)
-    if fetched.outcome != "not_modified" or not fetched.body_ref or not (has_other_wishes or is_unjudged):
+    must_be_read = has_other_wishes or has_expired or is_unjudged
+    if fetched.outcome != "not_modified" or not fetched.body_ref or not must_be_read:
         return fetched
     return fetched.model_copy(update={"outcome": "ok", "not_found_ref": not_found_ref})
 
