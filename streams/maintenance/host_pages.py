@@ -1,7 +1,8 @@
 """All pages of a host: removed from the index while the host is blocked, and brought back without a crawl.
 
 A page comes back by its stored answer: the event of its last fetch with content is sent again with a new generation,
-and the stages handle it as any other. So it is compared with its duplicates anew.
+and the stages handle it as any other. So it is compared with its duplicates anew. A page that was removed on request or
+refused since its last answer (such as by robots.txt) stays away, and its record keeps that reason.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -13,7 +14,7 @@ from streams.crawl.urls import host_of
 from streams.maintenance.reindexing import PARTS, part_tokens
 from streams.stores.page_record import Fetched, PageRecord
 from streams.stores.protocols import Pages
-from streams.stores.removals import is_held_back
+from streams.stores.removals import is_held_back, was_refused
 
 SCANNED_PAGES = 500
 """Number of records in one read."""
@@ -34,6 +35,8 @@ async def remove_pages(pages: Pages, host: str, now: int, detail: str, send: Sen
     """Send the removal of each page of the host that may be in the index."""
 
     def removal(page_id: UUID, record: PageRecord) -> Event | None:
+        if was_refused(record):
+            return None
         fetched = record.fetched.event()
         generation = max([now, *(part.generation for part in record.parts())])
         return PageRemoved(page_id=page_id, url=fetched.url, generation=generation, reason="blocked", detail=detail)
@@ -46,7 +49,7 @@ async def restore_pages(pages: Pages, host: str, now: int, send: Send) -> AsyncI
     """Send the stored answer of each page of the host again, as if it had been fetched now."""
 
     def answer(_: UUID, record: PageRecord) -> Event | None:
-        if is_held_back(record):
+        if is_held_back(record) or was_refused(record):
             return None
         generation = max([now, *(part.generation + 1 for part in record.parts())])
         kept = {"outcome": "ok", "status": 200, "generation": generation, "lease_id": None, "attempt": 1}

@@ -34,6 +34,12 @@ def is_held_back(record: PageRecord) -> bool:
     return requested(record) > withdrawn(record)
 
 
+def was_refused(record: PageRecord) -> bool:
+    """Return True if the page was refused since its last answer, such as by a robots.txt that forbids it."""
+    last = max(removals(record), key=lambda removal: removal.generation)
+    return last.reason == "refused" and last.generation > record.fetched.generation
+
+
 def was_erased(record: PageRecord, generation: int) -> bool:
     """Return True if a removal on request erased what was stored of this generation of the page."""
     return max(requested(record), withdrawn(record)) >= generation

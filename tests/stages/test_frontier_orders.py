@@ -16,6 +16,7 @@ from streams.settings import CrawlSettings
 from streams.stores.page_record import Fetched
 from tests.stages.frontier_world import SECOND, START, Site, World
 from tests.stages.test_unchanged_and_removed_pages import BODY, OTHER
+from tests.stages.whole_journey import START as JOURNEY_START
 from tests.stages.whole_journey import WholeJourney
 
 HOST = "a.example"
@@ -99,22 +100,60 @@ async def pool() -> AsyncIterator[ParsePool]:
         yield started
 
 
+async def store(journey: WholeJourney, url: str, body: str, at: int) -> list[Event]:
+    """A page is fetched and handled, and its answer stands in its record. Returns the events."""
+    events = await journey.fetch(url, body, at)
+    fetched = events[0]
+    assert isinstance(fetched, PageFetched)
+    await journey.stores.pages.put(page_id(url), Fetched.of_event(fetched), fetched.generation)
+    return events
+
+
+@pytest.mark.parametrize("refused_at", [30, 90])
+async def test_a_page_that_robots_forbid_does_not_come_back_with_its_host(pool: ParsePool, refused_at: int) -> None:
+    journey = WholeJourney(pool)
+    allowed, forbidden = "https://a.test/1", "https://a.test/2"
+    for url, body in ((allowed, BODY), (forbidden, OTHER)):
+        await store(journey, url, body, 0)
+
+    async def block(at: int) -> None:
+        async def send(events: Sequence[Event]) -> None:
+            for event in events:
+                await journey.handle(event, at)
+
+        now = JOURNEY_START + at * SECOND
+        _ = [one async for one in remove_pages(journey.stores.pages, "a.test", now, "blocked", send)]
+
+    async def unblock(at: int) -> list[str]:
+        handled: list[Event] = []
+
+        async def send(events: Sequence[Event]) -> None:
+            for event in events:
+                handled.extend(await journey.handle(event, at))
+
+        _ = [one async for one in restore_pages(journey.stores.pages, "a.test", JOURNEY_START + at * SECOND, send)]
+        return sorted(event.url for event in handled if isinstance(event, PageIndexed))
+
+    for at, act in sorted([(refused_at, "refuse"), (60, "block")]):
+        await (block(at) if act == "block" else journey.remove(forbidden, at, "refused"))
+    assert await unblock(300) == [allowed]
+    await store(journey, forbidden, OTHER, 600)  # robots.txt allows it again
+    await block(660)
+    assert await unblock(900) == [allowed, forbidden]
+
+
 async def test_the_pages_of_a_blocked_host_leave_the_index_and_come_back_without_a_crawl(pool: ParsePool) -> None:
     journey = WholeJourney(pool)
     urls = ("https://a.test/1", "https://b.test/1")
     for url, body in zip(urls, (BODY, OTHER), strict=True):
-        events = await journey.fetch(url, body, 0)
-        fetched = events[0]
-        assert isinstance(fetched, PageFetched)
-        await journey.stores.pages.put(page_id(url), Fetched.of_event(fetched), fetched.generation)
-        assert isinstance(events[-1], PageIndexed)
+        assert isinstance((await store(journey, url, body, 0))[-1], PageIndexed)
     handled: list[Event] = []
 
     async def send(events: Sequence[Event]) -> None:
         for event in events:
             handled.extend(await journey.handle(event, 60))
 
-    now = 1_700_000_000_000_000 + 60 * SECOND
+    now = JOURNEY_START + 60 * SECOND
     last = [one async for one in remove_pages(journey.stores.pages, "a.test", now, "blocked", send)][-1]
     assert (last.share, last.pages) == (1.0, 1)
     removed = [event for event in handled if isinstance(event, PageRemoved)]
