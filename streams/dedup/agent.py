@@ -28,7 +28,15 @@ from streams.dedup.generations import (
 from streams.dedup.grouping import Decision, Grouping, is_undecided
 from streams.dedup.log import Log, Outcome, record_of_page, record_of_removal
 from streams.dedup.moved_pages import MovedPages
-from streams.dedup.sandbox_tasks import FINGERPRINT, SHINGLES, TASKS, read_fingerprint, read_shingles
+from streams.dedup.sandbox_tasks import (
+    COMPARISON,
+    FINGERPRINT,
+    SHINGLES,
+    TASKS,
+    pack_pair,
+    read_fingerprint,
+    read_shingles,
+)
 from streams.dedup.shingle_cache import ShingleCache
 from streams.dedup.url_rule_evidence import AliasLearner, Discoveries
 from streams.errors import MissingBlob, PageErased, PoisonError, Refused
@@ -38,6 +46,7 @@ from streams.sandbox.pool import Sandbox, SandboxPool
 from streams.settings import Settings, TritonSettings
 from streams.sketches.features import Hashes, jaccard
 from streams.sketches.minhash import sketch_similarity
+from streams.sketches.simhash_tables import hamming
 from streams.stores.opener import Stores
 from streams.stores.page_record import PageRecord, RemovedText
 from streams.stores.protocols import Fingerprint, Sight, Transition
@@ -45,6 +54,9 @@ from streams.stores.removals import blob_of_page, is_held_back, withdrawn
 
 LIMITS = Limits(cpu_seconds=10.0, memory_bytes=500 * 1024 * 1024)
 """Limits of one text. A million letters without spaces (Thai) need 2.3 s."""
+
+MAX_COUNTER_DISTANCE = 1
+"""Maximum number of bits of the SimHash that a change of counters changes. Only then the two texts are compared."""
 
 
 class DedupAgent(Agent):
@@ -95,6 +107,7 @@ class DedupAgent(Agent):
         try:
             history = await self._read_history(event, former)
             made = await self._make_fingerprint(event, former, generation, history)
+            made = await self._keep_former_text(made, former)
         except Refused as refusal:
             return refusal_events(event, generation, refusal)
         except PageErased:
@@ -107,12 +120,12 @@ class DedupAgent(Agent):
         if page is None:  # removed at the same moment
             return await self._reemit_overtaken(event, delivery)
         log = Log(record.deduplicated, str(delivery.envelope.id)) if former is None else await self._read_log(delivery)
-        same_content = log.record.content_hash == event.content_hash
+        same_content = log.record.content_hash == made.content_hash
         settled = (log.is_own and log.record.settled) or ("unchanged" if same_content else "changed")
         # With another text it may no longer represent its duplicates. A page that was never decided has none.
         may_lose = (log.is_own or not same_content) and (former is not None or bool(log.record.stored))
         duplicates = await self._grouping.duplicates(event.page_id) if may_lose else []
-        repeats, document_generation = repetition(event, former, log)
+        repeats, document_generation = repetition(event, made.document_ref, former, log)
         base = record_of_page(
             page,
             repeats=repeats,
@@ -206,6 +219,21 @@ class DedupAgent(Agent):
             sketch=prints.sketch,
         )
 
+    async def _keep_former_text(self, made: Fingerprint, former: Fingerprint | None) -> Fingerprint:
+        """Return the fingerprint with its page's former text if only counters of the page changed since.
+
+        So the page counts as unchanged, and the next visit is compared with the text that the index has.
+        """
+        if former is None or not _may_differ_by_counters(former, made):
+            return made
+        try:
+            pair = await asyncio.gather(*map(self._stores.blobs.get, (former.document_ref, made.document_ref)))
+            answer = await self._sandbox.run(COMPARISON, pack_pair(*pair))
+        except (MissingBlob, Refused):
+            return made
+        kept = ("content_hash", "simhash", "document_ref", "words", "sketch")
+        return replace(made, **{name: getattr(former, name) for name in kept}) if any(answer) else made
+
     async def _is_found_by_site(self, url: str) -> bool:
         return await Discoveries(self._stores.frontier, self._stores.ledger).is_found_by_site(url)
 
@@ -249,6 +277,12 @@ class DedupAgent(Agent):
         decided = [page for page in pages if page is not None and not is_undecided(page)]
         decided.sort(key=lambda page: (page.representative != page.page_id, page.url))
         return [(promotion if page.representative == page.page_id else demotion)(page, crawl_id) for page in decided]
+
+
+def _may_differ_by_counters(former: Fingerprint, made: Fingerprint) -> bool:
+    """Return whether the texts of a page differ so little that a change of counters may be all."""
+    is_close = hamming(former.simhash, made.simhash) <= MAX_COUNTER_DISTANCE
+    return is_close and former.simhash_version == made.simhash_version and former.content_hash != made.content_hash
 
 
 def _count_in_links(event: PageNormalized, history: Sequence[Transition]) -> int:

@@ -23,13 +23,13 @@ def is_overtaken(event: PageNormalized | PageRemoved, known: int) -> bool:
     return known >= event.generation + SAME_FETCH
 
 
-def repetition(event: PageNormalized, former: Fingerprint | None, log: Log) -> tuple[bool, int]:
-    """Return the facts `repeats` and `document_generation` of the record."""
+def repetition(event: PageNormalized, document_ref: str, former: Fingerprint | None, log: Log) -> tuple[bool, int]:
+    """Return the facts `repeats` and `document_generation` of the record. `document_ref` is the fingerprint's."""
     known = log.record.document_generation
     known = event.generation if known is None else known
     if log.is_own:
         return bool(log.record.repeats), known
-    if former is None or former.document_ref != event.document_ref:
+    if former is None or former.document_ref != document_ref:
         return False, event.generation
     is_fetch = event.generation >= former.generation + SAME_FETCH
     was_elected = former.representative == former.page_id and not is_undecided(former)

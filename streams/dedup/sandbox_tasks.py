@@ -9,6 +9,7 @@ from dataclasses import asdict
 import numpy as np
 
 from streams.dedup import frequencies
+from streams.dedup.counter_lines import differ_by_counters
 from streams.dedup.fingerprinting import Prints, fingerprint, text_shingles
 from streams.pages.document.codec import decode_document
 from streams.sketches.features import Hashes
@@ -16,7 +17,8 @@ from streams.stores.packing import pack, unpack
 
 FINGERPRINT = "streams.dedup.sandbox_tasks:make_fingerprint"
 SHINGLES = "streams.dedup.sandbox_tasks:make_shingles"
-TASKS = (FINGERPRINT, SHINGLES)
+COMPARISON = "streams.dedup.sandbox_tasks:compare_documents"
+TASKS = (FINGERPRINT, SHINGLES, COMPARISON)
 
 
 def warm_up() -> None:
@@ -32,6 +34,17 @@ def make_fingerprint(document: bytes) -> bytes:
 def make_shingles(document: bytes) -> bytes:
     """Return the distinct shingles of an encoded document, 8 bytes each (little endian)."""
     return text_shingles(decode_document(document).text).astype("<u8").tobytes()
+
+
+def compare_documents(pair: bytes) -> bytes:
+    """Return a byte that is 1 if the two encoded documents of `pack_pair` differ by counters only, or else 0."""
+    former, present = (decode_document(unpack(pair)[name]) for name in ("former", "present"))
+    return bytes([differ_by_counters(former, present)])
+
+
+def pack_pair(former: bytes, present: bytes) -> bytes:
+    """Return the question for `compare_documents`."""
+    return pack({"former": former, "present": present})
 
 
 def read_fingerprint(answer: bytes) -> Prints:

@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from schemas import PageDeduplicated, PageIndexed, PageRemoved, PageSettled
+from schemas import PageDeduplicated, PageIndexed, PageNormalized, PageRemoved, PageSettled
 from schemas.ids import page_id
 from streams.errors import MissingBlob, TransientError
 from streams.ledger.status import status_of
@@ -52,6 +52,58 @@ async def test_an_unchanged_page_costs_no_statements_no_embedding_and_no_new_blo
     writes = {name: count for name, count in journey.calls.items() if name.split(".")[1] in ("put", "upsert", "embed")}
     # The document is stored again under its hash, and the records of normalize and dedup are written.
     assert writes == {"blobs.put": 1, "pages.put": 2, "fingerprints.put": 1}
+
+
+LONG = "".join(
+    f"<p>Paragraph {n} of the manual tells how valve {n * 7} of the {word} pump is opened, cleaned and closed.</p>"
+    for n, word in enumerate(("northern", "southern", "eastern", "western", "upper", "lower", "inner", "outer") * 12)
+)
+
+
+def manual(line: str) -> str:
+    return f"<html lang=en><title>Pumps</title><main><h1>Pumps</h1>{LONG}<p>{line}</p></main></html>"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "verdict"),
+    [
+        ("This page was viewed 1,204 times.", "This page was viewed 1,311 times.", "unchanged"),
+        ("Last updated on Monday, 3 June 2024 at 14:03", "Last updated on Tuesday, 4 June 2024 at 9:15", "unchanged"),
+        ("The pump costs 1,204 coins.", "The pump costs 1,311 coins.", "changed"),  # as few bits as a counter
+        ("1,204", "1,311", "changed"),  # such as the cell of a table
+        ("Updated price: 5", "Updated price: 6", "changed"),
+        ("5 likes, $7 in total", "5 likes, $8 in total", "changed"),
+        ("3 views", "3 views. Valve 12 must never be opened.", "changed"),
+    ],
+)
+async def test_only_counters_may_change_in_an_unchanged_page(
+    journey: WholeJourney, before: str, after: str, verdict: str
+) -> None:
+    await journey.fetch(A, manual(before), 0)
+    journey.calls.clear()
+    indexed = await journey.stores.fingerprints.get(page_id(A))
+    assert indexed is not None
+    for at, line in ((86_400, after), (2 * 86_400, before), (3 * 86_400, after)):
+        events = await journey.fetch(A, manual(line), at)
+        settled = next(event for event in events if isinstance(event, PageSettled))
+        stopped = not any(isinstance(event, PageDeduplicated) for event in events)
+        assert (settled.verdict, stopped) == (verdict, verdict == "unchanged")
+        found = await journey.stores.fingerprints.get(page_id(A))
+        assert found is not None
+        assert (found.document_ref == indexed.document_ref) == (stopped or line == before)
+    assert bool(journey.calls["embedder.embed"]) == (verdict == "changed")
+
+
+async def test_a_change_of_counters_is_unchanged_at_its_redelivery(journey: WholeJourney) -> None:
+    await journey.fetch(A, manual("3 views"), 0)
+    events = await journey.fetch(A, manual("4 views"), 86_400)
+    (normalized,) = [event for event in events if isinstance(event, PageNormalized)]
+    later = normalized.model_copy(update={"generation": START + 2 * 86_400 * SECOND})
+    (dedup,), delivery = journey._stages[PageNormalized], journey._delivery(later, 2 * 86_400)
+    first, second = await dedup.handle(delivery), await dedup.handle(delivery)
+    assert first == second
+    assert [event.verdict for event in first if isinstance(event, PageSettled)] == ["unchanged"]
+    assert len(first) == 1
 
 
 async def test_a_changed_page_is_indexed_again(journey: WholeJourney) -> None:
