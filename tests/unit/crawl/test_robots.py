@@ -1,7 +1,9 @@
 """Robots rules: RFC 9309, and hostile or broken files."""
 
 import io
+import math
 import tarfile
+import time
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,10 @@ from schemas.crawl import Outcome
 from streams.crawl.robots import MAX_ROBOTS_BYTES, RobotsAccess, parse, product_token, robots_access, seconds_until_open
 
 REAL = Path(__file__).resolve().parents[3].parent / "shared" / "data" / "robots" / "real_robots.tar.zst"
+REAL_FILES = 4_231
+"""Number of files in the collection."""
+MAX_SECONDS = 0.1
+"""Maximum CPU time of one file (seconds)."""
 
 ALL = "User-agent: *\n"
 OWN = "User-agent: RiffleBot\n"
@@ -243,16 +249,28 @@ def test_any_bytes_can_be_parsed(content: bytes) -> None:
 @pytest.mark.timeout(240)
 @pytest.mark.skipif(not REAL.exists(), reason=f"the collection of real robots.txt files is not at {REAL}")
 def test_real_files_are_parsed() -> None:
-    read = 0
+    seconds = []
     with tarfile.open(fileobj=io.BytesIO(_unpacked(REAL))) as archive:
         for member in archive:
             file = archive.extractfile(member)
             if file:
-                rules = parse(file.read(), "RiffleBot")
-                rules.allowed("https://example.com/a/b.html?c=d")
-                assert rules.delay_seconds >= 0
-                read += 1
-    assert read > 1_000
+                seconds.append(_least_seconds(file.read(), limit=MAX_SECONDS))
+    assert len(seconds) == REAL_FILES
+    assert max(seconds) < MAX_SECONDS
+
+
+def _least_seconds(content: bytes, *, limit: float) -> float:
+    """Read a file, and return the CPU time. A file over the limit is read three times: the machine may be busy."""
+    least = math.inf
+    for _ in range(3):
+        begin = time.process_time()
+        rules = parse(content, "RiffleBot")
+        rules.allowed("https://example.com/a/b.html?c=d")
+        least = min(least, time.process_time() - begin)
+        assert rules.delay_seconds >= 0
+        if least < limit:
+            break
+    return least
 
 
 def _unpacked(path: Path) -> bytes:
