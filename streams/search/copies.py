@@ -1,7 +1,7 @@
-"""The reader of fingerprints for the pass `filters`: they show which near-duplicates of different sites are copies.
+"""The reader of fingerprints for the pass `filters`: they show which near-duplicates are copies.
 
-The fingerprints are an extra: they are read only for near-duplicates of different sites, within a short time. Without
-them all these pages are shown, and the answer says so.
+The fingerprints are an extra: they are read only for near-duplicates, within a short time. Without them all these pages
+are shown, and the answer says so.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ from uuid import UUID
 from streams.search.deadline import Deadline
 from streams.search.optional import IN_WORDS, OnFailure, OptionalPart, Reason, Rest
 from streams.search.ranking.context import RankingContext
-from streams.search.ranking.copies import pages_of_other_sites
+from streams.search.ranking.copies import pages_to_compare
 from streams.search.trace import Trace
 from streams.stores.opener import Stores
 from streams.stores.protocols import Fingerprint, PageHits
@@ -32,8 +32,8 @@ class Copies:
     async def read(
         self, context: RankingContext, pages: Sequence[PageHits], deadline: Deadline, trace: Trace
     ) -> Mapping[UUID, Fingerprint]:
-        """Read the fingerprints of the near-duplicates of different sites, for the pass `filters`."""
-        if not (wanted := pages_of_other_sites(pages, context.notes.near)[:MAX_PAGES]):
+        """Read the fingerprints of the near-duplicates, for the pass `filters`."""
+        if not (wanted := pages_to_compare(pages, context.notes.near)[:MAX_PAGES]):
             return {}
         read = partial(self._stores.fingerprints.get_all, wanted)
         with trace.timed("copies_ms"):
@@ -42,4 +42,4 @@ class Copies:
 
 
 def _sentence(why: Reason) -> str:
-    return f"The store of fingerprints {IN_WORDS[why]}; copies of pages at different sites are shown one by one."
+    return f"The store of fingerprints {IN_WORDS[why]}; copies of pages are shown one by one."

@@ -1,12 +1,13 @@
 """Copies among results: near-duplicates that are shown as one result. Pure.
 
-Near-duplicates are found by the statements that matched. Of one site, these are enough to make them copies. Pages of
-different sites are copies only if their whole texts are, by the fingerprints of the dedup stage. Otherwise anyone could
-hide a page by quoting it.
+Near-duplicates are found by the statements that matched. They are copies only if their whole texts are, by the
+fingerprints of the dedup stage, or if a URL rule maps the address of one to the other. Otherwise anyone could hide a
+page by quoting it, also on one site: a forge, a forum or a host of blogs has many owners.
 
-Among copies of different sites, the page whose text was seen first is the result, and near-duplicates that are no
-copies are shown in the order in which their texts were seen. A date, links and all else that a page says of itself, or
-can buy, never choose between them.
+Among copies, the page whose text was seen first is the result. Near-duplicates of different sites that are no copies
+are shown in the order in which their texts were seen. A date, links and all else that a page says of itself, or can
+buy, never choose between them. Near-duplicates of one site that are no copies are often versions of a page. They keep
+their order, by how well they match the query.
 """
 
 import math
@@ -14,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from uuid import UUID
 
+from streams.dedup.election import are_variants
 from streams.dedup.first_sight import SIMILARITY, own_sight, site_sight
 from streams.search.ranking.near_duplicates import is_of_one_site
 from streams.sketches.minhash import sketch_similarity
@@ -29,18 +31,19 @@ def group_copies(pages: Sequence[PageHits], near: Near, texts: Texts, ordered: i
     """Return the pages in groups of copies, in the order of the groups' best pages.
 
     The first page of a group is the result. It has the place and the score of the group's best page. Among the first
-    `ordered` groups, groups that nearly repeat each other are put in the order of their first sight. Later groups stay
-    where they are, so that longer lists of results begin as shorter ones do.
+    `ordered` groups, groups that nearly repeat each other at different sites are put in the order of their first sight.
+    Later groups stay where they are, so that longer lists of results begin as shorter ones do.
     """
     by_id = {page.page_id: page for page in pages}
     groups: dict[UUID, list[PageHits]] = {}
     alike: dict[UUID, list[int]] = {}
-    """The places of groups that nearly repeat each other, by their pages. They share a list."""
+    """The places of groups that nearly repeat each other at different sites, by their pages. They share a list."""
     for page in pages:
         earlier = [by_id[each] for each in near.get(page.page_id, ()) if each in groups]
         original = next((other for other in earlier if _are_copies(page, other, texts)), None)
         if original is None:
-            places = alike[earlier[0].page_id] if earlier else []
+            elsewhere = next((other for other in earlier if not is_of_one_site(page, other)), None)
+            places = alike[elsewhere.page_id] if elsewhere else []
             places.append(len(groups))
             alike[page.page_id] = places
         groups.setdefault((original or page).page_id, []).append(page)
@@ -59,14 +62,12 @@ def _order_places(groups: list[list[PageHits]], places: Sequence[int], texts: Te
         groups[place] = [replace(group[0], score=score), *group[1:]]
 
 
-def pages_of_other_sites(pages: Sequence[PageHits], near: Near) -> list[UUID]:
-    """Return the pages that are near-duplicates of pages of other sites: their texts decide. The best come first."""
-    by_id = {page.page_id: page for page in pages}
+def pages_to_compare(pages: Sequence[PageHits], near: Near) -> list[UUID]:
+    """Return the pages that are near-duplicates of each other: their texts decide. The best come first."""
     found: dict[UUID, None] = {}
     for page in pages:
         for each in near.get(page.page_id, ()):
-            if not is_of_one_site(page, by_id[each]):
-                found |= {each: None, page.page_id: None}
+            found |= {each: None, page.page_id: None}
     return list(found)
 
 
@@ -79,16 +80,14 @@ def have_one_text(one: Fingerprint, other: Fingerprint) -> bool:
 
 
 def _are_copies(page: PageHits, other: PageHits, texts: Texts) -> bool:
-    if is_of_one_site(page, other):
-        return True
     one, another = texts.get(page.page_id), texts.get(other.page_id)
-    return one is not None and another is not None and have_one_text(one, another)
+    if one is None or another is None:
+        return False
+    return have_one_text(one, another) or are_variants(one, another)
 
 
 def _put_oldest_first(group: list[PageHits], texts: Texts) -> list[PageHits]:
     best = group[0]
-    if all(is_of_one_site(best, page) for page in group):
-        return group
     oldest = min(group, key=lambda page: _age(page, texts))
     others = [page for page in group if page.page_id != oldest.page_id]
     return [replace(oldest, score=best.score), *others]

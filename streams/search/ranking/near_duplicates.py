@@ -25,6 +25,9 @@ pairs. Pages of one site with a similarity of .15 are compared once in five pair
 MAX_COMPARED = 20
 """Maximum earlier pages that a page is compared with: the ones with the most common trigrams in their sketches. So
 pages that were written to have one sketch cost a bounded time."""
+MAX_ALIKE = 8
+"""Maximum pages of one site that nearly repeat each other and are compared with later pages. So the pages of a site
+that are all alike cost a bounded time."""
 _CODE_BITS, _TWO_CODES_BITS = np.uint64(21), np.uint64(42)
 _HASH = np.uint64(0x9E3779B97F4A7C15)
 """The odd multiplier of Fibonacci hashing (Knuth, "The Art of Computer Programming", 6.4): it orders trigrams as if at
@@ -43,7 +46,7 @@ class ComparedPages:
     def find_near(self, page: PageHits) -> list[UUID]:
         """Return the earlier pages that this page nearly repeats, the best first.
 
-        Later pages are compared with this page, too, unless it nearly repeats an earlier page of its own site.
+        Later pages are compared with this page, too, unless it nearly repeats MAX_ALIKE earlier pages of its own site.
         """
         codes = np.unique(trigrams(_shown_text(page)))
         own, sketch = frozenset(codes.tolist()), _sketch(codes)
@@ -54,7 +57,7 @@ class ComparedPages:
         nearest = sorted(alike, key=lambda place: (-common[place], place))[:MAX_COMPARED]
         compared = [self._kept[place] for place in sorted(nearest)]
         near = [other for other, theirs in compared if similarity(own, theirs) >= DUPLICATE_SIMILARITY]
-        if not any(is_of_one_site(page, other) for other in near):
+        if sum(is_of_one_site(page, other) for other in near) < MAX_ALIKE:
             for each in sketch:
                 self._places[each].append(len(self._kept))
             self._kept.append((page, own))

@@ -4,12 +4,13 @@ from collections.abc import Mapping
 
 import pytest
 
-from streams.search.ranking.copies import group_copies, have_one_text, pages_of_other_sites
+from streams.search.ranking.copies import group_copies, have_one_text, pages_to_compare
 from streams.stores.protocols import Fingerprint, PageHits, Sight
 from tests.unit.search.ranking.test_filters import page
 
 A, B, C = (page(name) for name in "abc")
 A2 = page("a2", host="a.example")
+V = page("a2?session=v", host="a.example")
 ONE, OTHER = bytes([1]) * 128, bytes([2]) * 128
 
 
@@ -27,7 +28,11 @@ def groups(pages: list[PageHits], near: Mapping[int, list[int]], texts: list[Fin
 
 
 CASES = [
-    pytest.param([A, A2], [], [["a", "a2"]], id="of one site, without fingerprints"),
+    pytest.param([A, A2], [], [["a"], ["a2"]], id="of one site, without fingerprints"),
+    pytest.param([A, A2], [text(A, 1), text(A2, 2, OTHER)], [["a"], ["a2"]], id="of one site, a quotation"),
+    pytest.param([A, A2], [text(A, 2), text(A2, 1, OTHER)], [["a"], ["a2"]], id="of one site, as well as they match"),
+    pytest.param([A, A2], [text(A, 2), text(A2, 1)], [["a2", "a"]], id="of one site, copies, the older one first"),
+    pytest.param([V, A2], [text(V, 2), text(A2, 1, OTHER)], [["a2", "=v"]], id="variants of one address"),
     pytest.param([A, B], [], [["a"], ["b"]], id="of two sites, without fingerprints"),
     pytest.param([A, B], [text(A, 1)], [["a"], ["b"]], id="of two sites, with one fingerprint"),
     pytest.param([A, B], [text(A, 1), text(B, 2)], [["a", "b"]], id="copies, the older one first"),
@@ -56,18 +61,18 @@ def test_an_age_that_another_text_earned_does_not_count() -> None:
     assert groups([A, B], {1: [0]}, [old, text(B, 3)]) == [["b", "a"]]
 
 
-def test_a_page_of_a_site_is_a_copy_of_the_page_of_its_site() -> None:
-    """The first two pages are not copies. The third page nearly repeats both, and is of the second one's site."""
-    assert groups([B, A, A2], {1: [0], 2: [0, 1]}, []) == [["b"], ["a", "a2"]]
+def test_a_page_is_a_copy_of_the_page_that_has_its_text() -> None:
+    """The first two pages are not copies. The third page nearly repeats both, and has the second one's text."""
+    texts = [text(B, 1, OTHER), text(A, 2), text(A2, 3)]
+    assert groups([B, A, A2], {1: [0], 2: [0, 1]}, texts) == [["b"], ["a", "a2"]]
 
 
 def test_three_pages_with_one_text_are_one_result() -> None:
     assert groups([A, B, C], {1: [0], 2: [0, 1]}, [text(A, 3), text(B, 2), text(C, 1)]) == [["c", "a", "b"]]
 
 
-def test_only_near_duplicates_of_different_sites_are_looked_up() -> None:
-    near = {A2.page_id: [A.page_id], C.page_id: [B.page_id]}
-    assert pages_of_other_sites([A, A2, B, C], near) == [B.page_id, C.page_id]
+def test_only_near_duplicates_are_looked_up() -> None:
+    assert pages_to_compare([A, A2, B, C], {A2.page_id: [A.page_id]}) == [A.page_id, A2.page_id]
 
 
 def test_groups_behind_the_window_stay_where_they_are() -> None:

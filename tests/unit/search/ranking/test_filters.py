@@ -20,6 +20,7 @@ from streams.search.ranking.filters import (
 )
 from streams.search.ranking.near_duplicates import (
     DUPLICATE_SIMILARITY,
+    MAX_ALIKE,
     MAX_COMPARED,
     MIN_DUPLICATE_CHARS,
     similarity,
@@ -27,9 +28,10 @@ from streams.search.ranking.near_duplicates import (
 )
 from streams.search.ranking.rules.adult import is_adult
 from streams.search.ranking.rules.block_list import read_block_list
-from streams.stores.protocols import Hit, PageHits
+from streams.stores.protocols import Fingerprint, Hit, PageHits
 from streams.stores.statement_payload import StatementPayload
 
+SITE = "site.example"
 NAMES = UUID("3f0c8f0e-5a0b-4c7e-9b55-0f6d7f3a1c11")
 
 
@@ -41,9 +43,11 @@ def page(name: str, text: str = "", host: str = "", **payload: Any) -> PageHits:
 
 
 def filter_pages(pages: list[PageHits], rules: Rules, wanted: int) -> Filtered:
-    """Return the results after the checks and the filters, without fingerprints."""
+    """Return the results after the checks and the filters. The pages of SITE have one text."""
     checked = check_pages(pages, rules, wanted)
-    found = apply_filters(checked.pages, rules, wanted, checked.near, {})
+    one_text = [each.page_id for each in checked.pages if each.hits[0].payload.host == SITE]
+    texts = {each: Fingerprint(each, "text", 0, f"https://{SITE}/{each}", 1, words=9) for each in one_text}
+    found = apply_filters(checked.pages, rules, wanted, checked.near, texts)
     found.counts.update(checked.counts)
     return found
 
@@ -53,8 +57,8 @@ def shown(pages: list[PageHits]) -> str:
 
 
 def of_site(*names: str, **payload: Any) -> list[PageHits]:
-    """Return pages of one host."""
-    return [page(name, host="site.example", **payload) for name in names]
+    """Return pages of one host with one text."""
+    return [page(name, host=SITE, **payload) for name in names]
 
 
 LONG = "The write-ahead log holds changes until a checkpoint moves them into the database."
@@ -109,6 +113,15 @@ def test_a_result_keeps_its_near_duplicates() -> None:
     pages = [*of_site("a", "b", text=LONG), page("c", text="else")]
     found = filter_pages(pages, Rules(), 10)
     assert {key: shown(value) for key, value in found.similar.items()} == {pages[0].page_id: "b"}
+
+
+def test_a_copy_is_found_behind_a_page_of_its_host_that_only_quotes_both() -> None:
+    """The first page has another text. The second one and the third one have one text."""
+    quotation, original, copy = pages = [page(name, host="forge.example", text=LONG) for name in "abc"]
+    texts = {one.page_id: Fingerprint(one.page_id, "text", 0, one.page_id.hex, 1, words=9) for one in (original, copy)}
+    texts[quotation.page_id] = Fingerprint(quotation.page_id, "other", 0, "https://forge.example/a", 1, words=9)
+    found = apply_filters(pages, Rules(), 10, check_pages(pages, Rules(), 10).near, texts)
+    assert (shown(found.pages), found.counts["duplicate"]) == ("ab", 1)
 
 
 def test_further_pages_of_a_host_come_behind_the_first_page() -> None:
@@ -184,6 +197,11 @@ def test_pages_that_were_written_to_be_alike_cost_a_bounded_time(monkeypatch: py
     ]
     assert len(filter_pages(pages, Rules(per_host=0), 500).pages) == 500
     assert 500 < compared <= 500 * MAX_COMPARED
+
+
+def test_of_the_pages_of_a_site_that_are_all_alike_the_first_ones_are_compared() -> None:
+    near = check_pages(of_site(*(f"p{n}" for n in range(100)), title="t", text=LONG), Rules(), 100).near
+    assert max(len(each) for each in near.values()) == MAX_ALIKE
 
 
 def test_of_a_text_of_any_length_a_part_is_compared() -> None:
