@@ -65,6 +65,8 @@ class Outcome:
     withheld: int = 0
     """Pages whose publishers allow no input of models."""
     cached: int = 0
+    ends_at: float = 0.0
+    """The end time of the answer, by the clock of the event loop. It bounds the waits for slots and all requests."""
 
 
 class Writer:
@@ -99,13 +101,18 @@ class Writer:
         evidence: Sequence[Evidence],
         person: str,
         outcome: Outcome,
-        *,
-        is_counted: bool = True,
+        behind: Outcome | None = None,
     ) -> list[str]:
-        """Return questions that the first page may answer next. See `answer`."""
+        """Return questions that the first page may answer next. See `answer`.
+
+        `behind`: the outcome of the answer that they belong to. They end with it, and are not counted again.
+        """
         pages = pages_for_model(evidence, outcome)[:1]
-        if not pages or (is_counted and not await self._may_ask(pages, person, outcome)):
+        if behind and pages:
+            outcome.ends_at = behind.ends_at
+        elif not await self._may_ask(pages, person, outcome):
             return []
+        outcome.asked = len(pages)
         messages = prompts.messages_for(prompts.RELATED, question, pages[0])
         reader = SentenceReader()
         written: list[ModelSentence] = []
@@ -115,7 +122,9 @@ class Writer:
         except TransientError as error:
             _note(error, outcome)
         written += reader.end()
-        return related_questions((each.text for each in written), pages[0], question)
+        found = related_questions((each.text for each in written), pages[0], question)
+        _conclude(outcome, found)
+        return found
 
     async def judge(
         self, criterion: str, evidence: Sequence[Evidence], person: str, outcome: Outcome
@@ -179,10 +188,7 @@ class Writer:
                 task.cancel()
             with suppress(asyncio.CancelledError):
                 await asyncio.gather(*tasks, return_exceptions=True)
-        if shown:
-            outcome.status = "answered"
-        elif outcome.status == "answered":
-            outcome.status = "unknown"
+        _conclude(outcome, shown)
 
     async def _read_page(
         self,
@@ -228,6 +234,7 @@ class Writer:
         if not pages:
             outcome.status = "nothing"
             return False
+        outcome.ends_at = _now() + self._options.deadline_seconds
         outcome.refusal = await self._budgets.take(person, self._clock())
         if outcome.refusal:
             outcome.status = "limited"
@@ -241,9 +248,9 @@ class Writer:
             yield known
             return
         usage, pieces = Usage(), []
-        options = ChatOptions(self._options.max_tokens, self._options.deadline_seconds)
-        await self._take_slot()
+        await self._take_slot(outcome.ends_at)
         try:
+            options = ChatOptions(self._options.max_tokens, _seconds_until(outcome.ends_at))
             async for piece in self._chat.stream(messages, options, usage):
                 pieces.append(piece)
                 yield piece
@@ -253,10 +260,10 @@ class Writer:
             self._budgets.pay((prompt + answer) / 1e6, self._clock())
         self._cache.put(key, "".join(pieces))
 
-    async def _take_slot(self) -> None:
+    async def _take_slot(self, ends_at: float) -> None:
         """Wait until fewer than the maximum of pages are being asked. Raises DeadlineExceeded."""
         try:
-            async with asyncio.timeout(self._options.deadline_seconds):
+            async with asyncio.timeout_at(ends_at):
                 await self._slots.acquire()
         except TimeoutError as error:
             raise DeadlineExceeded("too many answers are being written") from error
@@ -291,6 +298,25 @@ def _allowed(statements: Sequence[Evidence]) -> list[Evidence]:
         if consent.allows_quoting(characters):
             found.append(replace(each, context=()))
     return found
+
+
+def _conclude(outcome: Outcome, written: Sequence[object]) -> None:
+    """Fill the status, once all requests have ended."""
+    if written:
+        outcome.status = "answered"
+    elif outcome.status == "answered":
+        outcome.status = "unknown"
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()
+
+
+def _seconds_until(ends_at: float) -> float:
+    """Return the time that is left. Raises DeadlineExceeded if there is none."""
+    if (seconds := ends_at - _now()) <= 0:
+        raise DeadlineExceeded("the time of the answer is over")
+    return seconds
 
 
 def _note(error: BaseException, outcome: Outcome) -> None:

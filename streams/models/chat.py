@@ -58,7 +58,7 @@ class OpenAIChat:
         except UsageError as error:  # its key can't be read
             raise ModelUnavailable(str(error)) from error
         except TimeoutError as error:
-            raise DeadlineExceeded(f"the language model took longer than {options.deadline_seconds:g} s") from error
+            raise DeadlineExceeded(f"the language model took longer than {options.deadline_seconds:.3g} s") from error
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise ModelUnavailable(f"{self._url}: {type(error).__name__}: {error}") from error
 

@@ -137,10 +137,10 @@ class ModelAnswers:
         return RunningRank(first, self._writer.judge(criterion, evidence, person, outcome), outcome)
 
     async def related(
-        self, question: str, evidence: Sequence[Evidence], person: str, *, is_counted: bool = True
+        self, question: str, evidence: Sequence[Evidence], person: str, behind: Outcome | None = None
     ) -> list[str]:
-        """Return questions that a reader may ask next. Behind an answer, they are not counted again."""
-        return await self._writer.related(question, evidence, person, Outcome(), is_counted=is_counted)
+        """Return questions that a reader may ask next. `behind`: the outcome of the answer that they belong to."""
+        return await self._writer.related(question, evidence, person, Outcome(), behind)
 
     async def close(self) -> None:
         await self._budgets.close()

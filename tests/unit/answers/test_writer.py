@@ -1,11 +1,15 @@
 """The status of an answer by a model is about the sentences that are shown."""
 
+import asyncio
 import json
+import time
 from collections.abc import Sequence
 
 from streams.answers.evidence import Evidence
 from streams.answers.writer import MAX_SENTENCES_OF_PAGE, Outcome
+from streams.models.chat import OpenAIChat
 from streams.models.chat_protocol import Message
+from tests.model_server import model_server
 from tests.unit.answers.world import Written, evidence, writer
 
 QUESTION = "Who paints the Quill tower?"
@@ -36,3 +40,40 @@ async def test_sentences_beside_the_question_take_no_place_of_the_answer() -> No
     assert len(BESIDE) == MAX_SENTENCES_OF_PAGE
     texts, outcome = await answer([*BESIDE, ABOUT])
     assert (texts, outcome.status) == ([ABOUT.text], "answered")
+
+
+async def test_an_answer_has_one_end_time_for_its_slots_and_its_requests() -> None:
+    """Each page takes .9 s, one after the other. The second page waits for its slot, and has only the rest."""
+    pages = [evidence(f"https://{metal}.test/", ABOUT.text) for metal in METALS]
+    async with model_server("quote", piece_chars=1_000, pause_seconds=0.9) as server:
+        chat = OpenAIChat(server.url, "test")
+        outcome, begun = Outcome(), time.monotonic()
+        made = writer(chat, deadline_seconds=1.0, max_at_once=1)
+        found = [sentence.text async for sentence in made.answer(QUESTION, pages, "a person", outcome)]
+        took = time.monotonic() - begun
+        related = await made.related(QUESTION, pages, "a person", Outcome(), outcome)
+        await chat.close()
+    assert (found[:1], related) == ([ABOUT.text], [])
+    assert took < 1.4
+    assert len(server.requests) <= 2, "an answer whose time is over asks nothing more"
+
+
+async def test_a_wait_for_a_slot_ends_with_the_answer() -> None:
+    """Another answer has the slot. The wait and the request have the same end."""
+    async with model_server("silent") as server:
+        chat = OpenAIChat(server.url, "test")
+        made = writer(chat, deadline_seconds=1.0, max_at_once=1)
+
+        async def ask() -> Outcome:
+            outcome = Outcome()
+            assert [each async for each in made.answer(QUESTION, [ABOUT], "a person", outcome)] == []
+            return outcome
+
+        begun = time.monotonic()
+        first = asyncio.create_task(ask())
+        await asyncio.sleep(0.5)
+        second = await ask()
+        took = time.monotonic() - begun
+        await chat.close()
+    assert ((await first).status, second.status) == ("late", "late")
+    assert took < 1.9, "0.5 s until it began, and 1 s for the wait and the request"
