@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import groupby
+from typing import Literal
 
 import structlog
 
@@ -33,6 +34,9 @@ MAX_SENTENCES_OF_PAGE = 3
 MAX_CHECKED_OF_PAGE = 24
 """Maximum sentences about one page that are checked: a model that does not stop would take a second for each page."""
 
+Status = Literal["answered", "unknown", "unavailable", "late", "limited", "nothing"]
+"""The status of an answer: `unknown` if nothing is supported, `nothing` if no statement may be given to a model."""
+
 log = structlog.get_logger(__name__)
 
 
@@ -54,9 +58,7 @@ class WriterOptions:
 class Outcome:
     """The outcome of an answer, once all of its sentences are there."""
 
-    status: str = "answered"
-    """`answered`, `unknown` (nothing is supported), `unavailable`, `late`, `limited`, or `nothing` (no statement may be
-    given to a model)."""
+    status: Status = "answered"
     refusal: Refusal = ""
     asked: int = 0
     """Pages that were asked."""

@@ -367,6 +367,8 @@ class Related(TypedDict):
 
     query: str
     related: list[str]
+    status: Literal["answered", "unknown", "unavailable", "late", "limited", "nothing"]
+    reason: str
 
 
 class RelatedEntity(TypedDict):

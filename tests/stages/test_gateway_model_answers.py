@@ -235,7 +235,32 @@ async def test_related_questions_have_only_words_of_the_statements(quoting: Mode
         found = (await web.get("/api/v1/related", params={"q": QUESTION})).json()
     # "How does a bear fly to the moon?" has words of its own.
     assert found["related"][0] == "Why is The Quill tower?"
+    assert (found["status"], found["reason"]) == ("answered", "")
     assert not any("bear" in each for each in found["related"])
+
+
+RELATED_FAILURES: list[tuple[Way, str, str]] = [
+    ("empty", "unknown", "does not know"),
+    ("error", "unavailable", "does not answer"),
+    ("silent", "late", "took too long"),
+]
+
+
+@pytest.mark.parametrize(("way", "status", "reason"), RELATED_FAILURES)
+async def test_without_related_questions_there_is_a_reason(way: Way, status: str, reason: str) -> None:
+    async with model_server(way) as server:
+        made = await app(server, deadline_seconds=0.5 if way == "silent" else 20.0)
+        async with client(made) as web:
+            found = (await web.get("/api/v1/related", params={"q": QUESTION})).json()
+    assert (found["related"], found["status"]) == ([], status)
+    assert reason in found["reason"]
+
+
+async def test_related_questions_say_that_a_budget_is_used_up(quoting: ModelServer) -> None:
+    async with client(await app(quoting, per_person=1)) as web:
+        answers = [(await web.get("/api/v1/related", params={"q": QUESTION})).json() for _ in range(2)]
+    assert [each["status"] for each in answers] == ["answered", "limited"]
+    assert "one person" in answers[1]["reason"]
 
 
 async def test_the_same_question_is_asked_once(quoting: ModelServer) -> None:

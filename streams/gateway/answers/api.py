@@ -1,8 +1,10 @@
-"""`/api/v1/answer`, `/api/v1/summary`, `/api/v1/rank` and `/api/v1/related`: answers by a model, as server-sent events.
+"""`/api/v1/answer`, `/api/v1/summary` and `/api/v1/rank`: answers by a model, as server-sent events.
 
 event: sentence   a sentence, with the statement that says it
 event: page       a result, with its statements that meet the criterion
 event: end        the outcome
+
+`/api/v1/related` answers with one JSON object, which has the outcome, too: its questions are few and short.
 """
 
 from collections.abc import AsyncIterator, Sequence
@@ -19,6 +21,7 @@ from streams.answers.criteria import clean_criterion
 from streams.answers.evidence import Evidence, evidence_of
 from streams.answers.follow_up import clean_turns
 from streams.answers.support.checked_sentences import CheckedSentence
+from streams.answers.writer import Outcome, Status
 from streams.gateway.access.clients import address_of
 from streams.gateway.access.costs import ANSWER
 from streams.gateway.access.guard import Charge, Guard
@@ -70,7 +73,7 @@ _RANK_STREAM: dict[int | str, dict[str, Any]] = {
     },
     **_PROBLEMS,
 }
-_RELATED = {"query": "what is a log", "related": ["What does the log hold?"]}
+_RELATED = {"query": "what is a log", "related": ["What does the log hold?"], "status": "answered", "reason": ""}
 
 
 class Cited(BaseModel):
@@ -95,6 +98,8 @@ class Related(BaseModel):
 
     query: str
     related: tuple[str, ...]
+    status: Status = Field(description="As in the `end` of an answer.")
+    reason: str = Field(description="Why there are no questions, for people; otherwise empty.")
 
 
 def answer_api_routes(search: Search, answers: ModelAnswers | None, guard: Guard, proxies: Sequence[str]) -> APIRouter:
@@ -155,8 +160,9 @@ def answer_api_routes(search: Search, answers: ModelAnswers | None, guard: Guard
         on = _on(answers)
         found = await search.find(q, charge.sight.limit(FIRST_PAGE))
         charge.spend(ANSWER)
-        questions = await on.related(q, evidence_of(found), address_of(request, proxies))
-        return Related(query=q, related=tuple(questions))
+        outcome = Outcome()
+        questions = await on.related(q, evidence_of(found), address_of(request, proxies), outcome)
+        return Related(query=q, related=tuple(questions), status=outcome.status, reason=reason_of(outcome))
 
     return router
 

@@ -54,7 +54,7 @@ class AnswerSection:
         async for part in self.render(request, running, turns=[question]):
             yield part
         if running.outcome.status == "answered":
-            related = await self._answers.related(question, running.evidence, person, running.outcome)
+            related = await self._answers.related(question, running.evidence, person, Outcome(), running.outcome)
             if related:
                 yield self._views.render("_model_related.html", request, related=related)
 

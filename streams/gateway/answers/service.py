@@ -137,10 +137,18 @@ class ModelAnswers:
         return RunningRank(first, self._writer.judge(criterion, evidence, person, outcome), outcome)
 
     async def related(
-        self, question: str, evidence: Sequence[Evidence], person: str, behind: Outcome | None = None
+        self,
+        question: str,
+        evidence: Sequence[Evidence],
+        person: str,
+        outcome: Outcome,
+        behind: Outcome | None = None,
     ) -> list[str]:
-        """Return questions that a reader may ask next. `behind`: the outcome of the answer that they belong to."""
-        return await self._writer.related(question, evidence, person, Outcome(), behind)
+        """Return questions that a reader may ask next, and fill the outcome.
+
+        `behind`: the outcome of the answer that they belong to.
+        """
+        return await self._writer.related(question, evidence, person, outcome, behind)
 
     async def close(self) -> None:
         await self._budgets.close()
