@@ -157,6 +157,10 @@ ACCESS_PROBLEMS: dict[int | str, dict[str, Any]] = {
             "/api/v1/search"
         ),
     ),
+    503: problem_response(
+        "The store of keys does not answer",
+        records_unavailable("The store of keys does not answer.").to_json("/api/v1/search"),
+    ),
 }
 """The problems of every request that may need a key."""
 EVERYWHERE: dict[str, dict[str, Any]] = {

@@ -3,7 +3,7 @@
 What was typed is in memory until it is answered, and nothing of it is kept or published.
 """
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import orjson
 from fastapi import APIRouter, Depends, Query
@@ -12,6 +12,7 @@ from starlette.responses import Response
 
 from streams.gateway.http import examples
 from streams.gateway.http.parameters import refuse_unknown
+from streams.gateway.http.problems import invalid_parameter
 from streams.gateway.suggest.direct import MAX_CHARS, MAX_LANGUAGE_CHARS, PATH
 from streams.gateway.suggest.service import SuggestService
 from streams.queries.suggestions.index import MAX_SHOWN
@@ -20,6 +21,12 @@ CACHE = {"Cache-Control": "private, max-age=60"}
 """The cache header of suggestions: only the browser of the person keeps what was typed."""
 HEADERS = {"Content-Type": "application/json", **CACHE}
 OPENSEARCH_TYPE = "application/x-suggestions+json"
+PROBLEMS: dict[int | str, dict[str, Any]] = {
+    400: examples.problem_response(
+        "A parameter is not valid",
+        invalid_parameter("limit", f"limit: Input should be less than or equal to {MAX_SHOWN}.").to_json(PATH),
+    )
+}
 
 
 class SuggestedQuery(BaseModel):
@@ -60,7 +67,7 @@ def suggest_routes(service: SuggestService) -> APIRouter:
             "Completes what a person has typed: with queries that enough people asked, where the operator counts them, "
             "and with titles, headings and frequent phrases of the index. One mistake in what was typed is forgiven."
         ),
-        responses={200: examples.json_response("The suggestions", examples.SUGGEST)},
+        responses={200: examples.json_response("The suggestions", examples.SUGGEST), **PROBLEMS},
         response_model=Suggested,
     )
     async def suggest(

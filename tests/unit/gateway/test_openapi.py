@@ -70,3 +70,10 @@ OFTEN = {"401", "403", "429", "500", "503"}
 def test_problems_are_declared_where_they_can_come(document: dict[str, Any]) -> None:
     assert set(document["paths"]["/api/v1/search"]["get"]["responses"]) == {"200", "400", *OFTEN}
     assert set(document["paths"]["/api/v1/pages/{page}"]["get"]["responses"]) == {"200", "400", "404", *OFTEN}
+
+
+def test_each_route_of_the_api_declares_what_parameters_and_keys_can_cause(document: dict[str, Any]) -> None:
+    for path, operations in document["paths"].items():
+        (operation,) = operations.values()
+        needed = ({"400"} if path.startswith("/api/") else set()) | (OFTEN if "security" in operation else set())
+        assert needed <= set(operation["responses"]), path
