@@ -3,7 +3,12 @@
 The gateway turns them into problem details. The command line prints their message.
 """
 
+from typing import Literal
+
 from streams.errors import TransientError, UsageError
+
+QueryFault = Literal["invalid-parameter", "query-empty", "query-not-text", "query-too-long"]
+"""The stable name of a failure that the request itself causes."""
 
 
 class SearchUnavailable(TransientError):
@@ -13,10 +18,9 @@ class SearchUnavailable(TransientError):
 class InvalidQuery(UsageError):
     """The request can't be answered until the parameter at fault is changed."""
 
-    def __init__(self, kind: str, title: str, detail: str, hint: str = "", parameter: str = "q") -> None:
+    def __init__(self, kind: QueryFault, title: str, detail: str, hint: str = "", parameter: str = "q") -> None:
         super().__init__(detail)
-        self.kind = kind
-        """A stable name of this failure, in kebab-case."""
+        self.kind: QueryFault = kind
         self.title = title
         self.detail = detail
         self.hint = hint

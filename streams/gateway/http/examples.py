@@ -3,6 +3,7 @@
 from typing import Any
 
 from streams.gateway.http.problems import (
+    KINDS,
     MEDIA_TYPE,
     Problem,
     foreign_host,
@@ -112,13 +113,18 @@ ENTITY: dict[str, Any] = {"query": "albedo", "panel": PANEL}
 PROBLEM_UNKNOWN_ENTITY = unknown_entity("Q0").to_json("/api/v1/entities/Q0")
 PROBLEM_UNKNOWN_PAGE = unknown_page("https://example.org/").to_json("/api/v1/pages/https://example.org/")
 
+_TYPE = (
+    "The kind of problem, as `urn:riffle:problem:<kind>`. The kinds are "
+    + ", ".join(f"`{kind}`" for kind in KINDS)
+    + ". Version 1 may gain kinds: handle one that you don't know by its status."
+)
 PROBLEM_SCHEMA: dict[str, Any] = {
     "title": "Problem",
     "description": "Problem details, RFC 9457.",
     "type": "object",
     "required": ["type", "title", "status"],
     "properties": {
-        "type": {"type": "string", "format": "uri", "description": "The kind of problem: `urn:riffle:problem:<kind>`."},
+        "type": {"type": "string", "format": "uri", "description": _TYPE},
         "title": {"type": "string"},
         "status": {"type": "integer"},
         "detail": {"type": "string", "description": "What happened this time."},

@@ -7,12 +7,62 @@ is a name and no address. A problem has what happened, where, and what to do.
 import shlex
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from typing import Any
+from typing import Any, Literal, get_args
 
-from streams.search.errors import InvalidQuery
+from streams.search.errors import InvalidQuery, QueryFault
 
+Kind = Literal[
+    QueryFault,
+    "body-too-large",
+    "content-changed",
+    "fetch-not-allowed",
+    "foreign-form",
+    "foreign-host",
+    "form-too-large",
+    "host-busy",
+    "internal",
+    "invalid-action",
+    "invalid-form",
+    "invalid-request",
+    "invalid-url",
+    "key-needed",
+    "key-refused",
+    "labelling-off",
+    "labels-full",
+    "labs-busy",
+    "link-changed",
+    "link-expired",
+    "link-foreign",
+    "map-damaged",
+    "method-not-allowed",
+    "no-content",
+    "no-copies",
+    "no-model",
+    "no-statements",
+    "not-fetched",
+    "not-found",
+    "not-indexed",
+    "not-readable",
+    "preferences-off",
+    "records-unavailable",
+    "scope-missing",
+    "search-unavailable",
+    "too-many-requests",
+    "unauthorized",
+    "unavailable",
+    "unknown-entity",
+    "unknown-page",
+    "unknown-site",
+]
+"""The kind of a problem: the end of its `type`. Kinds are stable, and docs/reference/api.md says when each comes."""
+KINDS: tuple[str, ...] = tuple(sorted(get_args(Kind)))
 MEDIA_TYPE = "application/problem+json"
 _URN = "urn:riffle:problem:"
+_OF_STATUS: dict[int, tuple[Kind, str]] = {
+    404: ("not-found", "There is no such page"),
+    405: ("method-not-allowed", "The method is not allowed"),
+}
+"""Kind and title of the problems that the framework finds: no route, or none with the method."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,8 +70,7 @@ class Problem:
     """One failure of a request. `hint` says what to do; `headers` are sent with the response."""
 
     status: int
-    kind: str
-    """The end of the `type` URN. It is stable, and in kebab-case."""
+    kind: Kind
     title: str
     detail: str = ""
     hint: str = ""
@@ -116,18 +165,17 @@ def foreign_host(host: str) -> Problem:
 
 
 def of_status(status: int, detail: str = "", headers: dict[str, str] | None = None) -> Problem:
-    """Return the problem of an HTTP status that the framework set: unknown path, wrong method."""
+    """Return the problem of an HTTP status that the framework set: as a rule an unknown path, or a wrong method."""
     try:
         phrase = HTTPStatus(status).phrase
     except ValueError:
         phrase = "Error"
-    titles = {404: "There is no such page", 405: "The method is not allowed"}
+    kind, title = _OF_STATUS.get(status, ("invalid-request" if status < 500 else "internal", phrase))
     hints = {404: "Check the address, or go to the start page."}
     if status == 405 and (allowed := (headers or {}).get("Allow")):
         hints[405] = f"Use {allowed}."
-    kind = phrase.lower().replace(" ", "-").replace("'", "")
     why = detail if detail != phrase else ""
-    return Problem(status, kind, titles.get(status, phrase), why, hints.get(status, ""), headers=headers or {})
+    return Problem(status, kind, title, why, hints.get(status, ""), headers=headers or {})
 
 
 def internal() -> Problem:

@@ -5,9 +5,10 @@ from pathlib import Path
 from typing import Any, get_args
 
 from streams.gateway.http.metrics import Metrics
+from streams.gateway.http.problems import KINDS, of_status
 from streams.ledger.status import Status
 from streams.stores.opener import Stores
-from tests.stages.gateway_fakes import gateway
+from tests.stages.gateway_fakes import client, gateway
 
 ROOT = Path(__file__).parents[3]
 REFERENCE = (ROOT / "docs/reference/api.md").read_text()
@@ -17,13 +18,26 @@ def section(heading: str) -> str:
     return REFERENCE.partition(f"## {heading}\n")[2].partition("\n## ")[0]
 
 
-def test_problems_are_documented() -> None:
-    documented = set(re.findall(r"^\| `([a-z-]+)` \| \d{3} \|", section("Problems"), re.M))
-    folders = (ROOT / "streams/gateway", ROOT / "streams/search")
+def test_problems_are_documented_with_their_status() -> None:
+    documented = dict(re.findall(r"^\| `([a-z-]+)` \| (\d(?:\d\d|xx)) \|", section("Problems"), re.M))
+    assert set(documented) == set(KINDS), "mypy refuses other kinds in the code"
+    folders = (ROOT / "streams/gateway", ROOT / "streams/search", ROOT / "streams/admin")
     source = "\n".join(path.read_text() for folder in folders for path in folder.rglob("*.py"))
-    in_code = set(re.findall(r"(?:Problem\(\s*\d{3},|InvalidQuery\()\s*\"([a-z-]+)\"", source))
-    assert in_code
-    assert documented == in_code
+    in_code = {kind: status for status, kind in re.findall(r"Problem\(\s*(\d{3}),\s*\"([a-z-]+)\"", source)}
+    in_code |= dict.fromkeys(re.findall(r"InvalidQuery\(\s*\"([a-z-]+)\"", source), "400")
+    in_code |= {of_status(status).kind: str(status) for status in (404, 405)} | {of_status(400).kind: "4xx"}
+    assert in_code == documented
+
+
+async def test_an_unknown_path_and_a_wrong_method_have_documented_kinds() -> None:
+    async with client(gateway(Stores())) as web:
+        problems = [(await web.get("/api/v1/nothing")).json(), (await web.put("/api/v1/search")).json()]
+    assert [problem["type"].rpartition(":")[2] for problem in problems] == ["not-found", "method-not-allowed"]
+
+
+def test_the_openapi_document_names_each_kind_of_problem() -> None:
+    schema: dict[str, Any] = gateway(Stores()).openapi()["components"]["schemas"]["Problem"]
+    assert set(KINDS) <= set(re.findall(r"`([a-z-]+)`", schema["properties"]["type"]["description"]))
 
 
 def test_statuses_of_a_page_are_documented() -> None:
