@@ -1,6 +1,7 @@
 """docs/reference/api.md and the code name the same problems, statuses, parameters and metrics."""
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, get_args
 
@@ -38,6 +39,32 @@ async def test_an_unknown_path_and_a_wrong_method_have_documented_kinds() -> Non
 def test_the_openapi_document_names_each_kind_of_problem() -> None:
     schema: dict[str, Any] = gateway(Stores()).openapi()["components"]["schemas"]["Problem"]
     assert set(KINDS) <= set(re.findall(r"`([a-z-]+)`", schema["properties"]["type"]["description"]))
+
+
+def paths_of(routes: Iterable[Any]) -> set[str]:
+    """Return the paths of routes and of the routers among them."""
+    found = set[str]()
+    for route in routes:
+        router = getattr(route, "original_router", None)
+        found |= paths_of(router.routes) if router else {route.path}
+    return found
+
+
+def to_forward(paths: Iterable[str]) -> set[str]:
+    """Return what a reverse proxy is to forward: `/first` of a path, or `/first/` if more follows."""
+    return {path if path.count("/") == 1 else path[: path.index("/", 1) + 1] for path in paths}
+
+
+def test_a_reverse_proxy_forwards_what_is_not_for_operators() -> None:
+    """The app with all that can be turned on has the paths of the list, and no path that is named as the operators'."""
+    app = gateway(Stores(), admin_port=9_000, limits={"publish_clicks": True, "keys": ("k" * 32,)})
+    public, operators = to_forward(paths_of(app.routes)), to_forward(paths_of(app.state.admin.routes))
+    text = section("Limits, and a reverse proxy")
+    documented = re.findall(r"`(/[^`]*)`", "".join(re.findall(r"^\|.*\| (`/.*)\|$", text, re.M)))
+    kept = set(re.findall(r"`(/[^`]*)`", text.partition("are for operators")[0].rpartition("\n\n")[2]))
+    assert len(documented) == len(set(documented))
+    assert set(documented) == public - {"/healthz"}
+    assert kept == operators - set(documented)
 
 
 def test_statuses_of_a_page_are_documented() -> None:
