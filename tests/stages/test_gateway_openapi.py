@@ -11,13 +11,15 @@ from typing import Any
 import pytest
 import schemathesis
 from fastapi import FastAPI
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from pydantic import BaseModel
 from schemathesis import GenerationMode, checks
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from streams.stores.opener import Stores
 from tests.stages.gateway_fakes import gateway, searchable, statement
+from tests.stages.test_gateway_content import PAGE, filled
+from tests.stages.test_gateway_content import URL as PAGE_URL
 
 URL = "https://logs.example/wal"
 checks.load_all_checks()
@@ -44,6 +46,14 @@ OPERATIONS = [
 ]
 ANSWERED = {"search", "batch", "feed", "suggest"}
 """Operations that answer most valid questions. The others ask for pages that are not there."""
+IN_PATH: dict[str, dict[str, str]] = {
+    "page": {"page": str(PAGE)},
+    **{name: {"page_id": str(PAGE)} for name in ("document", "statements", "vectors")},
+}
+IN_QUERY = {"similar": {"page": str(PAGE)}, "extract": {"url": PAGE_URL}}
+"""Parameters by which an operation asks for a page of the index."""
+LISTS = ("include", "exclude", "then")
+"""Parameters that may be given several times. One value in place of a list is sent as a list of one, and is valid."""
 MIN_ASKED = 5
 ASKED = [
     (name, mode) for name in OPERATIONS for mode in (VALID, WRONG) if mode == VALID or name not in ANY_DATA_IS_VALID
@@ -56,13 +66,27 @@ def api() -> Any:
     return schemathesis.openapi.from_asgi("/api/v1/openapi.json", app)
 
 
-def ask(api: Any, name: str, mode: GenerationMode) -> Counter[int]:
-    """Ask an operation some times, and compare each answer with the description. Return the number of each status."""
+@pytest.fixture(scope="module")
+def filled_api() -> Any:
+    app = gateway(asyncio.run(filled()), allowed_hosts=("*",), deadline_seconds=60)
+    return schemathesis.openapi.from_asgi("/api/v1/openapi.json", app)
+
+
+def ask(api: Any, name: str, mode: GenerationMode, *, of_index: bool = False) -> Counter[int]:
+    """Ask an operation some times, and compare each answer with the description. Return the number of each status.
+
+    With `of_index` it is asked for a page of the index, and for the newest content.
+    """
     operation, statuses = api.find_operation_by_id(name), Counter[int]()
 
     @settings(max_examples=25, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
     @given(case=operation.as_strategy(generation_mode=mode))
     def once(case: Any) -> None:
+        assume(all(isinstance((case.query or {}).get(each, []), list) for each in LISTS))
+        if of_index:
+            case.path_parameters = {**(case.path_parameters or {}), **IN_PATH.get(name, {})}
+            case.query = {**(case.query or {}), **IN_QUERY.get(name, {})}
+            case.query.pop("ref", None)
         statuses[case.call_and_validate(checks=CHECKS).status_code] += 1
 
     once()
@@ -77,6 +101,13 @@ def test_every_answer_is_as_described(api: Any, name: str, mode: GenerationMode)
         assert all(400 <= status < 500 for status in statuses), statuses
     elif name in ANSWERED:
         assert statuses[200], statuses
+
+
+@pytest.mark.parametrize("name", [*IN_PATH, *IN_QUERY])
+def test_every_answer_about_a_page_of_the_index_is_as_described(filled_api: Any, name: str) -> None:
+    statuses = ask(filled_api, name, VALID, of_index=True)
+    assert statuses.total() >= MIN_ASKED
+    assert set(statuses) == {200}
 
 
 WRONG_ANSWERS = [
