@@ -16,6 +16,11 @@ COLLECTED_OBJECTS = 5_000
 """Objects that are made between two collections, by default. Python's own 700 looks at each search tens of times."""
 OBJECTS_WHILE_LOADING = 50_000
 """The same while modules are imported: they make hundreds of thousands of objects, which all stay."""
+FULL_AFTER = 10
+"""Number of collections of the middle generation before a full one: Python's own."""
+FULL_AFTER_IN_WORKERS = 2
+"""The same in workers. A connection that has ended is a cycle of some thirty objects, since its transport holds its own
+method. If it lived for some seconds, it waits for a full collection, which came after 18,000 hosts (135 MB)."""
 HEAPS = 2
 """Maximum number of heaps. Threads of Python seldom allocate at the same time."""
 LARGE_BYTES = 1024 * 1024
@@ -30,10 +35,13 @@ def expect_imports() -> None:
     gc.set_threshold(OBJECTS_WHILE_LOADING)
 
 
-def exempt_loaded_objects(collected_objects: int = COLLECTED_OBJECTS) -> None:
-    """Exempt all present objects from collection, and let the collector run every `collected_objects` new ones."""
+def exempt_loaded_objects(collected_objects: int = COLLECTED_OBJECTS, full_after: int = FULL_AFTER) -> None:
+    """Exempt all present objects from collection, and let the collector run every `collected_objects` new ones.
+
+    `full_after`: number of collections of the middle generation before a full one.
+    """
     gc.freeze()
-    gc.set_threshold(collected_objects)
+    gc.set_threshold(collected_objects, FULL_AFTER, full_after)
 
 
 def return_freed_memory() -> None:

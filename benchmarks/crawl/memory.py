@@ -38,7 +38,7 @@ from benchmarks.crawl.seeds import seeds_of_host
 from benchmarks.machine import machine
 from schemas import Envelope, Event, PageFetched, PageScheduled
 from schemas.ids import page_id
-from streams.collector import exempt_loaded_objects, return_freed_memory
+from streams.collector import FULL_AFTER_IN_WORKERS, exempt_loaded_objects, return_freed_memory
 from streams.commands.console import AsJson, command, err, print_figures
 from streams.crawl.fetch.agent import FetchAgent
 from streams.crawl.frontier.agent import FrontierAgent
@@ -215,7 +215,7 @@ async def measure(minutes: float, rate: float, look_seconds: float, progress: Pa
             )
             crawl = Crawl(settings)
             await crawl.start()
-            exempt_loaded_objects()
+            exempt_loaded_objects(full_after=FULL_AFTER_IN_WORKERS)
             try:
                 samples = await _measure(crawl, hosts, minutes * 60, rate, look_seconds, progress)
             finally:

