@@ -15,8 +15,9 @@ from contextlib import AsyncExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 from time import perf_counter
+from urllib.parse import urlencode
 
-import httpx
+from starlette.types import ASGIApp, Message, Scope
 
 from benchmarks.machine import machine
 from streams.evaluation.collection import read_collection
@@ -26,31 +27,60 @@ from streams.gateway.search.beside import sources_of
 from streams.settings import Settings
 from streams.stores.opener import memory_stores
 
+RESULTS_END = b"</ol>"
+"""What stands behind the last result of a page."""
 
-async def measure(folder: Path, count: int, cache: Path) -> dict[str, list[float]]:
-    """The milliseconds of each page, with and without sources."""
+
+async def measure(folder: Path, count: int, cache: Path) -> dict[str, list[tuple[float, float]]]:
+    """The milliseconds until the results of each page have left, and until its end, with and without sources."""
     settings = Settings.load(triton={"url": "inprocess:"})
-    times: dict[str, list[float]] = {"without": [], "with answers": []}
+    times: dict[str, list[tuple[float, float]]] = {"without": [], "with answers": []}
     async with AsyncExitStack() as stack:
         run = await open_run(stack, settings, Options(cache), lambda step, done, total: None)
         collection = read_collection(folder, count)
         _, index = await run.index(collection.name, collection.documents)
-        clients = {}
+        apps = {}
         for name, sources in (("without", lambda _: ()), ("with answers", sources_of)):
             stores = memory_stores()
             stores.vectors, stores.embedder = index, run.models.embedder
-            app = create_app(settings, stores, publish=None, clock=lambda: datetime.now(UTC), sources=sources)
-            transport = httpx.ASGITransport(app)
-            clients[name] = await stack.enter_async_context(
-                httpx.AsyncClient(transport=transport, base_url="http://localhost")
-            )
+            apps[name] = create_app(settings, stores, publish=None, clock=lambda: datetime.now(UTC), sources=sources)
         for number, query in enumerate(collection.queries):
-            for name in sorted(clients, reverse=number % 2 == 0):
-                started = perf_counter()
-                answer = await clients[name].get("/search", params={"q": query.text}, headers={"accept": "text/html"})
-                times[name].append(1_000 * (perf_counter() - started))
-                assert answer.status_code == 200, answer.text[:200]
+            for name in sorted(apps, reverse=number % 2 == 0):
+                times[name].append(await time_page(apps[name], query.text))
     return times
+
+
+async def time_page(app: ASGIApp, query: str) -> tuple[float, float]:
+    """Ask for the page of a query. Returns the milliseconds until its results have left, and until its end."""
+    scope: Scope = {
+        "type": "http",
+        "asgi": {"version": "3.0"},
+        "http_version": "1.1",
+        "method": "GET",
+        "scheme": "http",
+        "path": "/search",
+        "raw_path": b"/search",
+        "query_string": urlencode({"q": query}).encode(),
+        "headers": [(b"host", b"localhost"), (b"accept", b"text/html")],
+        "client": ("127.0.0.1", 1),
+        "server": ("localhost", 80),
+    }
+    started, results_at, sent = perf_counter(), 0.0, b""
+
+    async def receive() -> Message:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    async def send(message: Message) -> None:
+        nonlocal results_at, sent
+        assert message.get("status", 200) == 200
+        sent += message.get("body", b"")
+        if not results_at and RESULTS_END in sent:
+            results_at = perf_counter()
+
+    await app(scope, receive, send)
+    ended = perf_counter()
+    return 1_000 * ((results_at or ended) - started), 1_000 * (ended - started)
 
 
 def main() -> None:
@@ -61,11 +91,13 @@ def main() -> None:
     arguments = parser.parse_args()
     times = asyncio.run(measure(arguments.folder, arguments.count, arguments.cache))
     sys.stdout.write(f"{machine()}\n")
-    for name, found in times.items():
-        middle, late = statistics.median(found), statistics.quantiles(found, n=20)[-1]
-        sys.stdout.write(f"{name:14} {len(found)} pages, p50 {middle:.1f} ms, p95 {late:.1f} ms\n")
-    pairs = [with_ - without for without, with_ in zip(times["without"], times["with answers"], strict=True)]
-    sys.stdout.write(f"difference     median {statistics.median(pairs):+.2f} ms\n")
+    for place, what in enumerate(("results", "whole page")):
+        for name, found in times.items():
+            own = [each[place] for each in found]
+            middle, late = statistics.median(own), statistics.quantiles(own, n=20)[-1]
+            sys.stdout.write(f"{what:11} {name:14} {len(found)} pages, p50 {middle:.1f} ms, p95 {late:.1f} ms\n")
+        pairs = [y[place] - x[place] for x, y in zip(times["without"], times["with answers"], strict=True)]
+        sys.stdout.write(f"{what:11} difference     median {statistics.median(pairs):+.2f} ms\n")
 
 
 if __name__ == "__main__":

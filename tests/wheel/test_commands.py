@@ -172,6 +172,7 @@ def test_the_wheel_holds_the_product_and_nothing_of_the_workshop(wheel: Path) ->
     models = {name.split("/")[2] for name in names if name.startswith("streams/_models/")}
     assert models == {"local", "production", "rerank"}
     assert "streams/local/servers/jgo.lock.toml" in names
+    assert {"streams/py.typed", "schemas/py.typed"} <= {*names}, "the client's types reach those who use it (PEP 561)"
 
 
 def test_every_command_has_its_help(plain: Installed) -> None:
