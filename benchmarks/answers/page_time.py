@@ -28,7 +28,7 @@ from streams.settings import Settings
 from streams.stores.opener import memory_stores
 
 RESULTS_END = b"</ol>"
-"""What stands behind the last result of a page."""
+"""The end of the list of results, in a page."""
 
 
 async def measure(folder: Path, count: int, cache: Path) -> dict[str, list[tuple[float, float]]]:
