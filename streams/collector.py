@@ -16,6 +16,8 @@ COLLECTED_OBJECTS = 5_000
 """Objects that are made between two collections, by default. Python's own 700 looks at each search tens of times."""
 OBJECTS_WHILE_LOADING = 50_000
 """The same while modules are imported: they make hundreds of thousands of objects, which all stay."""
+MIDDLE_AFTER = 10
+"""Number of collections of the youngest generation before one of the middle generation: Python's own."""
 FULL_AFTER = 10
 """Number of collections of the middle generation before a full one: Python's own."""
 FULL_AFTER_IN_WORKERS = 2
@@ -41,7 +43,7 @@ def exempt_loaded_objects(collected_objects: int = COLLECTED_OBJECTS, full_after
     `full_after`: number of collections of the middle generation before a full one.
     """
     gc.freeze()
-    gc.set_threshold(collected_objects, FULL_AFTER, full_after)
+    gc.set_threshold(collected_objects, MIDDLE_AFTER, full_after)
 
 
 def return_freed_memory() -> None:

@@ -9,6 +9,7 @@ The list is the one of the installed package, which has a release every few days
 
 from collections.abc import Iterable
 from functools import lru_cache
+from urllib.parse import urlsplit
 
 from publicsuffixlist import PublicSuffixList
 
@@ -37,6 +38,11 @@ def has_public_suffix(host: str) -> bool:
 def same_domain(host: str, other: str) -> bool:
     """Return whether two hosts are below one registrable domain."""
     return host == other or registrable_domain(host) == registrable_domain(other)
+
+
+def is_page_below(url: str, domains: Iterable[str]) -> bool:
+    """Return True if the page's host is one of the domains, or a subdomain of one."""
+    return is_below(urlsplit(url).hostname or "", domains)
 
 
 def is_below(host: str, domains: Iterable[str]) -> bool:

@@ -2,9 +2,8 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from urllib.parse import urlsplit
 
-from streams.crawl.domains import is_below
+from streams.crawl.domains import is_below, is_page_below
 from streams.search.errors import invalid_parameter
 from streams.search.query_language.operator_values import ascii_host
 from streams.search.request import Parameters
@@ -22,8 +21,7 @@ class Sight:
 
     def shows(self, url: str) -> bool:
         """Return True if the client may see a page with this URL."""
-        host = urlsplit(url).hostname or ""
-        return (not self.only or is_below(host, self.only)) and not is_below(host, self.private)
+        return (not self.only or is_page_below(url, self.only)) and not is_page_below(url, self.private)
 
     def limit(self, given: Parameters) -> Parameters:
         """Return the parameters of a search that finds only these pages. Raises InvalidQuery for a foreign domain."""

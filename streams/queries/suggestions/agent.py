@@ -8,10 +8,9 @@ sites, since anybody reads suggestions.
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from urllib.parse import urlsplit
 
 from schemas import Event, PageIndexed
-from streams.crawl.domains import is_below
+from streams.crawl.domains import is_page_below
 from streams.errors import PoisonError
 from streams.queries.counts import quarter_of
 from streams.queries.suggestions.block_words import BlockedWords, read_block_words
@@ -54,7 +53,7 @@ class SuggestAgent(Agent):
         now = self._clock()
         if self._read_at is None or (now - self._read_at).total_seconds() >= SITES_SECONDS:
             self._private, self._read_at = private_hosts(await self._sites.sites()), now
-        return is_below(urlsplit(url).hostname or "", self._private)
+        return is_page_below(url, self._private)
 
 
 async def build(settings: Settings, stores: Stores) -> SuggestAgent:

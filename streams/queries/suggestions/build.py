@@ -17,10 +17,9 @@ Gateways read the former build until `finish` has written the name of this one.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from urllib.parse import urlsplit
 from uuid import UUID
 
-from streams.crawl.domains import is_below
+from streams.crawl.domains import is_page_below
 from streams.errors import MissingBlob, PoisonError
 from streams.knowledge.points import read_record
 from streams.maintenance.reindexing import PARTS, SCANNED_PAGES, part_tokens
@@ -196,7 +195,7 @@ async def _read_page(
     """
     record = await stores.pages.get(page_id)
     page = indexed_page(page_id, record)
-    if page is None or not page.statements_ref or is_below(urlsplit(page.url).hostname or "", private):
+    if page is None or not page.statements_ref or is_page_below(page.url, private):
         return None
     try:
         statements = decode_statements(await stores.blobs.get(page.statements_ref))

@@ -35,6 +35,13 @@ def order(query: str, *pages: PageHits, ranks: Mapping[str, HostRank] | None = N
     return [each.hits[0].payload.url.removeprefix("https://") for each in prefer_named_pages(context, list(pages))]
 
 
+def gains_as_title(query: str, only: PageHits) -> bool:
+    """Return whether the page gains by the words of the query as a title."""
+    context = context_of(query, site_weight=0.0)
+    [found] = prefer_named_pages(context, [only])
+    return "title" in context.notes.parts.get(found.page_id, {})
+
+
 TITLES = [
     ("write-ahead logging", "Write-Ahead Logging", True, "the title"),
     ("logging write ahead", "Write-Ahead Logging", True, "in another order"),
@@ -55,9 +62,7 @@ TITLES = [
 
 @pytest.mark.parametrize(("query", "title", "named", "why"), TITLES, ids=[f"{q} | {t}" for q, t, _, _ in TITLES])
 def test_a_title_is_named_by_its_words(query: str, title: str, named: bool, why: str) -> None:
-    context = context_of(query, site_weight=0.0)
-    [found] = prefer_named_pages(context, [page("https://www.sqlite.org/a.html", title)])
-    assert ("title" in context.notes.parts.get(found.page_id, {})) is named, why
+    assert gains_as_title(query, page("https://www.sqlite.org/a.html", title)) is named, why
 
 
 NAMES = [
@@ -118,9 +123,7 @@ FILES = [
 
 @pytest.mark.parametrize(("query", "url", "named", "why"), FILES, ids=[f"{q} | {u}" for q, u, _, _ in FILES])
 def test_a_page_is_named_by_its_site_and_its_file(query: str, url: str, named: bool, why: str) -> None:
-    context = context_of(query, site_weight=0.0)
-    [found] = prefer_named_pages(context, [page(url)])
-    assert ("title" in context.notes.parts.get(found.page_id, {})) is named, why
+    assert gains_as_title(query, page(url)) is named, why
 
 
 def test_the_name_of_a_file_is_no_title_where_a_page_has_that_title() -> None:
