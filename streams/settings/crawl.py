@@ -62,9 +62,9 @@ class CrawlSettings(SettingsGroup):
     quality_budgets: bool = True
     """Multiply a host's budget of pages by a factor of its quality: 0.1 for duplicates and made pages, 2.5 for unique
     and good ones. False: every host has the same budget."""
-    rights_files: bool = False
+    rights_files: bool = True
     """Read the reservations of text and data mining in each host's /.well-known/tdmrep.json, once a day before its
-    pages: one more request for each host."""
+    pages: one more request for each host. False: only headers and meta elements reserve a page."""
     soft_404_probes: bool = True
     """Ask each host with 20 pages or more for a name that can't exist, once in 30 days. If the answer is a page with
     status 200, the host's pages that are like it count as gone."""

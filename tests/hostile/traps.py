@@ -319,15 +319,15 @@ def _soft_404(path: str) -> bytes:
 
 
 TRAPS = (
-    Trap("a path without end", _deeper, "trap: more than 24 path segments", 28, f"/{'a/' * 30}"),
-    Trap("a path that repeats itself", _repeated, "trap: a path segment that repeats more than 3 times", 7,
+    Trap("a path without end", _deeper, "trap: more than 24 path segments", 29, f"/{'a/' * 30}"),
+    Trap("a path that repeats itself", _repeated, "trap: a path segment that repeats more than 3 times", 8,
          "/shop/shop/shop/shop/"),
-    Trap("a query that grows", _longer_query, "trap: more than 16 query parameters", 20,
+    Trap("a query that grows", _longer_query, "trap: more than 16 query parameters", 21,
          f"/list?{'&'.join(f'f{n}={n}' for n in range(17))}"),
-    Trap("a query that explodes", _exploding_query, "trap: query explosion", 10, max_pages=10),
-    Trap("a calendar without end", _calendar, "trap: calendar", 17),
-    Trap("session ids", _sessions, "ok", 4),
-    Trap("session ids by a name that nobody knows", _unknown_sessions, "duplicate", 26, max_pages=30),
-    Trap("a host that grows without new content", _no_new_content, "over_budget", 24, max_pages=40),
-    Trap("a page for every name (soft 404)", _soft_404, "soft_404", 37, has_every_name=True),
+    Trap("a query that explodes", _exploding_query, "trap: query explosion", 11, max_pages=10),
+    Trap("a calendar without end", _calendar, "trap: calendar", 18),
+    Trap("session ids", _sessions, "ok", 5),
+    Trap("session ids by a name that nobody knows", _unknown_sessions, "duplicate", 27, max_pages=30),
+    Trap("a host that grows without new content", _no_new_content, "over_budget", 25, max_pages=40),
+    Trap("a page for every name (soft 404)", _soft_404, "soft_404", 38, has_every_name=True),
 )  # fmt: skip

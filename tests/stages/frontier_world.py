@@ -117,9 +117,9 @@ class World:
         self, sites: dict[str, Site], settings: CrawlSettings, seed: int, kill_probability: float, flaky: float = 0.0
     ) -> None:
         self.sites = sites
-        if "recrawl" not in settings.model_fields_set:  # most tests are about first visits, and run for days
-            settings = settings.model_copy(update={"recrawl": False})
-        self.settings = settings
+        # Most tests are about first visits, run for days, and count the requests for pages and robots.txt.
+        unset = {"recrawl", "rights_files"} - settings.model_fields_set
+        self.settings = settings.model_copy(update=dict.fromkeys(unset, False))
         self.rng = random.Random(seed)
         self.now = START
         self.frontier_store = MemoryFrontier()

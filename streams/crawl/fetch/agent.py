@@ -20,6 +20,7 @@ from schemas import Event, InvalidEvent, PageFetched, PageScheduled
 from schemas.crawl import Outcome
 from schemas.envelope import micros_from_utc, utc_from_micros
 from streams.clock import now_micros
+from streams.crawl.content_signals import with_signals_of_host
 from streams.crawl.exchange import encode_exchange
 from streams.crawl.fetch.host_load import HostLoad
 from streams.crawl.fetch.http import Answer
@@ -196,7 +197,7 @@ def _event(
         lease_id=scheduled.lease_id,
         attempt=scheduled.attempt,
         status=answer.status,
-        headers=_with_signals(answer.headers, scheduled.content_signal, tdm_reserved=scheduled.tdm_reserved),
+        headers=with_signals_of_host(answer.headers, scheduled.content_signal, tdm_reserved=scheduled.tdm_reserved),
         body_ref=body_ref,
         body_bytes=len(answer.body or b""),
         not_found_ref=scheduled.not_found_ref,
@@ -247,19 +248,6 @@ def _read_again(fetched: PageFetched, known: PageRecord, not_found_ref: str | No
     if fetched.outcome != "not_modified" or not fetched.body_ref or not must_be_read:
         return fetched
     return fetched.model_copy(update={"outcome": "ok", "not_found_ref": not_found_ref})
-
-
-def _with_signals(headers: Mapping[str, str], of_robots: str, *, tdm_reserved: bool = False) -> dict[str, str]:
-    """Return the headers with the signals of robots.txt beside the page's own. Where they differ, `no` holds.
-
-    A reservation in the host's tdmrep.json holds unless the page has a reservation header of its own.
-    """
-    if tdm_reserved:
-        headers = {"tdm-reservation": "1", **headers}
-    if not of_robots:
-        return dict(headers)
-    own = headers.get("content-signal")
-    return {**headers, "content-signal": f"{own}, {of_robots}" if own else of_robots}
 
 
 async def build(settings: Settings, stores: Stores) -> Agent:

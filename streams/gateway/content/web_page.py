@@ -1,19 +1,23 @@
 """A page of the web that is fetched now, for a program: within the rules of the crawler, and stored nowhere.
 
 The addresses are checked by the network guard, each hop of a redirect by the rules for URLs and by the robots.txt of
-its host. A host gets one request at a time, and its crawl delay is kept between two of them, in this gateway: several
+its host. What the host wishes about uses of its content (robots.txt, tdmrep.json) counts as if the page said it, as in
+a crawl. A host gets one request at a time, and its crawl delay is kept between two pages, in this gateway: several
 gateways each keep their own. Parsing and drafting run in killable processes, which start with the first page.
 """
 
 import asyncio
 from collections import OrderedDict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from urllib.parse import urlsplit
 
 import structlog
 
 from schemas.ids import page_id
+from streams.allowed_origins import origin_of
+from streams.crawl.content_signals import format_signals, with_signals_of_host
 from streams.crawl.fetch.http import Answer, close_session, get, limits_of, open_session
+from streams.crawl.rights import RIGHTS_PATH, Rights, parse_rights
 from streams.crawl.robots import MAX_ROBOTS_REDIRECTS, Rules, parse, product_token, robots_access
 from streams.crawl.urls import InvalidUrl, reason_not_to_crawl, with_scheme
 from streams.errors import PoisonError, Refused, RiffleError
@@ -54,10 +58,11 @@ class WebPage:
 
 @dataclass(slots=True)
 class _Host:
-    """The robots rules of a host, and when its next request may begin (seconds of the event loop's clock)."""
+    """The rules of a host, and when its next request may begin (seconds of the event loop's clock)."""
 
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     rules: Rules | None = None
+    rights: Rights = field(default_factory=lambda: parse_rights(b""))
     rules_until: float = 0.0
     next_at: float = 0.0
 
@@ -118,14 +123,26 @@ class WebPages:
             if not rules.allowed(url):
                 raise ProblemError(_not_fetched("The robots.txt of its host does not allow it."))
             await self._wait(host, max(rules.delay_seconds, self._settings.delay_seconds))
-            return await self._get(url, "page")
+            answer = await self._get(url, "page")
+        reserved = host.rights.reserves(url.removeprefix(origin_of(url)))
+        signals = format_signals(rules.signals)
+        return replace(answer, headers=with_signals_of_host(answer.headers, signals, tdm_reserved=reserved))
 
     async def _rules(self, host: _Host, url: str) -> Rules:
         now = asyncio.get_running_loop().time()
         if host.rules is None or now >= host.rules_until:
-            host.rules = await self._read_rules(url)
-            host.rules_until = now + self._settings.robots_ttl_seconds
+            rules = await self._read_rules(url)
+            host.rights = await self._read_rights(origin_of(url), rules)
+            host.rules, host.rules_until = rules, now + self._settings.robots_ttl_seconds
         return host.rules
+
+    async def _read_rights(self, origin: str, rules: Rules) -> Rights:
+        """Return the reservations of a host, if they are read and robots.txt allows it. Without an answer none."""
+        address = f"{origin}{RIGHTS_PATH}"
+        if not self._settings.rights_files or not rules.allowed(address):
+            return parse_rights(b"")
+        answer = await self._get(address, "robots")
+        return parse_rights(answer.body or b"" if answer.verdict.outcome == "ok" else b"")
 
     async def _read_rules(self, url: str) -> Rules:
         """Return the robots rules of a page's host (RFC 9309, section 2.3.1). Raises ProblemError if it is away."""

@@ -4,8 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from streams.crawl.content_signals import parse_signals
-from streams.crawl.fetch.agent import _with_signals
+from streams.crawl.content_signals import parse_signals, with_signals_of_host
 from streams.crawl.fetch.outcomes import select_headers
 from streams.crawl.unavailable_after import is_expired
 from streams.pages.document.consent import Consent
@@ -38,13 +37,14 @@ def test_what_a_model_may_not_read_is_consent() -> None:
 
 def test_no_holds_where_a_page_and_the_robots_txt_of_its_host_differ() -> None:
     for page, host in (("ai-input=yes", "ai-input=no"), ("ai-input=no", "ai-input=yes")):
-        assert parse_signals(_with_signals({"content-signal": page}, host)["content-signal"]) == {"ai-input": False}
-    assert _with_signals({}, "") == {}
+        both = with_signals_of_host({"content-signal": page}, host, tdm_reserved=False)
+        assert parse_signals(both["content-signal"]) == {"ai-input": False}
+    assert with_signals_of_host({}, "", tdm_reserved=False) == {}
 
 
 def test_a_reservation_in_tdmrep_json_holds_unless_the_page_has_its_own() -> None:
-    assert directives([], _with_signals({}, "search=yes", tdm_reserved=True)) == ("noai",)
-    assert directives([], _with_signals({"tdm-reservation": "0"}, "", tdm_reserved=True)) == ()
+    assert directives([], with_signals_of_host({}, "search=yes", tdm_reserved=True)) == ("noai",)
+    assert directives([], with_signals_of_host({"tdm-reservation": "0"}, "", tdm_reserved=True)) == ()
 
 
 @pytest.mark.parametrize(

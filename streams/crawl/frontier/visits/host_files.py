@@ -2,6 +2,7 @@
 
 from schemas.ids import page_id as page_id_of
 from streams.allowed_origins import origin_of
+from streams.crawl.content_signals import format_signals
 from streams.crawl.frontier import decisions, outputs
 from streams.crawl.frontier.hosts.host_state import Host, HostFile, Lease, Robots
 from streams.crawl.frontier.hosts.live_host import LiveHost
@@ -67,7 +68,7 @@ async def content_signal(frontier: FrontierState, known: Robots) -> str:
         signals = (await frontier.robots.get(known.ref)).signals if known.ref else {}
     except MissingBlob:
         return ""
-    return ", ".join(f"{name}={'yes' if allowed else 'no'}" for name, allowed in sorted(signals.items()))
+    return format_signals(signals)
 
 
 async def is_reserved(frontier: FrontierState, live: LiveHost, url: str) -> bool:
