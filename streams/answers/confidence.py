@@ -24,7 +24,7 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -150,7 +150,8 @@ def features_of(question: str, evidence: Sequence[Evidence]) -> list[dict[str, f
     """Return the features of each statement."""
     terms, folded = frozenset(query_vector(question).indices), frozenset(words(question))
     asked = _Asked(terms, names_of(question), form_of(question), folded)
-    found = [_TextTerms.of(each) for each in evidence]
+    terms_of = cache(statement_terms)  # statements of one page share its title and headings
+    found = [_TextTerms.of(each, terms_of) for each in evidence]
     pages = {each.page_id: each.score for each in evidence}
     places: Counter[UUID] = Counter()
     rows = []
@@ -189,10 +190,10 @@ class _TextTerms:
     whole: frozenset[int]
 
     @classmethod
-    def of(cls, evidence: Evidence) -> Self:
-        own = statement_terms([evidence.text], evidence.language)
-        around = statement_terms(evidence.context, evidence.language)
-        return cls(own, around, own | around | statement_terms([evidence.title], evidence.language))
+    def of(cls, evidence: Evidence, terms_of: Callable[[tuple[str, ...], str], frozenset[int]]) -> Self:
+        own = terms_of((evidence.text,), evidence.language)
+        around = terms_of(tuple(evidence.context), evidence.language)
+        return cls(own, around, own | around | terms_of((evidence.title,), evidence.language))
 
 
 def _lead(evidence: Evidence, pages: Mapping[UUID, float]) -> float:

@@ -33,6 +33,8 @@ MAX_QUERY_TERMS = 64
 _KEPT_WORDS = 32_768
 """Maximum words with cached terms: about 6 MB. A title and its headings come again with each statement of a page, and
 most words of a text are among the few thousand frequent words."""
+_KEPT_QUERIES = 128
+"""Maximum queries with cached terms: the parts of one search ask for the same ones, and each identifies a language."""
 _MAX_KEPT_CHARS = 32
 """Maximum length of a word with cached terms (characters), since a stranger may write texts longer than any word."""
 _FUNCTION_WORDS = (
@@ -75,6 +77,7 @@ def query_vector(text: str, language: str = "") -> SparseVector:
     return vector_of_words(query_words(text, language))
 
 
+@lru_cache(_KEPT_QUERIES)
 def query_words(text: str, language: str = "") -> tuple[tuple[int, ...], ...]:
     """Return the terms of each word of a query: its English stem, and its stem in the query's language.
 
