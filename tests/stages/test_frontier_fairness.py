@@ -1,15 +1,23 @@
 """The order within a host, and the shares of its budget: what strangers link to never displaces a site's own pages."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from streams.crawl.frontier.hosts.host_state import Host
 from streams.crawl.frontier.policy import Policy
-from streams.crawl.frontier.scheduling.ordering import MAX_WAITING, Turns, finder_of
+from streams.crawl.frontier.scheduling.ordering import (
+    MAX_DOMAINS,
+    MAX_WAITING,
+    MIN_GAP_MICROS,
+    Turns,
+    finder_of,
+    max_waiting,
+)
 from streams.crawl.host_quality import FULL_RANK
 from streams.settings import CrawlSettings
-from tests.stages.frontier_world import SECOND, Site, World, discovered
+from tests.stages.frontier_world import SECOND, START, Site, World, discovered
 
 EVIL, VICTIM = "https://evil.example", "https://victim.example"
 
@@ -102,14 +110,81 @@ def test_who_is_a_stranger(fields: dict[str, str], finder: str) -> None:
     assert finder_of(discovered(f"{VICTIM}/a", **fields)) == finder
 
 
+def flood(world: World, domains: int, links: int) -> None:
+    """So many linking domains each send as many links to invented addresses of the victim, at once."""
+    for n in range(domains):
+        first, *more = [f"{VICTIM}/?junk={links * n + m}" for m in range(links)]
+        where = {"referrer": f"https://evil{n}.example/", "crawl_id": "c", "depth": 2}
+        world.send(discovered(first, more_urls=tuple(more), **where))
+
+
+@pytest.mark.parametrize("domains", [1, 100, 1_000])
+async def test_links_of_any_number_of_domains_delay_no_page_of_the_site(domains: int) -> None:
+    world = World(web(0), CrawlSettings(delay_seconds=10), 1, 0, 0)
+    flood(world, domains, links=max(2_000 // domains, 20) if domains > 1 else 1_000)
+    await world.run(hours=2)
+    begin = world.now
+    own = [f"{VICTIM}/page{n}" for n in range(20)]
+    world.send(discovered(own[0], more_urls=tuple(own[1:]), referrer=f"{VICTIM}/", crawl_id="c"))
+    await world.run(hours=1)
+    since = [url for at, _, url in sorted(world.fetches["victim.example"]) if at >= begin]
+    assert sorted(since[:20]) == sorted(own)
+
+
+@pytest.mark.parametrize("domains", [1, 100, 1_000])
+async def test_any_number_of_domains_together_spends_a_fifth_of_a_budget(domains: int) -> None:
+    world = World(web(0), CrawlSettings(delay_seconds=1, max_pages_per_host=50), 1, 0, 0)
+    flood(world, domains, links=20)
+    world.seed(f"{VICTIM}/")
+    await world.run()
+    fetched = [url for url in world.pages() if url.startswith(VICTIM)]
+    assert len(fetched) == len(set(fetched)) == 31
+    assert len([url for url in fetched if "junk" in url]) == 10
+
+
 def test_the_waiting_urls_of_a_domain_are_bounded_and_harm_no_other_domain() -> None:
     turns = Turns()
-    places = [turns.next("evil.example", 0, SECOND) for _ in range(MAX_WAITING + 10)]
-    assert places[MAX_WAITING + 1 :] == [None] * 9
-    assert turns.next("good.example", 0, SECOND) == SECOND
-    for n in range(1_000):
-        turns.next(f"{n}.example", 0, SECOND)
-    assert len(turns.last) <= 64
+    places = [turns.next("evil.example", 0, SECOND) for _ in range(MAX_WAITING)]
+    assert 2 * MAX_WAITING / 3 - 1 <= len([place for place in places if place is not None]) <= 2 * MAX_WAITING / 3 + 1
+    assert [turns.next("good.example", 0, SECOND) for _ in range(50)] == [n * SECOND for n in range(50)]
+
+
+NAMES: dict[str, Callable[[int], str]] = {
+    "one domain": lambda n: "evil.example",
+    "64 domains": lambda n: f"evil{n % 64}.example",
+    "65 domains": lambda n: f"evil{n % 65}.example",
+    "1,000 domains": lambda n: f"evil{n % 1_000}.example",
+    "a new domain for each link": lambda n: f"evil{n}.example",
+    "one that grows to many": lambda n: f"evil{n if n > 4_000 else 0}.example",
+}
+
+
+@pytest.mark.parametrize("gap", [0, SECOND, 30 * SECOND], ids=["no delay", "a second", "30 seconds"])
+@pytest.mark.parametrize("name", NAMES)
+def test_strangers_get_a_fifth_of_the_requests_in_the_long_run_whatever_their_number(name: str, gap: int) -> None:
+    """Ten links for each request of the host. The first ones may fill the queue."""
+    turns, now, taken = Turns(), START, 0
+    delay = max(gap, MIN_GAP_MICROS)
+    for n in range(12_000):
+        now = START + n * delay // 10
+        taken += turns.next(NAMES[name](n), now, gap) is not None
+        if n % 1_000 == 0:
+            turns = Turns(turns.row())
+        assert len(turns.last) <= 2 * MAX_DOMAINS
+        assert taken <= max_waiting(delay) + 2 * MAX_DOMAINS + (now - START) / delay / 5 + 1
+    assert turns.next("good.example", now + delay * 5 * 2 * MAX_DOMAINS, gap) is not None, "others have their turns"
+
+
+@pytest.mark.parametrize("domains", [3, 63, 1_000])
+def test_a_domain_gets_places_beside_many_that_send_more_links_than_it_may(domains: int) -> None:
+    turns, taken = Turns(), 0
+    for n in range(20_000):
+        now = START + n * SECOND // 10
+        turns.next(f"evil{n % domains}.example", now, SECOND)
+        if n % 100 == 0 and n > 10_000:
+            taken += turns.next("good.example", now, SECOND) is not None
+    fair = 1_000 / 5 / (domains + 1)
+    assert taken >= min(fair, 100) / 2
 
 
 def test_the_budget_of_a_host_follows_its_pages() -> None:

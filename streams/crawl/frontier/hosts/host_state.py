@@ -267,7 +267,7 @@ class Host:
             "robots": row_of(self.robots),
             "rights": row_of(self.rights),
             "not_found": row_of(self.not_found),
-            "turns": self.turns.last,
+            "turns": self.turns.row(),
             "traps": self.traps.row(),
             "hints": self.hints.row(),
             "record": row_of(self.record),

@@ -7,7 +7,7 @@ from uuid import UUID
 from schemas.crawl import PageDiscovered
 from streams.crawl.domains import registrable_domain
 from streams.crawl.frontier.hosts.live_host import LiveHost
-from streams.crawl.frontier.scheduling.ordering import finder_of, head_start, turn_gap
+from streams.crawl.frontier.scheduling.ordering import finder_of, head_start
 from streams.crawl.frontier.state import FrontierState
 from streams.crawl.frontier.urls.url_aliases import HostRules
 from streams.stores.protocols import FrontierUrl
@@ -65,7 +65,7 @@ class UrlBatch:
             return host.position_ahead()
         if finder := finder_of(event):
             self.live.is_changed = True
-            gap = turn_gap(host.gap(self.frontier.policy), self.finder_rank)
-            place = host.turns.next(registrable_domain(finder), now, gap)
+            gap = host.gap(self.frontier.policy)
+            place = host.turns.next(registrable_domain(finder), now, gap, self.finder_rank)
             return None if place is None else host.position(place)
         return host.position(now - head_start(event.depth)) + len(self.writes)

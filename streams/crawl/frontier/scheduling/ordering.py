@@ -3,8 +3,16 @@
 A URL's place in the queue is a time. Seeds, sitemaps and links from the same registrable domain get a head start: they
 come before all URLs of strangers that wait for less than that time. So a stranger's links delay nobody's own pages, and
 still get their turn. The URLs of each linking domain stand apart from each other by the host's delay: domains take
-turns, whatever number of links one has. Their number is bounded in the queue, and in the host's budget.
+turns, whatever number of links one has. The URLs of all strangers together are bounded, however many domains there are:
+in the host's budget, and in the queue, where after a first MAX_WAITING one is queued for each five delays.
+
+Since the sum is bounded, an owner of many domains can only make the shares of other domains smaller. A domain that
+waited for its turn always gets one URL. The domains after the first MAX_DOMAINS share turns by their hash.
 """
+
+from collections.abc import Mapping
+
+import xxhash
 
 from schemas.crawl import PageDiscovered
 from streams.crawl.domains import same_domain
@@ -18,16 +26,26 @@ DEPTH_SECONDS = 120
 """Decrease of the head start with each hop from the seed after the first one (seconds)."""
 MIN_HEAD_START_SECONDS = 1_200
 """Minimum head start of own URLs (seconds)."""
-MAX_WAITING = 2_000
-"""Maximum number of URLs of one linking domain that wait in a host's queue."""
+MAX_WAITING = 3_000
+"""Maximum number of URLs of strangers that a host's queue takes at once: with a delay of a second, they are fetched
+within the head start. If only one domain links to the host, it gets two thirds of them."""
+MIN_WAITING = 100
+"""The same at a slow host, which answers fewer requests than that within the head start."""
+DOMAIN_SHARE = 2
+"""Maximum number of a domain's URLs that wait, as a multiple of the number of free places."""
 MAX_DOMAINS = 64
-"""Maximum number of linking domains that a host remembers."""
+"""Maximum number of linking domains with turns of their own at a host. It is also the number of shared turns."""
 STRANGER_SHARE = 0.2
-"""Maximum share of a host's budget in a crawl that is spent on URLs that strangers link to."""
+"""Maximum share of a host's budget in a crawl that is spent on URLs that strangers link to. It is also the share of the
+host's requests that is reserved for them in the long run."""
 MIN_TURN = 0.25
 """Distance of two URLs of a linking domain with the highest rank, as a share of the host's delay: it has four turns."""
 MIN_GAP_MICROS = 100_000
 """Minimum distance of two URLs of one linking domain in the queue (microseconds)."""
+SHARED = "#"
+"""First character of the name of a shared turn. No domain begins with it."""
+SPENT = ""
+"""Name of the number beside the turns in a host's row: until when the places of strangers are spent."""
 
 
 def finder_of(event: PageDiscovered) -> str:
@@ -54,20 +72,46 @@ def strangers_budget(limit: int) -> int:
 
 
 class Turns:
-    """The place of the last waiting URL of each linking domain, for one host."""
+    """The place of the last URL of each linking domain, and how many places all of them have left, for one host."""
 
-    def __init__(self, last: dict[str, int] | None = None) -> None:
-        self.last = dict(last or {})
+    def __init__(self, row: Mapping[str, int] | None = None) -> None:
+        self.last = dict(row or {})
+        self.spent = self.last.pop(SPENT, 0)
+        """A time that moves on with each URL of a stranger. It is as far ahead as places are in use."""
 
-    def next(self, domain: str, now: int, gap: int) -> int | None:
-        """Return the place of the domain's next URL. None: too many of its URLs wait."""
+    def next(self, domain: str, now: int, gap: int, rank: float = 1.0) -> int | None:
+        """Return the place of the next URL of a domain with this rank. None: too many URLs of strangers wait.
+
+        `gap` is the delay of the host (microseconds).
+        """
         gap = max(gap, MIN_GAP_MICROS)
-        place = max(now, self.last.get(domain, 0) + gap)
-        if place > now + MAX_WAITING * gap:
+        own_gap = max(turn_gap(gap, rank), MIN_GAP_MICROS)
+        every = round(gap / STRANGER_SHARE)
+        turn_time = every * len(self.last)
+        self.last = {turn: at for turn, at in self.last.items() if at + turn_time > now}
+        turn = self._turn_of(domain)
+        last = self.last.get(turn)
+        free = max_waiting(gap) - max(self.spent - now, 0) // every
+        waiting = 0 if last is None else max(last - now, 0) // own_gap
+        is_turn = last is None or last + every * len(self.last) <= now
+        if not is_turn and (free <= 0 or waiting >= DOMAIN_SHARE * free):
             return None
-        if domain not in self.last and len(self.last) >= MAX_DOMAINS:
-            self.last = {name: at for name, at in self.last.items() if at > now}
-            if len(self.last) >= MAX_DOMAINS:
-                del self.last[min(self.last, key=self.last.__getitem__)]
-        self.last[domain] = place
+        place = now if last is None else max(now, last + own_gap)
+        self.last[turn] = place
+        self.spent = max(self.spent, now) + every
         return place
+
+    def row(self) -> dict[str, int]:
+        """Return the turns as they are stored."""
+        return {**self.last, SPENT: self.spent} if self.spent else self.last
+
+    def _turn_of(self, domain: str) -> str:
+        """Return the name of the domain's turn: its own one if it has one or there is room, or a shared one."""
+        if domain in self.last or sum(not turn.startswith(SHARED) for turn in self.last) < MAX_DOMAINS:
+            return domain
+        return f"{SHARED}{xxhash.xxh3_64_intdigest(domain.encode()) % MAX_DOMAINS}"
+
+
+def max_waiting(gap: int) -> int:
+    """Return how many URLs of strangers a host's queue takes at once: those that are fetched within the head start."""
+    return min(max(HEAD_START_SECONDS * SECOND // gap, MIN_WAITING), MAX_WAITING)
