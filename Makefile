@@ -165,6 +165,8 @@ lock: setup ## Resolve the locks again after a change of pyproject.toml.
 	@$(COMPILE) --group build -c requirements/lock.txt -o requirements/production.txt
 	@$(BIN)/uv pip compile -q requirements/triton.in --python-version 3.12 --python-platform x86_64-manylinux_2_28 \
 		--generate-hashes --no-emit-index-url --no-header --no-annotate -c requirements/production.txt -o requirements/triton.txt
+	@$(BIN)/uv pip compile -q requirements/map.in --no-deps --universal --python-version 3.11 \
+		--generate-hashes --no-emit-index-url --no-header --no-annotate -c requirements/lock.txt -o requirements/map.txt
 	@$(BIN)/uv pip compile -q requirements/chat.in --no-deps --universal --python-version 3.11 \
 		--generate-hashes --no-emit-index-url --no-header --no-annotate -o requirements/chat.txt
 

@@ -32,6 +32,7 @@ def main() -> int:
     parser.add_argument("--builder", default="", choices=("", *BUILDERS), help="default: the first one that is found")
     parser.add_argument("--build-options", default="", help="options of the builder's build, such as --volume ...")
     parser.add_argument("--rendering", action="store_true", help="build the image with Chromium, too (stage `render`)")
+    parser.add_argument("--map", action="store_true", help="build the image that draws the map of the index, too")
     parser.add_argument("--no-push", action="store_true", help="build, and push nothing")
     parser.add_argument("--dry-run", action="store_true", help="print the commands, and run none")
     given = parser.parse_args()
@@ -43,7 +44,7 @@ def main() -> int:
     tag = given.tag or app_version()
     registry = given.registry.rstrip("/")
     options = shlex.split(given.build_options)
-    made = names(registry, tag, given.flavour, rendering=given.rendering)
+    made = names(registry, tag, given.flavour, rendering=given.rendering, umap=given.map)
     commands = list(release(builder or BUILDERS[0], registry, made, commit_time(), not given.no_push, options))
     if given.dry_run:
         print("\n".join(shlex.join(command) for command in commands))
@@ -71,9 +72,11 @@ class Names:
     """The flavour of Triton's image, which is also its target in the Dockerfile."""
     rendering: str = ""
     """The image of the workers with a browser. Empty: it is not made."""
+    umap: str = ""
+    """The image of `riffle map`. Empty: it is not made."""
 
     def all(self) -> list[str]:
-        return [name for name in (self.app, self.triton, self.rendering) if name]
+        return [name for name in (self.app, self.triton, self.rendering, self.umap) if name]
 
 
 def release(
@@ -88,6 +91,9 @@ def release(
         yield build(
             builder, made.rendering, [*options, "--build-arg", f"RIFFLE={made.app}", "infra/rendering"], seconds
         )
+    if made.umap:
+        based = ["-f", "infra/map/Dockerfile", "--build-arg", f"RIFFLE={made.app}", "."]
+        yield build(builder, made.umap, [*options, *based], seconds)
     yield ["make", "sbom"]
     tag = made.app.rpartition(":")[2]
     chart = ["--destination", "dist", "--app-version", tag]
@@ -98,10 +104,11 @@ def release(
         yield [helm, "push", f"dist/riffle-{chart_version()}.tgz", f"oci://{registry}/charts"]
 
 
-def names(registry: str, tag: str, flavour: str, *, rendering: bool = False) -> Names:
+def names(registry: str, tag: str, flavour: str, *, rendering: bool = False, umap: bool = False) -> Names:
     """Return the names of the images of a release."""
     browser = f"{registry}/riffle-rendering:{tag}" if rendering else ""
-    return Names(f"{registry}/riffle:{tag}", f"{registry}/riffle-triton:{tag}-{flavour}", flavour, browser)
+    drawing = f"{registry}/riffle-map:{tag}" if umap else ""
+    return Names(f"{registry}/riffle:{tag}", f"{registry}/riffle-triton:{tag}-{flavour}", flavour, browser, drawing)
 
 
 def build(builder: str, image: str, rest: Command, seconds: str) -> Command:

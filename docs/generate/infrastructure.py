@@ -12,9 +12,10 @@ REPLICAS = 3
 IN_SYNC_REPLICAS = 2
 PARTITIONS = 64
 """Partitions of a topic in the base. Overlays set their own."""
-LINKS_RANK, BLOBS_SWEEP, SUGGEST_BUILD, FIND_ENTITIES = "links-rank", "blobs-sweep", "suggestions", "entities"
+LINKS_RANK, BLOBS_SWEEP, SUGGEST_BUILD = "links-rank", "blobs-sweep", "suggestions"
+FIND_ENTITIES, DRAW_MAP = "entities", "map"
 """The commands that the chart runs on a schedule."""
-SCHEDULED = (LINKS_RANK, BLOBS_SWEEP, SUGGEST_BUILD, FIND_ENTITIES)
+SCHEDULED = (LINKS_RANK, BLOBS_SWEEP, SUGGEST_BUILD, FIND_ENTITIES, DRAW_MAP)
 COMPONENTS = (*(stage.name for stage in STAGES), GATEWAY, "setup", *SCHEDULED, "keda", "operator")
 """Components with a client certificate. `setup` is the chart's job, `operator` is for people."""
 _PATTERNS = {False: "literal", True: "prefix"}
@@ -28,7 +29,7 @@ def topics_manifest() -> str:
 
 def users_manifest() -> str:
     """A KafkaUser for each component that uses Kafka, with what it may do. All that is not granted is denied."""
-    users = (name for name in COMPONENTS if name not in ("operator", LINKS_RANK, SUGGEST_BUILD))
+    users = (name for name in COMPONENTS if name not in ("operator", LINKS_RANK, SUGGEST_BUILD, DRAW_MAP))
     return HEADER + "---\n".join(_user(name, grants_of(name)) for name in users)
 
 

@@ -138,6 +138,8 @@ class Reader:
     find_away: Callable[[Settings], Sequence[Problem]] = find_away
     rates: Rates = field(default_factory=Rates)
     recall: RecallLog = field(init=False)
+    _map: tuple[int, IndexMap | None] = (0, None)
+    """When the last map was drawn that was read, and that map."""
 
     def __post_init__(self) -> None:
         self.recall = RecallLog(self.stores, self.chance, self.now)
@@ -209,10 +211,15 @@ class Reader:
             drawn |= zip(new, await asyncio.gather(*map(self.stores.pages.get, new)), strict=True)
         return list(drawn.values())
 
-    def index_map(self) -> IndexMap | None:
-        """Return the map that `riffle map` made, or None if it made none. Raises ValueError for a damaged file."""
-        file = self.settings.home / "map.json"
-        return IndexMap.from_json(file.read_text(encoding="utf-8")) if file.is_file() else None
+    async def index_map(self) -> IndexMap | None:
+        """Return the last map that `riffle map` drew, on any machine, or None. Raises ValueError for a damaged one.
+
+        It is read once: each zoom and each search within it is a request.
+        """
+        made = await self.stores.index_maps.newest()
+        if made != self._map[0] and (packed := await self.stores.index_maps.read(made)):
+            self._map = made, await asyncio.to_thread(IndexMap.unpack, packed)
+        return self._map[1] if made else None
 
     async def empty_queries(self) -> list[tuple[str, str, float]] | None:
         """Return the queries of the last days that most often had no result. None: no queries are collected.

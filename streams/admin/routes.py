@@ -91,8 +91,10 @@ def admin_routes(reader: Reader, actions: Actions, views: Views, key: str) -> AP
         operator = await operator_of(request)
         window = parse_window(dict(request.query_params))
         try:
-            found = await asyncio.to_thread(reader.index_map)
-        except (OSError, ValueError) as error:
+            found = await reader.index_map()
+        except TransientError as error:
+            raise ProblemError(_unavailable(error)) from error
+        except ValueError as error:
             raise ProblemError(Problem(500, "map-damaged", "The map can't be read", f"{error}.")) from error
         view = await asyncio.to_thread(view_map, found, window) if found else None
         return show("admin_map.html", request, operator, map=found, view=view, window=window, made_at=_time_of(found))

@@ -6,6 +6,7 @@ others, by their share in the cell against their share in the sample.
 """
 
 import json
+import zlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
@@ -85,18 +86,19 @@ class IndexMap:
     gaps: tuple[Gap, ...] = ()
     """Only where queries are collected."""
 
-    def to_json(self) -> str:
-        return json.dumps(asdict(self), ensure_ascii=False)
+    def pack(self) -> bytes:
+        """Return the map as compressed JSON."""
+        return zlib.compress(json.dumps(asdict(self), ensure_ascii=False).encode())
 
     @classmethod
-    def from_json(cls, text: str) -> "IndexMap":
-        """Return the map of a file. Raises ValueError for any other text."""
+    def unpack(cls, packed: bytes) -> "IndexMap":
+        """Return the map that `pack` made. Raises ValueError for any other bytes."""
         try:
-            found: dict[str, Any] = json.loads(text)
+            found: dict[str, Any] = json.loads(zlib.decompress(packed))
             pages = tuple(MappedPage(**{**page, "words": tuple(page["words"])}) for page in found["pages"])
             labels, gaps = (tuple(kind(**one) for one in found.get(name, ())) for kind, name in _PARTS)
             return cls(found["made_at"], found["collection"], pages, labels, gaps)
-        except (KeyError, TypeError) as error:
+        except (KeyError, TypeError, zlib.error) as error:
             raise ValueError(f"this is no map: {error}") from None
 
 
@@ -138,7 +140,7 @@ def lay_out(vectors: Floats) -> Floats:
     try:
         from umap import UMAP
     except ImportError:
-        raise UsageError("the map needs UMAP: pip install 'PATH_OF_THE_CLONE[map]'") from None
+        raise UsageError("the map needs UMAP: pip install 'PATH_OF_THE_CLONE[map]', or the image riffle-map") from None
     made = UMAP(n_components=2, n_neighbors=NEIGHBOURS, metric="cosine", random_state=SEED, n_jobs=1)
     places = np.asarray(made.fit_transform(vectors), np.float32)
     low, high = places.min(axis=0), places.max(axis=0)

@@ -17,6 +17,7 @@ from streams.stores.protocols import (
     Fingerprints,
     FrontierStore,
     HostLinks,
+    IndexMaps,
     JobReports,
     Ledger,
     PaceHolds,
@@ -63,6 +64,7 @@ class Stores:
     entities: Entities = _field_of("records")
     reindexing: Reindexing = _field_of("records")
     job_reports: JobReports = _field_of("records")
+    index_maps: IndexMaps = _field_of("records")
     api_keys: ApiKeys = _field_of("records")
     api_spending: ApiSpending = _field_of("records")
     vectors: VectorIndex = _field_of("vectors")
@@ -121,6 +123,7 @@ def memory_stores() -> Stores:
         entities=entities,
         reindexing=memory.MemoryReindexing(),
         job_reports=memory.MemoryJobReports(),
+        index_maps=memory.MemoryIndexMaps(),
         api_keys=memory.MemoryApiKeys(),
         api_spending=memory.MemoryApiSpending(),
         vectors=memory.MemoryIndex(),

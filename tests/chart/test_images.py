@@ -5,9 +5,12 @@ import re
 import shutil
 import subprocess
 import sys
+from importlib.metadata import distribution
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from streams.render.chromium import PROGRAMS
 from tests.chart.rendering import CHART, ROOT
@@ -93,6 +96,40 @@ def test_the_image_with_a_browser_is_riffles_image_with_chromium() -> None:
     assert package in PROGRAMS
     assert "rm -rf /var/lib/apt/lists" in install
     assert {kind for kind, _ in stage} == {"FROM", "LABEL", "USER", "RUN"}
+
+
+def test_the_image_of_the_map_is_riffles_image_with_what_umap_needs_beyond_it() -> None:
+    build, last = stages(ROOT / "infra" / "map" / "Dockerfile")
+    assert last[0] == ("FROM", "${RIFFLE}"), "the program, its user, its health check and its entry point"
+    assert {kind for kind, _ in last} == {"FROM", "LABEL", "COPY", "ENV"}
+    (install,) = [value for kind, value in build if kind == "RUN"]
+    assert "--require-hashes -r requirements/map.txt" in " ".join(install.split())
+    assert "--no-compile" in install
+    assert "PYTHONHASHSEED=0" in install
+    own, application = packages("map.txt"), packages("production.txt")
+    assert own.keys() == needed("umap-learn") - application.keys()
+    lock = packages("lock.txt")
+    assert {name: lock[name] for name in own} == own
+    version = re.findall(r"python(3\.\d+)/site-packages", str(last))
+    assert version == re.findall(r"^FROM python:(3\.\d+)-", (ROOT / "Dockerfile").read_text(), re.M)[-1:]
+
+
+def packages(lock: str) -> dict[str, str]:
+    """The versions of the packages of a lock, by name."""
+    text = (ROOT / "requirements" / lock).read_text()
+    return dict(re.findall(r"^([a-z0-9-]+)==(\S+)", text, re.M))
+
+
+def needed(package: str) -> set[str]:
+    """A package and all that it needs, as the installed packages declare it."""
+    found, rest = set[str](), [package]
+    while rest:
+        name = canonicalize_name(rest.pop())
+        if name not in found:
+            found.add(name)
+            declared = map(Requirement, distribution(name).requires or ())
+            rest += [each.name for each in declared if each.marker is None or each.marker.evaluate({"extra": ""})]
+    return found
 
 
 def test_no_build_tool_is_left_in_the_application_image() -> None:

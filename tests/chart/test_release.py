@@ -33,6 +33,16 @@ def test_the_image_with_a_browser_is_built_on_the_one_of_this_release(builder: s
     assert f"{builder} push r.example/s/riffle-rendering:1.2" in commands
 
 
+@pytest.mark.parametrize("builder", BUILDERS)
+def test_the_image_that_draws_the_map_is_built_on_the_one_of_this_release(builder: str) -> None:
+    made = names("r.example/s", "1.2", "cpu", umap=True)
+    commands = [" ".join(each) for each in release(builder, "r.example/s", made, "0", push=True)]
+    drawing = next(number for number, each in enumerate(commands) if "-t r.example/s/riffle-map:1.2" in each)
+    assert commands[drawing].endswith("-f infra/map/Dockerfile --build-arg RIFFLE=r.example/s/riffle:1.2 .")
+    assert "-t r.example/s/riffle:1.2 " in "".join(commands[:drawing]), "its base is built before"
+    assert f"{builder} push r.example/s/riffle-map:1.2" in commands
+
+
 def test_nothing_is_pushed_without_leave() -> None:
     commands = [
         " ".join(each) for each in release("docker", "r.example", names("r.example", "1", "gpu"), "0", push=False)

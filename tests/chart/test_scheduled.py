@@ -8,7 +8,15 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from docs.generate.infrastructure import BLOBS_SWEEP, COMPONENTS, FIND_ENTITIES, LINKS_RANK, SCHEDULED, SUGGEST_BUILD
+from docs.generate.infrastructure import (
+    BLOBS_SWEEP,
+    COMPONENTS,
+    DRAW_MAP,
+    FIND_ENTITIES,
+    LINKS_RANK,
+    SCHEDULED,
+    SUGGEST_BUILD,
+)
 from streams.cli import app
 from streams.local.ports import free_ports
 from tests.chart.rendering import (
@@ -30,15 +38,20 @@ COMMANDS = {
     BLOBS_SWEEP: ["blobs", "sweep", "--delete", "--json"],
     SUGGEST_BUILD: ["suggest", "build", "--json"],
     FIND_ENTITIES: ["import", "index", "--json"],
+    DRAW_MAP: ["map", "--json"],
 }
 STORES = {
     LINKS_RANK: {"CASSANDRA"},
     BLOBS_SWEEP: {"CASSANDRA", "KAFKA"},
     SUGGEST_BUILD: {"CASSANDRA"},
     FIND_ENTITIES: {"CASSANDRA", "KAFKA"},
+    DRAW_MAP: {"CASSANDRA", "QDRANT", "TRITON"},
 }
-ALL = {"scheduled": {"suggestBuild": {"enabled": True}, "findEntities": {"enabled": True}}}
+ALL = {
+    "scheduled": {"suggestBuild": {"enabled": True}, "findEntities": {"enabled": True}, "drawMap": {"enabled": True}}
+}
 """Every command is on."""
+PORTS = {"KAFKA": "9092", "CASSANDRA": "9042", "QDRANT": "6333", "TRITON": "8001"}
 MINIMAL = CHART / "ci" / "minimal-values.yaml"
 MAX_CRON_JOB_NAME = 52
 """Kubernetes adds 11 characters for the name of a job, and a name has 63 at most."""
@@ -70,7 +83,7 @@ def test_runs_do_not_overlap_and_end_by_a_deadline(values: str) -> None:
         assert job["spec"]["jobTemplate"]["spec"]["activeDeadlineSeconds"] >= 3600
 
 
-def test_suggestions_are_built_and_entities_found_only_where_the_operator_wants_it() -> None:
+def test_suggestions_entities_and_the_map_are_made_only_where_the_operator_wants_it() -> None:
     assert [each["metadata"]["name"] for each in of_kind(render(), "CronJob")] == [
         f"riffle-{name}" for name in (LINKS_RANK, BLOBS_SWEEP)
     ]
@@ -101,7 +114,7 @@ def test_it_gets_addresses_and_secrets_only_of_its_stores_and_reaches_nothing_el
     assert stores == STORES[name]
     policy = named(objects, "NetworkPolicy", name)["spec"]
     ports = {port["port"] for rule in policy["egress"] for port in rule["ports"]}
-    assert ports == {53, 9042} | ({9092} if "KAFKA" in STORES[name] else set())
+    assert {str(port) for port in ports} == {"53", *(PORTS[store] for store in STORES[name])}
     assert "ingress" not in policy, "nothing connects to it"
 
 
@@ -127,7 +140,7 @@ def test_the_longest_name_of_a_release_leaves_room_for_the_names_of_jobs() -> No
     done = template(
         "--values",
         MINIMAL,
-        "--set=scheduled.suggestBuild.enabled=true,scheduled.findEntities.enabled=true",
+        "--set=scheduled.suggestBuild.enabled=true,scheduled.findEntities.enabled=true,scheduled.drawMap.enabled=true",
         release="a-release-with-a-very-long-name-of-53-characters-xxxx",
     )
     assert done.returncode == 0, done.stderr
@@ -166,3 +179,10 @@ def test_a_wrong_value_is_an_error_that_names_it(argument: str, message: str) ->
     done = template("--values", MINIMAL, f"--set={argument}")
     assert done.returncode == 1
     assert message in done.stderr
+
+
+def test_the_map_is_drawn_by_an_image_of_its_own() -> None:
+    values = {"global": {"imageRegistry": "r.example"}, "scheduled": {"drawMap": {"enabled": True}}}
+    objects = render("minimal", values)
+    assert container(objects, DRAW_MAP)["image"].startswith("r.example/riffle-map:")
+    assert container(objects, LINKS_RANK)["image"].startswith("r.example/riffle:")

@@ -193,7 +193,7 @@ def test_triton_is_reached_by_the_stages_that_use_it_and_queries_have_a_server_o
 
     using = {each.name for each in STAGES if "models" in each.stores}
     using.add("operator")
-    assert users(render("gpu-fleet"), "triton") == using
+    assert users(render("gpu-fleet"), "triton") == {*using, "map"}, "the map is drawn there"
     assert users(render("gpu-fleet"), "query-embedding") == {"gateway"}
     assert users(render("minimal"), "triton") == {*using, "gateway"}
 

@@ -20,8 +20,9 @@ pytestmark = pytest.mark.browser
 @pytest.fixture(scope="module")
 async def operators(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[str]:
     folder = tmp_path_factory.mktemp("admin")
-    (folder / "map.json").write_text(made_map().to_json())
-    async with admin(await demo_stores(), folder) as (app, _, _audit), served(app) as address:
+    stores = await demo_stores()
+    await stores.index_maps.put(1, made_map().pack())
+    async with admin(stores, folder) as (app, _, _audit), served(app) as address:
         yield address
 
 

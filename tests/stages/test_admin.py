@@ -18,6 +18,7 @@ from streams.admin.jobs import MAX_RUNNING
 from streams.crawl.frontier.hosts.host_state import Host
 from streams.doctor.overview import Problem
 from streams.maintenance.frontier_hosts import change_order
+from streams.maintenance.mapping import IndexMap, MappedPage
 from streams.settings import Settings
 from streams.stores.host_buckets import bucket_of
 from streams.stores.opener import memory_stores
@@ -60,6 +61,21 @@ async def test_a_problem_leads_to_the_pages_of_operators_and_not_to_a_search(
     assert "/search" not in page
     assert "/preferences" not in page
     assert 'href="/admin/map"' in page
+
+
+async def test_the_map_that_any_machine_drew_last_is_shown(tmp_path: Path) -> None:
+    stores = memory_stores()
+    async with admin(stores, tmp_path) as (app, _, _audit), client(app) as web:
+        assert "There is no map yet" in (await web.get("/admin/map", headers=HTML)).text
+        for made, title in ((1, "The first map"), (2, "The second map")):
+            page = MappedPage("1", "https://one.test/", title, "one.test", ("map",), 0.5, 0.5)
+            drawn = IndexMap("2026-11-24T12:00:00+00:00", "statements_1", (page,), ())
+            await stores.index_maps.put(made, drawn.pack())
+            assert title in (await web.get("/admin/map", headers=HTML)).text
+        await stores.index_maps.put(3, b"no map")
+        damaged = await web.get("/admin/map", headers=HTML)
+    assert damaged.status_code == 500
+    assert "can&#39;t be read" in damaged.text
 
 
 async def test_the_first_page_shows_what_is_wrong_and_escapes_it(tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ import random
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Annotated
 from urllib.parse import urlsplit
 from uuid import UUID
@@ -13,7 +12,9 @@ from uuid import UUID
 import numpy as np
 import typer
 
+from schemas.envelope import micros_from_utc
 from streams.commands.console import AsJson, command, err, load_settings, out, print_json
+from streams.commands.job_reports import reported
 from streams.errors import UsageError
 from streams.maintenance.mapping import (
     Floats,
@@ -39,7 +40,6 @@ BATCH_PAGES = 64
 GAP_DAYS = 30
 """Days whose queries are placed on the map."""
 MAX_GAPS = 60
-FILE = "map.json"
 Unanswered = tuple[str, str, Counts]
 """Language, query and counts of a query without results."""
 
@@ -52,7 +52,8 @@ async def make_map(
     """Draw a map of a random sample of the index: pages that mean the same are close, and regions have their words.
 
     Where queries are collected, those without results stand among the pages that are nearest to them in meaning.
-    `riffle admin` shows it. It needs UMAP: pip install 'PATH_OF_THE_CLONE[map]'.
+    `riffle admin` shows it. It needs UMAP, which the image
+    `riffle-map` has (make images ARGS=--map). Elsewhere: pip install 'PATH_OF_THE_CLONE[map]'.
 
     Examples:
 
@@ -64,7 +65,7 @@ async def make_map(
     needs: list[Store] = ["records", "vectors"]
     if unanswered:
         needs.append("models")
-    async with open_stores(settings, needs) as stores:
+    async with open_stores(settings, needs) as stores, reported(stores.job_reports, "map"):
         collection = await stores.vectors.active()
         if collection is None:
             raise UsageError("nothing is indexed yet: there is no collection that searches read")
@@ -74,12 +75,12 @@ async def make_map(
             owners, vectors = await statement_vectors(stores.vectors, hits)
         with err.status(f"Laying out {len(sample)} pages ..."):
             made = await _make(stores, unanswered, hits, owners, vectors, collection)
-    file = await asyncio.to_thread(_save, settings, made)
+        await stores.index_maps.put(micros_from_utc(datetime.fromisoformat(made.made_at)), made.pack())
     if as_json:
-        print_json({"pages": len(made.pages), "labels": [label.text for label in made.labels], "file": str(file)})
+        print_json({"pages": len(made.pages), "labels": [label.text for label in made.labels]})
     else:
-        out.print(f"A map of {len(made.pages)} pages with {len(made.labels)} regions is in {file}.", highlight=False)
-        out.print("`riffle admin` shows it, at /admin/map.", highlight=False)
+        out.print(f"Drew {len(made.pages)} pages with {len(made.labels)} regions.", highlight=False)
+        out.print("`riffle admin` shows the map, at /admin/map.", highlight=False)
 
 
 def _parts(sample: list[UUID]) -> list[list[UUID]]:
@@ -132,12 +133,3 @@ def _page(page_id: UUID, hits: list[Hit]) -> MappedPage:
     first = hits[0].payload
     words = page_words([first.title, *(hit.payload.text for hit in hits)])
     return MappedPage(str(page_id), first.url, first.title, urlsplit(first.url).netloc, words)
-
-
-def _save(settings: Settings, made: IndexMap) -> Path:
-    file = settings.home / FILE
-    file.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = file.with_suffix(".part")
-    unfinished.write_text(made.to_json(), encoding="utf-8")
-    unfinished.replace(file)
-    return file

@@ -18,7 +18,7 @@ from streams.stores.cassandra.migrating import migrate
 from streams.stores.cassandra.pace_holds import CassandraPaceHolds
 from streams.stores.cassandra.pages import CassandraPages
 from streams.stores.cassandra.query_counts import CassandraQueryCounts
-from streams.stores.cassandra.reindexing import CassandraJobReports, CassandraReindexing
+from streams.stores.cassandra.reindexing import CassandraIndexMaps, CassandraJobReports, CassandraReindexing
 from streams.stores.cassandra.session import CassandraSession, connect
 from streams.stores.cassandra.suggestions import CassandraSuggestions
 
@@ -31,6 +31,7 @@ __all__ = [
     "CassandraFingerprints",
     "CassandraFrontier",
     "CassandraHostLinks",
+    "CassandraIndexMaps",
     "CassandraJobReports",
     "CassandraLedger",
     "CassandraPaceHolds",

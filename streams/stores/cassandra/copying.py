@@ -27,6 +27,7 @@ NOT_COPIED = frozenset(
     {
         "api_spending",
         "click_estimates",
+        "index_maps",
         "jobs",
         "migrations",
         "pace_holds",

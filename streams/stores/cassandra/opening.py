@@ -15,7 +15,7 @@ from streams.stores.cassandra.ledger import CassandraLedger
 from streams.stores.cassandra.pace_holds import CassandraPaceHolds
 from streams.stores.cassandra.pages import CassandraPages
 from streams.stores.cassandra.query_counts import CassandraQueryCounts
-from streams.stores.cassandra.reindexing import CassandraJobReports, CassandraReindexing
+from streams.stores.cassandra.reindexing import CassandraIndexMaps, CassandraJobReports, CassandraReindexing
 from streams.stores.cassandra.restoring import refuse_unfinished_restore, unfinished_restore
 from streams.stores.cassandra.session import connect
 from streams.stores.cassandra.suggestions import CassandraSuggestions
@@ -38,6 +38,7 @@ class Records:
     entities: CassandraEntities
     reindexing: CassandraReindexing
     job_reports: CassandraJobReports
+    index_maps: CassandraIndexMaps
     api_keys: CassandraApiKeys
     api_spending: CassandraApiSpending
     unfinished_restore: Callable[[], Awaitable[str]]
@@ -67,6 +68,7 @@ async def open_records(settings: Settings) -> Records:
         entities=CassandraEntities(session),
         reindexing=CassandraReindexing(session),
         job_reports=CassandraJobReports(session),
+        index_maps=CassandraIndexMaps(session),
         api_keys=CassandraApiKeys(session),
         api_spending=CassandraApiSpending(session),
         unfinished_restore=lambda: unfinished_restore(session),

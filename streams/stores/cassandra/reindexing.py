@@ -1,7 +1,10 @@
-"""The progress of `riffle reindex` in Cassandra, a row for each part of the ring of tokens; the reports of long jobs.
+"""The progress of `riffle reindex` in Cassandra, the reports of long jobs, and the map of the index.
 
-The reports are in one partition, since people and schedules start jobs, and each report expires.
+The progress has a row for each part of the ring of tokens. The reports are in one partition, since people and schedules
+start jobs, and each report expires. So is the map, in parts that a server writes and reads easily.
 """
+
+from collections import Counter
 
 from streams.stores.cassandra.session import CassandraSession
 from streams.stores.protocols import JobReport, PartProgress
@@ -17,6 +20,12 @@ _PUT_REPORT = (
     "VALUES (0, :job_id, :command, :place, :started, :updated, :state, :share, :sentence)"
 )
 _RECENT_REPORTS = "SELECT job_id, command, place, started, updated, state, share, sentence FROM jobs WHERE part = 0"
+
+MAP_PART_BYTES = 512 * 1024
+_PUT_MAP = "INSERT INTO index_maps (shelf, made, part, parts, value) VALUES (0, :made, :part, :parts, :value)"
+_DROP_MAPS = "DELETE FROM index_maps WHERE shelf = 0 AND made < :made"
+_MAP_PARTS = "SELECT made, parts FROM index_maps WHERE shelf = 0"
+_READ_MAP = "SELECT parts, value FROM index_maps WHERE shelf = 0 AND made = :made"
 
 
 class CassandraReindexing:
@@ -50,3 +59,25 @@ class CassandraJobReports:
     async def recent(self) -> list[JobReport]:
         found = [JobReport(*row) for row in await self._session.execute(_RECENT_REPORTS, {})]
         return sorted(found, key=lambda report: report.started, reverse=True)
+
+
+class CassandraIndexMaps:
+    """See `IndexMaps`. A map is whole when all of its parts are there."""
+
+    def __init__(self, session: CassandraSession) -> None:
+        self._session = session
+
+    async def put(self, made: int, value: bytes) -> None:
+        parts = [value[first : first + MAP_PART_BYTES] for first in range(0, len(value), MAP_PART_BYTES)]
+        for number, part in enumerate(parts):
+            row = {"made": made, "part": number, "parts": len(parts), "value": part}
+            await self._session.execute(_PUT_MAP, row)
+        await self._session.execute(_DROP_MAPS, {"made": made})
+
+    async def newest(self) -> int:
+        found = Counter(tuple(row) for row in await self._session.execute(_MAP_PARTS, {}))
+        return max((made for (made, parts), count in found.items() if count == parts), default=0)
+
+    async def read(self, made: int) -> bytes | None:
+        rows = await self._session.execute(_READ_MAP, {"made": made})
+        return b"".join(value for _, value in rows) if rows and len(rows) == rows[0][0] else None

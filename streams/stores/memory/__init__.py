@@ -10,6 +10,7 @@ from streams.stores.memory.entities import MemoryEntities
 from streams.stores.memory.fingerprints import MemoryFingerprints
 from streams.stores.memory.frontier import MemoryFrontier
 from streams.stores.memory.host_links import MemoryHostLinks
+from streams.stores.memory.index_maps import MemoryIndexMaps
 from streams.stores.memory.job_reports import MemoryJobReports
 from streams.stores.memory.pace_holds import MemoryPaceHolds
 from streams.stores.memory.query_counts import MemoryQueryCounts
@@ -28,6 +29,7 @@ __all__ = [
     "MemoryFrontier",
     "MemoryHostLinks",
     "MemoryIndex",
+    "MemoryIndexMaps",
     "MemoryJobReports",
     "MemoryLedger",
     "MemoryPaceHolds",

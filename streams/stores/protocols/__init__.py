@@ -46,6 +46,7 @@ from streams.stores.protocols.frontier import (
     total,
 )
 from streams.stores.protocols.host_links import HostLinks, HostRank, PageLink
+from streams.stores.protocols.index_maps import IndexMaps
 from streams.stores.protocols.job_reports import REPORT_DAYS, JobReport, JobReports, JobState
 from streams.stores.protocols.ledger import Ledger, Transition
 from streams.stores.protocols.pace_holds import PaceHolds
@@ -93,6 +94,7 @@ __all__ = [
     "HostOrder",
     "HostRank",
     "HostShare",
+    "IndexMaps",
     "JobReport",
     "JobReports",
     "JobState",

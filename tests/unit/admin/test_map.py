@@ -2,6 +2,7 @@
 
 import json
 import re
+import zlib
 from dataclasses import replace
 from importlib.resources import files
 from uuid import UUID
@@ -47,16 +48,18 @@ def test_regions_are_labelled_by_words_that_others_do_not_have() -> None:
 
 
 def test_a_map_is_read_as_it_was_written() -> None:
-    assert IndexMap.from_json(MAP.to_json()) == MAP
+    assert IndexMap.unpack(MAP.pack()) == MAP
     for text in ("", "{}", "[]", '{"made_at": 1, "collection": "", "pages": [1], "labels": []}'):
         with pytest.raises(ValueError, match=r"map|Expecting"):
-            IndexMap.from_json(text)
+            IndexMap.unpack(zlib.compress(text.encode()))
+    with pytest.raises(ValueError, match="map"):
+        IndexMap.unpack(b"no map")
 
 
 def test_a_map_of_the_former_release_has_no_gaps() -> None:
-    older = json.loads(MAP.to_json())
+    older = json.loads(zlib.decompress(MAP.pack()))
     del older["gaps"]
-    assert IndexMap.from_json(json.dumps(older)) == replace(MAP, gaps=())
+    assert IndexMap.unpack(zlib.compress(json.dumps(older).encode())) == replace(MAP, gaps=())
 
 
 def test_a_query_stands_among_the_pages_that_are_nearest_to_it() -> None:
