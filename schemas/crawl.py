@@ -179,6 +179,8 @@ class PageSettled(Event):
     verdict: Annotated[
         Literal["changed", "unchanged", "duplicate", "refused", "soft_404", "gone", "failed"], ReadAs("changed")
     ]
+    purpose: Purpose = "page"
+    """`sitemap`: the pages that a sitemap names were discovered."""
     canonical_page_id: UUID | None = None
     quality: float | None = Field(None, ge=0, le=1)
     """The quality of the page by its text and markup. None: not known."""

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from schemas import Event, PageFetched, PageIndexed, PageRemoved, PageSettled
+from schemas import Event, PageDiscovered, PageFetched, PageIndexed, PageRemoved, PageSettled
 from streams.stores.page_record import PageRecord
 from streams.stores.protocols import Pages
 
@@ -56,6 +56,8 @@ class Seen:
     """Pages whose content was found unchanged, and which are searchable since an earlier crawl."""
     unread: dict[UUID, None] = field(default_factory=dict)
     """Pages with unchanged content whose record has not been read yet, or says nothing final."""
+    listed: set[UUID] = field(default_factory=set)
+    """Pages that sitemaps name."""
     last_event_at: float = 0.0
 
     def note(self, events: Iterable[Event], now: float) -> None:
@@ -69,6 +71,8 @@ class Seen:
                     self.fetched.add(event.page_id)
                 case PageFetched(purpose="page", outcome="not_modified") | PageSettled(verdict="unchanged"):
                     self.unread[event.page_id] = None
+                case PageDiscovered(why="sitemap", purpose="page"):
+                    self.listed.update(one.page_id for one in event.each())
                 case PageIndexed():
                     self.indexed.add(event.page_id)
                 case PageRemoved():

@@ -58,7 +58,9 @@ class NormalizeAgent(Agent):
         event = delivery.event
         assert isinstance(event, PageFetched)
         if event.purpose == "sitemap" and event.outcome == "ok" and event.body_ref:
-            return await self._read_sitemap(event, delivery.at)
+            # The pages first: a crawl must not seem to be done once the sitemap is settled.
+            settled = PageSettled.following(event, purpose="sitemap", verdict="changed")
+            return [*await self._read_sitemap(event, delivery.at), settled]
         if event.purpose != "page" or event.outcome != "ok" or event.body_ref is None:
             return []
         try:

@@ -63,8 +63,9 @@ SITEMAPS = [
 
 @pytest.mark.parametrize(("named", "fetched"), SITEMAPS)
 def test_which_file_names_the_pages(named: str, fetched: str) -> None:
-    event = as_sitemap(seed(named, depth=5))
+    event = as_sitemap(seed(named, depth=5), 700)
     assert (event.url, event.purpose, event.max_depth, event.why) == (fetched, "sitemap", 1, "seed")
+    assert (event.max_pages, as_sitemap(seed(named, 5, max_pages=9), 700).max_pages) == (700, 9)
 
 
 def test_seeds_of_a_file_and_of_arguments_are_each_sent_once(tmp_path: Path) -> None:

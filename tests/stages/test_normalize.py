@@ -150,7 +150,6 @@ async def test_a_second_delivery_and_a_crash_before_the_ack_change_nothing(stage
         ({"outcome": "not_modified", "body_ref": None}, "nothing new came"),
         ({"outcome": "redirect", "body_ref": None}, "the frontier follows it"),
         ({"purpose": "robots"}, "robots.txt is no page"),
-        ({"purpose": "sitemap"}, "a sitemap is no page"),
     ],
 )
 async def test_events_without_a_page_are_ignored(stage: Stage, fields: dict[str, Any], why: str) -> None:
@@ -165,7 +164,9 @@ async def test_a_sitemap_that_was_removed_on_request_has_no_effect(stage: Stage)
         await stage.agent.handle(missing)
     removal = Removed.of_row({"url": URL, "generation": 8, "reason": "request", "at": 8})
     await stage.stores.pages.put(page_id(URL), removal, 8)
-    assert await stage.agent.handle(missing) == []
+    (settled,) = await stage.agent.handle(missing)
+    assert isinstance(settled, PageSettled)
+    assert settled.purpose == "sitemap"
     assert "feed" not in (await stage.stores.pages.get(page_id(URL))).rows
 
 

@@ -97,7 +97,8 @@ async def crawl(
         raise UsageError(str(error)) from None
     typed = read_seeds(urls or (), seeds_from)
     made = [seed(url, depth, max_pages, any_host=any_host, origins=origins) for url in typed]
-    seeds = [(as_sitemap(one) if sitemap_only else one).model_copy(update={"patterns": patterns}) for one in made]
+    seeds = [as_sitemap(one, settings.crawl.max_pages_per_host) if sitemap_only else one for one in made]
+    seeds = [one.model_copy(update={"patterns": patterns}) for one in seeds]
     need_kafka(settings)
     if note := describe_rewritten(typed, made):
         err.print(note, highlight=False, soft_wrap=True)
@@ -110,7 +111,7 @@ async def run_crawl(
 ) -> int:
     """Send the seeds, and watch their crawl to its end. Return the exit status."""
     seeds = [seed.model_copy(update={"crawl_id": crawl_id}) for seed in seeds]
-    follower = await asyncio.to_thread(Follower, settings, FOLLOWED)
+    follower = await asyncio.to_thread(Follower, settings, (*FOLLOWED, PageDiscovered))
     try:
         async with open_stores(settings, ["records"]) as stores:
             async with EventProducer(settings, "crawl") as producer:
@@ -142,7 +143,9 @@ async def _watch(
                 progress = await reader.read()
                 await seen.look_at_unchanged(stores.pages)
             finished = progress.fetched + progress.failed + progress.refused
-            bars.update(fetching, completed=finished, total=max(progress.discovered, finished, 1))
+            listed = f" (sitemaps name {len(seen.listed):,} pages)" if seen.listed else ""
+            known = max(progress.discovered, finished, 1)
+            bars.update(fetching, completed=finished, total=known, description=f"Fetched{listed}")
             shortage = describe_shortage(settings)
             slow = f"Searchable (paused: {shortage})" if shortage else f"Searchable{seen.why_slow(now, load)}"
             bars.update(
@@ -178,6 +181,8 @@ def _report(
                 "failed": progress.failed,
                 "deferred": progress.deferred,
                 "refused": progress.refused,
+                "named_by_sitemaps": len(seen.listed),
+                "fetched_of_sitemaps": len(seen.listed & seen.fetched),
                 "searchable": seen.searchable,
                 "unchanged": len(seen.unchanged),
                 "under_way_before": len(seen.unread),
@@ -192,6 +197,11 @@ def _report(
             f"{progress.refused} refused. "
             f"{seen.searchable} pages are searchable; not indexed: {removed}."
         )
+        if seen.listed:
+            out.print(
+                f"Sitemaps name {len(seen.listed)} pages, of which {len(seen.listed & seen.fetched)} are fetched. "
+                "(--max-pages sets how many, --sitemap-only fetches all.)"
+            )
         if seen.unchanged:
             out.print(f"{len(seen.unchanged)} of the searchable pages have not changed since an earlier crawl.")
         if seen.unread:

@@ -79,15 +79,17 @@ def describe_rewritten(typed: Sequence[str], seeds: Sequence[PageDiscovered]) ->
     return f"{which} crawled {where}. To keep http: RIFFLE_CRAWL__ALLOWED_ORIGINS='[\"{name}\"]'"
 
 
-def as_sitemap(seed: PageDiscovered) -> PageDiscovered:
+def as_sitemap(seed: PageDiscovered, max_pages: int) -> PageDiscovered:
     """Return the event of a crawl of the pages that a sitemap names, and of no links.
 
-    A seed without a path is the host's robots.txt, which names the sitemaps.
+    A seed without a path is the host's robots.txt, which names the sitemaps. A person asks for these pages, so they are
+    bounded by `max_pages` where the seed sets no number, and not by the number that a sitemap has in a day.
     """
     parts = urlsplit(seed.url)
     is_root = parts.path == "/" and not parts.query
     url = resolve(seed.url, ROBOTS_PATH) if is_root else seed.url
-    return seed.model_copy(update={"page_id": page_id(url), "url": url, "purpose": "sitemap", "max_depth": 1})
+    changes = {"purpose": "sitemap", "max_depth": 1, "max_pages": seed.max_pages or max_pages}
+    return seed.model_copy(update={"page_id": page_id(url), "url": url, **changes})
 
 
 async def explain_seeds(stores: Stores, seeds: Iterable[PageDiscovered]) -> AsyncIterator[tuple[str, str]]:

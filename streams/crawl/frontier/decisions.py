@@ -233,8 +233,6 @@ def crawl_state(url: FrontierUrl, host: Host) -> CrawlState:
     if url.state == "queued":
         return "deferred" if host.is_deferred else "queued"
     match url.outcome:
-        case "ok" if url.purpose != "page":
-            return "settled"
         case "ok":
             return "settled" if url.settled_generation >= url.generation else "fetched"
         case "not_modified":

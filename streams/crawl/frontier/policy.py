@@ -34,6 +34,7 @@ class Policy:
     robots_ttl_seconds: float
     recrawl: bool
     sitemaps: bool
+    sitemap_pages: int
     rights_files: bool
     soft_404_probes: bool
     rank_priority: bool
@@ -55,6 +56,7 @@ class Policy:
             robots_ttl_seconds=settings.robots_ttl_seconds,
             recrawl=settings.recrawl,
             sitemaps=settings.sitemaps,
+            sitemap_pages=settings.sitemap_pages,
             rights_files=settings.rights_files,
             soft_404_probes=settings.soft_404_probes,
             rank_priority=settings.rank_priority,

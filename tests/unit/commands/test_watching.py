@@ -5,7 +5,8 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from schemas import Event, PageFetched, PageSettled
+from schemas import Event, PageDiscovered, PageFetched, PageSettled
+from schemas.ids import page_id
 from streams.commands.watching import (
     BUSY_IDLE_SECONDS,
     BUSY_LOAD,
@@ -104,6 +105,20 @@ async def test_each_look_reads_a_bounded_number_of_records() -> None:
     seen.note([fetched(pages.put(uuid4(), indexed=1), "not_modified") for _ in range(MAX_RECORDS_READ + 1)], 1.0)
     await seen.look_at_unchanged(pages)  # type: ignore[arg-type] # the part of the store that is read
     assert (pages.reads, len(seen.unread)) == (MAX_RECORDS_READ, 1)
+
+
+def test_the_pages_that_sitemaps_name_are_counted_each_once() -> None:
+    seen = Seen("crawl")
+    urls = [f"https://a.example/{path}" for path in "ab"]
+    named = {"url": urls[0], "page_id": page_id(urls[0]), "host": "a.example", "depth": 1, "crawl_id": "crawl"}
+    events = [
+        PageDiscovered(why="sitemap", more_urls=(urls[1],), **named),
+        PageDiscovered(why="sitemap", **named),
+        PageDiscovered(why="sitemap", purpose="sitemap", **{**named, "page_id": uuid4()}),
+        PageDiscovered(why="link", **{**named, "page_id": uuid4()}),
+    ]
+    seen.note([*events, fetched(page_id(urls[1]), "ok")], 1.0)
+    assert (seen.listed, seen.listed & seen.fetched) == (set(map(page_id, urls)), {page_id(urls[1])})
 
 
 async def test_events_of_other_crawls_do_not_count() -> None:

@@ -141,6 +141,8 @@ async def _decide(batch: UrlBatch, event: PageDiscovered) -> Decision:
     limit = live.host.page_limit(event.max_pages, frontier.policy)
     if reason := decisions.reason_to_skip(event, share, known, frontier.policy, frontier.now(), limit):
         return Skip(reason, known)
+    if known is None and not _takes_listed(batch, event):
+        return Skip(f"{frontier.policy.sitemap_pages} new pages of the host's sitemaps were taken today", None)
     live.is_changed = live.is_changed or "?" in event.url  # the traps count it
     if known is None and (trap := live.host.traps.take(event, frontier.now() // SECOND)):
         batch.is_trapped = True
@@ -160,6 +162,15 @@ def _is_hint(batch: UrlBatch, event: PageDiscovered, known: FrontierUrl) -> bool
     is_new = event.why == "sitemap" and any(event.modified) and is_news(known, event.modified[0], now)
     batch.live.is_changed = batch.live.is_changed or is_new
     return is_new and batch.live.host.hints.take(known.page_id.int, now // SECOND)
+
+
+def _takes_listed(batch: UrlBatch, event: PageDiscovered) -> bool:
+    """Return whether a new URL is taken, if a sitemap names it: a number in a day, unless the crawl sets one."""
+    if event.why != "sitemap" or event.purpose != "page" or event.max_pages is not None:
+        return True
+    batch.live.is_changed = True
+    frontier = batch.frontier
+    return batch.live.host.hints.take_new_page(frontier.now() // SECOND, frontier.policy.sitemap_pages)
 
 
 async def _is_disallowed(frontier: FrontierState, event: PageDiscovered, live: LiveHost) -> bool:

@@ -24,7 +24,7 @@ async def take_settled(frontier: FrontierState, event: PageSettled, partition: i
 async def _write(frontier: FrontierState, event: PageSettled, live: LiveHost) -> None:
     url = await frontier.hosts.url(live, event.page_id) or decisions.url_of_settled(event)
     live.is_changed = True
-    if not url.settled_generation:
+    if event.purpose == "page" and not url.settled_generation:
         live.host.count_settled(is_unique=event.verdict in ("changed", "unchanged"), quality=event.quality)
     if url.settled_generation < event.generation:
         at = decisions.next_version(url, frontier.now())

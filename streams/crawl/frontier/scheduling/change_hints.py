@@ -1,11 +1,13 @@
-"""Hints that a page changed: the `lastmod` of a sitemap. A host's hints count as far as they were right before. Pure.
+"""The record of a host's sitemaps: which of their hints (`lastmod`) and of their new pages count. Pure.
+
+Hints count as far as they were right before. New pages count up to a number in a day.
 
 A hint brings the next visit of a page forward. The visit then says whether the hint was right. So a site that says
 "now" for all pages loses its credit within a day. After that, one hint in TRIAL_SHARE is tried: it may be right again.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 MIN_RIGHT_SHARE = 0.5
 """Minimum share of right hints of a host whose hints count."""
@@ -32,6 +34,10 @@ class ChangeHints:
     """The last day on which a hint counted, in days since 1970."""
     on_day: int = 0
     """Number of hints that counted on that day."""
+    new_day: int = 0
+    """The last day on which a new page was taken from a sitemap, in days since 1970."""
+    new_on_day: int = 0
+    """Number of new pages that were taken on that day."""
 
     def take(self, page: int, now_seconds: int) -> bool:
         """Return whether a hint counts, and note that it does. `page` is any number of the page."""
@@ -43,6 +49,16 @@ class ChangeHints:
         if self.on_day >= limit or not (is_trusted or page % TRIAL_SHARE == 0):
             return False
         self.on_day += 1
+        return True
+
+    def take_new_page(self, now_seconds: int, limit: int) -> bool:
+        """Return whether a new page that a sitemap names is taken: `limit` in a day. Note that it is."""
+        day = now_seconds // DAY_SECONDS
+        if day != self.new_day:
+            self.new_day, self.new_on_day = day, 0
+        if self.new_on_day >= limit:
+            return False
+        self.new_on_day += 1
         return True
 
     def judge(self, *, was_right: bool) -> None:
@@ -63,12 +79,11 @@ class ChangeHints:
         return self.right >= PROVEN_RIGHT and self.share >= MIN_RIGHT_SHARE
 
     def row(self) -> dict[str, int]:
-        """Return what is stored. It is empty for a host without hints."""
-        if not self.day:
-            return {}
-        return {"right": self.right, "wrong": self.wrong, "day": self.day, "on_day": self.on_day}
+        """Return what is stored: the numbers that aren't 0."""
+        numbers = ((field.name, getattr(self, field.name)) for field in fields(self))
+        return {name: number for name, number in numbers if number}
 
     @classmethod
     def of_row(cls, row: Mapping[str, int] | None) -> "ChangeHints":
         known = row or {}
-        return cls(*(known.get(name, 0) for name in ("right", "wrong", "day", "on_day")))
+        return cls(**{field.name: known.get(field.name, 0) for field in fields(cls)})
