@@ -48,7 +48,7 @@ async def due_hosts(store: FrontierStore) -> list[tuple[str, int]]:
 async def view_host(store: FrontierStore, name: str, now: int) -> HostView | None:
     """Return the view of one host, or None if the frontier doesn't know it and has no order for it."""
     row = await store.host(bucket_of(name), name)
-    order = await order_of(store, name)
+    order = await store.order(name)
     if row is None and order is None:
         return None
     host = Host.from_row(row) if row else Host(bucket_of(name), name)
@@ -70,14 +70,9 @@ async def view_host(store: FrontierStore, name: str, now: int) -> HostView | Non
     )
 
 
-async def order_of(store: FrontierStore, name: str) -> HostOrder | None:
-    """Return the order for a host, if there is one."""
-    return next((order for order in await store.orders() if order.host == name), None)
-
-
 async def change_order(store: FrontierStore, name: str, now: int, **changes: Any) -> HostOrder:
     """Change the order for a host, and return it. The frontier follows it within some seconds."""
-    former = await order_of(store, name) or HostOrder(name)
+    former = await store.order(name) or HostOrder(name)
     order = replace(former, at=max(now, former.at + 1), **changes)
     await store.put_order(order)
     return order

@@ -3,6 +3,9 @@
 A page comes back by its stored answer: the event of its last fetch with content is sent again with a new generation,
 and the stages handle it as any other. So it is compared with its duplicates anew. A page that was removed on request or
 refused since its last answer (such as by robots.txt) stays away, and its record keeps that reason.
+
+An answer that comes while the host is blocked ends in the normalize stage. An answer that passed that stage before has
+a record, so it is found here, and its events have an older generation than the removal, however late they are handled.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -11,6 +14,7 @@ from uuid import UUID
 
 from schemas import Event, PageFetched, PageRemoved
 from streams.crawl.urls import host_of
+from streams.dedup.generations import SAME_FETCH
 from streams.maintenance.reindexing import PARTS, part_tokens
 from streams.stores.page_record import Fetched, PageRecord
 from streams.stores.protocols import Pages
@@ -38,7 +42,8 @@ async def remove_pages(pages: Pages, host: str, now: int, detail: str, send: Sen
         if was_refused(record):
             return None
         fetched = record.fetched.event()
-        generation = max([now, *(part.generation for part in record.parts())])
+        # So much later that it is no removal within the same fetch: after such a one, dedup may handle the page again.
+        generation = max([now, *(part.generation + SAME_FETCH for part in record.parts())])
         return PageRemoved(page_id=page_id, url=fetched.url, generation=generation, reason="blocked", detail=detail)
 
     async for progress in _send_for_each(pages, host, removal, send):

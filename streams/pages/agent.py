@@ -73,6 +73,11 @@ class NormalizeAgent(Agent):
             return await self._refuse(event, refusal, delivery.at)
         if event.source != "crawl":
             await self._keep_import(event, delivery.at)
+        # After the record: `riffle frontier block` writes its order and reads the records afterwards. So an answer that
+        # does not see the order here is seen there.
+        order = await self._stores.frontier.order(event.host)
+        if order and order.blocked:
+            return [_removed_event(event, "blocked", order.block_reason), _settled_event(event)]
         if await self._missing.likeness(outcome.document, event.url, event.not_found_ref) >= MIN_LIKENESS:
             return await self._end_soft_404(event, outcome, delivery.at)
         page = await self._accept(event, outcome, delivery.at)

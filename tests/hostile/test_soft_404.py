@@ -19,7 +19,7 @@ from streams.crawl.missing_path import missing_path
 from streams.pages.agent import NormalizeAgent
 from streams.pages.sandbox.pool import ParsePool
 from streams.runtime.agent import Delivery
-from streams.stores.memory import MemoryBlobs, MemoryPages
+from streams.stores.memory import MemoryBlobs, MemoryFrontier, MemoryPages
 from streams.stores.opener import Stores
 from tests.hostile.servers import Script, bad_server, response
 
@@ -73,7 +73,7 @@ class Crawler:
     """The fetcher and the normalize stage, over stores in memory."""
 
     def __init__(self, pool: ParsePool) -> None:
-        self.stores = Stores(blobs=MemoryBlobs(), pages=MemoryPages())
+        self.stores = Stores(blobs=MemoryBlobs(), pages=MemoryPages(), frontier=MemoryFrontier())
         self.pool = pool
         self.agent = NormalizeAgent(self.stores, pool)
 

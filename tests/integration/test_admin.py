@@ -12,7 +12,6 @@ import pytest
 
 from streams.admin.audit import AuditLog
 from streams.local.ports import free_ports
-from streams.maintenance.frontier_hosts import order_of
 from streams.settings import Settings
 from streams.stores.opener import open_stores
 from streams.stores.protocols import HostOrder
@@ -89,7 +88,7 @@ async def test_orders_for_a_host_are_in_the_frontier_and_on_its_page(
     async with open_stores(stack, ["records"]) as stores:
 
         async def order() -> HostOrder:
-            return await order_of(stores.frontier, host) or HostOrder(host)
+            return await stores.frontier.order(host) or HostOrder(host)
 
         for action, fields in (("delay", {"seconds": "7.5"}), ("budget", {"pages": "12"}), ("block", {})):
             await act(web, action, host=host, **fields)

@@ -6,11 +6,20 @@ from typing import Any
 
 import pytest
 
-from schemas import Event, PageFetched, PageIndexed, PageRemoved
+from schemas import (
+    Event,
+    PageChunked,
+    PageDeduplicated,
+    PageEmbedded,
+    PageFetched,
+    PageIndexed,
+    PageNormalized,
+    PageRemoved,
+)
 from schemas.ids import page_id
 from streams.crawl.urls import host_of
 from streams.maintenance.frontier_hosts import change_order, due_hosts, view_host
-from streams.maintenance.host_pages import remove_pages, restore_pages
+from streams.maintenance.host_pages import HostProgress, Send, remove_pages, restore_pages
 from streams.pages.sandbox.pool import ParsePool
 from streams.settings import CrawlSettings
 from streams.stores.page_record import Fetched
@@ -107,6 +116,91 @@ async def store(journey: WholeJourney, url: str, body: str, at: int) -> list[Eve
     assert isinstance(fetched, PageFetched)
     await journey.stores.pages.put(page_id(url), Fetched.of_event(fetched), fetched.generation)
     return events
+
+
+class Blocking:
+    """An operator blocks and unblocks the host a.test while the stages work."""
+
+    def __init__(self, journey: WholeJourney) -> None:
+        self._journey = journey
+        self._stores = journey.stores
+
+    async def block(self, at: int) -> None:
+        now = JOURNEY_START + at * SECOND
+        order = await change_order(self._stores.frontier, "a.test", now, blocked=True, note="a test")
+        await self._send_all(remove_pages(self._stores.pages, "a.test", now, order.block_reason, self._send(at)))
+
+    async def unblock(self, at: int) -> list[str]:
+        """Returns the pages that come back."""
+        now = JOURNEY_START + at * SECOND
+        await change_order(self._stores.frontier, "a.test", now, blocked=False)
+        self.handled: list[Event] = []
+        await self._send_all(restore_pages(self._stores.pages, "a.test", now, self._send(at)))
+        return sorted(event.url for event in self.handled if isinstance(event, PageIndexed))
+
+    def _send(self, at: int) -> Send:
+        async def send(events: Sequence[Event]) -> None:
+            for event in events:
+                self.handled.extend(await self._journey.handle(event, at))
+
+        self.handled = []
+        return send
+
+    async def _send_all(self, job: AsyncIterator[HostProgress]) -> None:
+        _ = [one async for one in job]
+
+    def fetched(self, url: str, body_ref: str, micros: int, source: str = "crawl") -> PageFetched:
+        fields = {"url": url, "host": host_of(url), "outcome": "ok", "status": 200, "body_ref": body_ref}
+        return PageFetched(page_id=page_id(url), generation=JOURNEY_START + micros, source=source, **fields)
+
+    async def is_indexed(self, url: str) -> bool:
+        record = await self._stores.pages.get(page_id(url))
+        stored = self._stores.vectors
+        found = [await stored.count(name, page_id(url)) for name in await stored.collections()]
+        assert any(found) == (record.indexed.generation > record.removed.generation)
+        return any(found)
+
+
+ARRIVALS = (PageFetched, PageNormalized, PageDeduplicated, PageChunked, PageEmbedded)
+
+
+@pytest.mark.parametrize("after", [-10 * SECOND, -1, 0, 1, SECOND // 5, HOUR], ids=lambda after: f"{after} us")
+@pytest.mark.parametrize("stage", ARRIVALS, ids=lambda stage: stage.__name__)
+async def test_a_page_on_its_way_while_its_host_is_blocked_does_not_get_in(
+    pool: ParsePool, stage: type[Event], after: int
+) -> None:
+    """The host is blocked between two stages. The fetch is older or newer than the order, by the clocks."""
+    journey = WholeJourney(pool)
+    operator, url = Blocking(journey), "https://a.test/1"
+    ref = await journey.stores.blobs.put(BODY.encode())
+    event = operator.fetched(url, ref, 60 * SECOND + after)
+    await journey.stores.pages.put(page_id(url), Fetched.of_event(event), event.generation)
+    await journey.handle(event, 60, (stage, lambda: operator.block(60)))
+    assert not await operator.is_indexed(url)
+    await journey.handle(event, 70)  # a redelivery
+    assert not await operator.is_indexed(url)
+    assert await operator.unblock(7_200) == [url]
+    assert await operator.is_indexed(url)
+
+
+@pytest.mark.parametrize("source", ["crawl", "warc", "html"])
+async def test_a_page_that_comes_while_its_host_is_blocked_does_not_get_in(pool: ParsePool, source: str) -> None:
+    journey = WholeJourney(pool)
+    operator, known, url = Blocking(journey), "https://a.test/known", "https://a.test/1"
+    await store(journey, known, OTHER, 0)
+    await operator.block(60)
+    ref = await journey.stores.blobs.put(BODY.encode())
+    event = operator.fetched(url, ref, 90 * SECOND, source)
+    if source == "crawl":
+        await journey.stores.pages.put(page_id(url), Fetched.of_event(event), event.generation)
+    for _ in range(2):
+        removed = await journey.handle(event, 90)
+        assert [one.detail for one in removed if isinstance(one, PageRemoved)] == ["the host is blocked: a test"]
+        assert not await operator.is_indexed(url)
+    assert await operator.unblock(120) == [url, known]
+    await journey.handle(event, 150)
+    assert await operator.is_indexed(url)
+    assert await operator.is_indexed(known)
 
 
 @pytest.mark.parametrize("refused_at", [30, 90])

@@ -16,7 +16,7 @@ from streams.pages.document.codec import decode_document
 from streams.pages.link_events import MAX_LINK_BYTES_PER_EVENT, MAX_LINKS_PER_EVENT
 from streams.pages.sandbox.pool import ParsePool
 from streams.runtime.agent import Delivery
-from streams.stores.memory import MemoryBlobs, MemoryPages
+from streams.stores.memory import MemoryBlobs, MemoryFrontier, MemoryPages
 from streams.stores.opener import Stores
 from streams.stores.page_record import Removed
 
@@ -35,7 +35,7 @@ async def pool() -> AsyncIterator[ParsePool]:
 
 class Stage:
     def __init__(self, pool: ParsePool) -> None:
-        self.stores = Stores(blobs=MemoryBlobs(), pages=MemoryPages())
+        self.stores = Stores(blobs=MemoryBlobs(), pages=MemoryPages(), frontier=MemoryFrontier())
         self.agent = NormalizeAgent(self.stores, pool)
 
     async def fetched(self, body: str | bytes = PAGE, **fields: Any) -> Delivery:

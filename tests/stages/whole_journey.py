@@ -1,7 +1,7 @@
 """All stages from a fetched body to the index over memory stores, with a count of what they write and compute."""
 
 from collections import Counter, deque
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
@@ -37,6 +37,9 @@ START = 1_700_000_000_000_000
 SECOND = 1_000_000
 MODEL = "feature-hashing"
 """Name of the embedding model in memory."""
+
+
+Interrupt = tuple[type[Event], Callable[[], Awaitable[object]]]
 
 
 class _Counting:
@@ -95,10 +98,17 @@ class WholeJourney:
         fields = {"page_id": page_id(url), "url": url, "generation": START + at * SECOND, "reason": reason}
         return await self.handle(PageRemoved.model_validate(fields), at)
 
-    async def handle(self, first: Event, at: int) -> list[Event]:
+    async def handle(self, first: Event, at: int, interrupt: Interrupt | None = None) -> list[Event]:
+        """All stages handle an event and what follows. Returns these events.
+
+        `interrupt`: a type, and what happens before the first event of this type is handled.
+        """
         waiting, handled = deque([first]), []
         while waiting:
             event = waiting.popleft()
+            if interrupt and isinstance(event, interrupt[0]):
+                await interrupt[1]()
+                interrupt = None
             handled.append(event)
             delivery = self._delivery(event, at)
             if hasattr(event, "page_id"):

@@ -111,10 +111,10 @@ async def block(host: HostName, note: Note = "", as_json: AsJson = False) -> Non
     settings, name, now = load_settings(), _host(host), now_micros()
     need_kafka(settings)
     async with open_stores(settings, ["records"]) as stores:
-        await change_order(stores.frontier, name, now, blocked=True, note=note)
+        order = await change_order(stores.frontier, name, now, blocked=True, note=note)
         async with EventProducer(settings, "frontier") as producer:
-            detail = f"the host is blocked{f': {note}' if note else ''}"
-            pages = await _follow(remove_pages(stores.pages, name, now, detail, producer.send_ahead), "removed")
+            job = remove_pages(stores.pages, name, now, order.block_reason, producer.send_ahead)
+            pages = await _follow(job, "removed")
     print_result(
         f"{name} is blocked. {pages:,} pages are being removed from the index.", {"host": name, "pages": pages}, as_json
     )

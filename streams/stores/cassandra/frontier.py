@@ -34,6 +34,7 @@ hosts a statement has 156,000."""
 _OWNER = "SELECT owner FROM frontier_owners WHERE partition = :partition"
 _PUT_OWNER = "INSERT INTO frontier_owners (partition, owner) VALUES (:partition, :owner) USING TIMESTAMP :at"
 _ORDERS = "SELECT host, value FROM frontier_orders WHERE part = 0"
+_ORDER = "SELECT value FROM frontier_orders WHERE part = 0 AND host = :host"
 _PUT_ORDER = "INSERT INTO frontier_orders (part, host, value) VALUES (0, :host, :value) USING TIMESTAMP :at"
 _ACTIVE = "SELECT host, due FROM frontier_hosts WHERE bucket IN :buckets"
 _HOST = "SELECT due, state, at FROM frontier_hosts WHERE bucket = :bucket AND host = :host"
@@ -112,6 +113,10 @@ class CassandraFrontier:
     async def orders(self) -> list[HostOrder]:
         rows = await self._session.execute(_ORDERS, {})
         return [unpack_host_order(host, value) for host, value in rows]
+
+    async def order(self, host: str) -> HostOrder | None:
+        rows = await self._session.execute(_ORDER, {"host": host})
+        return unpack_host_order(host, rows[0][0]) if rows else None
 
     async def put_order(self, order: HostOrder) -> None:
         row = {"host": order.host, "value": pack_host_order(order)}

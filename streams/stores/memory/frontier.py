@@ -57,6 +57,9 @@ class MemoryFrontier:
     async def orders(self) -> list[HostOrder]:
         return [self._orders[host] for host in sorted(self._orders)]
 
+    async def order(self, host: str) -> HostOrder | None:
+        return self._orders.get(host)
+
     async def put_order(self, order: HostOrder) -> None:
         former = self._orders.get(order.host)
         if former is None or order.at >= former.at:

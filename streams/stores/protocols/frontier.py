@@ -177,6 +177,11 @@ class HostOrder:
     at: int = 0
     """The write time."""
 
+    @property
+    def block_reason(self) -> str:
+        """Why pages of a blocked host are not in the index."""
+        return f"the host is blocked{f': {self.note}' if self.note else ''}"
+
 
 @dataclass(frozen=True, slots=True)
 class PartitionOwner:
@@ -205,6 +210,9 @@ class FrontierStore(Protocol):
 
     async def orders(self) -> list[HostOrder]:
         """Return the orders of operators, by host. They are few."""
+
+    async def order(self, host: str) -> HostOrder | None:
+        """Return the order for a host."""
 
     async def put_order(self, order: HostOrder) -> None:
         """Write an order in place of the host's former one."""

@@ -272,3 +272,5 @@ async def test_the_latest_order_for_a_host_stands(frontier: FrontierStore) -> No
     assert [order for order in await frontier.orders() if order.host == name] == [
         HostOrder(name, blocked=True, note="a note", at=2)
     ]
+    assert await frontier.order(name) == HostOrder(name, blocked=True, note="a note", at=2)
+    assert await frontier.order(host_name()) is None
