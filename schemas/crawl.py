@@ -66,18 +66,22 @@ class PageDiscovered(Event):
     more_urls: tuple[str, ...] = Field((), max_length=1_000)
     """Further canonical URLs of the same host. All other fields apply to them as well. `url` is the first one."""
     modified: tuple[int, ...] = Field((), max_length=1_001)
-    """When each URL changed last, as a sitemap says (seconds since 1970 UTC): in the order of the
+    """When each URL changed last, as a sitemap or feed says (seconds since 1970 UTC): in the order of the
     URLs. 0: it doesn't say, or long ago. Empty: it says so of no URL."""
+    change_seconds: tuple[int, ...] = Field((), max_length=1_001)
+    """Time between two changes of each URL by the `changefreq` of a sitemap (seconds). 0, or empty: as in `modified`."""
+    priorities: tuple[int, ...] = Field((), max_length=1_001)
+    """Priority of each URL among the URLs of its site, as a sitemap says (percent). Empty: it says so of no URL."""
 
     def each(self) -> Iterator["PageDiscovered"]:
         """Yield an event with one URL for each URL, in their order."""
         if not self.more_urls:
             yield self
             return
-        yield self.model_copy(update={"more_urls": (), "modified": self.modified[:1]})
-        for n, url in enumerate(self.more_urls, 1):
-            modified = self.modified[n : n + 1]
-            yield self.model_copy(update={"page_id": page_id(url), "url": url, "more_urls": (), "modified": modified})
+        for n, url in enumerate((self.url, *self.more_urls)):
+            listed = {name: getattr(self, name)[n : n + 1] for name in ("modified", "change_seconds", "priorities")}
+            identity = page_id(url) if n else self.page_id
+            yield self.model_copy(update={"page_id": identity, "url": url, "more_urls": (), **listed})
 
 
 class PageScheduled(Event):

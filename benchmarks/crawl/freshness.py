@@ -17,6 +17,9 @@ Beside them `recrawl` with the hints of sitemaps (`lastmod`), as the frontier co
 whose sitemaps are read by its rule, and count as requests. The hints are right at all hosts, at half of them, or at
 none: such a host says "now" for all its pages, always.
 
+And the first month of pages that their sites publish one after another, with the intervals that sitemaps state
+(`changefreq`): the nearest word at all hosts, the same word for all pages of a host, or none.
+
 Freshness is the share of the time in which the index has a page's present content; age is the time since the index's
 content was outdated. A model runs only when a visit finds a change: `model_runs` beside `requests` is the saved time.
 """
@@ -34,7 +37,14 @@ import typer
 from benchmarks.machine import machine
 from streams.commands.console import AsJson, command, print_figures
 from streams.crawl.frontier.scheduling.change_hints import ChangeHints
-from streams.crawl.frontier.scheduling.recrawl import PROVEN_SITEMAP_SECONDS, SITEMAP_SECONDS, History, recrawl
+from streams.crawl.frontier.scheduling.recrawl import (
+    PROVEN_SITEMAP_SECONDS,
+    SITEMAP_SECONDS,
+    History,
+    first_seconds,
+    recrawl,
+)
+from streams.crawl.sitemaps import CHANGE_SECONDS
 from streams.pages.sitemap_events import NEWS_SECONDS
 
 DAY = 86_400.0
@@ -62,7 +72,7 @@ class Outcome:
     ages: list[float] = field(default_factory=list)
     """Seconds for which the index had outdated content of a page, one number for each outdated time."""
 
-    def figures(self, pages: int, days: int) -> dict[str, Any]:
+    def figures(self, pages: int, days: float) -> dict[str, Any]:
         seconds = pages * days * DAY
         aged = sum(age * age / 2 for age in self.ages)
         return {
@@ -109,10 +119,18 @@ def measure(pages: int = PAGES, days: int = DAYS) -> dict[str, Any]:
         "recrawl, half of the hosts": simulate_hints(changes, days, lambda host: host % 2 == 0),
         "recrawl, all say now": simulate_hints(changes, days, lambda host: False),
     }
+    new = {
+        "nothing stated": simulate_new(changes, days, lambda page: 0),
+        "stated as they are": simulate_new(changes, days, lambda page: nearest_word(means[page])),
+        "hourly for all": simulate_new(changes, days, lambda page: CHANGE_SECONDS["hourly"]),
+        "daily for all": simulate_new(changes, days, lambda page: CHANGE_SECONDS["daily"]),
+        "yearly for all": simulate_new(changes, days, lambda page: CHANGE_SECONDS["yearly"]),
+    }
     return {
         "machine": machine(),
         "pages": pages,
         "days": days,
+        "first_month": {name: outcome.figures(pages, days / 2) for name, outcome in new.items()},
         "policies": {name: outcome.figures(pages, days) for name, outcome in policies.items()},
     }
 
@@ -147,6 +165,8 @@ class _Page:
     visited_at: float = 0.0
     hinted_at: float = 0.0
     is_hinted: bool = False
+    stated: int = 0
+    """Time between two changes by the sitemap (seconds). 0: it states none."""
 
 
 def simulate_hints(changes: Sequence[Sequence[float]], days: int, is_honest: Callable[[int], bool]) -> Outcome:
@@ -178,6 +198,35 @@ def _new_page(times: Sequence[float]) -> _Page:
     return _Page(times, history, history.interval_seconds)
 
 
+def nearest_word(mean: float) -> int:
+    """Return the interval of the `changefreq` that is nearest to a mean interval between changes (seconds)."""
+    return min(CHANGE_SECONDS.values(), key=lambda seconds: abs(math.log(seconds / mean)))
+
+
+def simulate_new(changes: Sequence[Sequence[float]], days: int, stated: Callable[[int], int]) -> Outcome:
+    """Visit pages in the month in which their hosts publish them, one after another, and count all of it."""
+    outcome, end = Outcome(), days * DAY
+    for start in range(0, len(changes), PAGES_PER_HOST):
+        hints, numbers = ChangeHints(), range(start, min(start + PAGES_PER_HOST, len(changes)))
+        published = {number: end * (number - start) / len(numbers) for number in numbers}
+        pages: dict[int, _Page] = {}
+        queue = [(at, number) for number, at in published.items()]
+        heapify(queue)
+        while queue[0][0] < end:
+            at, number = heappop(queue)
+            if number in pages:
+                _visit(pages[number], hints, at, outcome, 0)
+            else:
+                times = changes[number]
+                first = History(first_seconds(stated(number), hints))
+                pages[number] = _Page(times, first, at + first.interval_seconds, bisect_right(times, at), at)
+                pages[number].stated = stated(number)
+            heappush(queue, (pages[number].due, number))
+        for page in pages.values():
+            _count_time(page, outcome, 0, end)
+    return outcome
+
+
 def _hurried(pages: Sequence[_Page], hints: ChangeHints, now: float, *, honest: bool) -> Iterator[int]:
     """Yield the pages whose hints count, with their next visit brought forward."""
     for number, page in enumerate(pages):
@@ -196,6 +245,8 @@ def _visit(page: _Page, hints: ChangeHints, now: float, outcome: Outcome, begin:
     if page.is_hinted:
         hints.judge(was_right=changed)
     else:
+        if page.stated:
+            hints.judge_interval(page.stated, page.history.interval_seconds, changed=changed)
         page.history = recrawl(page.history, "changed" if changed else "unchanged")
     page.visited_at, page.is_hinted, page.due = now, False, now + page.history.interval_seconds
     if now >= begin:

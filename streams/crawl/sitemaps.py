@@ -12,9 +12,10 @@ import html
 import json
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from typing import Any, Literal
 
 ROBOTS_PATH, DEFAULT_PATH = "/robots.txt", "/sitemap.xml"
@@ -33,7 +34,21 @@ DAY_SECONDS = 86_400
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MAX_TAG_CHARS = 4_096
 """Maximum characters of a tag that are read."""
-_NAMES = frozenset({"loc", "link", "entry", "item", "url", "lastmod"})
+CHANGE_SECONDS = {
+    "always": 3_600,
+    "hourly": 3_600,
+    "daily": DAY_SECONDS,
+    "weekly": 7 * DAY_SECONDS,
+    "monthly": 30 * DAY_SECONDS,
+    "yearly": 365 * DAY_SECONDS,
+    "never": 365 * DAY_SECONDS,
+}
+"""Time between two changes of a page by its `changefreq` (seconds)."""
+MIDDLE_PRIORITY = 50
+"""Priority of a page for which the sitemap states none (percent, sitemaps.org)."""
+_ENTRIES = frozenset({"url", "entry", "item"})
+_DATES = frozenset({"lastmod", "updated", "published", "pubdate", "date"})
+_NAMES = frozenset({"loc", "link", "changefreq", "priority"}) | _ENTRIES | _DATES
 _HEAD_CHARS = 4_096
 """Number of characters in which the root element stands."""
 
@@ -52,8 +67,12 @@ class Sitemap:
     pages: tuple[str, ...] = ()
     sitemaps: tuple[str, ...] = ()
     modified: tuple[int, ...] = ()
-    """When each page changed last, as the file says (`lastmod`): seconds since 1970 UTC, the end of a day that is given
-    without a time; 0 where the file doesn't say. Empty: it says so of no page."""
+    """When each page changed last, as the file says (`lastmod`, or the dates of a feed's entry): seconds since 1970 UTC,
+    the end of a day that is given without a time; 0 where the file doesn't say. Empty: it says so of no page."""
+    change_seconds: tuple[int, ...] = ()
+    """Time between two changes of each page by its `changefreq` (seconds). 0, or empty: as with `modified`."""
+    priorities: tuple[int, ...] = ()
+    """Priority of each page among the pages of its site (percent). Empty: the file states none, or the same for all."""
     hubs: tuple[str, ...] = ()
     """The WebSub hubs that a feed names (`rel=hub`, or `hubs` of JSON Feed)."""
     topic: str = ""
@@ -77,34 +96,80 @@ def read_sitemap(body: bytes) -> Sitemap:
     related = list(_related(text))
     hubs = _first((address for rel, address in related if rel == "hub"), MAX_HUBS)
     topic = next((address for rel, address in related if rel == "self"), "")
-    return Sitemap(pages=_first(_feed(text), MAX_URLS), hubs=hubs, topic=topic, is_feed=True)
+    pages = _first(_feed(text), MAX_URLS)
+    return Sitemap(pages=pages, modified=_dates(pages, _notes(text)), hubs=hubs, topic=topic, is_feed=True)
+
+
+@dataclass(slots=True)
+class _Note:
+    """The properties of a page by its entry in the file."""
+
+    modified: int = 0
+    change_seconds: int = 0
+    priority: int = MIDDLE_PRIORITY
 
 
 def _read_urlset(text: str) -> Sitemap:
-    pages = _first(_values(text, "loc"), MAX_URLS)
-    dates = _dates(text, frozenset(pages)) if "lastmod" in text else {}
-    return Sitemap(pages=pages, modified=tuple(dates.get(page, 0) for page in pages) if dates else ())
+    pages, notes = _first(_values(text, "loc"), MAX_URLS), _notes(text)
+    known = [notes.get(page, _NO_NOTE) for page in pages]
+    changes = tuple(note.change_seconds for note in known)
+    priorities = tuple(note.priority for note in known)
+    return Sitemap(
+        pages=pages,
+        modified=_dates(pages, notes),
+        change_seconds=changes if any(changes) else (),
+        priorities=priorities if len(set(priorities)) > 1 else (),
+    )
 
 
-def _dates(text: str, pages: frozenset[str]) -> dict[str, int]:
-    """Return the dates of pages. A date belongs to the first address of its element `url`."""
-    dates: dict[str, int] = {}
-    page = ""
+def _dates(pages: Sequence[str], notes: Mapping[str, _Note]) -> tuple[int, ...]:
+    dates = tuple(notes.get(page, _NO_NOTE).modified for page in pages)
+    return dates if any(dates) else ()
+
+
+_NO_NOTE = _Note()
+
+
+def _notes(text: str) -> dict[str, _Note]:
+    """Return the properties of pages. An entry has the properties of its first address; a page has its first entry's.
+
+    There are MAX_URLS entries at most: later ones have no properties.
+    """
+    notes: dict[str, _Note] = {}
+    page, note = "", _Note()
     for tag in _tags(text):
-        if tag.name == "url":
-            page = ""
-        elif tag.name == "loc" and not page and not tag.attributes.endswith("/"):
-            page = _content(text, tag.end).strip()
-        elif tag.name == "lastmod" and page in pages and (at := _seconds(_content(text, tag.end).strip())):
-            dates.setdefault(page, at)
-    return dates
+        if tag.name in _ENTRIES:  # it begins or ends
+            if page and len(notes) < MAX_URLS:
+                notes.setdefault(page, note)
+            page, note = "", _Note()
+        elif tag.name in ("loc", "link"):
+            page = page or (_address(text, tag) or "").strip()
+        elif tag.name in _DATES:
+            note.modified = max(note.modified, _seconds(_content(text, tag.end).strip()))
+        elif tag.name == "changefreq" and not note.change_seconds:
+            note.change_seconds = CHANGE_SECONDS.get(_content(text, tag.end).strip().lower(), 0)
+        elif tag.name == "priority" and (stated := _content(text, tag.end).strip()):  # else its end
+            note.priority = _percent(stated)
+    if page and len(notes) < MAX_URLS:  # a file that is cut
+        notes.setdefault(page, note)
+    return notes
+
+
+def _percent(priority: str) -> int:
+    """Return a priority from 0.0 to 1.0 in percent. What is none is the middle."""
+    try:
+        share = float(priority[:8])
+    except ValueError:
+        return MIDDLE_PRIORITY
+    return round(100 * share) if 0 <= share <= 1 else MIDDLE_PRIORITY
 
 
 def _seconds(date: str) -> int:
-    """Return a date in seconds since 1970 UTC: the end of a day without a time. 0: it can't be read."""
+    """Return a date of ISO 8601 or RFC 822 in seconds since 1970 UTC: the end of a day without a time. 0: it is none."""
+    text = date[:MAX_DATE_CHARS]
     try:
-        at = datetime.fromisoformat(date[:MAX_DATE_CHARS])
-    except ValueError:
+        at = datetime.fromisoformat(text) if text[:4].isdigit() else parsedate_to_datetime(text)
+    except (ValueError, OverflowError):
         return 0
     known = at.replace(tzinfo=UTC) if at.tzinfo is None else at
     seconds = int((known - _EPOCH).total_seconds()) + (DAY_SECONDS - 1 if len(date) == len("2026-01-01") else 0)
@@ -156,17 +221,21 @@ def _content(text: str, start: int) -> str:
 
 
 def _feed(text: str) -> Iterator[str]:
-    """Yield the address of each entry: the element `link` of RSS, the attribute `href` of Atom."""
+    """Yield the address of each entry."""
     in_entry = False
     for tag in _tags(text):
         if tag.name in ("entry", "item"):
             in_entry = True
-        elif in_entry and tag.name == "link":
-            href = _HREF.search(tag.attributes)
-            if href and not _OTHER_REL.search(tag.attributes):
-                yield html.unescape(href[1] or href[2] or "")
-            elif not href and not tag.attributes.endswith("/"):
-                yield _content(text, tag.end)
+        elif in_entry and tag.name == "link" and (address := _address(text, tag)):
+            yield address
+
+
+def _address(text: str, tag: _Tag) -> str | None:
+    """Return the address of a page: the element `loc` or the `link` of RSS, or the attribute `href` of Atom."""
+    href = _HREF.search(tag.attributes) if tag.name == "link" else None
+    if href:
+        return None if _OTHER_REL.search(tag.attributes) else html.unescape(href[1] or href[2] or "")
+    return None if tag.attributes.endswith("/") else _content(text, tag.end)
 
 
 def _related(text: str) -> Iterator[tuple[str, str]]:
@@ -187,12 +256,25 @@ def _read_json_feed(text: str) -> Sitemap:
     if not isinstance(found, dict):
         return Sitemap()
     topic = found.get("feed_url")
+    pages = _first(_urls(found.get("items")), MAX_URLS)
     return Sitemap(
-        pages=_first(_urls(found.get("items")), MAX_URLS),
+        pages=pages,
+        modified=_dates(pages, _json_notes(found.get("items"))),
         hubs=_first(_urls(found.get("hubs")), MAX_HUBS),
         topic=topic if isinstance(topic, str) and len(topic) <= MAX_URL_CHARS else "",
         is_feed=True,
     )
+
+
+def _json_notes(items: Any) -> dict[str, _Note]:
+    """Return the dates of the items of JSON Feed, with time zones as in RFC 3339."""
+    notes: dict[str, _Note] = {}
+    for each in items[:MAX_URLS] if isinstance(items, list) else ():
+        if isinstance(each, dict) and isinstance(each.get("url"), str):
+            dates = (each.get("date_modified"), each.get("date_published"))
+            at = max((_seconds(date) for date in dates if isinstance(date, str)), default=0)
+            notes.setdefault(each["url"].strip(), _Note(at))
+    return notes
 
 
 def _urls(listed: Any) -> Iterator[str]:

@@ -1,6 +1,8 @@
 """The events of a sitemap: the pages and further sitemaps that it names, of its own registrable domain. Pure."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from schemas import PageDiscovered, PageFetched
@@ -9,14 +11,13 @@ from schemas.ids import page_id
 from streams.allowed_origins import NO_ORIGINS, AllowedOrigins
 from streams.crawl.domains import same_domain
 from streams.crawl.scope import CrawlScope
-from streams.crawl.sitemaps import DEFAULT_PATH, ROBOTS_PATH, Sitemap
+from streams.crawl.sitemaps import DEFAULT_PATH, MIDDLE_PRIORITY, ROBOTS_PATH, Sitemap
 from streams.crawl.urls import InvalidUrl, host_of, reason_not_to_crawl, resolve
 
 MAX_URLS_PER_EVENT = 200
 """Maximum number of URLs in one event."""
 NEWS_SECONDS = 3 * 86_400
 """Time before a sitemap was read in which a change of a page is news (seconds): it is read once a day or more often."""
-NO_TIMES: Mapping[str, int] = {}
 PAGE_DEPTH = 1
 """Depth of a page that a sitemap names: as if the seed linked to it."""
 
@@ -34,13 +35,33 @@ def sitemap_events(
     if not event.depth:
         yield from _events(event, _own(event, found.sitemaps, allowed), "sitemap")
     news_since = event.generation // 1_000_000 - NEWS_SECONDS
-    pages = {
-        canonical: at if at >= news_since else 0
-        for url, at in zip(found.pages, found.modified or (0,) * len(found.pages), strict=True)
-        for canonical in _own(event, [url], allowed)
-        if reason_not_to_crawl(canonical, allowed) is None
-    }
-    yield from _events(event, pages, "page", modified=pages)
+    pages: dict[str, _Listed] = {}
+    for n, url in enumerate(found.pages):
+        for canonical in _own(event, [url], allowed):
+            if reason_not_to_crawl(canonical, allowed) is None:
+                pages[canonical] = _Listed.at(found, n, news_since)
+    yield from _events(event, pages, "page", listed=pages)
+
+
+class _Listed(NamedTuple):
+    """The properties of a page by its sitemap, as in `pages.discovered`."""
+
+    modified: int = 0
+    change_seconds: int = 0
+    priority: int = MIDDLE_PRIORITY
+
+    @classmethod
+    def at(cls, found: Sitemap, n: int, news_since: int) -> "_Listed":
+        """Return the properties of page N of a sitemap. A change before `news_since` is no news."""
+        modified = found.modified[n] if found.modified else 0
+        return cls(
+            modified if modified >= news_since else 0,
+            found.change_seconds[n] if found.change_seconds else 0,
+            found.priorities[n] if found.priorities else MIDDLE_PRIORITY,
+        )
+
+
+_NOT_LISTED = _Listed()
 
 
 def _own(event: PageFetched, urls: Iterable[str], allowed: AllowedOrigins) -> Iterator[str]:
@@ -59,21 +80,23 @@ def _events(
     urls: Iterable[str],
     purpose: Purpose,
     depth: int = PAGE_DEPTH,
-    modified: Mapping[str, int] = NO_TIMES,
+    listed: Mapping[str, _Listed] = MappingProxyType({}),
 ) -> Iterator[PageDiscovered]:
     hosts: dict[str, dict[str, None]] = {}
     for url in urls:
         hosts.setdefault(host_of(url), {})[url] = None
     for host, of_host in hosts.items():
-        listed = list(of_host)
-        for start in range(0, len(listed), MAX_URLS_PER_EVENT):
-            first, *more = listed[start : start + MAX_URLS_PER_EVENT]
-            times = tuple(modified.get(url, 0) for url in (first, *more))
+        ordered = list(of_host)
+        for start in range(0, len(ordered), MAX_URLS_PER_EVENT):
+            first, *more = ordered[start : start + MAX_URLS_PER_EVENT]
+            modified, changes, priorities = zip(*(listed.get(url, _NOT_LISTED) for url in (first, *more)), strict=True)
             yield PageDiscovered(
                 page_id=page_id(first),
                 url=first,
                 more_urls=tuple(more),
-                modified=times if any(times) else (),
+                modified=modified if any(modified) else (),
+                change_seconds=changes if any(changes) else (),
+                priorities=priorities if set(priorities) != {MIDDLE_PRIORITY} else (),
                 host=host,
                 why="sitemap",
                 purpose=purpose,

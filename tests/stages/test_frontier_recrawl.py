@@ -9,13 +9,16 @@ import pytest
 from schemas import PageDiscovered, PageFetched, PageSettled
 from schemas.ids import event_id, page_id
 from streams.crawl.frontier.progress import crawl_progress
-from streams.crawl.frontier.scheduling.change_hints import DAILY_HINTS, TRIAL_SHARE
+from streams.crawl.frontier.scheduling.change_hints import DAILY_HINTS, TRIAL_SHARE, ChangeHints
 from streams.crawl.frontier.scheduling.recrawl import (
     FIRST_SECONDS,
     MAX_FAILURES,
+    MAX_FIRST_SECONDS,
     MAX_SECONDS,
+    MIN_FIRST_SECONDS,
     MIN_SECONDS,
     History,
+    first_seconds,
     recrawl,
 )
 from streams.settings import CrawlSettings
@@ -40,6 +43,37 @@ HOUR, DAY = 3_600, 86_400
 )
 def test_the_interval_until_the_next_visit(history: History, verdict: Any, interval: int) -> None:
     assert recrawl(history, verdict).interval_seconds == interval
+
+
+FIRSTS = [
+    (0, True, FIRST_SECONDS, "nothing is stated"),
+    (DAY, False, FIRST_SECONDS, "the host's intervals are not known to be true"),
+    (DAY, True, 30_240, "a third of a day"),
+    (HOUR, True, MIN_FIRST_SECONDS + 360, "a third of an hour"),
+    (600, True, MIN_FIRST_SECONDS, "the bounds hold"),
+    (365 * DAY, True, MAX_FIRST_SECONDS, "the bounds hold"),
+]
+
+
+@pytest.mark.parametrize(("stated", "is_true", "seconds", "why"), FIRSTS)
+def test_the_first_interval_may_be_stated(stated: int, is_true: bool, seconds: int, why: str) -> None:
+    hints = ChangeHints(expected=10, found=10 if is_true else 0)
+    assert first_seconds(stated, hints) == seconds, why
+
+
+async def test_pages_of_a_host_with_true_intervals_are_first_visited_by_them() -> None:
+    paths = [f"/{number}" for number in range(30)]
+    world = LivingWorld(site("/late", *paths))
+    world.periods = {path: DAY for path in paths}
+    for path in paths:
+        tell(world, path, 0, change_seconds=(DAY,))
+    await world.run(hours=24 * 5)
+    begin = (world.now - START) // SECOND
+    tell(world, "/late", 0, change_seconds=(DAY,))
+    await world.run(hours=24)
+    first, second, *_ = world.visits("/late")
+    assert first < begin + 100
+    assert 30_000 <= second - first <= 30_240 * 1.2 + 100
 
 
 class LivingWorld(World):
@@ -87,12 +121,12 @@ async def test_visits_follow_the_changes_of_each_page(kill: float) -> None:
     assert bool(world.kills) == bool(kill)
 
 
-def tell(world: LivingWorld, path: str, modified: int) -> None:
+def tell(world: "LivingWorld", path: str, modified: int, **fields: Any) -> None:
     """Tell of a change as a sitemap does (seconds since the start)."""
     url = f"https://a.example{path}"
     at = START // SECOND + modified
     event = PageDiscovered(
-        page_id=page_id(url), url=url, host="a.example", why="sitemap", depth=1, crawl_id="c", modified=(at,)
+        page_id=page_id(url), url=url, host="a.example", why="sitemap", depth=1, crawl_id="c", modified=(at,), **fields
     )
     world.send(event)
 

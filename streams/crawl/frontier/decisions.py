@@ -114,6 +114,8 @@ def queue_url(event: PageDiscovered, known: FrontierUrl | None, cause: str, posi
         revisit=False,
         next_visit=0,
         hinted_at=max((base.hinted_at, *event.modified[:1])),
+        change_seconds=next(iter(event.change_seconds), base.change_seconds),
+        priority=next(iter(event.priorities), base.priority),
         is_hinted=False,
         unread_limits=None,
         **CrawlScope.of(event).fields(),

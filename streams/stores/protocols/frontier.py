@@ -133,6 +133,10 @@ class FrontierUrl:
     """The last change that a sitemap told of this page and that counted, seconds since 1970 UTC."""
     is_hinted: bool = False
     """True if such a hint brought the next visit forward."""
+    change_seconds: int = 0
+    """Time between two changes as a sitemap states it (seconds). 0: none does."""
+    priority: int = 50
+    """Priority among the URLs of the site as a sitemap states it (percent)."""
     verdict: str = ""
     """The verdict of the last settled answer (`pages.settled`)."""
     stranger: str = ""

@@ -1,5 +1,6 @@
 """Hints of sitemaps that pages changed: a host's hints count as far as they were right."""
 
+import math
 import random
 
 import pytest
@@ -43,6 +44,25 @@ def test_a_host_that_mends_its_ways_gets_its_credit_back() -> None:
             if hints.take(page, day * DAY_SECONDS):
                 hints.judge(was_right=True)
     assert hints.are_proven
+
+
+STATED = [
+    (24, 24, True, "they are true"),
+    (24, 10, False, "the pages change more often"),
+    (24, 60, False, "the pages change less often"),
+    (24, 0, False, "they never change"),
+    (24 * 365, 24 * 365, False, "too few changes were to be expected"),
+]
+
+
+@pytest.mark.parametrize(("stated", "true", "counts"), [case[:3] for case in STATED], ids=[case[3] for case in STATED])
+def test_stated_intervals_count_where_pages_change_as_often(stated: int, true: int, counts: bool) -> None:
+    hints, chance = ChangeHints(), random.Random(1)
+    for _ in range(400):
+        changed = bool(true) and chance.random() < 1 - math.exp(-1 / true)
+        hints.judge_interval(stated * 3_600, 3_600, changed=changed)
+    assert hints.state_intervals == counts
+    assert ChangeHints.of_row(hints.row()) == hints
 
 
 def test_a_record_survives_its_row() -> None:

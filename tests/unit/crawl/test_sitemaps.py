@@ -9,7 +9,15 @@ from hypothesis import strategies as st
 
 from schemas import PageFetched
 from schemas.ids import page_id
-from streams.crawl.sitemaps import MAX_BYTES, MAX_SITEMAPS, MAX_URL_CHARS, MAX_URLS, Sitemap, read_sitemap
+from streams.crawl.sitemaps import (
+    DAY_SECONDS,
+    MAX_BYTES,
+    MAX_SITEMAPS,
+    MAX_URL_CHARS,
+    MAX_URLS,
+    Sitemap,
+    read_sitemap,
+)
 from streams.pages.sitemap_events import sitemap_events
 
 A, B = "https://a.example/1", "https://a.example/2?x=1&y=2"
@@ -82,6 +90,46 @@ def test_a_date_belongs_to_the_page_of_its_element() -> None:
     assert event.modified == (), "no news"
 
 
+HINTS = [
+    ("<changefreq> Weekly</changefreq><priority>0.8</priority>", (7 * DAY_SECONDS, 0), (80, 50), "both"),
+    ("<priority>1</priority><changefreq>sometimes</changefreq>", (), (100, 50), "no such word"),
+    ("<priority>2.5</priority><changefreq>always</changefreq>", (3_600, 0), (), "no such priority"),
+    ("<priority>nan</priority>", (), (), "no number"),
+    ("<priority>0.5</priority>", (), (), "the same for all pages"),
+]
+
+
+@pytest.mark.parametrize(("stated", "changes", "priorities"), [case[:3] for case in HINTS], ids=[c[3] for c in HINTS])
+def test_stated_intervals_and_priorities(stated: str, changes: tuple[int, ...], priorities: tuple[int, ...]) -> None:
+    text = URLSET.format(f"<url>{stated}<loc>{A}</loc></url><url><loc>{ESCAPED}</loc></url>")
+    found = read_sitemap(text.encode())
+    assert found == Sitemap(pages=(A, B), change_seconds=changes, priorities=priorities)
+    (event,) = sitemap_events(fetched(), found)
+    each = [(*one.change_seconds, *one.priorities) for one in event.each()]
+    assert each[0] == (*changes[:1], *priorities[:1])
+
+
+FEED_DATES = [
+    (f"<rss><item><pubDate>Sat, 03 Jan 2026 01:00:00 +0100</pubDate><link>{A}</link></item></rss>", 1767398400, "RSS"),
+    (f"<rdf:RDF><item><link>{A}</link><dc:date>2026-01-03T00:00:00Z</dc:date></item></rdf:RDF>", 1767398400, "RDF"),
+    (
+        f"<feed><updated>2026-02-01T00:00:00Z</updated><entry><published>2026-01-01T00:00:00Z</published>"
+        f'<link href="{A}"/><updated>2026-01-03T00:00:00Z</updated></entry></feed>',
+        1767398400,
+        "Atom: the later one, and not the feed's",
+    ),
+    (f'{{"items": [{{"url": "{A}", "date_published": "2026-01-03T00:00:00Z"}}]}}', 1767398400, "JSON Feed"),
+    (f"<rss><item><link>{A}</link><pubDate>Sat, 33 Jan 2026</pubDate></item></rss>", 0, "no date"),
+    (f'{{"items": [{{"url": "{A}", "date_published": 7}}]}}', 0, "a number"),
+]
+
+
+@pytest.mark.parametrize(("text", "seconds"), [case[:2] for case in FEED_DATES], ids=[case[2] for case in FEED_DATES])
+def test_the_dates_of_a_feed_are_those_of_its_entries(text: str, seconds: int) -> None:
+    found = read_sitemap(text.encode())
+    assert (found.pages, found.modified) == ((A,), (seconds,) if seconds else ())
+
+
 def test_files_are_bounded() -> None:
     many = "".join(f"<loc>https://a.example/{n}</loc>" for n in range(MAX_URLS + 10))
     assert len(read_sitemap(f"<urlset>{many}".encode()).pages) == MAX_URLS
@@ -90,7 +138,10 @@ def test_files_are_bounded() -> None:
     assert read_sitemap(bomb) == Sitemap()
 
 
-@pytest.mark.parametrize("part", ["<loc>", "<loc", "<link ", "<link href=", "<a:", "<![CDATA[", "<entry><link rel='"])
+@pytest.mark.parametrize(
+    "part",
+    ["<loc>", "<loc", "<link ", "<link href=", "<a:", "<![CDATA[", "<entry><link rel='", "<pubDate>1 ", "<updated>9"],
+)
 @pytest.mark.parametrize("root", ["<urlset>", "<feed><entry>", "<rss><item>"])
 def test_hostile_files_are_read_in_linear_time(root: str, part: str) -> None:
     """A file ten times as long has at most some ten times the cost; a quadratic reader would have a hundred times."""
@@ -108,6 +159,14 @@ def _cost(body: bytes) -> float:
         assert len(found.pages) <= MAX_URLS
         assert all(len(url) <= MAX_URL_CHARS for url in found.pages)
     return max(min(costs), 0.000_5)
+
+
+@given(st.text(max_size=45) | st.text(st.sampled_from("0123456789 ,:+-MonJanZGT"), max_size=45))
+def test_any_text_can_be_a_date(date: str) -> None:
+    found = read_sitemap(
+        f"<rss><item><link>{A}</link><pubDate>{date}</pubDate></item></rss>".encode("utf-8", "replace")
+    )
+    assert all(at >= 0 for at in found.modified)
 
 
 @given(

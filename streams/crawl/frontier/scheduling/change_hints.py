@@ -6,6 +6,7 @@ A hint brings the next visit of a page forward. The visit then says whether the 
 "now" for all pages loses its credit within a day. After that, one hint in TRIAL_SHARE is tried: it may be right again.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 
@@ -21,6 +22,12 @@ MAX_JUDGED = 400
 """Number of judged hints at which both counts are halved: a host may change its ways."""
 PROVEN_RIGHT = 10
 """Minimum number of right hints of a host whose sitemaps are read more often."""
+MIN_EXPECTED = 3.0
+"""Minimum number of changes that stated intervals let a host's visits expect, before such intervals count."""
+MAX_EXPECTED = 100.0
+"""Number of expected changes at which both counts are halved."""
+MAX_RATIO = 2.0
+"""Maximum ratio between expected and found changes of a host whose stated intervals count."""
 DAY_SECONDS = 86_400
 
 
@@ -38,6 +45,10 @@ class ChangeHints:
     """The last day on which a new page was taken from a sitemap, in days since 1970."""
     new_on_day: int = 0
     """Number of new pages that were taken on that day."""
+    expected: float = 0.0
+    """Number of visits that find a change if the stated intervals (`changefreq`) are true, of all such visits."""
+    found: float = 0.0
+    """Number of these visits that found a change."""
 
     def take(self, page: int, now_seconds: int) -> bool:
         """Return whether a hint counts, and note that it does. `page` is any number of the page."""
@@ -68,6 +79,18 @@ class ChangeHints:
         if self.right + self.wrong >= MAX_JUDGED:
             self.right, self.wrong = self.right // 2, self.wrong // 2
 
+    def judge_interval(self, stated_seconds: int, waited_seconds: int, *, changed: bool) -> None:
+        """Count a visit of a page that changes each `stated_seconds` on average, by its sitemap."""
+        self.expected += 1 - math.exp(-waited_seconds / stated_seconds)
+        self.found += changed
+        if self.expected >= MAX_EXPECTED or self.found >= MAX_EXPECTED:
+            self.expected, self.found = self.expected / 2, self.found / 2
+
+    @property
+    def state_intervals(self) -> bool:
+        """True if the host's pages change about as often as its sitemaps say: half as often to twice as often."""
+        return self.expected >= MIN_EXPECTED and 1 / MAX_RATIO <= self.found / self.expected <= MAX_RATIO
+
     @property
     def share(self) -> float:
         """The share of right hints, with one right and one wrong hint more than were seen."""
@@ -78,12 +101,12 @@ class ChangeHints:
         """True if a host's hints were right often enough that its sitemaps are worth more requests."""
         return self.right >= PROVEN_RIGHT and self.share >= MIN_RIGHT_SHARE
 
-    def row(self) -> dict[str, int]:
+    def row(self) -> dict[str, float]:
         """Return what is stored: the numbers that aren't 0."""
         numbers = ((field.name, getattr(self, field.name)) for field in fields(self))
         return {name: number for name, number in numbers if number}
 
     @classmethod
-    def of_row(cls, row: Mapping[str, int] | None) -> "ChangeHints":
+    def of_row(cls, row: Mapping[str, float] | None) -> "ChangeHints":
         known = row or {}
-        return cls(**{field.name: known.get(field.name, 0) for field in fields(cls)})
+        return cls(**{field.name: known[field.name] for field in fields(cls) if field.name in known})  # type: ignore[arg-type] # numbers of either kind

@@ -24,6 +24,10 @@ SITEMAP_SECONDS = 86_400
 """Time between two visits of a sitemap (seconds)."""
 PROVEN_SITEMAP_SECONDS = 10_800
 """Time between two visits of a sitemap whose host's hints were right before (seconds)."""
+MIN_FIRST_SECONDS, MAX_FIRST_SECONDS = 900, 43_200
+"""Bounds of the time until the first visit after a new page by its `changefreq` (seconds)."""
+FIRST_SHARE = 0.35
+"""Share of a stated interval until that visit (`make bench ARGS=freshness`)."""
 MAX_FAILURES = 8
 """Number of failures in a row after which a page is visited no more."""
 
@@ -51,6 +55,16 @@ def recrawl(history: History, verdict: Verdict) -> History:
         return History(FIRST_SECONDS)
     seconds = history.interval_seconds * 2 if verdict == "unchanged" else history.interval_seconds // 2
     return History(_bounded(seconds))
+
+
+def first_seconds(stated_seconds: int, hints: ChangeHints) -> int:
+    """Return the time until the first visit after a new page (seconds).
+
+    An interval that a sitemap states for the page decides, where the stated intervals of its host are true.
+    """
+    if not stated_seconds or not hints.state_intervals:
+        return FIRST_SECONDS
+    return min(max(round(FIRST_SHARE * stated_seconds), MIN_FIRST_SECONDS), MAX_FIRST_SECONDS)
 
 
 def _bounded(seconds: int) -> int:
@@ -91,6 +105,11 @@ def plan_visit(
     if verdict is None or url.planned_at == _visit_of(url):
         return url
     history = recrawl(History(url.interval_seconds, url.visit_failures), verdict)
+    if verdict != "failed" and url.purpose == "page":
+        if not url.interval_seconds:
+            history = History(first_seconds(url.change_seconds, hints))
+        elif url.change_seconds and not url.is_hinted:
+            hints.judge_interval(url.change_seconds, url.interval_seconds, changed=verdict == "changed")
     if url.is_hinted and verdict != "failed":
         hints.judge(was_right=verdict == "changed")
         history = History(url.interval_seconds or FIRST_SECONDS)
