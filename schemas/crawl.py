@@ -69,7 +69,7 @@ class PageDiscovered(Event):
     """When each URL changed last, as a sitemap or feed says (seconds since 1970 UTC): in the order of the
     URLs. 0: it doesn't say, or long ago. Empty: it says so of no URL."""
     change_seconds: tuple[int, ...] = Field((), max_length=1_001)
-    """Time between two changes of each URL by the `changefreq` of a sitemap (seconds). 0, or empty: as in `modified`."""
+    """Time between two changes of each URL by the `changefreq` of a sitemap (seconds). 0, or empty: as `modified`."""
     priorities: tuple[int, ...] = Field((), max_length=1_001)
     """Priority of each URL among the URLs of its site, as a sitemap says (percent). Empty: it says so of no URL."""
 

@@ -67,8 +67,8 @@ class Sitemap:
     pages: tuple[str, ...] = ()
     sitemaps: tuple[str, ...] = ()
     modified: tuple[int, ...] = ()
-    """When each page changed last, as the file says (`lastmod`, or the dates of a feed's entry): seconds since 1970 UTC,
-    the end of a day that is given without a time; 0 where the file doesn't say. Empty: it says so of no page."""
+    """When each page changed last, as the file says (`lastmod`, or the dates of a feed's entry): seconds since 1970
+    UTC, the end of a day that is given without a time; 0 where the file doesn't say. Empty: it says so of no page."""
     change_seconds: tuple[int, ...] = ()
     """Time between two changes of each page by its `changefreq` (seconds). 0, or empty: as with `modified`."""
     priorities: tuple[int, ...] = ()
@@ -131,7 +131,7 @@ _NO_NOTE = _Note()
 
 
 def _notes(text: str) -> dict[str, _Note]:
-    """Return the properties of pages. An entry has the properties of its first address; a page has its first entry's.
+    """Return the properties of pages: an entry is about its first address, and the first entry of a page counts.
 
     There are MAX_URLS entries at most: later ones have no properties.
     """
@@ -165,7 +165,7 @@ def _percent(priority: str) -> int:
 
 
 def _seconds(date: str) -> int:
-    """Return a date of ISO 8601 or RFC 822 in seconds since 1970 UTC: the end of a day without a time. 0: it is none."""
+    """Return a date of ISO 8601 or RFC 822 in seconds since 1970 UTC: the end of a day without a time. 0: no date."""
     text = date[:MAX_DATE_CHARS]
     try:
         at = datetime.fromisoformat(text) if text[:4].isdigit() else parsedate_to_datetime(text)

@@ -64,7 +64,7 @@ def test_the_first_interval_may_be_stated(stated: int, is_true: bool, seconds: i
 async def test_pages_of_a_host_with_true_intervals_are_first_visited_by_them() -> None:
     paths = [f"/{number}" for number in range(30)]
     world = LivingWorld(site("/late", *paths))
-    world.periods = {path: DAY for path in paths}
+    world.periods = dict.fromkeys(paths, DAY)
     for path in paths:
         tell(world, path, 0, change_seconds=(DAY,))
     await world.run(hours=24 * 5)
