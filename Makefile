@@ -66,12 +66,17 @@ endif
 collect: setup
 	@found=$$($(BIN)/pytest --collect-only -q 2>&1) || { echo "$$found"; exit 1; }
 
-subscribers: setup .tools/subscribers/.ready ## Set up what reads the events as strangers do: the AsyncAPI parser (needs npm), a client in Go.
+subscribers: setup .tools/subscribers/.parser .tools/subscribers/.go ## Set up what reads the events as strangers do: the AsyncAPI parser (needs npm), a client in Go.
 
-.tools/subscribers/.ready: Makefile tests/subscribers/go.mod
-	@test -n "$(GO)" || { echo "make subscribers needs Go 1.26 or newer and found none. Without it, make test skips these checks"; exit 1; }
+.tools/subscribers/.parser: Makefile
+	@command -v npm >/dev/null || { echo "The AsyncAPI parser needs node and npm. Without them, make test skips its checks"; exit 1; }
 	@mkdir -p .tools/subscribers
 	@npm install --silent --no-audit --no-fund --no-save --no-package-lock --ignore-scripts --prefix .tools/subscribers $(ASYNCAPI_PARSER)
+	@touch $@
+
+.tools/subscribers/.go: Makefile tests/subscribers/go.mod
+	@test -n "$(GO)" || { echo "The client in Go needs Go 1.26 or newer. Without it, make test skips its check"; exit 1; }
+	@mkdir -p .tools/subscribers
 	@cd tests/subscribers && $(GO) build -o /dev/null github.com/twmb/franz-go/pkg/kgo
 	@touch $@
 

@@ -33,7 +33,7 @@ def python_program(folder: Path) -> list[str]:
 
 def go_program(folder: Path) -> list[str]:
     """Build the program with the modules that `make subscribers` has fetched and compiled."""
-    if GO_PROGRAM is None or not (ROOT / ".tools" / "subscribers" / ".ready").exists():
+    if GO_PROGRAM is None or not (ROOT / ".tools" / "subscribers" / ".go").exists():
         pytest.skip("the modules of the client in Go are not here: make subscribers (needs Go)")
     assert len(GO.splitlines()) <= MAX_LINES
     (folder / "main.go").write_text(GO)

@@ -15,7 +15,7 @@ from schemas.envelope import Envelope
 ROOT = Path(__file__).parents[3]
 TOOLS = ROOT / ".tools" / "subscribers"
 needs_parser = pytest.mark.skipif(
-    not (TOOLS / "node_modules" / "@asyncapi" / "parser").is_dir() or shutil.which("node") is None,
+    not (TOOLS / ".parser").exists() or shutil.which("node") is None,
     reason="the AsyncAPI parser is not here: make subscribers (needs node and npm)",
 )
 NEWER_THAN_DRAFT_7 = {

@@ -1,0 +1,53 @@
+"""`.ci/run` sets up the tools of the checks that can be had, says what it lacks, and then runs what the README says."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+MAKE = """#!/bin/sh
+echo "made $*"
+case "$*" in *"$FAILS"*) exit 2;; esac
+"""
+PROGRAMS = ("bash", "dirname", "id", "timeout", "sh")
+
+
+def run(folder: Path, fails: str) -> subprocess.CompletedProcess[str]:
+    """Run the script in a copy, with a `make` that only says what it makes, and fails for one target."""
+    (folder / ".ci").mkdir()
+    shutil.copy(ROOT / ".ci" / "run", folder / ".ci")
+    programs = folder / "bin"
+    programs.mkdir()
+    for name in PROGRAMS:
+        (programs / name).symlink_to(shutil.which(name) or "")
+    for name, text in {"make": MAKE, "chromium": "#!/bin/sh\n", "go": "#!/bin/sh\n"}.items():
+        (programs / name).write_text(text)
+        (programs / name).chmod(0o755)
+    environment = {"PATH": str(programs), "FAILS": fails, "HOME": os.environ.get("HOME", "/")}
+    command = [str(programs / "bash"), str(folder / ".ci" / "run")]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=60)
+
+
+@pytest.mark.parametrize(
+    ("fails", "lacking"),
+    [
+        ("nothing", ""),
+        (".tools/.ready", "the tools of the chart could not be built: its checks will be skipped"),
+        (".tools/subscribers/.parser", "the parser part of make subscribers is not here: its checks will be skipped"),
+        (".tools/subscribers/.go", "the go part of make subscribers is not here: its checks will be skipped"),
+    ],
+)
+def test_what_cannot_be_set_up_is_named_and_the_rest_runs(tmp_path: Path, fails: str, lacking: str) -> None:
+    done = run(tmp_path, fails)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    made = [line.removeprefix("made ") for line in lines if line.startswith("made ")]
+    assert made == [".tools/.ready", ".tools/subscribers/.parser", ".tools/subscribers/.go", "test"]
+    assert [line for line in lines if line.endswith("skipped")] == ([lacking] if lacking else [])
+
+
+def test_a_suite_that_fails_fails_the_run(tmp_path: Path) -> None:
+    assert run(tmp_path, "test").returncode == 2
