@@ -1,5 +1,6 @@
 """Why is a page (not) indexed: its history from the ledger, as a page for people and over the API."""
 
+import gzip
 from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
@@ -9,11 +10,13 @@ import pytest
 
 from schemas import PageDeduplicated, PageRemoved
 from schemas.ids import page_id
+from streams.gateway.page.lookup import MAX_STATEMENTS
 from streams.stores.opener import Stores
 from streams.stores.page_record import PageRecord, Removed
 from streams.stores.protocols import Fingerprint
 from tests.stages.gateway_fakes import Dead, Hanging, client, gateway, searchable, statement
 from tests.stages.gateway_life import GENERATION, document, fetched, indexed, record, refused
+from tests.stages.test_gateway_delivery import MAX_PAGE_BYTES
 from tests.stages.test_gateway_pages import HOSTILE, HTML, assert_harmless
 
 WAL = "https://sqlite.org/wal.html"
@@ -208,3 +211,21 @@ async def test_nothing_hostile_in_a_record_becomes_markup(stores: Stores, hostil
     await indexed(stores, page_document, f"<title>{hostile}</title><p>{hostile}", statements=1)
     await stores.pages.put(page_id(url), Removed.of_row({"detail": hostile, hostile: hostile}), GENERATION)
     assert_harmless((await get(stores, f"/page?url={url}", **HTML)).text)
+
+
+async def test_a_long_page_shows_its_first_statements_and_folds_the_rest() -> None:
+    """A context is shown where it changes, also between both lists."""
+    headings = ["Start"] * 10 + ["Checkpoints"] * (MAX_STATEMENTS - 10)
+    texts = [f"Statement {number} of the page says something about logs." for number in range(1, MAX_STATEMENTS + 1)]
+    stores = await searchable(
+        [statement(WAL, text, context=[heading]) for text, heading in zip(texts, headings, strict=True)]
+    )
+    await indexed(stores, document(WAL, "Write-Ahead Logging", *texts), BODY, statements=len(texts))
+    answer = await get(stores, f"/page?url={WAL}", **HTML)
+    html = answer.text
+    shown, folded = html[html.index('id="statements"') : html.index('id="record"')].split("<details>")
+    assert (shown.count("<li"), folded.count("<li")) == (8, MAX_STATEMENTS - 8)
+    assert '<ol class="statements" start="9">' in folded
+    assert f"<summary>{MAX_STATEMENTS - 8} more</summary>" in folded
+    assert (shown.count('class="context"'), folded.count('class="context"')) == (1, 1)
+    assert len(gzip.compress(html.encode())) < MAX_PAGE_BYTES
