@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
@@ -68,18 +68,28 @@ async def watch(
     need_kafka(settings)
     async with open_stores(settings, ["records"]) as stores, EventProducer(settings, "watch") as producer:
         followed = Followed(settings, stores, producer, folder, place, patterns)
-        async for _ in _looks(folder, once):
+        async for _ in follow_changes(folder, once):
             print_look(await followed.look(), as_json=as_json)
 
 
-async def _looks(folder: Path, once: bool) -> AsyncIterator[None]:
-    """Yield now, and then after each change."""
-    yield
+async def follow_changes(folder: Path, once: bool) -> AsyncGenerator[None]:
+    """Yield now, and then after each change. A change while the first look lasts counts, too."""
     if once:
-        return
-    err.print(f"Following {folder}. Ctrl-C ends it.", highlight=False)
-    async for _ in awatch(folder, debounce=DEBOUNCE_MS, recursive=True):
         yield
+        return
+    changes = awatch(folder, debounce=DEBOUNCE_MS, recursive=True)
+    change = asyncio.ensure_future(anext(changes))
+    try:
+        await asyncio.sleep(0)  # the task begins to watch
+        yield
+        err.print(f"Following {folder}. Ctrl-C ends it.", highlight=False)
+        while True:
+            await change
+            change = asyncio.ensure_future(anext(changes))
+            yield
+    finally:
+        change.cancel()
+        await asyncio.wait([change])
 
 
 @dataclass(frozen=True, slots=True)

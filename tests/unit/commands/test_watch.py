@@ -1,7 +1,9 @@
 """`riffle watch`: what one look at a folder has imported and removed, for people and for programs."""
 
+import asyncio
 import json
 from collections.abc import Sequence
+from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,7 @@ from typer.testing import CliRunner
 from schemas import Event
 from streams.allowed_origins import EVERY_ORIGIN
 from streams.cli import app
-from streams.commands.pages.watch import Followed, print_look
+from streams.commands.pages.watch import Followed, follow_changes, print_look
 from streams.crawl.archives.readers import Placing
 from streams.crawl.urls import with_scheme
 from streams.settings import Settings
@@ -63,6 +65,14 @@ async def test_people_read_nothing_where_nothing_changed(tmp_path: Path, capsys:
     (folder / "a.html").unlink()
     print_look(await looks.look(), as_json=False)
     assert capsys.readouterr().out == "1 pages of deleted files are removed.\n"
+
+
+async def test_a_change_while_the_first_look_lasts_is_seen(tmp_path: Path) -> None:
+    async with aclosing(follow_changes(tmp_path, once=False)) as looks:
+        await anext(looks)
+        (tmp_path / "late.html").write_text("<p>Words.")
+        async with asyncio.timeout(60):
+            await anext(looks)
 
 
 def test_json_needs_an_end(tmp_path: Path) -> None:
