@@ -9,6 +9,9 @@ URLs and headers are written by strangers. A style is added with `styled`.
 import asyncio
 import functools
 import os
+import re
+import shlex
+import shutil
 import socket
 import sys
 from collections.abc import Callable, Coroutine, Iterable
@@ -45,6 +48,35 @@ EXIT_STATUSES = {
 }
 """The exit statuses of all commands. `docs/reference/commands.md` has this table."""
 CONNECT_SECONDS = 5.0
+NAME = "riffle"
+_COMMAND = re.compile(rf"(?<![\w./-]){NAME}(?= [a-z])")
+"""The program's name before a command, in a text."""
+
+
+def program(typed: str | None = None, folder: Path | None = None) -> str:
+    """Return the command by which a person starts this program again, such as `.venv/bin/riffle`.
+
+    `typed`: how it was started (`sys.argv[0]`), `folder`: where. It is the bare name if the shell finds the same
+    program by it, or if something else runs Riffle.
+    """
+    own = Path(sys.argv[0] if typed is None else typed)
+    if own.name != NAME or not own.exists():
+        return NAME
+    found = shutil.which(NAME)
+    if found and own.samefile(found):
+        return NAME
+    here = folder or Path.cwd()
+    own = own if own.is_absolute() else here / own
+    return shlex.quote(str(own.relative_to(here) if own.is_relative_to(here) else own))
+
+
+def as_typed(text: str, name: str = "") -> str:
+    """Return a text of Riffle's own with each command as a person can type it here. Not for strangers' texts.
+
+    `name`: how the program is called. Default: as it was started.
+    """
+    own = name or program()
+    return _COMMAND.sub(lambda _: own, text)
 
 
 class PlainConsole(Console):
@@ -52,6 +84,10 @@ class PlainConsole(Console):
 
     def __init__(self, *, stderr: bool = False) -> None:
         super().__init__(stderr=stderr, markup=False, emoji=False)
+
+    def advise(self, text: str, **options: Any) -> None:
+        """Print a text of Riffle's own that names commands."""
+        self.print(as_typed(text), **options)
 
     def render_str(self, text: str, **options: Any) -> Text:
         """Clean a string. Rich calls this for every string, also in the cells of tables."""
@@ -95,7 +131,8 @@ def table(*columns: str, whole: Iterable[str] = (), title: str | None = None, he
 def styled(template: str, *values: object) -> Text:
     """Return text with styles. The template is markup, such as `[bold]{}[/]`; the values are plain text."""
     shown = [escape(clean_text(str(value))) for value in values]
-    return Text.from_markup(template.format(*shown), emoji=False)
+    own = escape(program()).replace("{", "{{").replace("}", "}}")
+    return Text.from_markup(as_typed(template, own).format(*shown), emoji=False)
 
 
 def print_json(value: Any) -> None:
@@ -205,7 +242,7 @@ def command(function: Callable[P, Coroutine[Any, Any, int | None] | int | None])
             result = function(*args, **kwargs)
             status = asyncio.run(result) if isinstance(result, Coroutine) else result
         except RiffleError as error:
-            err.print(styled("[red]Error:[/] {}", error), soft_wrap=True)
+            err.print(styled("[red]Error:[/] {}", as_typed(str(error))), soft_wrap=True)
             raise typer.Exit(EXIT_UNAVAILABLE if isinstance(error, TransientError) else EXIT_USAGE) from None
         except KeyboardInterrupt:
             raise typer.Exit(EXIT_INTERRUPTED) from None

@@ -2,11 +2,14 @@
 
 import asyncio
 import os
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from typing import Any
 from uuid import UUID
 
-from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 
 from schemas import Event, PageDiscovered, PageFetched, PageIndexed, PageRemoved, PageSettled
 from streams.stores.page_record import PageRecord
@@ -27,13 +30,29 @@ SLOW_SECONDS = 10.0
 FOLLOWED = (PageFetched, PageIndexed, PageRemoved, PageSettled)
 MAX_RECORDS_READ = 200
 """Maximum number of records of unchanged pages that are read at one look."""
-PROGRESS_COLUMNS = (
-    SpinnerColumn(),
-    TextColumn("{task.description}"),
-    BarColumn(),
-    MofNCompleteColumn(),
-    TimeElapsedColumn(),
-)
+LINE_SECONDS = 10.0
+"""Seconds between two lines of progress where there is no terminal."""
+
+
+class Bars(Progress):
+    """The bars of a long command. Without a terminal, such as in a log, their numbers are a line now and then."""
+
+    def __init__(self, console: Console, clock: Callable[[], float] = time.monotonic) -> None:
+        columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+        super().__init__(*columns, TimeElapsedColumn(), console=console, disable=not console.is_terminal)
+        self._clock, self._next_line = clock, clock() + LINE_SECONDS
+
+    def update(self, task_id: TaskID, **values: Any) -> None:
+        super().update(task_id, **values)
+        if self.console.is_terminal or self._clock() < self._next_line:
+            return
+        self._next_line = self._clock() + LINE_SECONDS
+        numbers = (f"{one.description}: {one.completed:,.0f}" + _of(one.total) for one in self.tasks)
+        self.console.print(", ".join(numbers), highlight=False, soft_wrap=True)
+
+
+def _of(total: float | None) -> str:
+    return "" if total is None else f" of {total:,.0f}"
 
 
 def machine_load() -> float:

@@ -80,7 +80,7 @@ async def make_map(
         print_json({"pages": len(made.pages), "labels": [label.text for label in made.labels]})
     else:
         out.print(f"Drew {len(made.pages)} pages with {len(made.labels)} regions.", highlight=False)
-        out.print("`riffle admin` shows the map, at /admin/map.", highlight=False)
+        out.advise("`riffle admin` shows the map, at /admin/map.", highlight=False)
 
 
 def _parts(sample: list[UUID]) -> list[list[UUID]]:

@@ -3,16 +3,16 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from rich.progress import Progress, TaskID
+from rich.progress import TaskID
 
 from streams.commands.console import err
-from streams.commands.watching import PROGRESS_COLUMNS
+from streams.commands.watching import Bars
 
 
 @contextmanager
 def steps() -> Iterator[Callable[[str, int, int], None]]:
-    """Provide a function that shows progress on stderr: bars on a terminal, a line for each step elsewhere."""
-    with Progress(*PROGRESS_COLUMNS, console=err, disable=not err.is_terminal) as bars:
+    """Provide a function that shows progress on stderr: bars on a terminal, lines elsewhere."""
+    with Bars(err) as bars:
         tasks: dict[str, TaskID] = {}
 
         def show(step: str, done: int, total: int) -> None:

@@ -63,7 +63,7 @@ def restore(
         manifest = whole.restore(settings, folder, _reporter(bars), replace=replace)
     _print("Restored", manifest, folder, as_json)
     if not manifest.collections and not as_json:
-        out.print("The backup has no vectors. Make the search index again: riffle reindex", highlight=False)
+        out.advise("The backup has no vectors. Make the search index again: riffle reindex", highlight=False)
     return 0
 
 

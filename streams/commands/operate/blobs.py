@@ -122,7 +122,7 @@ def _show(counts: Counts, references: ReferenceSet, *, delete: bool, grace_days:
     if references.fill > 0.5:
         out.print("Many unreferenced blobs were missed: repeat it with more --memory-mb.", highlight=False)
     if not delete:
-        out.print("Nothing was changed. `riffle blobs sweep --delete` notes and deletes.", highlight=False)
+        out.advise("Nothing was changed. `riffle blobs sweep --delete` notes and deletes.", highlight=False)
 
 
 def referenced_by_dead_letters(settings: Settings) -> list[bytes]:

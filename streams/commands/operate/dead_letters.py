@@ -93,8 +93,8 @@ def list_letters(
     if len(shown) < len(letters):
         _print_kinds(letters)
     if len(shown) == (limit or PAGE_LETTERS) < len(letters):
-        out.print(f"The next ones: riffle dead-letters list --after {shown[-1].failure.id}", soft_wrap=True)
-    out.print("See one with `riffle dead-letters show ID`, try again with `riffle dead-letters replay ID` (or --all).")
+        out.advise(f"The next ones: riffle dead-letters list --after {shown[-1].failure.id}", soft_wrap=True)
+    out.advise("See one with `riffle dead-letters show ID`, try again with `riffle dead-letters replay ID` (or --all).")
     return 0
 
 

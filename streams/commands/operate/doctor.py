@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from streams.commands.console import AsJson, command, err, load_settings, out, print_json
+from streams.commands.console import AsJson, as_typed, command, err, load_settings, out, print_json
 from streams.doctor.checks import all_checks
 from streams.doctor.findings import Finding, Level, highest_level
 from streams.doctor.running import run_checks
@@ -112,7 +112,7 @@ def _show(finding: Finding) -> None:
     for detail in finding.details if finding.level is not Level.OK else ():
         out.print(_fold_text(" " * _INDENT + "- ", detail), soft_wrap=True)
     if finding.advice:
-        out.print(_fold_text(" " * _INDENT + "> ", finding.advice), soft_wrap=True)
+        out.print(_fold_text(" " * _INDENT + "> ", as_typed(finding.advice)), soft_wrap=True)
 
 
 def _fold_text(start: str, text: str, colour: str = "") -> Text:

@@ -76,7 +76,7 @@ async def show(host: HostName, as_json: AsJson = False) -> int:
         view = await view_host(stores.frontier, name, now_micros())
         feeds = await feeds_with_hubs(stores, name, settings.crawl.origins)
     if view is None:
-        err.print(f"The frontier does not know {name}. To crawl it: riffle crawl https://{name}/", highlight=False)
+        err.advise(f"The frontier does not know {name}. To crawl it: riffle crawl https://{name}/", highlight=False)
         return EXIT_NO
     if as_json:
         named = [{"url": feed.url, "hubs": feed.hubs, "topic": feed.topic} for feed in feeds]

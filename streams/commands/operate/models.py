@@ -99,7 +99,7 @@ def serve(
         soft_wrap=True,
     )
     settings = f"RIFFLE_ANSWERS__URL={server.url} RIFFLE_ANSWERS__KEY_FILE={shlex.quote(str(key_file))}"
-    out.print(f"Ask it for answers: {settings} riffle up", highlight=False, soft_wrap=True)
+    out.advise(f"Ask it for answers: {settings} riffle up", highlight=False, soft_wrap=True)
     out.print("Ctrl-C stops this server.")
     threading.Event().wait()
 

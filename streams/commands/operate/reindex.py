@@ -285,9 +285,9 @@ def _print(answer: dict[str, Any], as_json: bool) -> None:
             f"{'' if complete else ', which is not complete'}."
         )
         for fault in answer["faults"]:
-            out.print(_advice(fault, answer))
+            out.advise(_advice(fault, answer))
     elif answer["searched"] != answer["former"]:
-        out.print(
+        out.advise(
             f"Searches read {answer['searched']} from now on. "
             f"Back to {answer['former']}: riffle reindex --activate {answer['former']}"
         )
@@ -320,7 +320,7 @@ def _print_mended(mended: dict[str, Any]) -> None:
     for url in _first(sorted({*mended["links"], *mended["blob_vectors"], *mended["index_vectors"]})):
         out.print(f"Mended: {url}")
     if mended["other_release"]:
-        out.print(
+        out.advise(
             f"{_pages(mended['other_release'])} drafted by another release: their links were not compared. "
             "New links: riffle replay --from statements"
         )

@@ -58,9 +58,9 @@ async def fill_and_switch(stores: Stores, embedder: Embedder, *, switch: bool, p
 
 def _print(answer: dict[str, Any]) -> None:
     if not answer["entities"]:
-        out.print("There are no entities: import some first, see `riffle import --help`.")
+        out.advise("There are no entities: import some first, see `riffle import --help`.")
         return
     out.print(f"{answer['collection']}: {answer['entities']:,} entities, {answer['written']:,} points were written.")
     out.print(f"Panels are found in {answer['searched']}.")
     if answer["former"] not in (None, answer["searched"]):
-        out.print(f"Back to the former one: riffle reindex --entities --activate {answer['former']}")
+        out.advise(f"Back to the former one: riffle reindex --entities --activate {answer['former']}")

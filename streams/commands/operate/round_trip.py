@@ -61,7 +61,7 @@ async def _run(settings: Settings, find: Find, timeout_seconds: float) -> RoundT
 
 def _print(done: RoundTrip, timeout: float) -> None:
     if done.searchable_seconds is None:
-        out.print(
+        out.advise(
             f"The page was not found within {timeout:g} s. `riffle page {done.url}` shows where it is.", highlight=False
         )
         return

@@ -90,7 +90,7 @@ async def build(
         return
     out.print(f"{count:,} suggestions from {read:,} pages and counted queries, in {seconds:,.1f} s.")
     if not count:
-        out.print("Nothing is indexed yet, or no text is frequent enough: `riffle status` shows what was crawled.")
+        out.advise("Nothing is indexed yet, or no text is frequent enough: `riffle status` shows what was crawled.")
 
 
 @suggest_app.command("show")
@@ -113,7 +113,7 @@ async def show(
         print_json([{"text": e.text, "language": e.language, "weight": weight_at(e, quarter)} for e in found])
         return
     if not found:
-        out.print("There are none: `riffle suggest build` makes them from the index.")
+        out.advise("There are none: `riffle suggest build` makes them from the index.")
         return
     shown = table("suggestion", "language", "weight", "last two hours", whole=["suggestion"])
     for each in found:

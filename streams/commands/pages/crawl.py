@@ -9,7 +9,6 @@ from typing import Annotated
 from uuid import uuid4
 
 import typer
-from rich.progress import Progress
 
 from schemas import PageDiscovered
 from streams.commands.console import (
@@ -24,7 +23,7 @@ from streams.commands.console import (
     styled,
 )
 from streams.commands.pages.seeds import MAX_EXPLAINED, as_sitemap, describe_rewritten, explain_seeds, read_seeds, seed
-from streams.commands.watching import FOLLOWED, LOOK_SECONDS, PROGRESS_COLUMNS, Seen, machine_load
+from streams.commands.watching import FOLLOWED, LOOK_SECONDS, Bars, Seen, machine_load
 from streams.crawl.frontier.policy import UNREACHABLE_SECONDS
 from streams.crawl.frontier.progress import CrawlProgress, ProgressReader
 from streams.crawl.url_patterns import make_patterns
@@ -132,7 +131,7 @@ async def _watch(
 ) -> tuple[Seen, CrawlProgress, bool]:
     reader = ProgressReader(stores, crawl_id, time.monotonic)
     seen, progress = Seen(crawl_id, last_event_at=time.monotonic()), CrawlProgress()
-    with Progress(*PROGRESS_COLUMNS, console=err) as bars:
+    with Bars(err) as bars:
         fetching, indexing = bars.add_task("Fetched", total=None), bars.add_task("Searchable", total=None)
         while True:
             events = await asyncio.to_thread(lambda: list(follower.poll(LOOK_SECONDS)))

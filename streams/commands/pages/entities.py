@@ -270,4 +270,4 @@ def _report(saved: Saved, as_json: bool) -> None:
     )
     for reason, count in sorted(saved.skipped.items(), key=lambda pair: -pair[1])[:20]:
         out.print(f"  {count:,} skipped: {reason}", highlight=False)
-    out.print("The stage `knowledge` makes their panels: `riffle topics` shows how many are left.", highlight=False)
+    out.advise("The stage `knowledge` makes their panels: `riffle topics` shows how many are left.", highlight=False)

@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import Annotated, BinaryIO
 
 import typer
-from rich.progress import Progress
 
 from streams.commands.console import EXIT_NO, AsJson, command, command_group, err, load_settings, out, print_result
-from streams.commands.watching import PROGRESS_COLUMNS
+from streams.commands.watching import Bars
 from streams.crawl.archives.exporter import ExportReport, ExportSource, export_warc
 from streams.crawl.archives.writer import warcinfo
 from streams.errors import UsageError
@@ -39,7 +38,7 @@ async def warc(
         raise UsageError(f"{file} exists already: choose another name, or remove it")
     partial = file.with_name(f"{file.name}.partial")
     async with open_stores(load_settings(), ["records"]) as stores:
-        with Progress(*PROGRESS_COLUMNS, console=err) as bars, _open(partial) as opened:
+        with Bars(err) as bars, _open(partial) as opened:
             bar = bars.add_task("Pages looked at", total=_PARTS)
 
             def show(report: ExportReport) -> None:

@@ -26,7 +26,7 @@ from streams.commands.console import (
     styled,
 )
 from streams.commands.job_reports import Report, reported
-from streams.commands.watching import FOLLOWED, LOOK_SECONDS, PROGRESS_COLUMNS, Seen, machine_load
+from streams.commands.watching import FOLLOWED, LOOK_SECONDS, Bars, Seen, machine_load
 from streams.crawl.archives.common_crawl_importer import import_common_crawl
 from streams.crawl.archives.file_importer import import_html
 from streams.crawl.archives.import_place import ImportPlace, archive_name
@@ -208,7 +208,7 @@ async def _import(read: Import, path: Path, wait: bool, as_json: bool, name: str
     seen = Seen(uuid4().hex[:12], last_event_at=time.monotonic())
     follower = await asyncio.to_thread(Follower, settings, FOLLOWED)
     try:
-        with Progress(*PROGRESS_COLUMNS, console=err) as bars:
+        with Bars(err) as bars:
             async with open_stores(settings, ["records"]) as stores, reported(stores.job_reports, "import") as say:
                 place = _place_of(settings, path, name)
                 report = await _read_archive(settings, partial(read, path), stores, seen.crawl_id, bars, place, say)

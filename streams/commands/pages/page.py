@@ -53,7 +53,7 @@ async def page(
     elif history:
         print_life(identity, url, history)
     else:
-        out.print(
+        out.advise(
             f"Riffle has never seen {url}. Crawl it: riffle crawl {shlex.quote(_known_url(url) or 'URL')}",
             highlight=False,
             soft_wrap=True,

@@ -85,7 +85,7 @@ async def list_keys(as_json: AsJson = False) -> None:
         print_json([{**_row(key), "today": spent} for key, spent in zip(keys, today, strict=True)])
         return
     if not keys:
-        out.print("There are no keys. Make one with `riffle keys add NAME`.")
+        out.advise("There are no keys. Make one with `riffle keys add NAME`.")
         return
     out.print(_table(keys, today))
 
@@ -105,7 +105,7 @@ async def revoke(
     async with open_stores(load_settings(), ["records"]) as stores:
         key = await stores.api_keys.get(wanted)
         if key is None:
-            err.print(f"There is no key {wanted}. `riffle keys list` shows the keys.")
+            err.advise(f"There is no key {wanted}. `riffle keys list` shows the keys.")
             return EXIT_NO
         if not key.revoked:
             await stores.api_keys.put(replace(key, revoked=now), now)

@@ -72,7 +72,7 @@ async def list_sites(as_json: AsJson = False) -> None:
         ])  # fmt: skip
         return
     if not sites:
-        out.print("There are no sites. Make one with `riffle sites add NAME --host HOST`.")
+        out.advise("There are no sites. Make one with `riffle sites add NAME --host HOST`.")
         return
     shown = table("name", "title", "hosts", "private", whole=["name"])
     for each in sites:

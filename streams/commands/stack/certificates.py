@@ -32,7 +32,7 @@ def show(as_json: AsJson = False) -> int:
     if as_json:
         print_json(rows)
     elif not rows:
-        out.print("There are no certificates here. Make them with `riffle up --tls`.")
+        out.advise("There are no certificates here. Make them with `riffle up --tls`.")
     else:
         listed = table("Name", "Days left", "File", whole=("Name",), title="Certificates")
         for row in rows:

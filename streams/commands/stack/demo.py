@@ -119,7 +119,7 @@ def demo(
     right = all(verdict.right for verdict in verdicts)
     if not leave:
         out.print(styled("\n[bold]Search page:[/] {}/", settings.gateway.address))
-        out.print("Stop it with `riffle down`.")
+        out.advise("Stop it with `riffle down`.")
     return 0 if right else EXIT_NO
 
 

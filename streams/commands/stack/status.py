@@ -15,6 +15,7 @@ from rich.text import Text
 from streams.commands.console import (
     EXIT_NO,
     AsJson,
+    as_typed,
     command,
     load_settings,
     local_home,
@@ -88,7 +89,7 @@ def status(as_json: AsJson = False) -> int:
             }
         )
     elif home and state is None:
-        out.print(f"No stack runs in {home.resolve()}. Start it with `riffle up`.", highlight=False)
+        out.advise(f"No stack runs in {home.resolve()}. Start it with `riffle up`.", highlight=False)
     else:
         if state:
             _show(state, rows)
@@ -129,7 +130,7 @@ def _show_figures(figures: Figures, problems: Sequence[Problem], settings: Setti
         out.print(styled("[green]All is well.[/]"))
     for problem in problems:
         mark = styled("[bold red]FAIL[/]") if problem.level == "failure" else styled("[bold yellow]WARN[/]")
-        out.print(mark, styled("{}\n     {}", problem.what, problem.advice), soft_wrap=True)
+        out.print(mark, styled("{}\n     {}", problem.what, as_typed(problem.advice)), soft_wrap=True)
 
 
 def _stack_fields(state: StackState) -> dict[str, Any]:

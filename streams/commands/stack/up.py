@@ -110,9 +110,9 @@ def _greet(settings: dict[str, dict[str, Any]]) -> None:
         if "client_ca_file" in gateway:
             person = Path(gateway["client_cert_file"]).parents[1] / "person" / "person.p12"
             out.print(f"        with the certificate {person} (password: riffle) in the browser", highlight=False)
-        out.print("Next    riffle crawl URL   riffle status   riffle down", highlight=False)
+        out.advise("Next    riffle crawl URL   riffle status   riffle down", highlight=False)
     else:
-        out.print("\nNext    riffle status   riffle worker STAGE   riffle gateway   riffle down", highlight=False)
+        out.advise("\nNext    riffle status   riffle worker STAGE   riffle gateway   riffle down", highlight=False)
 
 
 def _run_here(settings: Settings, servers_only: bool) -> int:

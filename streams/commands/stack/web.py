@@ -37,4 +37,4 @@ def _print_addresses(server: WebServer) -> None:
     host = next(iter(server.hosts))
     example = f"curl --cacert {server.ca_file} --connect-to ::127.0.0.1:{server.port} https://{host}/"
     out.print(f"  {example}", highlight=False, soft_wrap=True)
-    out.print("To crawl it: riffle up --web DIR. Ctrl-C stops this server.")
+    out.advise("To crawl it: riffle up --web DIR. Ctrl-C stops this server.")

@@ -2,10 +2,12 @@
 
 import ast
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 
 from schemas.ids import page_id
 from streams.commands import console
@@ -13,6 +15,7 @@ from streams.commands.pages.importing import print_report
 from streams.commands.pages.page import print_document_of, print_life
 from streams.commands.pages.search import print_answer
 from streams.crawl.archives.sending import ImportReport
+from streams.errors import UsageError
 from streams.gateway.http.examples import SEARCH
 from streams.pages.sandbox.worker_messages import normalize_to_outcome
 from streams.stores.opener import memory_stores
@@ -122,3 +125,68 @@ def test_markup_is_only_in_styled_texts() -> None:
         inside = set().union(*(_markup(call.args[0]) for call in calls if call.args))
         wrong += [f"{path.name}:{line}" for line in sorted(_markup(tree) - inside) if path.name != "console.py"]
     assert wrong == []
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Path:
+    """A folder with the program, as in a clone after `make setup`."""
+    (tmp_path / ".venv" / "bin").mkdir(parents=True)
+    (tmp_path / ".venv" / "bin" / "riffle").write_text("#!/bin/sh\n")
+    (tmp_path / ".venv" / "bin" / "riffle").chmod(0o755)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("typed", "folder", "searched", "expected"),
+    [
+        (".venv/bin/riffle", ".", "", ".venv/bin/riffle"),
+        ("{clone}/.venv/bin/riffle", ".", "", ".venv/bin/riffle"),
+        ("{clone}/.venv/bin/riffle", "/usr", "", "{clone}/.venv/bin/riffle"),
+        ("{clone}/.venv/bin/riffle", "/usr", "{clone}/.venv/bin", "riffle"),  # the shell finds it
+        ("{clone}/.venv/bin/gone", ".", "", "riffle"),
+        ("-c", ".", "", "riffle"),  # a program that imports Riffle
+        ("/usr/bin/pytest", ".", "", "riffle"),
+    ],
+)
+def test_a_hint_names_the_program_as_it_was_started(
+    clone: Path, typed: str, folder: str, searched: str, expected: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(clone)
+    monkeypatch.setenv("PATH", searched.format(clone=clone))
+    assert console.program(typed.format(clone=clone), clone / folder) == expected.format(clone=clone)
+
+
+def test_commands_in_messages_can_be_copied(
+    clone: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Commands are named by errors, hints and templates. A stranger's text stays as it is."""
+
+    @console.command
+    def fail() -> None:
+        raise UsageError("nothing runs. Start it with `riffle up`")
+
+    monkeypatch.chdir(clone)
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setattr(sys, "argv", [".venv/bin/riffle"])
+    with pytest.raises(typer.Exit):
+        fail()
+    console.err.advise("Next    riffle crawl URL   riffle down; of the folder .riffle and riffle-search, nothing")
+    console.err.print(console.styled("[red]{}[/] See `riffle doctor`", "`riffle up`"))
+    errors = capsys.readouterr().err
+    assert "Start it with `.venv/bin/riffle up`" in errors
+    assert "Next    .venv/bin/riffle crawl URL   .venv/bin/riffle down" in errors
+    assert ".riffle and riffle-search" in errors
+    assert "`riffle up` See `.venv/bin/riffle doctor`" in errors
+
+
+def test_a_print_that_names_a_command_is_an_advice() -> None:
+    """`advise` and `styled` show a command as it can be typed. A plain `print` doesn't."""
+    found = []
+    for path in COMMANDS.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) in ("out.print", "err.print"):
+                plain = [argument for argument in node.args if not ast.unparse(argument).startswith("styled(")]
+                texts = [each.value for one in plain for each in ast.walk(one) if isinstance(each, ast.Constant)]
+                names = [text for text in texts if isinstance(text, str) and console.as_typed(text, "X") != text]
+                found += [f"{path.name}:{node.lineno} {name}" for name in names]
+    assert not found

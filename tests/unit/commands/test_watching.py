@@ -1,9 +1,11 @@
 """When a watched crawl counts as stuck, and what its progress says on a busy machine."""
 
+from io import StringIO
 from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
+from rich.console import Console
 
 from schemas import Event, PageDiscovered, PageFetched, PageSettled
 from schemas.ids import page_id
@@ -11,8 +13,10 @@ from streams.commands.watching import (
     BUSY_IDLE_SECONDS,
     BUSY_LOAD,
     IDLE_SECONDS,
+    LINE_SECONDS,
     MAX_RECORDS_READ,
     SLOW_SECONDS,
+    Bars,
     Seen,
     machine_load,
 )
@@ -44,6 +48,30 @@ def test_a_crawl_is_stuck_only_after_a_silence_that_load_does_not_explain(
 )
 def test_the_progress_says_why_it_is_slow(idle_seconds: float, load: float, words: str) -> None:
     assert Seen("crawl").why_slow(idle_seconds, load) == words
+
+
+def test_without_a_terminal_the_progress_is_a_line_now_and_then() -> None:
+    log, now = StringIO(), [0.0]
+    with Bars(Console(file=log), lambda: now[0]) as bars:
+        fetched, searchable = bars.add_task("Fetched", total=None), bars.add_task("Searchable", total=None)
+        for second in range(int(2.5 * LINE_SECONDS)):
+            now[0] = float(second)
+            bars.update(fetched, completed=2 * second, total=4_000)
+            bars.update(searchable, completed=second, total=2 * second)
+    assert log.getvalue().splitlines() == [
+        "Fetched: 20 of 4,000, Searchable: 9 of 18",
+        "Fetched: 40 of 4,000, Searchable: 19 of 38",
+    ]
+
+
+def test_on_a_terminal_there_are_bars() -> None:
+    screen, now = StringIO(), [0.0]
+    with Bars(Console(file=screen, force_terminal=True, width=100), lambda: now[0]) as bars:
+        task = bars.add_task("Fetched", total=4)
+        now[0] = 3 * LINE_SECONDS
+        bars.update(task, completed=3)
+    assert "3/4" in screen.getvalue()
+    assert "3 of 4" not in screen.getvalue()
 
 
 def test_the_load_of_this_machine_is_a_number() -> None:
