@@ -88,7 +88,10 @@ class Seen:
             match event:
                 case PageFetched(purpose="page", outcome="ok"):
                     self.fetched.add(event.page_id)
-                case PageFetched(purpose="page", outcome="not_modified") | PageSettled(verdict="unchanged"):
+                case (
+                    PageFetched(purpose="page", outcome="not_modified")
+                    | PageSettled(purpose="page", verdict="unchanged")
+                ):
                     self.unread[event.page_id] = None
                 case PageDiscovered(why="sitemap", purpose="page"):
                     self.listed.update(one.page_id for one in event.each())

@@ -11,7 +11,7 @@ from streams.crawl.unavailable_after import is_expired
 from streams.errors import PageErased, Refused
 from streams.pages.announced_links import AnnouncedLinks
 from streams.pages.feed_notes import FeedNotes
-from streams.pages.link_events import anchors, discoveries
+from streams.pages.link_events import anchors, discoveries, feeds
 from streams.pages.parse.robots_directives import BOT, ROBOT_NAME
 from streams.pages.sandbox.pool import ParsePool
 from streams.pages.sandbox.worker_messages import PageOutcome
@@ -59,8 +59,9 @@ class NormalizeAgent(Agent):
         assert isinstance(event, PageFetched)
         if event.purpose == "sitemap" and event.outcome == "ok" and event.body_ref:
             # The pages first: a crawl must not seem to be done once the sitemap is settled.
-            settled = PageSettled.following(event, purpose="sitemap", verdict="changed")
-            return [*await self._read_sitemap(event, delivery.at), settled]
+            changed, events = await self._read_sitemap(event, delivery.at)
+            verdict = "changed" if changed else "unchanged"
+            return [*events, PageSettled.following(event, purpose="sitemap", verdict=verdict)]
         if event.purpose != "page" or event.outcome != "ok" or event.body_ref is None:
             return []
         try:
@@ -81,7 +82,9 @@ class NormalizeAgent(Agent):
         if await self._missing.likeness(outcome.document, event.url, event.not_found_ref) >= MIN_LIKENESS:
             return await self._end_soft_404(event, outcome, delivery.at)
         page = await self._accept(event, outcome, delivery.at)
-        links = self._announced.drop_announced(discoveries(event, outcome, self._allowed), delivery.envelope.id)
+        # A feed that is linked to, too, is read as a feed: so the feeds come before the links.
+        named = [*feeds(event, outcome, self._allowed), *discoveries(event, outcome, self._allowed)]
+        links = self._announced.drop_announced(named, delivery.envelope.id)
         return [*links, *page]  # the links first: a crawl must not seem to be done once the page is settled
 
     async def _keep_import(self, event: PageFetched, at: int) -> None:
@@ -90,19 +93,19 @@ class NormalizeAgent(Agent):
         if known.generation < event.generation:
             await self._stores.pages.put(event.page_id, Fetched.of_event(event), at)
 
-    async def _read_sitemap(self, event: PageFetched, at: int) -> Sequence[Event]:
+    async def _read_sitemap(self, event: PageFetched, at: int) -> tuple[bool, Sequence[Event]]:
+        """Return whether the file changed, as far as it is a feed, and the pages that it names."""
         assert event.body_ref
         try:
             body = await blob_of_page(self._stores.blobs, self._stores.pages, event, event.body_ref)
         except PageErased:
-            return []
+            return False, []
         try:
             found = await self._pool.read_sitemap(body, url=event.url)
         except Refused:  # it reached a limit: the pages of the site are found by its links
-            return []
-        if found.is_feed:
-            await self._feeds.note(event, found, at)
-        return list(sitemap_events(event, found, self._allowed))
+            return False, []
+        changed = await self._feeds.note(event, found, at) if found.is_feed else True
+        return changed, list(sitemap_events(event, found, self._allowed))
 
     def delivered(self, delivery: Delivery, outputs: Sequence[Event]) -> None:
         self._announced.remember(outputs, delivery.envelope.id)

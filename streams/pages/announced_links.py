@@ -66,4 +66,5 @@ class AnnouncedLinks:
 
 
 def _key(event: PageDiscovered) -> Hashable:
-    return (event.page_id.bytes, event.crawl_id, event.why, event.max_depth, event.max_pages, event.same_host)
+    limits = (event.max_depth, event.max_pages, event.same_host)
+    return (event.page_id.bytes, event.crawl_id, event.why, event.purpose, *limits)

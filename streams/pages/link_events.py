@@ -7,12 +7,16 @@ from schemas import LinkFound, PageDiscovered, PageFetched
 from schemas.ids import page_id
 from schemas.links import MoreLink
 from streams.allowed_origins import NO_ORIGINS, AllowedOrigins
+from streams.crawl.domains import same_domain
 from streams.crawl.scope import CrawlScope
-from streams.crawl.urls import host_of, reason_not_to_crawl
+from streams.crawl.urls import InvalidUrl, host_of, reason_not_to_crawl, resolve
 from streams.pages.sandbox.worker_messages import OutLink, PageOutcome
+from streams.pages.sitemap_events import PAGE_DEPTH
 
 MAX_LINKS_PER_EVENT = 200
 """Maximum number of links in one event."""
+MAX_FEEDS = 4
+"""Maximum number of feeds of a page."""
 MAX_LINK_BYTES_PER_EVENT = 64 * 1024
 """Maximum size (bytes) of the URLs and anchor texts of one event. A single link is always smaller."""
 
@@ -34,6 +38,25 @@ def discoveries(
     ]
     for links in group_by_host(followed):
         yield _discovery(event, [link.url for link in links], "link", event.depth + 1)
+
+
+def feeds(event: PageFetched, outcome: PageOutcome, allowed: AllowedOrigins = NO_ORIGINS) -> Iterator[PageDiscovered]:
+    """Announce the feeds of the page's registrable domain that the page names (`<link rel=alternate>`), some at most.
+
+    Their pages are as near to the seed as the pages of sitemaps, so a crawl of single pages has none.
+    """
+    if "nofollow" in outcome.directives or (event.max_depth is not None and event.max_depth < PAGE_DEPTH):
+        return
+    found: dict[str, None] = {}
+    for named in outcome.facts.get("feeds", ()):
+        try:
+            url = allowed.place(resolve(event.url, named))
+        except InvalidUrl:
+            continue
+        if url != event.url and same_domain(host_of(url), event.host):
+            found[url] = None
+    for url in list(found)[:MAX_FEEDS]:
+        yield _discovery(event, [url], "link", PAGE_DEPTH).model_copy(update={"purpose": "sitemap"})
 
 
 def anchors(event: PageFetched, outcome: PageOutcome) -> Iterator[LinkFound]:

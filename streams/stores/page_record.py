@@ -215,7 +215,7 @@ class Removed(StoredPart):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Feed(StoredPart):
-    """The hubs of a feed (RSS, Atom, JSON Feed), as it was read last."""
+    """A feed (RSS, Atom, JSON Feed), as it was read last."""
 
     PART: ClassVar[Part] = "feed"
 
@@ -223,6 +223,10 @@ class Feed(StoredPart):
     """Addresses of its WebSub hubs. Nobody subscribes to them."""
     topic: str
     """The address under which the hubs know the feed. Empty: the feed names none."""
+    entries_hash: str = ""
+    """Hash of the addresses and dates of its entries. Empty in the records of a release that didn't keep it."""
+    is_changed: bool = True
+    """True if the entries were others before."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -34,7 +34,12 @@ MAX_RETRY_AFTER_SECONDS = 86_400.0
 
 _SPACE_FOR_CONTROLS = dict.fromkeys([*range(0x20), *range(0x7F, 0xA0)], " ")
 _PAGE_TYPES = frozenset({"text/html", "application/xhtml+xml"})
-_SITEMAP_TYPES = _PAGE_TYPES | {"text/xml", "application/xml", "text/plain", "application/gzip", "application/x-gzip"}
+_FEED_TYPES = {"application/rss+xml", "application/atom+xml", "application/rdf+xml", "application/feed+json"}
+_SITEMAP_TYPES = (
+    _PAGE_TYPES
+    | _FEED_TYPES
+    | {"text/xml", "application/xml", "application/json", "text/plain", "application/gzip", "application/x-gzip"}
+)
 _NEVER_BETTER = frozenset({501, 505, 508, 510, 511})
 _ROBOT = re.compile(r"\s*(?!unavailable_after|max-)[\w*-]{1,60}:", re.IGNORECASE)
 """The name of a robot at the beginning of X-Robots-Tag."""

@@ -73,7 +73,7 @@ def reason_to_skip(
 def _may_return(known: FrontierUrl, event: PageDiscovered, now: int) -> bool:
     """Return whether a done URL may be queued again: by another crawl, or some time after its host did not answer."""
     if event.purpose == "sitemap":
-        return known.state == "done" and known.crawl_id != event.crawl_id
+        return known.state == "done" and (known.crawl_id != event.crawl_id or known.purpose != "sitemap")
     if known.state != "done" or known.outcome not in _MAY_RETURN:
         return False
     rested = now - known.at >= UNREACHABLE_SECONDS * SECOND
@@ -108,6 +108,7 @@ def queue_url(event: PageDiscovered, known: FrontierUrl | None, cause: str, posi
         redirects=event.redirects,
         forced=event.force,
         cause=cause,
+        purpose=event.purpose,
         outcome="",
         detail="",
         stranger=finder_of(event),

@@ -15,6 +15,7 @@ from streams.crawl.frontier.hosts.host_state import CrawlShare
 from streams.crawl.frontier.hosts.live_host import LiveHost
 from streams.crawl.frontier.intake.url_batch import UrlBatch
 from streams.crawl.frontier.policy import SECOND
+from streams.crawl.frontier.scheduling.change_hints import MAX_FEEDS
 from streams.crawl.frontier.scheduling.ordering import finder_of
 from streams.crawl.frontier.scheduling.recrawl import hurry_visit, is_news, waits_for_visit
 from streams.crawl.frontier.state import FrontierState
@@ -106,7 +107,7 @@ async def take_discovered(frontier: FrontierState, event: PageDiscovered, delive
 
 
 def _is_seen(frontier: FrontierState, event: PageDiscovered) -> bool:
-    must_be_read = event.force or decisions.is_seed(event) or any(event.modified)
+    must_be_read = event.force or decisions.is_seed(event) or any(event.modified) or event.purpose != "page"
     return not must_be_read and frontier.seen.has(event.crawl_id, event.page_id)
 
 
@@ -141,8 +142,8 @@ async def _decide(batch: UrlBatch, event: PageDiscovered) -> Decision:
     limit = live.host.page_limit(event.max_pages, frontier.policy)
     if reason := decisions.reason_to_skip(event, share, known, frontier.policy, frontier.now(), limit):
         return Skip(reason, known)
-    if known is None and not _takes_listed(batch, event):
-        return Skip(f"{frontier.policy.sitemap_pages} new pages of the host's sitemaps were taken today", None)
+    if reason := _reason_against_source(batch, event, known):
+        return Skip(reason, known)
     live.is_changed = live.is_changed or "?" in event.url  # the traps count it
     if known is None and (trap := live.host.traps.take(event, frontier.now() // SECOND)):
         batch.is_trapped = True
@@ -164,13 +165,21 @@ def _is_hint(batch: UrlBatch, event: PageDiscovered, known: FrontierUrl) -> bool
     return is_new and batch.live.host.hints.take(known.page_id.int, now // SECOND)
 
 
-def _takes_listed(batch: UrlBatch, event: PageDiscovered) -> bool:
-    """Return whether a new URL is taken, if a sitemap names it: a number in a day, unless the crawl sets one."""
-    if event.why != "sitemap" or event.purpose != "page" or event.max_pages is not None:
-        return True
-    batch.live.is_changed = True
-    frontier = batch.frontier
-    return batch.live.host.hints.take_new_page(frontier.now() // SECOND, frontier.policy.sitemap_pages)
+def _reason_against_source(batch: UrlBatch, event: PageDiscovered, known: FrontierUrl | None) -> str | None:
+    """Return why a feed is not read, or why a new page that a sitemap names is not taken. The record counts both."""
+    frontier, hints = batch.frontier, batch.live.host.hints
+    if event.purpose == "sitemap" and event.why == "link":
+        if not frontier.policy.sitemaps or finder_of(event):
+            return "feeds of pages are not read, or only if their own site names them"
+        batch.live.is_changed = True
+        is_counted = known is not None and known.purpose == "sitemap"
+        return None if is_counted or hints.take_feed() else f"the host has {MAX_FEEDS} feeds"
+    if known is None and event.why == "sitemap" and event.purpose == "page" and event.max_pages is None:
+        batch.live.is_changed = True
+        limit = frontier.policy.sitemap_pages
+        if not hints.take_new_page(frontier.now() // SECOND, limit):
+            return f"{limit} new pages of the host's sitemaps were taken today"
+    return None
 
 
 async def _is_disallowed(frontier: FrontierState, event: PageDiscovered, live: LiveHost) -> bool:

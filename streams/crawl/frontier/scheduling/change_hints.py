@@ -22,6 +22,8 @@ MAX_JUDGED = 400
 """Number of judged hints at which both counts are halved: a host may change its ways."""
 PROVEN_RIGHT = 10
 """Minimum number of right hints of a host whose sitemaps are read more often."""
+MAX_FEEDS = 8
+"""Maximum number of feeds of a host that its pages name."""
 MIN_EXPECTED = 3.0
 """Minimum number of changes that stated intervals let a host's visits expect, before such intervals count."""
 MAX_EXPECTED = 100.0
@@ -45,6 +47,8 @@ class ChangeHints:
     """The last day on which a new page was taken from a sitemap, in days since 1970."""
     new_on_day: int = 0
     """Number of new pages that were taken on that day."""
+    feeds: int = 0
+    """Number of feeds that pages of the host named and that are read."""
     expected: float = 0.0
     """Number of visits that find a change if the stated intervals (`changefreq`) are true, of all such visits."""
     found: float = 0.0
@@ -70,6 +74,13 @@ class ChangeHints:
         if self.new_on_day >= limit:
             return False
         self.new_on_day += 1
+        return True
+
+    def take_feed(self) -> bool:
+        """Return whether a feed that a page names is read, and note that it is."""
+        if self.feeds >= MAX_FEEDS:
+            return False
+        self.feeds += 1
         return True
 
     def judge(self, *, was_right: bool) -> None:

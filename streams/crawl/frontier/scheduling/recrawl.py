@@ -28,6 +28,8 @@ MIN_FIRST_SECONDS, MAX_FIRST_SECONDS = 900, 43_200
 """Bounds of the time until the first visit after a new page by its `changefreq` (seconds)."""
 FIRST_SHARE = 0.35
 """Share of a stated interval until that visit (`make bench ARGS=freshness`)."""
+MIN_FEED_SECONDS = 900
+"""Minimum time between two visits of a feed that a page names (seconds)."""
 MAX_FAILURES = 8
 """Number of failures in a row after which a page is visited no more."""
 
@@ -76,8 +78,6 @@ def verdict_of(url: FrontierUrl) -> Verdict | None:
     if url.state != "done" or not url.why or not url.ok_generation:
         return None
     match url.outcome:
-        case "ok" if url.purpose != "page":
-            return "unchanged"
         case "ok" if url.settled_generation < url.generation:
             return None
         case "ok":
@@ -113,8 +113,8 @@ def plan_visit(
     if url.is_hinted and verdict != "failed":
         hints.judge(was_right=verdict == "changed")
         history = History(url.interval_seconds or FIRST_SECONDS)
-    if url.purpose != "page" and verdict == "unchanged":
-        history = History(PROVEN_SITEMAP_SECONDS if hints.are_proven else SITEMAP_SECONDS)
+    if url.purpose != "page" and verdict != "failed":
+        history = History(_source_seconds(url, history.interval_seconds, hints))
     wait = round(history.interval_seconds * (1 + JITTER * random) * SECOND)
     when = place(now + wait) if wait else 0
     return replace(
@@ -127,6 +127,13 @@ def plan_visit(
         planned_at=_visit_of(url),
         is_hinted=False,
     )
+
+
+def _source_seconds(url: FrontierUrl, interval: int, hints: ChangeHints) -> int:
+    """Return the time until a sitemap is read again, or a feed: a feed by how often it changes, a day at most."""
+    if url.why == "link":
+        return min(max(interval, MIN_FEED_SECONDS), SITEMAP_SECONDS)
+    return PROVEN_SITEMAP_SECONDS if hints.are_proven else SITEMAP_SECONDS
 
 
 def hurry_visit(url: FrontierUrl, modified: int, cause: str, place: int, now: int) -> FrontierUrl:
