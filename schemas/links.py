@@ -37,6 +37,8 @@ class LinkFound(Event):
     nofollow: bool = False
     more: tuple[MoreLink, ...] = ()
     """Further links of the same page to the same host. The fields above are the first one."""
+    lost: bool = False
+    """True if the page is gone, and its links count no more. `generation` is the removal's."""
 
     def key(self) -> str:
         return self.target_host or str(self.target_page_id)

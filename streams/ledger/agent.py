@@ -36,6 +36,8 @@ class LedgerAgent(Agent):
     async def handle(self, delivery: Delivery) -> Sequence[Event]:
         """Store the event. Raises PoisonError for an event that is about no page."""
         match delivery.event:
+            case LinkFound(lost=True):
+                pass  # the history of the linking page has its removal
             case LinkFound() as event:
                 await self._store_links(delivery, event)
             case PageDiscovered(why="link"):

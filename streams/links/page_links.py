@@ -46,8 +46,12 @@ def links_to_store(event: LinkFound) -> Iterator[PageLink]:
 
 def place_of(source_url: str) -> int:
     """Return the place of a link from this page: by its registrable domain, then by the page."""
-    domain = _hash(registrable_domain(host_of(source_url))) % DOMAINS
-    return domain * PAGES_PER_DOMAIN + _hash(source_url) % PAGES_PER_DOMAIN
+    return first_place_of(source_url) + _hash(source_url) % PAGES_PER_DOMAIN
+
+
+def first_place_of(source_url: str) -> int:
+    """Return the first place of the links of a page's registrable domain."""
+    return _hash(registrable_domain(host_of(source_url))) % DOMAINS * PAGES_PER_DOMAIN
 
 
 def group_by_domain(links: Iterable[PageLink]) -> list[LinkingDomain]:

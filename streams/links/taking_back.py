@@ -5,7 +5,8 @@ page are deleted, so its address is not left in the graph. If another page of th
 comes back when that page is fetched again, once the links stage has forgotten the row (a restart, or many other links).
 Rows with another page stay, since that page has the link.
 
-All rows are read, since none is stored by the linking page.
+All rows are read. The links stage takes back the links of a removed page by the rows of that page (`agent`): they lack
+what an earlier release stored, and an erasure must find everything.
 """
 
 from collections.abc import Awaitable, Callable, Collection
@@ -21,22 +22,24 @@ TABLE, PAGE_TABLE = "host links", "page links"
 MAX_LINKS = DOMAINS * PAGES_PER_DOMAIN
 
 
-async def take_back_links(store: HostLinks, urls: Collection[str], report: Report) -> int:
-    """Delete the links between hosts that were found on one of these pages. Returns their number."""
+async def take_back_links(store: HostLinks, urls: Collection[str], at: int, report: Report) -> int:
+    """Delete the links between hosts that were found on one of these pages until `at`. Returns their number."""
     sources = {host_of(url) for url in urls}
     after, count = FIRST_TOKEN, 0
     while rows := await store.scan(after, LAST_TOKEN, SCANNED_HOSTS):
         for _, host, linking in rows:
             for source in sources.intersection(linking):
-                count += await _take_back(store, host, source, urls)
+                count += await _take_back(store, host, source, urls, at)
         after = rows[-1][0]
         await report(TABLE, (after - FIRST_TOKEN) / (LAST_TOKEN - FIRST_TOKEN))
     return count
 
 
-async def _take_back(store: HostLinks, host: str, source: str, urls: Collection[str]) -> bool:
-    if not await store.remove(host, source, urls):
+async def _take_back(store: HostLinks, host: str, source: str, urls: Collection[str], at: int) -> bool:
+    behind = await store.source_page(host, source)
+    if behind is None or behind[0] not in urls or behind[1] > at:
         return False
+    await store.remove(host, source, at)
     if not await store.sources(host, 1):
         # Without links to it, the host is in no further computation of ranks.
         await store.put_in_links(host, 0)
@@ -44,14 +47,14 @@ async def _take_back(store: HostLinks, host: str, source: str, urls: Collection[
     return True
 
 
-async def take_back_page_links(store: HostLinks, urls: Collection[str], report: Report) -> int:
-    """Delete the links to pages that were found on one of these pages. Returns their number."""
+async def take_back_page_links(store: HostLinks, urls: Collection[str], at: int, report: Report) -> int:
+    """Delete the links to pages that were found on one of these pages until `at`. Returns their number."""
     after, count = FIRST_TOKEN, 0
     while rows := await store.scan_page_links(after, LAST_TOKEN, SCANNED_HOSTS):
         for _, page in rows:
             for link in await store.page_links(page, MAX_LINKS):
                 if link.source_url in urls:
-                    await store.remove_page_link(link)
+                    await store.remove_page_link(link, at)
                     count += 1
         after = rows[-1][0]
         await report(PAGE_TABLE, (after - FIRST_TOKEN) / (LAST_TOKEN - FIRST_TOKEN))

@@ -136,7 +136,7 @@ async def put_linked_page(stack: Settings) -> None:
         await stores.pages.put(page_id(url), Normalized.of_row({**row, "document_ref": ref}), 1)
         await stores.pages.put(page_id(url), Indexed.of_row(row), 1)
         links = [PageLink(page_id(url), place_of(site), site, FOUND) for site in sites]
-        await stores.host_links.put_page_links(links)
+        await stores.host_links.put_page_links(links, at=1)
 
 
 async def panel_of(stack: Settings, query: str) -> dict[str, object]:

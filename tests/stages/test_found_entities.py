@@ -61,7 +61,7 @@ class World:
             page_id(url), Normalized.of_row({"url": url, "generation": 1, "document_ref": ref}), at
         )
         await self.stores.pages.put(page_id(url), Indexed.of_row({"url": url, "generation": 1}), 1)
-        agent = LinksAgent(self.stores.host_links)
+        agent = LinksAgent(self.stores.host_links, self.stores.pages)
         for source in SITES[:sites]:
             event = LinkFound(
                 target_page_id=page_id(url),
@@ -181,7 +181,7 @@ async def test_the_removal_of_a_page_without_an_entity_writes_nothing(world: Wor
 async def test_an_entity_that_lost_its_name_is_removed_by_the_next_job(world: World) -> None:
     await world.collect()
     for link in await world.stores.host_links.page_links(page_id(HOME), 100):
-        await world.stores.host_links.remove_page_link(link)
+        await world.stores.host_links.remove_page_link(link, at=2)
     assert (await world.collect()).removed == 1
     assert await world.kinds(HOME) == "label"
 

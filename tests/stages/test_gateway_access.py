@@ -174,7 +174,7 @@ async def test_the_record_of_a_page_names_no_page_that_the_client_may_not_see(st
     url, docs = "https://other.example/wal", "https://docs.example/wal"
     await store_record(stores, url, duplicate_of=docs)
     link = PageLink(page_id(url), 1, "https://docs.example/plans", "The plan of 2027")
-    await stores.host_links.put_page_links([link])
+    await stores.host_links.put_page_links([link], at=1)
     await stores.api_keys.put_site(Site("docs", "Docs", ("docs.example",), is_private=True), 1)
     for access, is_named in ((AccessSettings(), True), (AccessSettings(private_sites=True), False)):
         async with client(gateway(stores, access=access)) as web:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from schemas import Envelope, LinkFound, PageRemoved
+from schemas import Envelope, LinkFound, PageDiscovered
 from schemas.ids import event_id, page_id
 from streams.crawl.domains import same_domain
 from streams.errors import PoisonError, StoreUnavailable
@@ -13,7 +13,7 @@ from streams.links.agent import LinksAgent, build, is_written
 from streams.links.known_sources import MAX_SOURCES, KnownSources
 from streams.runtime.agent import Delivery
 from streams.settings import Settings
-from streams.stores.memory import MemoryHostLinks
+from streams.stores.memory import MemoryHostLinks, MemoryPages
 from streams.stores.opener import memory_stores
 from streams.stores.protocols import HostRank
 
@@ -59,9 +59,9 @@ class Counting(MemoryHostLinks):
         self._call("sources")
         return await super().sources(host, limit)
 
-    async def add(self, host: str, source: str, source_url: str) -> None:
+    async def add(self, host: str, source: str, source_url: str, at: int) -> None:
         self._call("add")
-        await super().add(host, source, source_url)
+        await super().add(host, source, source_url, at)
 
     async def put_in_links(self, host: str, in_links: int) -> None:
         self._call("put_in_links")
@@ -78,7 +78,7 @@ async def in_links(links: MemoryHostLinks, host: str = "target.example") -> int:
 
 
 async def test_hosts_that_link_to_a_host_are_counted_once_each(links: Counting) -> None:
-    agent = LinksAgent(links)
+    agent = LinksAgent(links, MemoryPages())
     for source in ("a.example/1", "a.example/2", "b.example/", "a.example/1"):
         assert await agent.handle(link(f"https://{source}")) == ()
     found = await links.sources("target.example", 10)
@@ -87,7 +87,7 @@ async def test_hosts_that_link_to_a_host_are_counted_once_each(links: Counting) 
 
 
 async def test_the_same_event_twice_is_stored_once_also_by_another_worker(links: Counting) -> None:
-    for agent in (LinksAgent(links), LinksAgent(links)):
+    for agent in (LinksAgent(links, MemoryPages()), LinksAgent(links, MemoryPages())):
         for _ in range(2):
             await agent.handle(link("https://a.example/"))
     assert links.calls.count("add") == 1
@@ -98,8 +98,8 @@ async def test_the_same_event_twice_is_stored_once_also_by_another_worker(links:
 async def test_a_crash_at_any_store_call_and_the_event_again_give_the_same_rows(links: Counting, dies_at: int) -> None:
     links.dies_at = dies_at
     with pytest.raises(StoreUnavailable):
-        await LinksAgent(links).handle(link("https://a.example/"))
-    restarted = LinksAgent(links)
+        await LinksAgent(links, MemoryPages()).handle(link("https://a.example/"))
+    restarted = LinksAgent(links, MemoryPages())
     await restarted.handle(link("https://a.example/"))
     await restarted.handle(link("https://b.example/"))
     assert set(await links.sources("target.example", 10)) == {"a.example", "b.example"}
@@ -107,7 +107,7 @@ async def test_a_crash_at_any_store_call_and_the_event_again_give_the_same_rows(
 
 
 async def test_a_failed_write_is_tried_again_by_the_same_worker(links: Counting) -> None:
-    agent = LinksAgent(links)
+    agent = LinksAgent(links, MemoryPages())
     links.dies_at = 3
     with pytest.raises(StoreUnavailable):
         await agent.handle(link("https://a.example/"))
@@ -125,23 +125,23 @@ async def test_a_failed_write_is_tried_again_by_the_same_worker(links: Counting)
     ],
 )
 async def test_some_links_do_not_count(links: Counting, arrived: Delivery, why: str) -> None:
-    await LinksAgent(links).handle(arrived)
+    await LinksAgent(links, MemoryPages()).handle(arrived)
     assert not links.calls, why
 
 
 async def test_one_followed_link_of_several_is_enough(links: Counting) -> None:
     more = [{"target_url": "https://target.example/2", "nofollow": False}]
-    await LinksAgent(links).handle(link("https://a.example/", nofollow=True, more=more))
+    await LinksAgent(links, MemoryPages()).handle(link("https://a.example/", nofollow=True, more=more))
     assert await in_links(links) == 1
 
 
 async def test_events_of_earlier_versions_name_no_host(links: Counting) -> None:
-    await LinksAgent(links).handle(link("https://a.example/", target_host=""))
+    await LinksAgent(links, MemoryPages()).handle(link("https://a.example/", target_host=""))
     assert await in_links(links) == 1
 
 
 async def test_a_host_has_a_bounded_number_of_rows(links: Counting) -> None:
-    agent = LinksAgent(links, max_sources=5)
+    agent = LinksAgent(links, MemoryPages(), max_sources=5)
     for number in [*range(20), *range(20)]:
         await agent.handle(link(f"https://h{number}.example/"))
     assert len(await links.sources("target.example", 100)) == 5
@@ -150,26 +150,26 @@ async def test_a_host_has_a_bounded_number_of_rows(links: Counting) -> None:
 
 
 async def test_a_known_link_costs_no_call(links: Counting) -> None:
-    agent = LinksAgent(links)
+    agent = LinksAgent(links, MemoryPages())
     for number in range(100):
         await agent.handle(link(f"https://a.example/{number}"))
     assert links.calls == ["sources", "put_in_links", "add"]
 
 
 async def test_an_assignment_forgets_what_another_worker_may_have_changed(links: Counting) -> None:
-    agent = LinksAgent(links)
+    agent = LinksAgent(links, MemoryPages())
     await agent.handle(link("https://a.example/"))
-    await LinksAgent(links).handle(link("https://b.example/"))
+    await LinksAgent(links, MemoryPages()).handle(link("https://b.example/"))
     await agent.assigned(frozenset({0}))
     await agent.handle(link("https://c.example/"))
     assert await in_links(links) == 3
 
 
 async def test_an_event_about_no_link_is_poison(links: Counting) -> None:
-    removed = PageRemoved(page_id=page_id(TARGET), url=TARGET, generation=1, reason="request")
-    delivery = Delivery(removed, link(TARGET).envelope, removed.topic, 0, 0)
-    with pytest.raises(PoisonError, match="PageRemoved is not about links"):
-        await LinksAgent(links).handle(delivery)
+    seen = PageDiscovered(page_id=page_id(TARGET), url=TARGET, host="target.example", why="link", depth=1)
+    delivery = Delivery(seen, link(TARGET).envelope, seen.topic, 0, 0)
+    with pytest.raises(PoisonError, match="PageDiscovered is not about links"):
+        await LinksAgent(links, MemoryPages()).handle(delivery)
 
 
 @pytest.mark.parametrize(

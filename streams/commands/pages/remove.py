@@ -91,8 +91,9 @@ async def remove(
         await _request(settings, stores, pages, now, why)
         await _wait_until_removed(stores, eraser, pages, now, wait_seconds)
         own, others = await asyncio.to_thread(_references_of_dead_letters, settings, pages)
-        links = await take_back_links(stores.host_links, set(pages.values()), printer.report)
-        links += await take_back_page_links(stores.host_links, set(pages.values()), printer.report)
+        erased_urls, until = set(pages.values()), now_micros()
+        links = await take_back_links(stores.host_links, erased_urls, until, printer.report)
+        links += await take_back_page_links(stores.host_links, erased_urls, until, printer.report)
         erased = await eraser.erase(list(pages), now_micros(), others, own | panels)
     print_result(
         f"Erased {len(pages)} page(s): {erased.blobs} blobs ({erased.bytes:,} bytes), {links} links to others. "

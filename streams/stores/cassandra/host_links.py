@@ -1,16 +1,18 @@
 """The graph of hosts in Cassandra: a row for each pair of hosts, and a row for what is known of a host."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from uuid import UUID
 
+from schemas.ids import page_id as page_id_of
 from streams.stores.cassandra.session import CassandraSession
+from streams.stores.packing import pack, unpack
 from streams.stores.protocols import HostRank, PageLink
 
 _SOURCES = "SELECT source, source_url FROM host_links WHERE host = :host LIMIT :most"
 _ALL_SOURCES = "SELECT source FROM host_links WHERE host = :host"
-_ADD = "INSERT INTO host_links (host, source, source_url) VALUES (:host, :source, :source_url)"
-_SOURCE_URL = "SELECT source_url FROM host_links WHERE host = :host AND source = :source"
-_REMOVE = "DELETE FROM host_links WHERE host = :host AND source = :source"
+_ADD = "INSERT INTO host_links (host, source, source_url) VALUES (:host, :source, :source_url) USING TIMESTAMP :at"
+_SOURCE_PAGE = "SELECT source_url, WRITETIME(source_url) FROM host_links WHERE host = :host AND source = :source"
+_REMOVE = "DELETE FROM host_links USING TIMESTAMP :at WHERE host = :host AND source = :source"
 _PUT_IN_LINKS = "INSERT INTO host_ranks (host, in_links) VALUES (:host, :in_links)"
 _PUT_RANK = "INSERT INTO host_ranks (host, rank) VALUES (:host, :rank)"
 _RANK = "SELECT in_links, rank FROM host_ranks WHERE host = :host"
@@ -19,10 +21,21 @@ _SCAN = (
 )
 _PUT_PAGE_LINK = (
     "INSERT INTO page_links (page_id, place, source_url, anchor, nofollow) "
-    "VALUES (:page_id, :place, :source_url, :anchor, :nofollow)"
+    "VALUES (:page_id, :place, :source_url, :anchor, :nofollow) USING TIMESTAMP :at"
 )
-_PAGE_LINKS = "SELECT place, source_url, anchor, nofollow FROM page_links WHERE page_id = :page_id LIMIT :most"
-_REMOVE_PAGE_LINK = "DELETE FROM page_links WHERE page_id = :page_id AND place = :place"
+_PAGE_LINKS = (
+    "SELECT place, source_url, anchor, nofollow FROM page_links "
+    "WHERE page_id = :page_id AND place >= :first_place LIMIT :most"
+)
+_REMOVE_PAGE_LINK = "DELETE FROM page_links USING TIMESTAMP :at WHERE page_id = :page_id AND place = :place"
+_PUT_LINKS_OF = (
+    "INSERT INTO links_of_pages (source_page_id, target_page_id, urls) VALUES (:source, :target, :urls) "
+    "USING TIMESTAMP :at"
+)
+_LINKS_OF = "SELECT urls FROM links_of_pages WHERE source_page_id = :source"
+_REMOVE_LINKS_OF = (
+    "DELETE FROM links_of_pages USING TIMESTAMP :at WHERE source_page_id = :source AND target_page_id = :target"
+)
 _SCAN_PAGES = (
     "SELECT DISTINCT page_id, token(page_id) FROM page_links "
     "WHERE token(page_id) > :after AND token(page_id) <= :upto LIMIT :most"
@@ -39,16 +52,15 @@ class CassandraHostLinks:
         rows = await self._session.execute(_SOURCES, {"host": host, "most": limit})
         return dict(rows)
 
-    async def add(self, host: str, source: str, source_url: str) -> None:
-        await self._session.execute(_ADD, {"host": host, "source": source, "source_url": source_url})
+    async def source_page(self, host: str, source: str) -> tuple[str, int] | None:
+        rows = await self._session.execute(_SOURCE_PAGE, {"host": host, "source": source})
+        return (rows[0][0], rows[0][1]) if rows else None
 
-    async def remove(self, host: str, source: str, source_urls: Collection[str]) -> bool:
-        row = {"host": host, "source": source}
-        found = await self._session.execute(_SOURCE_URL, row)
-        if not any(url in source_urls for (url,) in found):
-            return False
-        await self._session.execute(_REMOVE, row)
-        return True
+    async def add(self, host: str, source: str, source_url: str, at: int) -> None:
+        await self._session.execute(_ADD, {"host": host, "source": source, "source_url": source_url}, at=at)
+
+    async def remove(self, host: str, source: str, at: int) -> None:
+        await self._session.execute(_REMOVE, {"host": host, "source": source}, at=at)
 
     async def put_in_links(self, host: str, in_links: int) -> None:
         await self._session.execute(_PUT_IN_LINKS, {"host": host, "in_links": in_links})
@@ -73,7 +85,7 @@ class CassandraHostLinks:
             for (host, token), sources in zip(rows, answers, strict=True)
         ]
 
-    async def put_page_links(self, links: Collection[PageLink]) -> None:
+    async def put_page_links(self, links: Collection[PageLink], at: int) -> None:
         rows = [
             {
                 "page_id": link.page_id,
@@ -84,15 +96,27 @@ class CassandraHostLinks:
             }
             for link in links
         ]
-        await self._session.execute_many(_PUT_PAGE_LINK, rows)
+        await self._session.execute_many(_PUT_PAGE_LINK, rows, at=at)
 
-    async def page_links(self, page_id: UUID, limit: int) -> list[PageLink]:
-        rows = await self._session.execute(_PAGE_LINKS, {"page_id": page_id, "most": limit})
+    async def page_links(self, page_id: UUID, limit: int, first_place: int = 0) -> list[PageLink]:
+        asked = {"page_id": page_id, "first_place": first_place, "most": limit}
+        rows = await self._session.execute(_PAGE_LINKS, asked)
         return [PageLink(page_id, place, url, anchor or "", bool(nofollow)) for place, url, anchor, nofollow in rows]
 
     async def scan_page_links(self, after: int, upto: int, limit: int) -> list[tuple[int, UUID]]:
         rows = await self._session.execute(_SCAN_PAGES, {"after": after, "upto": upto, "most": limit})
         return [(token, page_id) for page_id, token in rows]
 
-    async def remove_page_link(self, link: PageLink) -> None:
-        await self._session.execute(_REMOVE_PAGE_LINK, {"page_id": link.page_id, "place": link.place})
+    async def remove_page_link(self, link: PageLink, at: int) -> None:
+        await self._session.execute(_REMOVE_PAGE_LINK, {"page_id": link.page_id, "place": link.place}, at=at)
+
+    async def put_links_of(self, source: UUID, urls: Sequence[str], at: int) -> None:
+        row = {"source": source, "target": page_id_of(urls[0]), "urls": pack({"urls": list(urls)})}
+        await self._session.execute(_PUT_LINKS_OF, row, at=at)
+
+    async def links_of(self, source: UUID) -> list[tuple[str, ...]]:
+        rows = await self._session.execute(_LINKS_OF, {"source": source})
+        return [tuple(unpack(urls)["urls"]) for (urls,) in rows]
+
+    async def remove_links_of(self, source: UUID, first_url: str, at: int) -> None:
+        await self._session.execute(_REMOVE_LINKS_OF, {"source": source, "target": page_id_of(first_url)}, at=at)

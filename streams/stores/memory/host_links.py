@@ -1,37 +1,62 @@
 """The graph of hosts in memory."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
+from typing import Generic, TypeVar
 from uuid import UUID
 
 import xxhash
 
 from streams.stores.protocols import HostRank, PageLink
 
+Key = TypeVar("Key")
+Value = TypeVar("Value")
+
+
+class _Rows(Generic[Key, Value]):
+    """Rows with write times: the latest write or deletion of a row holds. Of two at one time, the deletion does."""
+
+    def __init__(self) -> None:
+        self._rows: dict[Key, tuple[int, bool, Value | None]] = {}
+
+    def put(self, key: Key, value: Value | None, at: int) -> None:
+        """Write a row, or delete it (None)."""
+        former = self._rows.get(key)
+        if former is None or (at, value is None) >= former[:2]:
+            self._rows[key] = at, value is None, value
+
+    def get(self, key: Key) -> tuple[Value, int] | None:
+        at, _, value = self._rows.get(key, (0, True, None))
+        return None if value is None else (value, at)
+
+    def items(self) -> list[tuple[Key, Value]]:
+        return [(key, value) for key, (_, _, value) in self._rows.items() if value is not None]
+
 
 class MemoryHostLinks:
     """See `HostLinks`."""
 
     def __init__(self) -> None:
-        self._links: dict[str, dict[str, str]] = {}
+        self._links: dict[str, _Rows[str, str]] = {}
         self._ranks: dict[str, HostRank] = {}
-        self._page_links: dict[UUID, dict[int, PageLink]] = {}
+        self._page_links: dict[UUID, _Rows[int, PageLink]] = {}
+        self._links_of: dict[UUID, _Rows[str, tuple[str, ...]]] = {}
 
     async def sources(self, host: str, limit: int) -> dict[str, str]:
-        return dict(islice(self._links.get(host, {}).items(), limit))
+        return dict(islice(self._sources(host), limit))
 
-    async def add(self, host: str, source: str, source_url: str) -> None:
-        self._links.setdefault(host, {})[source] = source_url
+    def _sources(self, host: str) -> list[tuple[str, str]]:
+        return self._links[host].items() if host in self._links else []
 
-    async def remove(self, host: str, source: str, source_urls: Collection[str]) -> bool:
-        links = self._links.get(host, {})
-        if links.get(source) not in source_urls:
-            return False
-        del links[source]
-        if not links:
-            del self._links[host]
-        return True
+    async def source_page(self, host: str, source: str) -> tuple[str, int] | None:
+        return self._links[host].get(source) if host in self._links else None
+
+    async def add(self, host: str, source: str, source_url: str, at: int) -> None:
+        self._links.setdefault(host, _Rows()).put(source, source_url, at)
+
+    async def remove(self, host: str, source: str, at: int) -> None:
+        self._links.setdefault(host, _Rows()).put(source, None, at)
 
     async def put_in_links(self, host: str, in_links: int) -> None:
         self._ranks[host] = replace(self._ranks.get(host, HostRank()), in_links=in_links)
@@ -44,23 +69,32 @@ class MemoryHostLinks:
         return {host: self._ranks[host] for host in hosts if host in self._ranks}
 
     async def scan(self, after: int, upto: int, limit: int) -> list[tuple[int, str, tuple[str, ...]]]:
-        rows = ((_token(host), host, tuple(sources)) for host, sources in self._links.items())
-        return sorted(row for row in rows if after < row[0] <= upto)[:limit]
+        rows = ((_token(host), host, tuple(dict(self._sources(host)))) for host in self._links)
+        return sorted(row for row in rows if row[2] and after < row[0] <= upto)[:limit]
 
-    async def put_page_links(self, links: Collection[PageLink]) -> None:
+    async def put_page_links(self, links: Collection[PageLink], at: int) -> None:
         for link in links:
-            self._page_links.setdefault(link.page_id, {})[link.place] = link
+            self._page_links.setdefault(link.page_id, _Rows()).put(link.place, link, at)
 
-    async def page_links(self, page_id: UUID, limit: int) -> list[PageLink]:
-        rows = self._page_links.get(page_id, {})
-        return [rows[place] for place in sorted(rows)[:limit]]
+    async def page_links(self, page_id: UUID, limit: int, first_place: int = 0) -> list[PageLink]:
+        rows = dict(self._page_links[page_id].items()) if page_id in self._page_links else {}
+        return [rows[place] for place in sorted(rows) if place >= first_place][:limit]
 
     async def scan_page_links(self, after: int, upto: int, limit: int) -> list[tuple[int, UUID]]:
-        rows = ((_token(str(page)), page) for page, links in self._page_links.items() if links)
+        rows = ((_token(str(page)), page) for page, links in self._page_links.items() if links.items())
         return sorted(row for row in rows if after < row[0] <= upto)[:limit]
 
-    async def remove_page_link(self, link: PageLink) -> None:
-        self._page_links.get(link.page_id, {}).pop(link.place, None)
+    async def remove_page_link(self, link: PageLink, at: int) -> None:
+        self._page_links.setdefault(link.page_id, _Rows()).put(link.place, None, at)
+
+    async def put_links_of(self, source: UUID, urls: Sequence[str], at: int) -> None:
+        self._links_of.setdefault(source, _Rows()).put(urls[0], tuple(urls), at)
+
+    async def links_of(self, source: UUID) -> list[tuple[str, ...]]:
+        return [urls for _, urls in self._links_of[source].items()] if source in self._links_of else []
+
+    async def remove_links_of(self, source: UUID, first_url: str, at: int) -> None:
+        self._links_of.setdefault(source, _Rows()).put(first_url, None, at)
 
 
 def _token(host: str) -> int:

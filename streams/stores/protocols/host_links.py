@@ -1,6 +1,6 @@
 """The links between hosts, and the links to pages."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 from uuid import UUID
@@ -30,16 +30,23 @@ class PageLink:
 
 
 class HostLinks(Protocol):
-    """The graph of hosts: which hosts link to a host, and its rank."""
+    """The graph of hosts: which hosts link to a host, and its rank.
+
+    `at` is the write time: the generation of the linking page. A later write or deletion of the same row holds, in
+    whatever order they come.
+    """
 
     async def sources(self, host: str, limit: int) -> dict[str, str]:
         """Return hosts that link to this host, at most `limit`, each with the URL of a page that has the link."""
 
-    async def add(self, host: str, source: str, source_url: str) -> None:
+    async def source_page(self, host: str, source: str) -> tuple[str, int] | None:
+        """Return the page behind the link of `source` to `host`, and the write time of the row."""
+
+    async def add(self, host: str, source: str, source_url: str, at: int) -> None:
         """Store a link from a page of the host `source` to `host`. The last page of a source stays."""
 
-    async def remove(self, host: str, source: str, source_urls: Collection[str]) -> bool:
-        """Delete the link of `source` to `host` if its page is one of these. Returns False if it isn't."""
+    async def remove(self, host: str, source: str, at: int) -> None:
+        """Delete the link of `source` to `host`."""
 
     async def put_in_links(self, host: str, in_links: int) -> None: ...
 
@@ -54,14 +61,23 @@ class HostLinks(Protocol):
         Tokens are hashes of hosts, from -2^63 to 2^63 - 1.
         """
 
-    async def put_page_links(self, links: Collection[PageLink]) -> None:
+    async def put_page_links(self, links: Collection[PageLink], at: int) -> None:
         """Store links to pages. A row with the same page and place is replaced."""
 
-    async def page_links(self, page_id: UUID, limit: int) -> list[PageLink]:
-        """Return the links to a page by place, at most `limit`."""
+    async def page_links(self, page_id: UUID, limit: int, first_place: int = 0) -> list[PageLink]:
+        """Return the links to a page by place, from a place on, at most `limit`."""
 
     async def scan_page_links(self, after: int, upto: int, limit: int) -> list[tuple[int, UUID]]:
         """Return the next pages with links, with a token above `after` and at most `upto`, by token."""
 
-    async def remove_page_link(self, link: PageLink) -> None:
+    async def remove_page_link(self, link: PageLink, at: int) -> None:
         """Delete the row of a link."""
+
+    async def put_links_of(self, source: UUID, urls: Sequence[str], at: int) -> None:
+        """Store a group of links of the page `source`. A group with the same first URL is replaced."""
+
+    async def links_of(self, source: UUID) -> list[tuple[str, ...]]:
+        """Return the groups of links of a page."""
+
+    async def remove_links_of(self, source: UUID, first_url: str, at: int) -> None:
+        """Delete the group of links of a page that begins with this URL."""

@@ -28,27 +28,31 @@ async def test_the_sources_of_a_host_are_a_set(links: HostLinks) -> None:
     host = fresh_host()
     assert await links.sources(host, 10) == {}
     for _ in range(2):  # a redelivery
-        await links.add(host, "a.example", "https://a.example/1")
-    await links.add(host, "b.example", "https://b.example/")
-    await links.add(host, "a.example", "https://a.example/2")
+        await links.add(host, "a.example", "https://a.example/1", at=1)
+    await links.add(host, "b.example", "https://b.example/", at=1)
+    await links.add(host, "a.example", "https://a.example/2", at=2)
+    await links.add(host, "a.example", "https://a.example/3", at=1)  # it comes late
     assert await links.sources(host, 10) == {"a.example": "https://a.example/2", "b.example": "https://b.example/"}
     assert len(await links.sources(host, 1)) == 1
 
 
-async def test_a_link_is_removed_with_its_page_alone(links: HostLinks) -> None:
+async def test_a_removed_link_comes_back_only_by_a_later_write(links: HostLinks) -> None:
     host = fresh_host()
-    await links.add(host, "a.example", "https://a.example/1")
-    await links.add(host, "b.example", "https://b.example/")
-    others = ["https://a.example/2", "https://b.example/"]
-    assert not await links.remove(host, "a.example", others), "another page is behind it"
-    assert not await links.remove(host, "c.example", others), "there is no such link"
-    assert await links.remove(host, "b.example", others)
-    assert not await links.remove(host, "b.example", others)
-    assert await links.sources(host, 10) == {"a.example": "https://a.example/1"}
-    assert await links.remove(host, "a.example", ["https://a.example/1"])
-    assert await links.sources(host, 10) == {}
+    assert await links.source_page(host, "a.example") is None
+    await links.add(host, "a.example", "https://a.example/1", at=3)
+    await links.add(host, "b.example", "https://b.example/", at=3)
+    assert await links.source_page(host, "a.example") == ("https://a.example/1", 3)
+    await links.remove(host, "a.example", at=2)
+    assert len(await links.sources(host, 10)) == 2, "the row is newer"
+    for _ in range(2):
+        await links.remove(host, "a.example", at=3)
+    await links.add(host, "a.example", "https://a.example/1", at=3)
+    assert await links.sources(host, 10) == {"b.example": "https://b.example/"}
+    await links.remove(host, "b.example", at=4)
     after, upto = RING
     assert host not in {found for _, found, _ in await links.scan(after, upto, 10_000)}
+    await links.add(host, "a.example", "https://a.example/2", at=5)
+    assert await links.source_page(host, "a.example") == ("https://a.example/2", 5)
 
 
 async def test_counts_and_ranks_are_written_apart(links: HostLinks) -> None:
@@ -66,7 +70,7 @@ async def test_a_scan_gives_each_linked_host_once_by_token(links: HostLinks) -> 
     hosts = {fresh_host() for _ in range(7)}
     for host in hosts:
         for source in ("a.example", "b.example"):
-            await links.add(host, source, f"https://{source}/")
+            await links.add(host, source, f"https://{source}/", at=1)
     after, upto = RING
     found: list[str] = []
     while rows := await links.scan(after, upto, 3):
@@ -85,11 +89,25 @@ async def test_links_to_a_page_have_one_row_for_each_place(links: HostLinks) -> 
     assert await links.page_links(page, 10) == []
     first = PageLink(page, 7, "https://a.example/1", "an anchor", True)
     for _ in range(2):  # a redelivery
-        await links.put_page_links([first, PageLink(page, 9, "https://b.example/")])
+        await links.put_page_links([first, PageLink(page, 9, "https://b.example/")], at=1)
     assert await links.page_links(page, 10) == [first, PageLink(page, 9, "https://b.example/")]
-    await links.put_page_links([PageLink(page, 9, "https://c.example/")])
+    await links.put_page_links([PageLink(page, 9, "https://c.example/")], at=2)
     assert [link.source_url for link in await links.page_links(page, 10)][1:] == ["https://c.example/"]
     assert page in {found for _, found in await links.scan_page_links(*RING, 100_000)}
-    await links.remove_page_link(first)
+    assert [link.place for link in await links.page_links(page, 10, first_place=8)] == [9]
+    await links.remove_page_link(first, at=2)
+    await links.put_page_links([first], at=1)  # it comes late
     assert len(await links.page_links(page, 10)) == 1
-    await links.put_page_links([])
+    await links.put_page_links([], at=3)
+
+
+async def test_the_links_of_a_page_are_groups(links: HostLinks) -> None:
+    page = uuid4()
+    assert await links.links_of(page) == []
+    first, second = ("https://a.example/1", "https://a.example/2"), ("https://b.example/",)
+    for group in (first, first, second):  # a redelivery
+        await links.put_links_of(page, group, at=2)
+    assert sorted(await links.links_of(page)) == [first, second]
+    await links.remove_links_of(page, first[0], at=1)
+    await links.remove_links_of(page, second[0], at=2)
+    assert await links.links_of(page) == [first]

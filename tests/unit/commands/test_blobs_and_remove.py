@@ -152,7 +152,7 @@ async def _page(world: World, title: str) -> Sequence[str]:
 def test_a_removal_on_request_publishes_waits_and_erases(world: World) -> None:
     _, of_letter = asyncio.run(_page(world, "Secret"))
     world.letter(f'{{"page_id": "{PAGE}"}}'.encode(), **{"riffle-value-ref": of_letter.encode()})
-    asyncio.run(world.stores.host_links.add("linked.example", "site.example", URL))
+    asyncio.run(world.stores.host_links.add("linked.example", "site.example", URL, at=1))
     shown = riffle("remove", "site.example/private", "--why", "a request", "--yes")
     assert shown.exit_code == 0, shown.output
     assert "Erased 1 page(s): 2 blobs" in shown.output

@@ -32,7 +32,7 @@ def riffle(*arguments: str) -> Result:
 async def link(stores: Stores, *sources: str) -> None:
     for number, source in enumerate(sources, 1):
         await stores.host_links.put_in_links("hub.example", number)
-        await stores.host_links.add("hub.example", source, f"https://{source}/page")
+        await stores.host_links.add("hub.example", source, f"https://{source}/page", at=1)
 
 
 def test_ranks_are_computed_and_shown(stores: Stores) -> None:

@@ -70,20 +70,20 @@ def test_domains_that_vouch_for_a_link_come_first() -> None:
 async def test_links_of_an_erased_page_are_deleted() -> None:
     store = MemoryHostLinks()
     for source in ("https://moon.example/private", "https://sun.example/"):
-        await store.put_page_links(list(links_to_store(found(source, "a", "b"))))
+        await store.put_page_links(list(links_to_store(found(source, "a", "b"))), at=1)
 
     async def report(_: str, share: float) -> None:
         assert 0 <= share <= 1
 
-    assert await take_back_page_links(store, {"https://moon.example/private"}, report) == 2
+    assert await take_back_page_links(store, {"https://moon.example/private"}, 2, report) == 2
     assert [link.source_url for link in await store.page_links(page_id(TARGET), 9)] == ["https://sun.example/"]
 
 
 async def test_subdomains_of_one_owner_give_no_more_rank_than_one_host() -> None:
     farm, honest = MemoryHostLinks(), MemoryHostLinks()
     for number in range(500):
-        await farm.add("target.example", f"h{number}.farm.example", f"https://h{number}.farm.example/")
-    await honest.add("target.example", "farm.example", "https://farm.example/")
+        await farm.add("target.example", f"h{number}.farm.example", f"https://h{number}.farm.example/", at=1)
+    await honest.add("target.example", "farm.example", "https://farm.example/", at=1)
     for store in (farm, honest):
         await rank_hosts(store, anew=True, progress=lambda step, hosts: None)
     ranks = [(await store.ranks(["target.example"]))["target.example"].rank for store in (farm, honest)]
@@ -92,7 +92,7 @@ async def test_subdomains_of_one_owner_give_no_more_rank_than_one_host() -> None
 
 async def test_ranks_of_another_program_are_loaded_for_the_hosts_of_a_domain() -> None:
     store = MemoryHostLinks()
-    await store.add("www.sea.example", "moon.example", "https://moon.example/")
+    await store.add("www.sea.example", "moon.example", "https://moon.example/", at=1)
     ranks = read_ranks(["sea.example\t7.5", "other.example\t2", ""])
     assert await load_ranks(store, ranks, lambda step, hosts: None) == 1
     assert (await store.ranks(["www.sea.example"]))["www.sea.example"].rank == 7.5

@@ -8,7 +8,7 @@ from streams.stores.memory import MemoryHostLinks
 
 async def linked(links: MemoryHostLinks, *pairs: tuple[str, str]) -> MemoryHostLinks:
     for source, host in pairs:
-        await links.add(host, source, f"https://{source}/")
+        await links.add(host, source, f"https://{source}/", at=1)
     return links
 
 
