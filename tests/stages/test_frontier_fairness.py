@@ -7,16 +7,20 @@ import pytest
 
 from streams.crawl.frontier.hosts.host_state import Host
 from streams.crawl.frontier.policy import Policy
+from streams.crawl.frontier.scheduling.change_hints import ChangeHints
 from streams.crawl.frontier.scheduling.ordering import (
     MAX_DOMAINS,
     MAX_WAITING,
     MIN_GAP_MICROS,
     Turns,
     finder_of,
+    gained_hops,
+    head_start,
     max_waiting,
 )
 from streams.crawl.host_quality import FULL_RANK
 from streams.settings import CrawlSettings
+from streams.stores.host_buckets import bucket_of
 from tests.stages.frontier_world import SECOND, START, Site, World, discovered
 
 EVIL, VICTIM = "https://evil.example", "https://victim.example"
@@ -92,6 +96,61 @@ async def test_a_page_that_a_stranger_linked_first_is_an_own_page_once_its_site_
     sites["evil.example"] = Site(links={"/": [f"{VICTIM}/page{n}" for n in range(20)]})
     fetched = await crawl(sites, [f"{EVIL}/", f"{VICTIM}/"], max_pages_per_host=21)
     assert len(set(fetched)) == len(fetched) == 21
+
+
+async def own_order(world: World, **fields: Any) -> list[str]:
+    """Return the own pages of the victim, in the order in which they are fetched, after an event about all of them."""
+    own = [f"{VICTIM}/page{n}" for n in range(20)]
+    world.send(discovered(own[0], more_urls=tuple(own[1:]), referrer=f"{VICTIM}/", crawl_id="c", **fields))
+    await world.run()
+    return [url for url in world.pages() if url in own]
+
+
+async def test_pages_come_by_the_priority_of_their_sitemap() -> None:
+    priorities = tuple(100 - 5 * n for n in range(20))[::-1]
+    order = await own_order(World(web(0), CrawlSettings(), 1, 0, 0), why="sitemap", priorities=priorities)
+    assert order == [f"{VICTIM}/page{n}" for n in range(19, -1, -1)]
+
+
+async def test_pages_with_links_of_other_sites_come_first() -> None:
+    world = World(web(0), CrawlSettings(), 1, 0, 0)
+    for n in (7, 13):
+        world.send(discovered(f"{VICTIM}/page{n}", referrer=f"{EVIL}/{n}", crawl_id="c", depth=2))
+        world.now += 1  # an event's id has its time
+    order = await own_order(world)
+    assert set(order[:2]) == {f"{VICTIM}/page7", f"{VICTIM}/page13"}
+    assert order[2:4] == [f"{VICTIM}/page0", f"{VICTIM}/page1"]
+
+
+@pytest.mark.parametrize(("found", "first"), [(4.0, 12), (0.0, 0)], ids=["true intervals", "false ones"])
+async def test_pages_that_change_daily_come_first_where_stated_intervals_are_true(found: float, first: int) -> None:
+    world = World(web(0), CrawlSettings(), 1, 0, 0)
+    host = Host(bucket_of("victim.example"), "victim.example", hints=ChangeHints(expected=4.0, found=found))
+    await world.frontier_store.put_host(host.to_row(None, 1))
+    stated = tuple(3_600 if n == 12 else 7 * 86_400 for n in range(20))
+    order = await own_order(world, why="sitemap", change_seconds=stated)
+    assert order[0] == f"{VICTIM}/page{first}"
+
+
+@pytest.mark.parametrize(
+    ("depth", "fields", "linked", "changing", "seconds"),
+    [
+        (0, {}, False, False, 3_600),
+        (1, {}, False, False, 3_600),
+        (4, {}, False, False, 3_240),
+        (4, {"priorities": (50,)}, False, False, 3_240),
+        (4, {"priorities": (100,)}, False, False, 3_840),
+        (4, {"priorities": (0,)}, False, False, 2_640),
+        (1, {}, True, False, 4_200),
+        (1, {"priorities": (100,)}, True, True, 5_400),
+        (100, {}, False, False, 1_200),
+        (100, {"priorities": (0,)}, False, False, 1_200),
+    ],
+)
+def test_the_head_start(depth: int, fields: Any, linked: bool, changing: bool, seconds: int) -> None:
+    event = discovered(f"{VICTIM}/a", depth=depth, **fields)
+    gained = gained_hops(event, is_linked=linked, is_changing=changing)
+    assert head_start(depth, gained) == seconds * SECOND
 
 
 @pytest.mark.parametrize(

@@ -274,7 +274,7 @@ async def _hold(batch: UrlBatch, decision: Hold, event: PageDiscovered) -> Seque
 async def _queue(batch: UrlBatch, event: PageDiscovered, known: FrontierUrl | None) -> None:
     live = batch.live
     leased = known if known and live.host.is_leased(known.page_id) else None
-    position = leased.position if leased else batch.position(event)
+    position = leased.position if leased else batch.position(event, known)
     if position is None:
         return  # no trace of the URL: it is discovered again, by its own site or when fewer wait
     url = decisions.queue_url(event, known, batch.cause, position, batch.frontier.now())

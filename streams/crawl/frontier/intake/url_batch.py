@@ -7,7 +7,7 @@ from uuid import UUID
 from schemas.crawl import PageDiscovered
 from streams.crawl.domains import registrable_domain
 from streams.crawl.frontier.hosts.live_host import LiveHost
-from streams.crawl.frontier.scheduling.ordering import finder_of, head_start
+from streams.crawl.frontier.scheduling.ordering import CHANGING_SECONDS, finder_of, gained_hops, head_start
 from streams.crawl.frontier.state import FrontierState
 from streams.crawl.frontier.urls.url_aliases import HostRules
 from streams.stores.protocols import FrontierUrl
@@ -58,8 +58,11 @@ class UrlBatch:
         """Return the pages of this event that wait in the queue."""
         return [page_id for page_id, url in self.writes.items() if url.state == "queued"]
 
-    def position(self, event: PageDiscovered) -> int | None:
-        """Return the URL's place in the queue: the own URLs of an event are queued in their order. None: no place."""
+    def position(self, event: PageDiscovered, known: FrontierUrl | None = None) -> int | None:
+        """Return the URL's place in the queue: own URLs of an event with equal promise are queued in their order.
+
+        None: no place. `known` is the URL's row, if there is one.
+        """
         host, now = self.live.host, self.frontier.now()
         if self.is_urgent:
             return host.position_ahead()
@@ -68,4 +71,10 @@ class UrlBatch:
             gap = host.gap(self.frontier.policy)
             place = host.turns.next(registrable_domain(finder), now, gap, self.finder_rank)
             return None if place is None else host.position(place)
-        return host.position(now - head_start(event.depth)) + len(self.writes)
+        stated = next(iter(event.change_seconds), 0)
+        gained = gained_hops(
+            event,
+            is_linked=bool(known and known.stranger),
+            is_changing=0 < stated <= CHANGING_SECONDS and host.hints.state_intervals,
+        )
+        return host.position(now - head_start(event.depth, gained)) + len(self.writes)

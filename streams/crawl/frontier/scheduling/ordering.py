@@ -1,7 +1,9 @@
 """The order of URLs within a host's queue: own URLs before those that strangers link to; among strangers, turns. Pure.
 
 A URL's place in the queue is a time. Seeds, sitemaps and links from the same registrable domain get a head start: they
-come before all URLs of strangers that wait for less than that time. So a stranger's links delay nobody's own pages, and
+come before all URLs of strangers that wait for less than that time. It is longer for a URL that promises more: by the
+priority of its sitemap, by a link from another site, by a true interval of changes. All of it is known when the URL is
+queued, so it costs no read. So a stranger's links delay nobody's own pages, and
 still get their turn. The URLs of each linking domain stand apart from each other by the host's delay: domains take
 turns, whatever number of links one has. The URLs of all strangers together are bounded, however many domains there are:
 in the host's budget, and in the queue, where after a first MAX_WAITING one is queued for each five delays.
@@ -17,6 +19,7 @@ import xxhash
 from schemas.crawl import PageDiscovered
 from streams.crawl.domains import same_domain
 from streams.crawl.host_quality import standing
+from streams.crawl.sitemaps import MIDDLE_PRIORITY
 from streams.crawl.urls import host_of
 
 SECOND = 1_000_000
@@ -26,6 +29,14 @@ DEPTH_SECONDS = 120
 """Decrease of the head start with each hop from the seed after the first one (seconds)."""
 MIN_HEAD_START_SECONDS = 1_200
 """Minimum head start of own URLs (seconds)."""
+PRIORITY_HOPS = 5.0
+"""Hops that the highest priority of a sitemap gains, and that the lowest one loses."""
+LINKED_HOPS = 5.0
+"""Hops that an own URL gains if another site links to it, too."""
+CHANGING_HOPS = 5.0
+"""Hops that a URL gains if its page changes each day, by a sitemap of a host whose stated intervals are true."""
+CHANGING_SECONDS = 86_400
+"""Maximum time between two changes of such a page (seconds)."""
 MAX_WAITING = 3_000
 """Maximum number of URLs of strangers that a host's queue takes at once: with a delay of a second, they are fetched
 within the head start. If only one domain links to the host, it gets two thirds of them."""
@@ -61,9 +72,17 @@ def turn_gap(gap: int, rank: float) -> int:
     return round(gap * (1 - (1 - MIN_TURN) * standing(rank)))
 
 
-def head_start(depth: int) -> int:
-    """Return the head start of an own URL, N hops from the seed (microseconds)."""
-    return max(HEAD_START_SECONDS - max(depth - 1, 0) * DEPTH_SECONDS, MIN_HEAD_START_SECONDS) * SECOND
+def head_start(depth: int, gained: float = 0.0) -> int:
+    """Return the head start of an own URL, N hops from the seed, less the hops that it gains (microseconds)."""
+    hops = max(depth - 1, 0) - gained
+    return round(max(HEAD_START_SECONDS - hops * DEPTH_SECONDS, MIN_HEAD_START_SECONDS) * SECOND)
+
+
+def gained_hops(event: PageDiscovered, *, is_linked: bool, is_changing: bool) -> float:
+    """Return the hops that an own URL gains. `is_linked`: another site links to it. `is_changing`: it changes daily."""
+    priority = event.priorities[0] if event.priorities else MIDDLE_PRIORITY
+    by_sitemap = (priority - MIDDLE_PRIORITY) / MIDDLE_PRIORITY * PRIORITY_HOPS
+    return by_sitemap + LINKED_HOPS * is_linked + CHANGING_HOPS * is_changing
 
 
 def strangers_budget(limit: int) -> int:
@@ -87,9 +106,7 @@ class Turns:
         gap = max(gap, MIN_GAP_MICROS)
         own_gap = max(turn_gap(gap, rank), MIN_GAP_MICROS)
         every = round(gap / STRANGER_SHARE)
-        turn_time = every * len(self.last)
-        self.last = {turn: at for turn, at in self.last.items() if at + turn_time > now}
-        turn = self._turn_of(domain)
+        turn = domain if domain in self.last else self._new_turn(domain, now, every)
         last = self.last.get(turn)
         free = max_waiting(gap) - max(self.spent - now, 0) // every
         waiting = 0 if last is None else max(last - now, 0) // own_gap
@@ -105,9 +122,11 @@ class Turns:
         """Return the turns as they are stored."""
         return {**self.last, SPENT: self.spent} if self.spent else self.last
 
-    def _turn_of(self, domain: str) -> str:
-        """Return the name of the domain's turn: its own one if it has one or there is room, or a shared one."""
-        if domain in self.last or sum(not turn.startswith(SHARED) for turn in self.last) < MAX_DOMAINS:
+    def _new_turn(self, domain: str, now: int, every: int) -> str:
+        """Forget turns of which nothing waits, and return the name of the domain's turn: its own, or a shared one."""
+        turn_time = every * len(self.last)
+        self.last = {turn: at for turn, at in self.last.items() if at + turn_time > now}
+        if sum(not turn.startswith(SHARED) for turn in self.last) < MAX_DOMAINS:
             return domain
         return f"{SHARED}{xxhash.xxh3_64_intdigest(domain.encode()) % MAX_DOMAINS}"
 
