@@ -19,6 +19,7 @@ from streams.admin.jobs import Jobs
 from streams.admin.recall import PROBE_SECONDS, curve, mean
 from streams.admin.routes import admin_routes, format_ago, format_span
 from streams.allowed_hosts import LOCAL_NAMES
+from streams.crawl.host_quality import describe_host_quality
 from streams.errors import RiffleError, UsageError
 from streams.gateway.http import host_check, responses
 from streams.gateway.http.connections import LimitedProtocol
@@ -51,6 +52,7 @@ def create_admin_app(settings: Settings, reader: Reader, actions: Actions, key: 
     """Return the app. The caller runs `looking` beside it, and closes the jobs at the end."""
     views = Views()
     views.share(format_ago=format_ago, format_span=format_span, describe_order=describe_order)
+    views.share(describe_host_quality=describe_host_quality)
     views.share(recall_curve=curve, recall_mean=mean)
     views.share(for_operators=True)
     views.share(utc=utc_from_micros, counted_urls=COUNTED_URLS)

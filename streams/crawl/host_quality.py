@@ -26,13 +26,56 @@ class HostRecord:
     """Its rank by links: 1 without in-links."""
 
 
-def host_quality(host: HostRecord) -> float:
-    """Return the quality of a host from 0 to 1: the quality of its unique pages, as a share of all its pages.
-
-    A host with many duplicates, failures or pages of low quality has a low one.
+@dataclass(frozen=True, slots=True)
+class HostQuality:
+    """The quality of a host from 0 to 1, with its parts. A host with many duplicates, failures or pages of low quality
+    has a low one.
     """
+
+    score: float
+    """Sum of the next two, 1 at most."""
+    of_pages: float
+    """Quality of its unique pages, as a share of all its pages: a few pages say little."""
+    of_links: float
+    """Gain by the hosts that link to it."""
+    settled: int
+    unique: int
+    mean_quality: float | None
+    """Mean quality of its unique pages. None: it has none."""
+    rank: float
+    budget_factor: float
+    """Factor of the number of pages that a crawl may fetch."""
+
+
+def judge_host(host: HostRecord) -> HostQuality:
+    """Return the quality of a host with its parts."""
     pages = (host.quality_sum + MIN_PAGES * MIDDLE) / (max(host.settled, host.unique) + MIN_PAGES)
-    return min(max(pages, 0.0) + RANK_GAIN * standing(host.rank), 1.0)
+    links = RANK_GAIN * standing(host.rank)
+    score = min(max(pages, 0.0) + links, 1.0)
+    mean = host.quality_sum / host.unique if host.unique else None
+    return HostQuality(score, pages, links, host.settled, host.unique, mean, host.rank, budget_factor(score))
+
+
+def host_quality(host: HostRecord) -> float:
+    """Return the quality of a host from 0 to 1."""
+    return judge_host(host).score
+
+
+def describe_host_quality(quality: HostQuality) -> tuple[tuple[str, str], ...]:
+    """Return the quality of a host and its parts, each with its name."""
+    mean = "none" if quality.mean_quality is None else _percent(quality.mean_quality)
+    return (
+        ("Quality of the host", _percent(quality.score)),
+        ("Quality of its pages", f"{_percent(quality.of_pages)}, from {quality.settled + MIN_PAGES:,} pages"),
+        ("Unique pages", f"{quality.unique:,} of {quality.settled:,} settled"),
+        ("Mean quality of the unique pages", mean),
+        ("Gain by sites that link to it", f"{_percent(quality.of_links)}, by a rank of {quality.rank:.1f}"),
+        ("Budget of pages", f"{quality.budget_factor:.2f} times the usual"),
+    )
+
+
+def _percent(value: float) -> str:
+    return f"{round(100 * value)} of 100"
 
 
 def standing(rank: float) -> float:

@@ -4,6 +4,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from streams.crawl.frontier.hosts.host_state import Host
+from streams.crawl.host_quality import HostQuality, judge_host
 from streams.stores.host_buckets import BUCKETS, bucket_of
 from streams.stores.protocols import FrontierStore, HostOrder, QueueEntry
 
@@ -31,6 +32,7 @@ class HostView:
     scheduled: int
     """Pages that all crawls have scheduled."""
     order: HostOrder
+    quality: HostQuality
     left_out: dict[str, int] = field(default_factory=dict)
     """Number of URLs that were left out as traps, by the name of the trap."""
 
@@ -66,6 +68,7 @@ async def view_host(store: FrontierStore, name: str, now: int) -> HostView | Non
         detail=host.robots.detail,
         scheduled=sum(share.scheduled for share in host.crawls.values()),
         order=order or HostOrder(name),
+        quality=judge_host(host.record),
         left_out=dict(host.traps.left_out),
     )
 

@@ -16,6 +16,7 @@ from schemas.ids import page_id
 from streams.admin.figures import SHOWN_ORDERS, Reader
 from streams.admin.jobs import MAX_RUNNING
 from streams.crawl.frontier.hosts.host_state import Host
+from streams.crawl.host_quality import HostRecord
 from streams.doctor.overview import Problem
 from streams.maintenance.frontier_hosts import change_order
 from streams.maintenance.mapping import IndexMap, MappedPage
@@ -198,6 +199,16 @@ async def test_the_next_request_is_the_one_of_the_list_of_hosts(
     assert f"<dt>State</dt><dd>{state}</dd>" in page
     if is_queued and not is_blocked:
         assert f'{name}</a> <span class="soft">{shown}</span>' in overview
+
+
+async def test_the_quality_of_a_host_is_shown_with_its_parts(tmp_path: Path) -> None:
+    stores, name = memory_stores(), "a.example"
+    host = Host(bucket_of(name), name, record=HostRecord(settled=90, unique=60, quality_sum=54, rank=1_000))
+    await stores.frontier.put_host(host.to_row(None, 1))
+    async with admin(stores, tmp_path) as (app, _, _audit), client(app) as web:
+        page = (await web.get("/admin/host", params={"name": name}, headers=HTML)).text
+    assert "<dt>Quality of the host</dt><dd>80 of 100</dd>" in page
+    assert "<dt>Budget of pages</dt><dd>1.75 times the usual</dd>" in page
 
 
 async def test_without_a_name_the_hosts_with_orders_are_listed(tmp_path: Path) -> None:

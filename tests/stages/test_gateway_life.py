@@ -10,9 +10,12 @@ import pytest
 
 from schemas import PageDeduplicated, PageRemoved
 from schemas.ids import page_id
+from streams.crawl.frontier.hosts.host_state import Host
+from streams.crawl.host_quality import HostRecord
 from streams.gateway.page.lookup import MAX_STATEMENTS
+from streams.stores.host_buckets import bucket_of
 from streams.stores.opener import Stores
-from streams.stores.page_record import PageRecord, Removed
+from streams.stores.page_record import Normalized, PageRecord, Removed
 from streams.stores.protocols import Fingerprint
 from tests.stages.gateway_fakes import Dead, Hanging, client, gateway, searchable, statement
 from tests.stages.gateway_life import GENERATION, document, fetched, indexed, record, refused
@@ -54,6 +57,18 @@ SPELLINGS = [WAL, "http://SQLite.org:80/wal.html#top", "sqlite.org/wal.html", pa
 async def test_a_page_is_found_by_id_and_by_any_spelling_of_its_url(stores: Stores, subject: object) -> None:
     found = (await get(stores, api(subject))).json()
     assert (found["page_id"], found["url"]) == (str(page_id(WAL)), WAL)
+
+
+async def test_the_qualities_of_a_page_and_its_host_are_shown_with_their_parts(stores: Stores) -> None:
+    part = {"url": WAL, "generation": GENERATION, "quality": {"score": 0.5, "prose": 0.5}}
+    await stores.pages.put(page_id(WAL), Normalized.of_row(part), GENERATION + 1)
+    assert "The quality of its host" not in (await get(stores, f"/page?url={WAL}", accept="text/html")).text
+    host = Host(bucket_of("sqlite.org"), "sqlite.org", record=HostRecord(settled=90, unique=60, quality_sum=54))
+    await stores.frontier.put_host(host.to_row(None, 1))
+    page = (await get(stores, f"/page?url={WAL}", accept="text/html")).text
+    assert "Whole sentences: 50 of 100" in page
+    assert "The quality of its host" in page
+    assert "Unique pages: 60 of 90 settled" in page
 
 
 async def test_a_look_up_reads_the_record_once(stores: Stores, monkeypatch: pytest.MonkeyPatch) -> None:

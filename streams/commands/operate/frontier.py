@@ -21,6 +21,7 @@ from streams.commands.console import (
     print_result,
     table,
 )
+from streams.crawl.host_quality import describe_host_quality
 from streams.crawl.urls import InvalidUrl, host_of, with_scheme
 from streams.errors import UsageError
 from streams.maintenance.frontier_hosts import change_order, describe_order, due_hosts, view_host
@@ -67,7 +68,7 @@ async def hosts(
 @frontier_app.command("show")
 @command
 async def show(host: HostName, as_json: AsJson = False) -> int:
-    """Show one host: how many URLs wait, when it is asked next, its robots.txt, hubs of feeds, the operator's order.
+    """Show one host: how many URLs wait, when it is asked next, its robots.txt, its quality, the operator's order.
 
     Example:  riffle frontier show www.example.org
     """
@@ -93,6 +94,7 @@ async def show(host: HostName, as_json: AsJson = False) -> int:
         ("failures in a row", str(view.failures)),
         ("pages scheduled, all crawls", f"{view.scheduled:,}"),
         ("URLs left out as traps", ", ".join(f"{name} {count:,}" for name, count in view.left_out.items()) or "none"),
+        *describe_host_quality(view.quality),
         *(("hubs of its feed", clean_line(f"{feed.url}: {', '.join(feed.hubs)}")) for feed in feeds),
         ("order", describe_order(view.order) or "none"),
     ):

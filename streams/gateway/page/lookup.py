@@ -13,7 +13,9 @@ from typing import TypeVar
 from uuid import UUID
 
 from schemas.ids import page_id as id_of
-from streams.crawl.urls import InvalidUrl, possible_urls
+from streams.crawl.frontier.hosts.host_state import Host
+from streams.crawl.host_quality import HostQuality, judge_host
+from streams.crawl.urls import InvalidUrl, host_of, possible_urls
 from streams.errors import MissingBlob, PoisonError, RiffleError
 from streams.gateway.access.sight import Sight
 from streams.gateway.context import GatewayContext
@@ -22,6 +24,7 @@ from streams.ledger.history import read_record_and_history
 from streams.links.page_links import LinkingDomain, group_by_domain
 from streams.search.optional import OptionalPart
 from streams.servers import Store
+from streams.stores.host_buckets import bucket_of
 from streams.stores.page_record import PageRecord
 from streams.stores.protocols import Hit, PageLink, Transition
 
@@ -60,6 +63,8 @@ class PageData:
     statements: tuple[Hit, ...] = ()
     linked_from: tuple[LinkingDomain, ...] = ()
     """The domains that link to the page."""
+    host_quality: HostQuality | None = None
+    """The quality of its host, as the frontier has it. None: the frontier does not know the host."""
     missing: tuple[str, ...] = ()
     """The optional parts whose store failed, in words for people."""
 
@@ -142,11 +147,12 @@ async def look_up(context: GatewayContext, subject: str, sight: Sight) -> PageDa
     no_pages: list[RelatedPage] = []
     no_hits: list[Hit] = []
     no_links: list[PageLink] = []
-    representative, duplicates, statements, links = await asyncio.gather(
+    representative, duplicates, statements, links, quality = await asyncio.gather(
         optional.get("records", "its representative", lambda: _representative(context, page_id, record), None),
         optional.get("records", "its duplicates", lambda: _duplicates(context, page_id), no_pages),
         optional.get("vectors", "its statements", lambda: _statements(context, page_id, record), no_hits),
         optional.get("records", "who links to it", partial(_links, context, page_id), no_links),
+        optional.get("records", "the quality of its host", partial(_host_quality, context, url), None),
     )
     return PageData(
         page_id=page_id,
@@ -157,6 +163,7 @@ async def look_up(context: GatewayContext, subject: str, sight: Sight) -> PageDa
         duplicates=tuple(page for page in duplicates if sight.shows(page.url)),
         statements=tuple(statements),
         linked_from=tuple(group_by_domain([link for link in links if sight.shows(link.source_url)])),
+        host_quality=quality,
         missing=tuple(optional.missing),
     )
 
@@ -190,6 +197,14 @@ async def _duplicates(context: GatewayContext, page_id: UUID) -> list[RelatedPag
 
 async def _links(context: GatewayContext, page_id: UUID) -> list[PageLink]:
     return await context.stores.host_links.page_links(page_id, MAX_LINKS)
+
+
+async def _host_quality(context: GatewayContext, url: str) -> HostQuality | None:
+    if not url:
+        return None
+    host = host_of(url)
+    row = await context.stores.frontier.host(bucket_of(host), host)
+    return judge_host(Host.from_row(row).record) if row else None
 
 
 async def _related(context: GatewayContext, page_id: UUID) -> RelatedPage:

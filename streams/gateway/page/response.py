@@ -8,6 +8,7 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, Field
 
 from schemas.envelope import utc_from_micros
+from streams.crawl.host_quality import describe_host_quality
 from streams.gateway.http import presentation
 from streams.gateway.page.lookup import PageData, RelatedPage
 from streams.gateway.page.quality import describe_quality
@@ -93,6 +94,7 @@ class PageRecord(_Model):
     )
     linking_domains: int = Field(0, description="The number of these domains, as far as links are kept.")
     quality: tuple[tuple[str, str], ...] = Field((), exclude=True)
+    host_quality: tuple[tuple[str, str], ...] = Field((), exclude=True)
     partial: bool = False
     missing: tuple[str, ...] = Field((), description="The parts whose store did not answer.")
 
@@ -143,6 +145,7 @@ def to_page_record(data: PageData) -> PageRecord:
         linked_from=tuple(_linking_domain(one) for one in data.linked_from[:MAX_LINKING_DOMAINS]),
         linking_domains=len(data.linked_from),
         quality=describe_quality(page_quality(data.record)),
+        host_quality=describe_host_quality(data.host_quality) if data.host_quality else (),
         partial=bool(data.missing),
         missing=data.missing,
     )

@@ -10,7 +10,7 @@ import pytest
 import zstandard
 
 from benchmarks.documents.spam_pages import KINDS, spam_pages
-from streams.crawl.host_quality import HostRecord, budget_factor, host_quality
+from streams.crawl.host_quality import HostRecord, budget_factor, describe_host_quality, host_quality, judge_host
 from streams.local.demo import ARCHIVE
 from streams.pages.document.model import Document
 from streams.pages.normalize import Normalized, normalize
@@ -115,6 +115,23 @@ HOSTS = [
 def test_the_budget_of_a_host_grows_with_its_quality(worse: HostRecord, better: HostRecord) -> None:
     assert host_quality(worse) < host_quality(better)
     assert budget_factor(host_quality(worse)) < budget_factor(host_quality(better))
+
+
+def test_the_parts_of_a_host_say_where_its_quality_comes_from() -> None:
+    found = judge_host(HostRecord(settled=90, unique=60, quality_sum=54, rank=1_000))
+    assert found.mean_quality is not None
+    assert [round(part, 6) for part in (found.of_pages, found.of_links, found.mean_quality)] == [0.6, 0.2, 0.9]
+    assert found.score == pytest.approx(0.8)
+    assert found.budget_factor == pytest.approx(1.75)
+    assert describe_host_quality(found) == (
+        ("Quality of the host", "80 of 100"),
+        ("Quality of its pages", "60 of 100, from 100 pages"),
+        ("Unique pages", "60 of 90 settled"),
+        ("Mean quality of the unique pages", "90 of 100"),
+        ("Gain by sites that link to it", "20 of 100, by a rank of 1000.0"),
+        ("Budget of pages", "1.75 times the usual"),
+    )
+    assert judge_host(HostRecord()).mean_quality is None
 
 
 def test_a_new_host_has_the_usual_budget() -> None:
