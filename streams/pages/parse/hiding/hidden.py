@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from streams.pages.parse.ancestors import outermost
-from streams.pages.parse.hiding_rules import HidingRules
-from streams.pages.parse.hiding_styles import INHERITED, how_hidden, may_hide, read_declarations
+from streams.pages.parse.hiding.lost_colours import LostColours
+from streams.pages.parse.hiding.rules import HidingRules, names_of, read_rules
+from streams.pages.parse.hiding.styles import INHERITED, how_hidden, may_hide, read_declarations
 from streams.pages.parse.navigation import raw_link
 from streams.pages.parse.segments import RawLink
 
@@ -29,7 +30,7 @@ _OPENED_ROLES = frozenset({"tabpanel", "region"})
 _REFERENCES = "[aria-controls], [data-target], [data-bs-target], [href^='#'], [aria-owns]"
 _OPENERS = "button, summary, label, svg, [aria-expanded], [role=button], input[type=checkbox], input[type=radio]"
 _UNDOING = {"visibility": '[style*="visible" i]'}
-_STYLED = "[style], [class], [id], a"
+_STYLED = "[style], [class], [id], a, font[color]"
 _STREAMED_ID = re.compile(r"S:[0-9a-f]+")
 """Id of a part that React's script puts into its place while the page loads."""
 _PASSED = frozenset({"-text", "-comment", "style", "script"})
@@ -41,7 +42,7 @@ class Hidden:
 
     nodes: list[LexborNode] = field(default_factory=list)
     ways: dict[int, str] = field(default_factory=dict)
-    """For each node's identity: `hidden`, or a key of `hiding_styles.HIDING`."""
+    """For each node's identity: `hidden`, or a key of `styles.HIDING`."""
 
 
 def find_hidden(tree: LexborHTMLParser) -> Hidden:
@@ -66,15 +67,25 @@ class _Finder:
 
     def candidates(self) -> Iterator[tuple[LexborNode, str]]:
         """Yield each element that an attribute or a style hides, with the way."""
-        rules = HidingRules(tuple(_sheets(self._tree)))
-        selector = "[hidden], [style], [class], [id]" if rules else "[hidden], [style]"
+        read = tuple(read_rules(_sheets(self._tree)))
+        rules, colours = HidingRules(read), LostColours(self._tree, read)
+        has_names = bool(rules) or colours.names
+        selector = "[hidden], [style], [class], [id]" if has_names else "[hidden], [style], font[color], [bgcolor]"
         for node in self._tree.css(selector):
             attributes = node.attributes
             style = attributes.get("style") or ""
-            if "hidden" not in attributes and not rules and not may_hide(style):
+            if (
+                not has_names
+                and style
+                and "hidden" not in attributes
+                and not (may_hide(style) or colours.may_hide(style))
+            ):
                 continue
-            if way := _way_of(node.tag or "", attributes, style, rules):
+            way = _way_of(node.tag or "", attributes, style, rules)
+            if way and (way != "color" or not colours.are_drawn_otherwise(node)):
                 yield node, way
+            elif not way and colours.has(node, attributes):
+                yield node, "color"
 
     def stays_hidden(self, node: LexborNode, way: str) -> bool:
         """Return False for an element that the reader opens, that shows its contents again, or that is drawn."""
@@ -142,10 +153,7 @@ def _way_of(tag: str, attributes: dict[str, str | None], style: str, rules: Hidi
         return "hidden" if value != "until-found" and "display" not in declared else ""
     if not rules:
         return ""
-    names = frozenset("." + name for name in (attributes.get("class") or "").split())
-    if name := attributes.get("id"):
-        names |= {f"#{name}"}
-    way = rules.how_hidden(tag, names)
+    way = rules.how_hidden(tag, names_of(attributes))
     return "" if way in declared else way
 
 
