@@ -5,6 +5,7 @@ A variant of the ablation differs in one step: what a statement is, or which con
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from schemas.ids import page_id
 from streams.models.protocols import ChainModel, Embedder
@@ -17,6 +18,8 @@ from streams.statements.codec import PageStatements
 from streams.statements.sandbox_tasks import decode_drafts, draft
 from streams.statements.statement import Statement
 from streams.stores.memory import MemoryIndex
+from streams.stores.protocols import Candidates, Filters, SparseVector
+from streams.stores.vector_collection import ANY
 from streams.vectors.codec import decode_vectors, encode_vectors
 from streams.vectors.points import points_of, texts_of
 
@@ -79,3 +82,30 @@ async def index_of(
         start = end
     await index.upsert(collection, points)
     return index
+
+
+class RememberedLists:
+    """An index whose lists are read once for each query, depth and condition. All else is the index's own.
+
+    The same queries are asked again and again, with other options of the ranking.
+    """
+
+    def __init__(self, index: MemoryIndex) -> None:
+        self._index = index
+        self._lists: dict[tuple[Any, ...], Candidates] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._index, name)
+
+    async def candidates(
+        self,
+        *,
+        dense: Sequence[float] | None,
+        sparse: SparseVector | None,
+        filters: Filters = ANY,
+        limit: int = 100,
+    ) -> Candidates:
+        key = (None if dense is None else tuple(dense), sparse, filters, limit)
+        if key not in self._lists:
+            self._lists[key] = await self._index.candidates(dense=dense, sparse=sparse, filters=filters, limit=limit)
+        return self._lists[key]

@@ -1,9 +1,9 @@
 """`riffle eval search --all DIR`: what each part of the ranking is worth, over every test collection of a folder.
 
-A part was chosen or trained on some queries, and an error bar over the same queries says nothing about others. So each
-figure is read across collections of different kinds: a part counts if it gains on collections that had no part in its
-choice. Every collection counts the same in a mean, however many queries it has. Differences are paired by query, and
-come with their standard errors.
+A part was chosen or trained on some queries, and an error bar over the same queries says nothing about others. So the
+strength of a part is also chosen on the other collections only, and measured on the one that is left out: that figure
+decides whether the part stays. Every collection counts the same in a mean, however many queries it has. Differences are
+paired by query, and come with their standard errors.
 """
 
 import math
@@ -19,14 +19,35 @@ from streams.search.ranking.fusion import MEANING_WEIGHT
 LISTS = ("words", "meaning", "rrf")
 """The rankings that Riffle's ranking must not be worse than."""
 RIFFLE = "riffle"
-PARTS: Mapping[str, Mapping[str, Any]] = {
-    "trained weight": {"meaning_weight": MEANING_WEIGHT},
-    "form of the answer": {"answer_weight": 0.0},
-    "coverage of the words": {"coverage_weight": 0.0},
-    "quality of the page": {"quality_weight": 0.0},
-    "name of the page": {"title_weight": 0.0, "site_weight": 0.0},
+MADE = frozenset({"keywords", "links", "questions"})
+"""Collections whose relevant pages nobody has judged: `python -m benchmarks open-sets` makes them of a web's pages."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of the ranking that was chosen by measurement."""
+
+    without: Mapping[str, Any]
+    """The options without it."""
+    strengths: Sequence[Mapping[str, Any]] = ()
+    """The options with each strength that it may have. Empty: nobody chose its strength, or it is trained and has a
+    command of its own (`python -m benchmarks.search.meaning_weight`)."""
+
+
+PARTS: Mapping[str, Part] = {
+    "trained weight": Part({"meaning_weight": MEANING_WEIGHT}),
+    "form of the answer": Part(
+        {"answer_weight": 0.0}, [{"answer_weight": weight} for weight in (0.2, 0.4, 0.6, 0.8, 1.2)]
+    ),
+    "coverage of the words": Part(
+        {"coverage_weight": 0.0}, [{"coverage_weight": weight} for weight in (0.5, 1.0, 1.5, 2.0, 3.0)]
+    ),
+    "quality of the page": Part({"quality_weight": 0.0}),
+    "name of the page": Part(
+        {"title_weight": 0.0, "site_weight": 0.0},
+        [{"title_weight": title, "site_weight": site} for title, site in ((0.75, 2.0), (1.5, 4.0), (3.0, 8.0))],
+    ),
 }
-"""The options without each part of the ranking that was chosen by measurement."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +70,8 @@ class Measured:
     """By ranking (`riffle`, `words`, `meaning`, `rrf`), the nDCG@10 of each query."""
     without: Mapping[str, Sequence[float]] = field(default_factory=dict)
     """By part, the nDCG@10 of each query without this part."""
+    strengths: Mapping[str, Sequence[Sequence[float]]] = field(default_factory=dict)
+    """By part, the nDCG@10 of each query with each of its strengths."""
 
     @property
     def best_list(self) -> str:
@@ -88,17 +111,51 @@ def summarize(collections: Sequence[Measured]) -> dict[str, Any]:
     """Return all figures: of each collection, of all in the mean, and of the others when one is left out."""
     parts = list(collections[0].without)
     found = {part: [each.compare(each.without[part]) for each in collections] for part in parts}
+    left_out = {part: gains_left_out(collections, part) for part in collections[0].strengths}
+    judged = [place for place, each in enumerate(collections) if each.name not in MADE]
     return {
-        "sets": {each.name: each.to_dict() for each in collections},
+        "sets": {
+            each.name: each.to_dict()
+            | {"left_out": {part: gains[place].to_dict() for part, gains in left_out.items() if gains}}
+            for place, each in enumerate(collections)
+        },
         "mean": {
             "ndcg@10": {
                 name: round(mean([mean(each.gains[name]) for each in collections]), 4) for name in collections[0].gains
             },
             "over_best_list": mean_of([each.compare(each.gains[each.best_list]) for each in collections]).to_dict(),
             "parts": {part: mean_of(differences).to_dict() for part, differences in found.items()},
+            "left_out": {part: mean_of(gains).to_dict() for part, gains in left_out.items() if gains},
         },
+        "judged": {
+            "parts": {part: mean_of([gains[place] for place in judged]).to_dict() for part, gains in found.items()},
+            "left_out": {
+                part: mean_of([gains[place] for place in judged]).to_dict() for part, gains in left_out.items() if gains
+            },
+        }
+        if judged
+        else {},
         "least": {part: _least(collections, differences) for part, differences in found.items()},
     }
+
+
+def gains_left_out(collections: Sequence[Measured], part: str) -> list[Difference]:
+    """Return what a part gains on each collection with the strength that the other collections choose.
+
+    They choose the best one in their mean, of equal ones the first; no part at all if none gains. Empty with fewer than
+    two collections, or for a part without strengths.
+    """
+    count = len(collections[0].strengths.get(part, ()))
+    if len(collections) < 2 or not count:
+        return []
+    options = [[each.without[part], *each.strengths[part]] for each in collections]
+    means = [[mean(gains) for gains in of_collection] for of_collection in options]
+    found = []
+    for place, of_collection in enumerate(options):
+        others = [*means[:place], *means[place + 1 :]]
+        chosen = max(range(count + 1), key=lambda option: round(mean([each[option] for each in others]), 9))
+        found.append(compare(of_collection[chosen], of_collection[0]))
+    return found
 
 
 def _least(collections: Sequence[Measured], differences: Sequence[Difference]) -> dict[str, Any]:

@@ -34,12 +34,19 @@ def render_all(result: Mapping[str, Any], out: Console) -> None:
         quality.add_row(name, str(found.get("queries", "")), *figures, _signed(found["over_best_list"]))
     out.print(f"model {result['model']}; ± is the standard error of the paired difference", highlight=False)
     out.print(quality)
+    rows = {**sets, "mean": mean}
+    if result["judged"]:
+        rows["mean of judged sets"] = result["judged"]
     parts = _columns("gain of each part", *mean["parts"])
-    for name, found in {**sets, "mean": mean}.items():
+    left_out = _columns("gain, the set left out of the choice", *mean["left_out"])
+    for name, found in rows.items():
         parts.add_row(name, *(_signed(gain) for gain in found["parts"].values()))
+        left_out.add_row(name, *(_signed(gain) for gain in found["left_out"].values()))
     least = (f"{found['mean']:+.4f} without {found['left_out']}" if found else "" for found in result["least"].values())
     parts.add_row("least, one set left out", *least)
     out.print(parts)
+    if mean["left_out"]:
+        out.print(left_out)
 
 
 def render_snippets(result: Mapping[str, Any], out: Console) -> None:

@@ -5,7 +5,7 @@ gateway's Searcher. Only the index in memory differs from the running stack: it 
 graph finds nearly all of the nearest vectors.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import Any
 
 from streams.evaluation.ablation import CHAINED, variants
 from streams.evaluation.collection import Collection, Query, read_collection
-from streams.evaluation.indexing import index_of, pages_of, qualities_of
+from streams.evaluation.indexing import RememberedLists, index_of, pages_of, qualities_of
 from streams.evaluation.metrics import figures, ndcg, percentile
 from streams.evaluation.protocol import PARTS, RIFFLE, Measured, find_collections, summarize
 from streams.evaluation.systems import bm25s_rankings, first_pages, list_rankings, riffle_rankings
@@ -27,6 +27,7 @@ from streams.settings import Settings
 from streams.statements.codec import PageStatements
 from streams.stores.memory import MemoryFingerprints, MemoryHostLinks, MemoryIndex, MemoryPages
 from streams.stores.opener import Stores
+from streams.stores.protocols import VectorIndex
 
 DEADLINE_SECONDS = 60.0
 """Maximum duration of a search. Nobody waits for it, so a busy machine changes no figure."""
@@ -118,17 +119,23 @@ class Run:
         """Return the collection's figures, with and without each part of the ranking."""
         queries = [query.text for query in collection.queries]
         _, index = await self.index(collection.name, collection.documents)
-        vectors = await self.embedder.embed(queries)
-        lists = await list_rankings(index, queries, vectors)
-        self.progress(f"search {collection.name}", 0, len(PARTS) + 1)
-        whole = await first_pages(self.searcher(index), queries)
-        without = {}
-        for done, (part, changed) in enumerate(PARTS.items(), start=1):
-            self.progress(f"search {collection.name}", done, len(PARTS) + 1)
-            without[part] = _gains(await first_pages(self.searcher(index, **changed), queries), collection.queries)
-        self.progress(f"search {collection.name}", len(PARTS) + 1, len(PARTS) + 1)
-        gains = {name: _gains(ranked, collection.queries) for name, ranked in {RIFFLE: whole, **lists}.items()}
-        return Measured(collection.name, gains, without)
+        lists = await list_rankings(index, queries, await self.embedder.embed(queries))
+        step, done, total = f"search {collection.name}", 0, 1 + sum(1 + len(part.strengths) for part in PARTS.values())
+        remembered = RememberedLists(index)
+
+        async def gains_with(changed: Mapping[str, Any]) -> list[float]:
+            nonlocal done
+            self.progress(step, done, total)
+            done += 1
+            ranked = await first_pages(self.searcher(remembered, **changed), queries)
+            return _gains(ranked, collection.queries)
+
+        gains = {RIFFLE: await gains_with({})}
+        gains |= {name: _gains(ranked, collection.queries) for name, ranked in lists.items()}
+        without = {name: await gains_with(part.without) for name, part in PARTS.items()}
+        strengths = {name: [await gains_with(each) for each in part.strengths] for name, part in PARTS.items()}
+        self.progress(step, total, total)
+        return Measured(collection.name, gains, without, strengths)
 
     async def index(self, name: str, documents: Sequence[Document]) -> tuple[list[PageStatements], MemoryIndex]:
         """Return the statements of the documents, and an index with them."""
@@ -145,7 +152,7 @@ class Run:
             found[name] = _figures(rankings, collection.queries)
         return found
 
-    def searcher(self, index: MemoryIndex, **changed: Any) -> Searcher:
+    def searcher(self, index: VectorIndex, **changed: Any) -> Searcher:
         """Return the searcher of the gateway over this index, with some options changed."""
         # Queries are embedded by the model itself, so that their time is in the figures.
         stores = Stores(
