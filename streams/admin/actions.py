@@ -1,20 +1,20 @@
 """The actions of the pages of operators: what each form does, after the audit log has it."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
 
 from streams.admin.audit import AuditLog
 from streams.admin.jobs import Job, Jobs
+from streams.admin.letters import selection_of
 from streams.crawl.urls import InvalidUrl, with_scheme
 from streams.errors import UsageError
 from streams.runtime.producer import EventProducer
-from streams.runtime.replays.dead_letters import DeadLetters, Selection
+from streams.runtime.replays.dead_letters import DeadLetter, DeadLetters, find_dead_letters
 from streams.runtime.replays.replaying import replay_records
 from streams.settings import Settings
-from streams.topology import STAGES
 
 BATCH_LETTERS = 500
 MAX_DEPTH = 16
@@ -30,12 +30,15 @@ class Actions:
     audit: AuditLog
     jobs: Jobs
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
+    find_letters: Callable[[Settings, frozenset[str]], Iterable[DeadLetter]] = find_dead_letters
 
     async def run(self, name: str, form: Mapping[str, str], actor: str) -> str:
         """Carry out an action. Raises UsageError if there is none with this name, and TooManyJobs."""
         match name:
             case "replay-letters":
                 return await self._replay_letters(form, actor)
+            case "replay-letter":
+                return await self._replay_letter(form, actor)
             case "crawl":
                 return await self._crawl(form, actor)
             case "replay" | "remove":
@@ -50,11 +53,21 @@ class Actions:
 
     async def _replay_letters(self, form: Mapping[str, str], actor: str) -> str:
         stage_name, error = _required(form, "stage"), form.get("error", "")
-        stages = tuple(stage for stage in STAGES if stage.name == stage_name)
-        if not stages:
-            raise UsageError(f"no stage {stage_name!r}")
+        selection = selection_of(stage_name, error)
         await self.audit.write(actor, "replay dead letters", stage_name, error)
-        letters = await asyncio.to_thread(lambda: DeadLetters(self.settings, Selection(stages, error=error)))
+        letters = await asyncio.to_thread(lambda: DeadLetters(self.settings, selection))
+        sent = await self._send_back(letters)
+        return f"{sent} {'letter was' if sent == 1 else 'letters were'} sent back to {stage_name}."
+
+    async def _replay_letter(self, form: Mapping[str, str], actor: str) -> str:
+        letter_id = _required(form, "id")
+        letters = await asyncio.to_thread(self.find_letters, self.settings, frozenset({letter_id}))
+        await self.audit.write(actor, "replay a dead letter", letter_id, "")
+        await self._send_back(letters)
+        return f"The letter {letter_id} was sent back."
+
+    async def _send_back(self, letters: Iterable[DeadLetter]) -> int:
+        """Send letters back to their stages. Return their number."""
         sent = 0
         async with EventProducer(self.settings, "admin") as producer:
             records = iter(letters)
@@ -62,7 +75,7 @@ class Actions:
                 at = self.now()
                 await producer.send_records(record for dead in batch for record in replay_records(dead, at))
                 sent += len(batch)
-        return f"{sent} {'letter was' if sent == 1 else 'letters were'} sent back to {stage_name}."
+        return sent
 
     async def _crawl(self, form: Mapping[str, str], actor: str) -> str:
         try:

@@ -10,12 +10,13 @@ from typing import Any, Literal, TypeVar
 from uuid import UUID
 
 from schemas.envelope import micros_from_utc, utc_from_micros
+from streams.admin.letters import LetterPage, read_letter_page
 from streams.admin.rates import Rates, StageRate
 from streams.admin.recall import RecallLog
 from streams.doctor.overview import Figures, Problem
 from streams.doctor.quick import find_away
 from streams.errors import RiffleError
-from streams.maintenance.frontier_hosts import HostView, describe_order, view_host
+from streams.maintenance.frontier_hosts import HostView, count_waiting, describe_order, view_host
 from streams.maintenance.mapping import IndexMap
 from streams.maintenance.sampling import FIRST_TOKEN, LAST_TOKEN
 from streams.queries.counts import list_unanswered
@@ -31,6 +32,10 @@ from streams.stores.protocols import HostOrder, JobReport
 SAMPLED_BUCKETS = 256
 """Number of buckets of hosts that are read for the size of the frontier: a sixteenth."""
 SHOWN_HOSTS = 50
+COUNTED_HOSTS = 30
+"""Number of hosts whose waiting URLs are counted, for the number of all."""
+HOST_URLS = 1_000
+"""Maximum number of waiting URLs of a host that are counted."""
 SHOWN_ORDERS = 200
 """Maximum number of hosts with orders that are shown."""
 SAMPLED_PAGES = 400
@@ -63,6 +68,10 @@ class FrontierSize:
     overdue: int
     """Number of hosts in the sample whose time has come."""
     shown: tuple[DueHost, ...]
+    urls: int = 0
+    """Number of waiting URLs, further visits included, from a sample of these hosts."""
+    urls_known: Literal["", "about", "at least"] = ""
+    """The certainty of `urls`. "at least": a host of the sample has more than were counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +90,8 @@ class HostStorage:
     host: str
     pages: int
     body_bytes: int
+    share: float
+    """The host's part of the bytes of the sample."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +104,8 @@ class Overview:
     frontier: FrontierSize | None = None
     newest_page: datetime | None = None
     storage: Sequence[HostStorage] = ()
+    sampled_pages: int = 0
+    """Number of pages of the sample that `storage` is of."""
     recall: Sequence[tuple[datetime, float]] = ()
     """Time and recall of the last comparisons with an exact search."""
     reports: Sequence[JobReport] = ()
@@ -137,6 +150,7 @@ class Reader:
     read_letters: Callable[[Settings], Counter[tuple[str, str]]] = read_letters
     find_away: Callable[[Settings], Sequence[Problem]] = find_away
     rates: Rates = field(default_factory=Rates)
+    read_letter_page: Callable[[Settings, str, str, str], LetterPage] = read_letter_page
     recall: RecallLog = field(init=False)
     _map: tuple[int, IndexMap | None] = (0, None)
     """When the last map was drawn that was read, and that map."""
@@ -173,6 +187,7 @@ class Reader:
             frontier=frontier,
             newest_page=newest,
             storage=storage,
+            sampled_pages=sum(bool(_body_bytes(record)) for record in sample or ()),
             recall=tuple(self.recall.figures),
             reports=reports or (),
             empty_queries=empty,
@@ -190,7 +205,18 @@ class Reader:
         now = self.now()
         due = sorted((DueHost(name, utc_from_micros(at)) for name, at in found), key=lambda host: host.due)
         hosts = len(found) if few else len(found) * BUCKETS // SAMPLED_BUCKETS
-        return FrontierSize(hosts, not few, sum(host.due <= now for host in due), tuple(due[:SHOWN_HOSTS]))
+        urls, known = await self._waiting_urls([name for name, _ in found], hosts)
+        overdue = sum(host.due <= now for host in due)
+        return FrontierSize(hosts, not few, overdue, tuple(due[:SHOWN_HOSTS]), urls, known)
+
+    async def _waiting_urls(self, names: list[str], hosts: int) -> tuple[int, Literal["", "about", "at least"]]:
+        """Count the waiting URLs of some of the hosts, and return their number for all hosts."""
+        sample = self.chance.sample(names, min(len(names), COUNTED_HOSTS))
+        counts = await asyncio.gather(*(count_waiting(self.stores.frontier, name, HOST_URLS) for name in sample))
+        urls = round(sum(counts) * hosts / len(counts)) if counts else 0
+        if max(counts, default=0) == HOST_URLS:
+            return urls, "at least"
+        return urls, "about" if len(counts) < hosts else ""
 
     async def host(self, name: str) -> HostView | None:
         """Return what the frontier knows of a host, or None if it knows nothing."""
@@ -249,11 +275,17 @@ def _storage(records: Sequence[PageRecord]) -> list[HostStorage]:
     pages: Counter[str] = Counter()
     size: Counter[str] = Counter()
     for record in records:
-        row: dict[str, Any] = dict(record.rows.get("fetched", {}))
-        if row.get("body_bytes"):
-            pages[row["host"]] += 1
-            size[row["host"]] += row["body_bytes"]
-    return [HostStorage(host, pages[host], count) for host, count in size.most_common(SHOWN_HOSTS // 2)]
+        if own := _body_bytes(record):
+            host = record.rows["fetched"]["host"]
+            pages[host] += 1
+            size[host] += own
+    total = size.total()
+    return [HostStorage(host, pages[host], own, own / total) for host, own in size.most_common(SHOWN_HOSTS // 2)]
+
+
+def _body_bytes(record: PageRecord) -> int:
+    row: dict[str, Any] = dict(record.rows.get("fetched", {}))
+    return int(row.get("body_bytes") or 0)
 
 
 def _newest(records: Sequence[PageRecord]) -> datetime | None:

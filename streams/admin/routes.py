@@ -11,9 +11,10 @@ from streams.admin.access import CHALLENGE, Operator, read_operator
 from streams.admin.actions import Actions
 from streams.admin.figures import Reader
 from streams.admin.jobs import TooManyJobs
+from streams.admin.letters import MAX_VALUE_CHARS
 from streams.admin.map_view import parse_window, view_map
 from streams.admin.reports import match_reports, reports_elsewhere
-from streams.errors import RiffleError, TransientError
+from streams.errors import RiffleError, TransientError, UsageError
 from streams.gateway.http.forms import read_form, refuse_other_sites
 from streams.gateway.http.problems import Problem, ProblemError
 from streams.gateway.http.templates import Views, address
@@ -77,6 +78,18 @@ def admin_routes(reader: Reader, actions: Actions, views: Views, key: str) -> AP
             raise ProblemError(_unavailable(error)) from error
         return show("admin_host.html", request, operator, name=name, view=found, ordered=ordered)
 
+    @router.api_route("/admin/letters", methods=["GET", "HEAD"])
+    async def letters(request: Request, stage: str = "", error: str = "", after: str = "") -> Response:
+        operator = await operator_of(request)
+        try:
+            found = await asyncio.to_thread(reader.read_letter_page, reader.settings, stage, error, after)
+        except TransientError as failure:
+            raise ProblemError(_unavailable(failure)) from failure
+        except UsageError as failure:
+            raise ProblemError(Problem(404, "not-found", "There are no such letters", f"{failure}.")) from failure
+        values: dict[str, Any] = {"view": found, "stage": stage, "error": error, "max_chars": MAX_VALUE_CHARS}
+        return show("admin_letters.html", request, operator, **values)
+
     @router.api_route("/admin/audit", methods=["GET", "HEAD"])
     async def audit(request: Request) -> Response:
         operator = await operator_of(request)
@@ -116,8 +129,14 @@ def admin_routes(reader: Reader, actions: Actions, views: Views, key: str) -> AP
             raise ProblemError(_unavailable(error)) from error
         except RiffleError as error:
             raise ProblemError(Problem(400, "invalid-action", "This can't be done", f"{error}.")) from error
-        back = "/admin/host" if form.get("back") == "host" else "/admin"
-        return RedirectResponse(address(back, name=form.get("host", "") if back != "/admin" else "", note=outcome), 303)
+        match form.get("back"):
+            case "host":
+                back = address("/admin/host", name=form.get("host", ""), note=outcome)
+            case "letters":
+                back = address("/admin/letters", stage=form.get("stage", ""), error=form.get("error", ""), note=outcome)
+            case _:
+                back = address("/admin", note=outcome)
+        return RedirectResponse(back, 303)
 
     return router
 

@@ -81,6 +81,12 @@ async def change_order(store: FrontierStore, name: str, now: int, **changes: Any
     return order
 
 
+async def count_waiting(store: FrontierStore, name: str, limit: int) -> int:
+    """Return the number of URLs of a host that wait, further visits included: `limit` at most."""
+    row = await store.host(bucket_of(name), name)
+    return len(await store.queued(name, Host.from_row(row).cursor, limit)) if row else 0
+
+
 def describe_order(order: HostOrder | None) -> str:
     """Return an operator's order for people; an empty text if there is none."""
     if order is None:

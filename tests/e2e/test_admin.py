@@ -26,6 +26,9 @@ async def operators(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[s
         yield address
 
 
+LETTERS = "/admin/letters?stage=embed&error=TritonError"
+
+
 def made_map() -> IndexMap:
     """A map of three groups of pages, without a model."""
     chance = random.Random(1)
@@ -51,7 +54,7 @@ async def test_the_pages_of_operators(tab: Tab, operators: str, tmp_path: Path, 
         await tab.click("form[action='/admin/do/rank'] button")
         notice = await tab.evaluate("document.querySelector('.once').innerText")
         assert notice.endswith("has begun: riffle links rank")
-        for path in ("/admin", "/admin/host?name=www.sqlite.test", "/admin/map?q=commit", "/admin/audit"):
+        for path in ("/admin", "/admin/host?name=www.sqlite.test", "/admin/map?q=commit", LETTERS, "/admin/audit"):
             await tab.open(f"{operators}{path}")
             assert await violations(tab) == []
             assert await tab.evaluate("document.documentElement.scrollWidth <= innerWidth"), path

@@ -110,19 +110,33 @@ async def test_orders_for_a_host_are_in_the_frontier_and_on_its_page(
     assert own == [(ACTOR, f"start {name}") for name in ("delay", "budget", "block", "unblock", "purge")]
 
 
+async def letters_of(web: httpx.AsyncClient, kind: dict[str, str]) -> set[str]:
+    """The ids of the letters of a kind, as their page lists them."""
+    page = (await web.get("/admin/letters", params=kind)).text
+    return set(re.findall(r'name="id" value="([^"]+)"', page))
+
+
 async def test_letters_are_replayed_pages_crawled_and_erased_and_jobs_run(
     web: httpx.AsyncClient, stack: Settings, fresh_name: str
 ) -> None:
     host = fresh_name.replace("_", "-") + ".test"
     letter, _ = await dead_letter(stack, host)
+    single, _ = await dead_letter(stack, host)
     await send(stack, [fetched(host)])
     overview = (await web.get("/admin")).text
     assert f"<td>{letter.error_type}</td>" in overview
     assert "of embed failed for good" in overview
 
-    assert "sent back to embed" in await act(web, "replay-letters", stage="embed", error=letter.error_type)
+    kind = {"stage": "embed", "error": letter.error_type}
+    listed = await letters_of(web, kind)
+    assert {letter.id, single.id} <= listed
+    assert f"{single.id} was sent back" in await act(web, "replay-letter", id=single.id, back="letters", **kind)
     assert len(await in_topic(stack, "embed.replay", host)) == 1
-    assert letter.id not in (await web.get("/admin")).text
+    assert await letters_of(web, kind) == listed - {single.id}
+
+    assert "sent back to embed" in await act(web, "replay-letters", stage="embed", error=letter.error_type)
+    assert len(await in_topic(stack, "embed.replay", host)) == 2
+    assert letter.id not in await letters_of(web, kind)
 
     for action, fields in (
         ("crawl", {"url": f"https://{host}/", "depth": "0"}),

@@ -17,9 +17,13 @@ from streams.admin.app import create_admin_app
 from streams.admin.audit import AuditLog, Entry
 from streams.admin.figures import Reader
 from streams.admin.jobs import Jobs
+from streams.admin.letters import LetterPage
 from streams.doctor.overview import Problem
 from streams.errors import StoreUnavailable
+from streams.runtime.failure_headers import FailureInfo
 from streams.runtime.lags.stage_lags import Lag
+from streams.runtime.records import Incoming
+from streams.runtime.replays.dead_letters import DeadLetter
 from streams.settings import AdminSettings, Settings
 from streams.stores.opener import Stores
 
@@ -28,6 +32,15 @@ AUTHORIZATION = {"Authorization": f"Basic {b64encode(f'Ada:{KEY}'.encode()).deco
 NOW = datetime(2026, 11, 24, 12, tzinfo=UTC)
 LAGS = [Lag("fetch", "pages.scheduled", 40, 0, 100), Lag("embed", "pages.chunked", 1_200, 3, 50)]
 LETTERS = Counter({("embed", "TritonError"): 2, ("normalize", "<script>alert(1)</script>"): 1})
+
+
+def letter_page(_settings: Settings, stage: str, error: str, after: str) -> LetterPage:
+    """Return the only letter of a page, and another one for the page behind it."""
+    place = ("pages.chunked", 3, 2 if after else 1)
+    failure = FailureInfo(*place, stage, 6, error, f"<script>alert(1)</script> {'a long error ' * 20}", NOW)
+    value = b'{"url": "https://a.example/", "text": "<script>"}'
+    record = Incoming(f"{stage}.dead", 0, 7, b"k", value, [("ce_type", b"pages.chunked"), ("ce_subject", b"a page")])
+    return LetterPage(21, (DeadLetter(failure, record),), is_last=bool(after))
 
 
 class MemoryAudit(AuditLog):
@@ -63,6 +76,7 @@ async def admin(
     reader = Reader(
         settings, stores, lambda: NOW, random.Random(1), lambda _: list(lags), lambda _: letters, lambda _: away
     )
+    reader.read_letter_page = letter_page
     actions = Actions(settings, audit, jobs, lambda: NOW)
     app = create_admin_app(settings, reader, actions, KEY)
     try:

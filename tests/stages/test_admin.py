@@ -13,8 +13,9 @@ import pytest
 
 from schemas.envelope import micros_from_utc
 from schemas.ids import page_id
-from streams.admin.figures import SHOWN_ORDERS, Reader
+from streams.admin.figures import COUNTED_HOSTS, HOST_URLS, SHOWN_ORDERS, Reader
 from streams.admin.jobs import MAX_RUNNING
+from streams.admin.letters import read_letter_page
 from streams.crawl.frontier.hosts.host_state import Host
 from streams.crawl.host_quality import HostRecord
 from streams.doctor.overview import Problem
@@ -23,7 +24,7 @@ from streams.maintenance.mapping import IndexMap, MappedPage
 from streams.settings import Settings
 from streams.stores.host_buckets import bucket_of
 from streams.stores.opener import memory_stores
-from streams.stores.page_record import Indexed
+from streams.stores.page_record import Fetched, Indexed
 from streams.stores.protocols import JobReport, JobState, QueueEntry
 from tests.stages.admin_fakes import AUTHORIZATION, LAGS, LETTERS, NOW, admin
 from tests.stages.gateway_fakes import client
@@ -43,7 +44,7 @@ async def act(web: httpx.AsyncClient, action: str, **fields: str) -> httpx.Respo
     return await web.post(f"/admin/do/{action}", headers=HTML, data={"token": token_of(page.text), **fields})
 
 
-@pytest.mark.parametrize("path", ["/admin", "/admin/host", "/admin/audit"])
+@pytest.mark.parametrize("path", ["/admin", "/admin/host", "/admin/letters?stage=embed", "/admin/audit"])
 async def test_the_pages_need_the_key_and_forms_too(path: str, tmp_path: Path) -> None:
     async with admin(memory_stores(), tmp_path) as (app, _, audit), client(app) as web:
         refused = await web.get(path, headers={"accept": "text/html"})
@@ -329,6 +330,63 @@ async def test_an_empty_index_has_no_recall(tmp_path: Path) -> None:
     async with admin(memory_stores(), tmp_path) as (app, _, _audit):
         await app.state.reader.recall.probe()
         assert list(app.state.reader.recall.figures) == []
+
+
+async def test_letters_are_listed_one_by_one_and_their_texts_escaped(tmp_path: Path) -> None:
+    async with admin(memory_stores(), tmp_path) as (app, _, _audit), client(app) as web:
+        overview = (await web.get("/admin", headers=HTML)).text
+        (link,) = re.findall(r'href="(/admin/letters\?stage=embed[^"]*)"', overview)
+        first = (await web.get(unescape(link), headers=HTML)).text
+        (following,) = re.findall(r'href="(/admin/letters\?[^"]*after=[^"]*)"', first)
+        last = (await web.get(unescape(following), headers=HTML)).text
+    assert "TritonError: &lt;script&gt;alert(1)" in first
+    assert "<script" not in first
+    ids = [re.findall(r'name="id" value="([^"]+)"', page) for page in (first, last)]
+    assert ids == [["embed/pages.chunked/3/1"], ["embed/pages.chunked/3/2"]]
+    assert "The next ones" not in last
+
+
+async def test_letters_of_an_unknown_stage_are_no_page(tmp_path: Path) -> None:
+    async with admin(memory_stores(), tmp_path) as (app, _, _audit), client(app) as web:
+        app.state.reader.read_letter_page = read_letter_page
+        answer = await web.get("/admin/letters", params={"stage": "nothing"}, headers=HTML)
+    assert (answer.status_code, "no stage" in answer.text) == (404, True)
+
+
+@pytest.mark.parametrize(
+    ("hosts", "urls", "shown"),
+    [
+        (1, 1, "1 host has URLs that wait:  1 URL,"),
+        (3, 5, "3 hosts have URLs that wait:  15 URLs,"),
+        (2 * COUNTED_HOSTS, 5, f"{2 * COUNTED_HOSTS} hosts have URLs that wait: about {10 * COUNTED_HOSTS} URLs,"),
+        (1, HOST_URLS + 5, f"1 host has URLs that wait: at least {HOST_URLS:,} URLs,"),
+    ],
+)
+async def test_the_size_of_the_frontier_is_in_hosts_and_urls(hosts: int, urls: int, shown: str, tmp_path: Path) -> None:
+    stores, now = memory_stores(), micros_from_utc(NOW)
+    for number in range(hosts):
+        name = f"h{number}.example"
+        await stores.frontier.put_host(Host(bucket_of(name), name).to_row(now, now))
+        entries = [QueueEntry(now, page_id(f"https://{name}/{each}")) for each in range(urls)]
+        await stores.frontier.push(name, entries, now)
+    async with admin(stores, tmp_path) as (app, _, _audit), client(app) as web:
+        page = (await web.get("/admin", headers=HTML)).text
+    assert shown.replace("  ", " ") in re.sub(r"\s+", " ", page).replace("About ", "")
+
+
+async def test_the_storage_says_that_it_is_of_a_sample(tmp_path: Path) -> None:
+    stores = memory_stores()
+    for url, body_bytes in (
+        ("https://a.example/1", 3_000),
+        ("https://a.example/2", 3_000),
+        ("https://b.example/", 2_000),
+    ):
+        row = {"url": url, "host": url.split("/")[2], "generation": 1, "body_bytes": body_bytes}
+        await stores.pages.put(page_id(url), Fetched.of_row(row), 1)
+    async with admin(stores, tmp_path) as (app, _, _audit), client(app) as web:
+        page = (await web.get("/admin", headers=HTML)).text
+    assert "Fetched bytes of 3 pages drawn at random, not of the whole index" in page
+    assert re.findall(r'class="number">(\d+\.\d) %', page) == ["75.0", "25.0"]
 
 
 async def test_each_page_of_a_small_index_is_drawn_once(tmp_path: Path) -> None:
