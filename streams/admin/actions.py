@@ -46,7 +46,8 @@ class Actions:
             case "reindex" | "sweep" | "rank" | "map":
                 return await self._job(name, [], actor)
             case "block" | "unblock" | "purge" | "delay" | "budget":
-                return await self._order(name, form, actor)
+                job = await self.order(name, form, actor)
+                return f"Job {job.number}{f': {job.lines[-1]}' if job.lines else f' has begun: {job.command}'}"
             case "stop":
                 return await self._stop(form, actor)
         raise UsageError(f"there is no action {name!r}")
@@ -92,13 +93,13 @@ class Actions:
         job = await self._begin(name, values, actor, f"start {name}", " ".join(values))
         return f"Job {job.number} has begun: {job.command}"
 
-    async def _order(self, name: str, form: Mapping[str, str], actor: str) -> str:
+    async def order(self, name: str, form: Mapping[str, str], actor: str) -> Job:
         """Change the order for a host, and wait for the end for a moment: the host's page then shows the change."""
         value = {"delay": "seconds", "budget": "pages"}.get(name)
         values = [_required(form, "host"), *([_number(form, value)] if value else [])]
         job = await self._begin(name, values, actor, f"start {name}", " ".join(values))
         await self.jobs.wait(job, ORDER_SECONDS)
-        return f"Job {job.number}: {job.lines[-1]}" if job.lines else f"Job {job.number} has begun: {job.command}"
+        return job
 
     async def _begin(self, name: str, values: list[str], actor: str, action: str, target: str, detail: str = "") -> Job:
         """Start a job after the audit log has the action. The log has no job for which there is no room."""

@@ -7,21 +7,20 @@ from typing import Any
 from fastapi import APIRouter, Request
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 
-from streams.admin.access import CHALLENGE, Operator, read_operator
+from streams.admin.access import Operator
 from streams.admin.actions import Actions
 from streams.admin.figures import Reader
 from streams.admin.jobs import TooManyJobs
 from streams.admin.letters import MAX_VALUE_CHARS
 from streams.admin.map_view import parse_window, view_map
 from streams.admin.reports import match_reports, reports_elsewhere
+from streams.admin.signing_in import SignIn, impossible, unavailable
 from streams.errors import RiffleError, TransientError, UsageError
 from streams.gateway.http.forms import read_form, refuse_other_sites
 from streams.gateway.http.problems import Problem, ProblemError
 from streams.gateway.http.templates import Views, address
 from streams.maintenance.mapping import IndexMap
 
-REFUSAL_SECONDS = 1.0
-"""Time until a wrong key is answered (seconds), so that keys are not tried quickly."""
 BUSY_SECONDS = 30
 """Time after which an action is tried again that found too many jobs (seconds): most jobs take longer than a moment."""
 MAX_HOST_CHARS = 260
@@ -29,17 +28,9 @@ MAX_MESSAGE_CHARS = 300
 _NO_STORE = {"Cache-Control": "no-store"}
 
 
-def admin_routes(reader: Reader, actions: Actions, views: Views, key: str) -> APIRouter:
-    """Return the routes. `key`: the password of operators."""
+def admin_routes(reader: Reader, actions: Actions, views: Views, operator_of: SignIn) -> APIRouter:
+    """Return the routes."""
     router = APIRouter(include_in_schema=False)
-
-    async def operator_of(request: Request) -> Operator:
-        given = request.headers.get("authorization", "")
-        if operator := read_operator(given, key):
-            return operator
-        if given:
-            await asyncio.sleep(REFUSAL_SECONDS)
-        raise ProblemError(_unauthorized())
 
     def show(
         template: str, request: Request, operator: Operator, *, status: int = 200, retry_after: int = 0, **values: Any
@@ -75,7 +66,7 @@ def admin_routes(reader: Reader, actions: Actions, views: Views, key: str) -> AP
             found = await reader.host(name) if name else None
             ordered = None if name else await reader.orders()
         except TransientError as error:
-            raise ProblemError(_unavailable(error)) from error
+            raise ProblemError(unavailable(error)) from error
         return show("admin_host.html", request, operator, name=name, view=found, ordered=ordered)
 
     @router.api_route("/admin/letters", methods=["GET", "HEAD"])
@@ -84,7 +75,7 @@ def admin_routes(reader: Reader, actions: Actions, views: Views, key: str) -> AP
         try:
             found = await asyncio.to_thread(reader.read_letter_page, reader.settings, stage, error, after)
         except TransientError as failure:
-            raise ProblemError(_unavailable(failure)) from failure
+            raise ProblemError(unavailable(failure)) from failure
         except UsageError as failure:
             raise ProblemError(Problem(404, "not-found", "There are no such letters", f"{failure}.")) from failure
         values: dict[str, Any] = {"view": found, "stage": stage, "error": error, "max_chars": MAX_VALUE_CHARS}
@@ -96,7 +87,7 @@ def admin_routes(reader: Reader, actions: Actions, views: Views, key: str) -> AP
         try:
             entries = await asyncio.to_thread(actions.audit.read, reader.now())
         except TransientError as error:
-            raise ProblemError(_unavailable(error)) from error
+            raise ProblemError(unavailable(error)) from error
         return show("admin_audit.html", request, operator, entries=entries)
 
     @router.api_route("/admin/map", methods=["GET", "HEAD"])
@@ -106,7 +97,7 @@ def admin_routes(reader: Reader, actions: Actions, views: Views, key: str) -> AP
         try:
             found = await reader.index_map()
         except TransientError as error:
-            raise ProblemError(_unavailable(error)) from error
+            raise ProblemError(unavailable(error)) from error
         except ValueError as error:
             raise ProblemError(Problem(500, "map-damaged", "The map can't be read", f"{error}.")) from error
         view = await asyncio.to_thread(view_map, found, window) if found else None
@@ -126,9 +117,9 @@ def admin_routes(reader: Reader, actions: Actions, views: Views, key: str) -> AP
             values = {"running": error.running, "again": again}
             return show("admin_busy.html", request, operator, status=503, retry_after=BUSY_SECONDS, **values)
         except TransientError as error:
-            raise ProblemError(_unavailable(error)) from error
+            raise ProblemError(unavailable(error)) from error
         except RiffleError as error:
-            raise ProblemError(Problem(400, "invalid-action", "This can't be done", f"{error}.")) from error
+            raise ProblemError(impossible(error)) from error
         match form.get("back"):
             case "host":
                 back = address("/admin/host", name=form.get("host", ""), note=outcome)
@@ -165,18 +156,3 @@ def format_ago(moment: datetime | None, now: datetime) -> str:
         return "unknown"
     seconds = (now - moment).total_seconds()
     return f"{format_span(seconds)} ago" if seconds >= 0 else f"in {format_span(-seconds)}"
-
-
-def _unauthorized() -> Problem:
-    return Problem(
-        401,
-        "unauthorized",
-        "This page is for operators",
-        "It needs a name, and as the password RIFFLE_ADMIN__KEY, or what `riffle admin` has printed.",
-        headers={"WWW-Authenticate": CHALLENGE},
-    )
-
-
-def _unavailable(error: RiffleError) -> Problem:
-    hint = "Try again in a few seconds."
-    return Problem(503, "unavailable", "A server does not answer", f"{error}.", hint, headers={"Retry-After": "5"})
