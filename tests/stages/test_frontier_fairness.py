@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from streams.crawl.frontier import decisions
 from streams.crawl.frontier.hosts.host_state import Host
 from streams.crawl.frontier.policy import Policy
 from streams.crawl.frontier.scheduling.change_hints import ChangeHints
@@ -19,6 +20,7 @@ from streams.crawl.frontier.scheduling.ordering import (
     max_waiting,
 )
 from streams.crawl.host_quality import FULL_RANK
+from streams.maintenance.frontier_hosts import view_host
 from streams.settings import CrawlSettings
 from streams.stores.host_buckets import bucket_of
 from tests.stages.frontier_world import SECOND, START, Site, World, discovered
@@ -244,6 +246,36 @@ def test_a_domain_gets_places_beside_many_that_send_more_links_than_it_may(domai
             taken += turns.next("good.example", now, SECOND) is not None
     fair = 1_000 / 5 / (domains + 1)
     assert taken >= min(fair, 100) / 2
+
+
+async def test_the_queue_of_a_host_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Thirty events bring 200 links each. At most 1,000 URLs wait, and those of one event, also after a restart."""
+    monkeypatch.setattr(decisions, "MAX_QUEUED", 1_000)
+    world = World(web(5_000), CrawlSettings(delay_seconds=1), 1, 0, 0)
+    most = 0
+    for wave in range(30):
+        first, *more = [f"{VICTIM}/?junk={200 * wave + n}" for n in range(200) if 200 * wave + n < 5_000] or ["-"]
+        if first != "-":
+            world.send(discovered(first, more_urls=tuple(more), referrer=f"{VICTIM}/", crawl_id="c"))
+        if wave == 12:
+            world.restart()
+        await world.run(hours=20 / 3_600)
+        view = await view_host(world.frontier_store, "victim.example", world.now)
+        assert view
+        most = max(most, view.waiting)
+    assert 900 <= most <= 1_200
+    world.seed(f"{VICTIM}/page3")
+    await world.run()
+    assert f"{VICTIM}/page3" in world.pages(), "a person's seed has a place"
+    view = await view_host(world.frontier_store, "victim.example", world.now)
+    assert view
+    assert view.waiting == 0
+    live = world.in_memory("victim.example")
+    assert live
+    assert live.host.queued == 0
+    world.send(discovered(f"{VICTIM}/page4", referrer=f"{VICTIM}/", crawl_id="c"))
+    await world.run()
+    assert world.pages()[-1] == f"{VICTIM}/page4", "there is room again"
 
 
 def test_the_budget_of_a_host_follows_its_pages() -> None:

@@ -21,6 +21,8 @@ from streams.stores.protocols import CrawlState, FrontierUrl
 
 MAX_REDIRECTS = 5
 """Maximum number of redirects in a row that lead to a URL."""
+MAX_QUEUED = 2_000_000
+"""Maximum number of entries in a host's queue, next visits included: 70 MB in one partition of Cassandra."""
 VERSION_STEP = 1
 """Minimum distance of two write times of a URL."""
 
@@ -44,10 +46,12 @@ def reason_to_skip(
     policy: Policy,
     now: int,
     limit: int | None = None,
+    queued: int = 0,
 ) -> str | None:
     """Return why a discovered URL is not queued, or None if it may be. The usual reason is `seen`.
 
-    `share` is the crawl's share of the URL's host, `limit` its budget there (None: by crawl and setting).
+    `share` is the crawl's share of the URL's host, `limit` its budget there (None: by crawl and setting), `queued` the
+    number of entries in the host's queue.
     """
     if known and not (event.force or _may_return(known, event, now) or _is_promoted(known, event)):
         return "seen"
@@ -57,6 +61,8 @@ def reason_to_skip(
     is_known_place = is_seed(event) or share.seeded or not is_public(event.url)
     if not (is_known_place or has_public_suffix(event.host)):
         return f"host: .{event.host.rpartition('.')[2]} is no public suffix"
+    if queued >= MAX_QUEUED and not is_seed(event):
+        return f"{MAX_QUEUED:,} URLs of the host wait"
     if event.redirects > MAX_REDIRECTS:
         return f"more than {MAX_REDIRECTS} redirects in a row"
     if event.depth > min(policy.max_depth, policy.max_depth if event.max_depth is None else event.max_depth):

@@ -10,7 +10,7 @@ CrawlState = Literal["queued", "deferred", "fetched", "settled", "redirected", "
 again. All other states are final."""
 
 
-CRAWL_BUCKETS = 16
+CRAWL_BUCKETS = 64
 """Number of buckets with the URLs of one crawl, by host. It is part of the stored rows' keys."""
 
 

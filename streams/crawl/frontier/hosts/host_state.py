@@ -142,6 +142,8 @@ class Host:
     """Number of failures in a row."""
     trimmed: int = 0
     """Number of entries taken since the queue was trimmed."""
+    queued: int = 0
+    """Number of entries of the queue that were not taken. A crash may lose some of the last changes."""
     leases: dict[UUID, Lease] = field(default_factory=dict)
     crawls: dict[str, CrawlShare] = field(default_factory=dict)
     """Shares by crawl, the last used one last."""
@@ -261,6 +263,7 @@ class Host:
             "next_at": self.next_at,
             "failures": self.failures,
             "trimmed": self.trimmed,
+            "queued": self.queued,
             "leases": [lease.row() for lease in self.leases.values()],
             "crawls": [[crawl_id, *share.to_row()] for crawl_id, share in self.crawls.items()],
             "has_other_shares": self.has_other_shares,
@@ -286,6 +289,7 @@ class Host:
             next_at=state["next_at"],
             failures=state["failures"],
             trimmed=state["trimmed"],
+            queued=state.get("queued", 0),
             leases={lease.lease_id: lease for lease in leases},
             crawls={crawl_id: CrawlShare.of_row(share) for crawl_id, *share in state["crawls"]},
             has_other_shares=state["has_other_shares"],

@@ -10,6 +10,8 @@ from streams.stores.protocols import FrontierUrl
 
 SOON_MICROS = 5 * SECOND
 """Time within which another URL of the host makes the write of an ended lease unnecessary (microseconds)."""
+QUEUED_STEP = 1_000
+"""Number of queued entries that the host's row may lack."""
 MAX_URLS = 4 * HEAD_ENTRIES
 """Maximum number of URLs of one host in memory, unless its head and leases need more."""
 
@@ -78,6 +80,11 @@ class LiveHost:
         if first is None or host.leases or host.failures:
             return False
         return max(first.position, host.next_at) <= now + SOON_MICROS
+
+    def count_queued(self, entries: int) -> None:
+        """Count entries that were added to the queue. At each QUEUED_STEP of them, the host's row must be written."""
+        former, self.host.queued = self.host.queued, self.host.queued + entries
+        self.is_changed = self.is_changed or former // QUEUED_STEP != self.host.queued // QUEUED_STEP
 
     def remember(self, url: FrontierUrl) -> None:
         """Keep a URL as it is in the store, unless a newer write of it is known."""

@@ -164,6 +164,8 @@ class Hosts:
         """Read the head of the queue, if it isn't in memory. Its URLs are read one by one, when their turn comes."""
         if not live.head.known:
             live.head.fill(await self._store.queued(live.name, live.host.cursor, HEAD_ENTRIES))
+            if live.head.complete:
+                live.host.queued = len(live.head)
 
     async def url(self, live: LiveHost, page_id: UUID) -> FrontierUrl | None:
         """Return the frontier's row of a URL of this host."""
@@ -245,6 +247,7 @@ class Hosts:
         live.is_changed = True
         self.due.note_taken(live.name, live.host.cursor.page_id)
         live.host.trimmed += 1
+        live.host.queued = max(live.host.queued - 1, 0)
 
     async def trim(self, live: LiveHost) -> None:
         """Delete the entries before the written cursor, if they are many."""

@@ -140,7 +140,8 @@ async def _decide(batch: UrlBatch, event: PageDiscovered) -> Decision:
         return Hurry(known, event.modified[0])
     share = await frontier.hosts.find_share(live, event.crawl_id) or CrawlShare()
     limit = live.host.page_limit(event.max_pages, frontier.policy)
-    if reason := decisions.reason_to_skip(event, share, known, frontier.policy, frontier.now(), limit):
+    queued = live.host.queued
+    if reason := decisions.reason_to_skip(event, share, known, frontier.policy, frontier.now(), limit, queued):
         return Skip(reason, known)
     if reason := _reason_against_source(batch, event, known):
         return Skip(reason, known)

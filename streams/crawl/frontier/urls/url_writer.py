@@ -34,6 +34,7 @@ class UrlWriter:
         entries = sorted(self._waiting(urls, live))
         for entry in entries:
             live.head.push(entry)
+        live.count_queued(len(entries))
         await self._hosts.begin(live)
         writes = [*(self._hosts.put_url(live, url) for url in urls), self.mark(urls, live)]
         if entries:
@@ -61,6 +62,7 @@ class UrlWriter:
         entry = QueueEntry(url.position, url.page_id)
         if url.state == "queued":
             await self._store.push(live.name, [entry], url.at)
+            live.count_queued(1)
         await self.mark([url], live)
         await self._hosts.put_url(live, url)
         if url.state == "queued":
