@@ -146,14 +146,17 @@ chat: setup .venv/.chat ## Serve SmolLM2, a small language model for answers, on
 	@$(BIN)/uv pip install -q --require-hashes --no-deps -r requirements/chat.txt
 	@touch $@
 
-sbom: setup ## List what the image contains (dist/sbom.cdx.json, CycloneDX) and its licences (dist/licences.md).
+sbom: setup ## List what the images contain (dist/sbom*.cdx.json, CycloneDX) and the licences of Riffle's (dist/licences.md).
 	@mkdir -p dist .tools
 	@$(BIN)/uv venv -q --clear --python $(BIN)/python .tools/image && $(BIN)/uv venv -q --clear --python $(BIN)/python .tools/sbom
 	@$(BIN)/uv pip install -q --python .tools/image --require-hashes -r requirements/production.txt
 	@$(BIN)/uv pip install -q --python .tools/sbom --require-hashes -r requirements/sbom.txt
 	@.tools/sbom/bin/cyclonedx-py environment .tools/image --output-reproducible --of JSON -o dist/sbom.cdx.json
 	@.tools/sbom/bin/pip-licenses --python=.tools/image/bin/python --format=markdown --with-urls > dist/licences.md
-	@echo "dist/sbom.cdx.json and dist/licences.md describe the packages of the image"
+	@cat requirements/triton.txt requirements/models.txt | .tools/sbom/bin/cyclonedx-py requirements - --output-reproducible --of JSON \
+		-o dist/sbom-triton.cdx.json
+	@.tools/sbom/bin/cyclonedx-py requirements requirements/map.txt --output-reproducible --of JSON -o dist/sbom-map.cdx.json
+	@echo "dist/sbom.cdx.json and dist/licences.md describe the packages of the image, dist/sbom-NAME.cdx.json what the image riffle-NAME adds"
 
 format: setup ## Format the code and mend what lint can mend.
 	@$(BIN)/ruff format .

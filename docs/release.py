@@ -1,7 +1,7 @@
 """`make images`: build the images, the SBOM and the chart, and push them to a registry.
 
 The images have the dates of the commit (`SOURCE_DATE_EPOCH`), so that two builds of a commit have equal layers as far
-as the builder and the base images allow. `dist/images.json` has the digests of what was pushed.
+as the builder and the base images allow. `dist/images.json` has the digests of what was pushed. `--sign` signs it.
 """
 
 import argparse
@@ -11,7 +11,7 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,6 +33,10 @@ def main() -> int:
     parser.add_argument("--build-options", default="", help="options of the builder's build, such as --volume ...")
     parser.add_argument("--rendering", action="store_true", help="build the image with Chromium, too (stage `render`)")
     parser.add_argument("--map", action="store_true", help="build the image that draws the map of the index, too")
+    parser.add_argument(
+        "--sign", metavar="KEY", default="", help="sign what was pushed with cosign, and attest its SBOM"
+    )
+    parser.add_argument("--sign-options", default="", help="options of cosign, such as --tlog-upload=false")
     parser.add_argument("--no-push", action="store_true", help="build, and push nothing")
     parser.add_argument("--dry-run", action="store_true", help="print the commands, and run none")
     given = parser.parse_args()
@@ -50,16 +54,24 @@ def main() -> int:
         print("\n".join(shlex.join(command) for command in commands))
         return 0
     DIST.mkdir(exist_ok=True)
-    for command in commands:
-        print("$", shlex.join(command), flush=True)
-        done = subprocess.run(command, cwd=ROOT, check=False)
-        if done.returncode:
-            message = f"make images stopped: this command ended with status {done.returncode}:"
-            print(f"{message}\n  {shlex.join(command)}\nWhat it said is above.", file=sys.stderr)
-            return 1
-    if not given.no_push:
-        (DIST / "images.json").write_text(json.dumps(digests(builder, made), indent=2))
-    return 0
+    if not all(map(run, commands)):
+        return 1
+    if given.no_push:
+        return 0
+    pushed = digests(builder, made)
+    (DIST / "images.json").write_text(json.dumps(pushed, indent=2))
+    signing = sign(made, pushed, given.sign, shlex.split(given.sign_options)) if given.sign else ()
+    return 0 if all(map(run, signing)) else 1
+
+
+def run(command: Command) -> bool:
+    """Run a command, and say so if it failed. Returns whether it succeeded."""
+    print("$", shlex.join(command), flush=True)
+    done = subprocess.run(command, cwd=ROOT, check=False)
+    if done.returncode:
+        message = f"make images stopped: this command ended with status {done.returncode}:"
+        print(f"{message}\n  {shlex.join(command)}\nWhat it said is above.", file=sys.stderr)
+    return not done.returncode
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +86,10 @@ class Names:
     """The image of the workers with a browser. Empty: it is not made."""
     umap: str = ""
     """The image of `riffle map`. Empty: it is not made."""
+
+    def sbom_of(self, image: str) -> str:
+        """Return the name of the file with the contents of an image. A browser is Debian's, and in none."""
+        return {self.triton: "sbom-triton.cdx.json", self.umap: "sbom-map.cdx.json"}.get(image, "sbom.cdx.json")
 
     def all(self) -> list[str]:
         return [name for name in (self.app, self.triton, self.rendering, self.umap) if name]
@@ -102,6 +118,15 @@ def release(
     if push:
         yield from ([builder, "push", name] for name in made.all())
         yield [helm, "push", f"dist/riffle-{chart_version()}.tgz", f"oci://{registry}/charts"]
+
+
+def sign(made: Names, pushed: Mapping[str, str], key: str, options: Command) -> Iterator[Command]:
+    """Yield the commands that sign each pushed image by its digest, and attest what it contains."""
+    for image, digest in pushed.items():
+        place = f"{image.rpartition(':')[0]}@{digest}"
+        yield ["cosign", "sign", "--yes", "--key", key, *options, place]
+        predicate = ["--type", "cyclonedx", "--predicate", f"dist/{made.sbom_of(image)}"]
+        yield ["cosign", "attest", "--yes", "--key", key, *options, *predicate, place]
 
 
 def names(registry: str, tag: str, flavour: str, *, rendering: bool = False, umap: bool = False) -> Names:

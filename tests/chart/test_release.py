@@ -1,13 +1,14 @@
 """`make images`: its commands for each builder, and what it needs. No image is built here."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from docs.release import BUILDERS, ROOT, chart_version, names, release
+from docs.release import BUILDERS, ROOT, chart_version, names, release, sign
 
 
 @pytest.mark.parametrize("builder", BUILDERS)
@@ -41,6 +42,27 @@ def test_the_image_that_draws_the_map_is_built_on_the_one_of_this_release(builde
     assert commands[drawing].endswith("-f infra/map/Dockerfile --build-arg RIFFLE=r.example/s/riffle:1.2 .")
     assert "-t r.example/s/riffle:1.2 " in "".join(commands[:drawing]), "its base is built before"
     assert f"{builder} push r.example/s/riffle-map:1.2" in commands
+
+
+def test_each_pushed_image_is_signed_by_its_digest_with_its_own_contents() -> None:
+    made = names("r.example:5000/s", "1.2", "cpu", umap=True)
+    pushed = {image: f"sha256:{number}" for number, image in enumerate(made.all())}
+    commands = [" ".join(each) for each in sign(made, pushed, "cosign.key", ["--tlog-upload=false"])]
+    for number, (name, contents) in enumerate(
+        {"riffle": "sbom", "riffle-triton": "sbom-triton", "riffle-map": "sbom-map"}.items()
+    ):
+        place = f"r.example:5000/s/{name}@sha256:{number}"
+        assert f"cosign sign --yes --key cosign.key --tlog-upload=false {place}" in commands
+        assert f"--type cyclonedx --predicate dist/{contents}.cdx.json {place}" in "".join(commands)
+    assert len(commands) == 6
+
+
+def test_make_sbom_writes_the_contents_of_each_image() -> None:
+    recipe = (ROOT / "Makefile").read_text().partition("\nsbom:")[2].partition("\n\n")[0]
+    made = names("r.example", "1", "cpu", umap=True)
+    assert all(f"-o dist/{made.sbom_of(image)}" in recipe for image in made.all())
+    installed = re.findall(r"--require-hashes [^&]*-r /src/(\S+)", (ROOT / "triton_models/Dockerfile").read_text())
+    assert all(f"requirements/{lock}" in recipe for lock in installed)
 
 
 def test_nothing_is_pushed_without_leave() -> None:

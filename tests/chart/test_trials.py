@@ -29,6 +29,9 @@ def test_a_new_version_of_the_chart_restarts_no_pod_by_its_labels() -> None:
         assert labels["app.kubernetes.io/name"] == "riffle", name
 
 
+PROBES = ("startup", "liveness", "readiness")
+
+
 def test_images_come_from_one_registry() -> None:
     objects = render("minimal", {"global": {"imageRegistry": "registry.example/mirror/"}})
     images = {each["image"] for _, pod in pods(objects) for each in containers(pod)}
@@ -76,14 +79,34 @@ def test_the_restricted_profile_of_openshift_chooses_the_user() -> None:
 
 
 @pytest.mark.parametrize(
-    ("section", "component"), [("stageDefaults", "fetch"), ("gateway", "gateway"), ("triton", "triton")]
+    ("section", "component"),
+    [("stageDefaults", "fetch"), ("gateway", "gateway"), ("triton", "triton"), ("admin", "admin")],
 )
 def test_probes_have_the_numbers_of_the_values(section: str, component: str) -> None:
-    objects = render("minimal", {section: {"probes": {"startup": {"failureThreshold": 777}}}})
+    values: dict[str, Any] = {"admin": {"enabled": True, "keySecret": "riffle-admin"}}
+    values.setdefault(section, {})["probes"] = {kind: {"failureThreshold": 777} for kind in PROBES}
+    objects = render("minimal", values)
     pod = dict(pods(objects))[f"riffle-{component}"]
-    (startup,) = (each["startupProbe"] for each in pod["spec"]["containers"] if "startupProbe" in each)
-    assert startup["failureThreshold"] == 777
-    assert startup["periodSeconds"] > 0, "the other numbers stay"
+    for kind in PROBES:
+        (probe,) = (each[f"{kind}Probe"] for each in pod["spec"]["containers"] if f"{kind}Probe" in each)
+        assert probe["failureThreshold"] == 777
+        assert probe["periodSeconds"] > 0, "the other numbers stay"
+
+
+def test_servers_of_models_have_further_volumes() -> None:
+    volumes: dict[str, Any] = {
+        "extraVolumes": [{"name": "licence", "secret": {"secretName": "nvidia"}}],
+        "extraVolumeMounts": [{"name": "licence", "mountPath": "/licence"}],
+    }
+    by_name = dict(pods(render("gpu-fleet", {"triton": volumes})))
+    servers = [name for name in by_name if name.endswith(("-triton", "-query-embedding"))]
+    assert len(servers) == 2
+    for name in servers:
+        spec = by_name[name]["spec"]
+        assert volumes["extraVolumes"][0] in spec["volumes"]
+        (server,) = (each for each in spec["containers"] if each["name"] == "triton")
+        assert volumes["extraVolumeMounts"][0] in server["volumeMounts"]
+    assert not any("licence" in str(pod) for name, pod in by_name.items() if name not in servers)
 
 
 def test_servers_of_models_are_spread() -> None:

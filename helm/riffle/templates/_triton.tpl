@@ -181,6 +181,9 @@ spec:
             - {name: tls-server, mountPath: /etc/riffle/tls/triton, readOnly: true}
             {{- end }}
             - {name: tmp, mountPath: /tmp}
+            {{- with $triton.extraVolumeMounts }}
+            {{- toYaml . | nindent 12 }}
+            {{- end }}
         {{- with include "riffle.extraContainers" $root }}
         {{- . | nindent 8 }}
         {{- end }}
@@ -196,6 +199,9 @@ spec:
           emptyDir: {medium: Memory, sizeLimit: {{ $triton.sharedMemory }}}
         - name: tmp
           emptyDir: {sizeLimit: 1Gi}
+        {{- with $triton.extraVolumes }}
+        {{- toYaml . | nindent 8 }}
+        {{- end }}
 ---
 {{ include "riffle.serviceAccount" . }}
 ---
