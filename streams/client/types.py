@@ -196,6 +196,7 @@ class PageRecord(TypedDict):
     status: Literal["indexed", "duplicate", "redirected", "waiting", "removed", "refused", "not_indexed", "unknown"]
     state: "PageStatus"
     says: str
+    left_out: NotRequired[str]
     next_step: NotRequired[str]
     canonical: NotRequired["OtherPage"]
     duplicates: NotRequired[list["OtherPage"]]

@@ -3,8 +3,12 @@
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from schemas.ids import page_id
+from streams.allowed_origins import EVERY_ORIGIN
 from streams.crawl.frontier.hosts.host_state import Host
+from streams.crawl.frontier.scheduling.traps import Traps
 from streams.crawl.host_quality import HostQuality, judge_host
+from streams.crawl.urls import host_of, reason_not_to_crawl
 from streams.stores.host_buckets import BUCKETS, bucket_of
 from streams.stores.protocols import FrontierStore, HostOrder, QueueEntry
 
@@ -71,6 +75,20 @@ async def view_host(store: FrontierStore, name: str, now: int) -> HostView | Non
         quality=judge_host(host.record),
         left_out=dict(host.traps.left_out),
     )
+
+
+async def why_left_out(store: FrontierStore, url: str, now: int) -> str:
+    """Return why links to a URL are left out: by the rules of URLs, and the traps of its host as they are now.
+
+    Empty if the frontier has the URL, or would take it.
+    """
+    if not url or await store.url(page_id(url)):
+        return ""
+    if reason := reason_not_to_crawl(url, EVERY_ORIGIN):  # the origins are the crawler's matter
+        return reason
+    row = await store.host(bucket_of(host_of(url)), host_of(url))
+    traps = Host.from_row(row).traps if row else Traps()
+    return traps.reason(url, now // 1_000_000) or ""
 
 
 async def change_order(store: FrontierStore, name: str, now: int, **changes: Any) -> HostOrder:

@@ -8,7 +8,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from schemas import PageDeduplicated, PageRemoved
+from schemas import LinkFound, PageDeduplicated, PageRemoved
 from schemas.ids import page_id
 from streams.crawl.frontier.hosts.host_state import Host
 from streams.crawl.host_quality import HostRecord
@@ -69,6 +69,22 @@ async def test_the_qualities_of_a_page_and_its_host_are_shown_with_their_parts(s
     assert "Whole sentences: 50 of 100" in page
     assert "The quality of its host" in page
     assert "Unique pages: 60 of 90 settled" in page
+
+
+async def test_a_url_in_a_trap_says_which_trap(stores: Stores) -> None:
+    url = "https://sqlite.org/calendar/2999/01"
+    unknown = await get(stores, api(url))
+    assert unknown.status_code == 404
+    assert "No crawl would follow a link to it: trap: calendar: a month far from today." in unknown.json()["detail"]
+    link = LinkFound(
+        target_page_id=page_id(url), target_url=url, target_host="sqlite.org", source_page_id=page_id(WAL),
+        source_url=WAL, anchor="next month", generation=GENERATION,
+    )  # fmt: skip
+    await record(stores, link)
+    assert (await get(stores, api(url))).json()["left_out"] == "trap: calendar: a month far from today"
+    page = (await get(stores, f"/page?url={url}", accept="text/html")).text
+    assert "No crawl follows a link to it: trap: calendar: a month far from today." in page
+    assert (await get(stores, api(WAL))).json()["left_out"] == ""
 
 
 async def test_a_look_up_reads_the_record_once(stores: Stores, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,7 @@ import typer
 
 from schemas.envelope import utc_from_micros
 from schemas.ids import page_id
+from streams.clock import now_micros
 from streams.commands.console import EXIT_NO, AsJson, command, err, load_settings, out, print_json, styled, table
 from streams.crawl.urls import InvalidUrl, possible_urls
 from streams.errors import Refused, UsageError
@@ -37,6 +38,7 @@ async def page(
         riffle page https://www.sqlite.org/atomiccommit.html --removed
     """
     from streams.ledger.history import history_of
+    from streams.maintenance.frontier_hosts import why_left_out
     from streams.stores.opener import open_stores
 
     settings = load_settings()
@@ -48,11 +50,14 @@ async def page(
         if removed:
             return await print_removed_of(stores, identity, url, as_json=as_json)
         history = await history_of(stores, identity)
+        left_out = await why_left_out(stores.frontier, _known_url(url), now_micros())
     if as_json:
-        print_json(life_as_json(identity, url, history))
+        print_json({**life_as_json(identity, url, history), "left_out": left_out})
     elif history:
         print_life(identity, url, history)
-    else:
+    if left_out and not as_json:
+        out.print(f"No crawl follows a link to it: {left_out}.", highlight=False, soft_wrap=True)
+    elif not history and not as_json:
         out.advise(
             f"Riffle has never seen {url}. Crawl it: riffle crawl {shlex.quote(_known_url(url) or 'URL')}",
             highlight=False,

@@ -132,14 +132,18 @@ def records_unavailable(detail: str, retry_after_seconds: int = 5) -> Problem:
     )
 
 
-def unknown_page(subject: str) -> Problem:
-    """Return the problem of a page without a record. `subject`: its URL, or words for a page whose URL is not known."""
+def unknown_page(subject: str, left_out: str = "") -> Problem:
+    """Return the problem of a page without a record. `subject`: its URL, or words for a page whose URL is not known.
+
+    `left_out`: why no crawl follows a link to it.
+    """
     named = shlex.quote(subject) if "://" in subject else "URL"
     return Problem(
         404,
         "unknown-page",
         "Riffle has never seen this page",
-        f"There is no record of {subject}: no crawled page links to it, and it was not given as a seed.",
+        f"There is no record of {subject}: no crawled page links to it, and it was not given as a seed."
+        + (f" No crawl would follow a link to it: {left_out}." if left_out else ""),
         f"Check the address. The operator of this Riffle can add the page with `riffle crawl {named}`.",
     )
 

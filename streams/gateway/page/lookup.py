@@ -12,6 +12,7 @@ from functools import partial
 from typing import TypeVar
 from uuid import UUID
 
+from schemas.envelope import micros_from_utc
 from schemas.ids import page_id as id_of
 from streams.crawl.frontier.hosts.host_state import Host
 from streams.crawl.host_quality import HostQuality, judge_host
@@ -22,6 +23,7 @@ from streams.gateway.context import GatewayContext
 from streams.gateway.http.problems import Problem, ProblemError, records_unavailable, unknown_page
 from streams.ledger.history import read_record_and_history
 from streams.links.page_links import LinkingDomain, group_by_domain
+from streams.maintenance.frontier_hosts import why_left_out
 from streams.search.optional import OptionalPart
 from streams.servers import Store
 from streams.stores.host_buckets import bucket_of
@@ -63,6 +65,8 @@ class PageData:
     statements: tuple[Hit, ...] = ()
     linked_from: tuple[LinkingDomain, ...] = ()
     """The domains that link to the page."""
+    left_out: str = ""
+    """Why no crawl follows a link to the page. Empty: crawls do."""
     host_quality: HostQuality | None = None
     """The quality of its host, as the frontier has it. None: the frontier does not know the host."""
     missing: tuple[str, ...] = ()
@@ -130,7 +134,8 @@ async def _known_page(
         if record.rows or history:
             return page_id, url, record, history
     page_id, url = candidates[0]
-    raise ProblemError(unknown_page(url or f"the page {page_id}"))
+    left_out = await _OptionalParts(context).get("records", "why it is left out", partial(_left_out, context, url), "")
+    raise ProblemError(unknown_page(url or f"the page {page_id}", left_out))
 
 
 async def look_up(context: GatewayContext, subject: str, sight: Sight) -> PageData:
@@ -147,12 +152,13 @@ async def look_up(context: GatewayContext, subject: str, sight: Sight) -> PageDa
     no_pages: list[RelatedPage] = []
     no_hits: list[Hit] = []
     no_links: list[PageLink] = []
-    representative, duplicates, statements, links, quality = await asyncio.gather(
+    representative, duplicates, statements, links, quality, left_out = await asyncio.gather(
         optional.get("records", "its representative", lambda: _representative(context, page_id, record), None),
         optional.get("records", "its duplicates", lambda: _duplicates(context, page_id), no_pages),
         optional.get("vectors", "its statements", lambda: _statements(context, page_id, record), no_hits),
         optional.get("records", "who links to it", partial(_links, context, page_id), no_links),
         optional.get("records", "the quality of its host", partial(_host_quality, context, url), None),
+        optional.get("records", "why it is left out", partial(_left_out, context, url), ""),
     )
     return PageData(
         page_id=page_id,
@@ -163,6 +169,7 @@ async def look_up(context: GatewayContext, subject: str, sight: Sight) -> PageDa
         duplicates=tuple(page for page in duplicates if sight.shows(page.url)),
         statements=tuple(statements),
         linked_from=tuple(group_by_domain([link for link in links if sight.shows(link.source_url)])),
+        left_out=left_out,
         host_quality=quality,
         missing=tuple(optional.missing),
     )
@@ -197,6 +204,10 @@ async def _duplicates(context: GatewayContext, page_id: UUID) -> list[RelatedPag
 
 async def _links(context: GatewayContext, page_id: UUID) -> list[PageLink]:
     return await context.stores.host_links.page_links(page_id, MAX_LINKS)
+
+
+async def _left_out(context: GatewayContext, url: str) -> str:
+    return await why_left_out(context.stores.frontier, url, micros_from_utc(context.clock()))
 
 
 async def _host_quality(context: GatewayContext, url: str) -> HostQuality | None:

@@ -6,10 +6,13 @@ from typing import Any
 
 import pytest
 
+from schemas.ids import page_id
 from streams.crawl.frontier.scheduling.traps import MAX_PATHS, MAX_QUERIES, Traps, is_far_month
-from streams.maintenance.frontier_hosts import view_host
+from streams.maintenance.frontier_hosts import view_host, why_left_out
 from streams.settings import CrawlSettings
-from tests.stages.frontier_world import Site, World, discovered
+from streams.stores.memory import MemoryFrontier
+from streams.stores.protocols import FrontierUrl
+from tests.stages.frontier_world import SECOND, Site, World, discovered
 
 TODAY = int(datetime(2030, 6, 15, tzinfo=UTC).timestamp())
 
@@ -57,6 +60,42 @@ def test_what_a_person_or_a_sitemap_names_is_no_trap(fields: dict[str, Any]) -> 
     assert traps.row() == {}
 
 
+def test_the_reason_of_a_url_is_found_again_and_counts_nothing() -> None:
+    traps = Traps()
+    urls = [f"https://a.example/search?q={n}" for n in range(MAX_QUERIES + 1)]
+    taken = [traps.take(link(url), TODAY) for url in [*urls, "https://a.example/calendar/2099/01"]]
+    row = traps.row()
+    for url, reason in ((urls[-1], taken[-2]), ("https://a.example/calendar/2099/01", taken[-1])):
+        assert reason == traps.reason(url, TODAY)
+        assert str(reason).startswith("trap: ")
+    assert traps.reason("https://a.example/list?q=1", TODAY) is None
+    assert traps.row() == row
+
+
+LEFT_OUT = [
+    ("https://a.example/calendar/2099/01", "trap: calendar"),
+    ("https://a.example/" + "a/b/c/d/" * 7, "trap: more than 24 path segments"),
+    ("https://a.example/x/x/x/x/", "trap: a path segment that repeats"),
+    ("https://a.example/?" + "&".join(f"p{n}=1" for n in range(20)), "trap: more than 16 query parameters"),
+    ("https://a.example/a.zip", "type: .zip is not a page"),
+    ("https://a.example/about", ""),
+    ("https://a.example:8443/about", ""),
+    ("", ""),
+]
+
+
+@pytest.mark.parametrize(("url", "begin"), LEFT_OUT)
+async def test_who_asks_for_a_url_gets_the_reason(url: str, begin: str) -> None:
+    store = MemoryFrontier()
+    reason = await why_left_out(store, url, TODAY * 1_000_000)
+    assert reason.startswith(begin)
+    assert bool(reason) == bool(begin)
+    if url:
+        host = url.split("/")[2]
+        await store.put_url(FrontierUrl(page_id(url), url, host, "done", at=1))
+        assert not await why_left_out(store, url, TODAY * 1_000_000), "the frontier has it: a person gave it"
+
+
 def test_memory_is_bounded() -> None:
     traps = Traps()
     for number in range(3 * MAX_PATHS):
@@ -79,3 +118,9 @@ async def test_a_calendar_without_end_leaves_the_host_its_other_pages() -> None:
     view = await view_host(world.frontier_store, "a.example", world.now)
     assert view
     assert view.left_out == {"calendar": 1}
+    first = next(
+        url for url in months if is_far_month(url[1:], world.now // SECOND) and f"https://a.example{url}" not in pages
+    )
+    url = f"https://a.example{first}"
+    assert await world.frontier_store.url(page_id(url)) is None
+    assert await why_left_out(world.frontier_store, url, world.now) == "trap: calendar: a month far from today"

@@ -4,8 +4,9 @@
     query explosion   more than MAX_QUERIES URLs of one path that differ only in their query
 
 A trap costs a host nothing but the trapped URLs: they are left out, and the host's row counts them by name. What a
-person or a sitemap names is never a trap. Depth, repetition and long queries are rules of each URL by itself
-(`streams.crawl.urls.reason_not_to_crawl`), and session ids are no part of a canonical URL.
+person or a sitemap names is never a trap. A trapped URL has no row: who asks for it gets the reason by the same rules.
+Depth, repetition and long queries are rules of each URL by itself (`streams.crawl.urls.reason_not_to_crawl`), and
+session ids are no part of a canonical URL.
 """
 
 import re
@@ -50,24 +51,44 @@ class Traps:
         """Return why a URL is left out, and count it; or None."""
         if event.why not in ("link", "redirect", "canonical") or event.depth == 0 or event.purpose != "page":
             return None
-        rest = event.url.partition("://")[2].partition("/")[2]
+        rest = _after_host(event.url)
         path, _, query = rest.partition("?")
-        if is_far_month(rest, now_seconds):
-            return self._leave_out("calendar", "a month far from today")
-        if query and self._count_query(path) > MAX_QUERIES:
-            return self._leave_out("query explosion", f"more than {MAX_QUERIES:,} URLs of this path with a query")
-        return None
-
-    def _leave_out(self, name: str, detail: str) -> str:
+        if query and not is_far_month(rest, now_seconds):
+            self._count_query(path)
+        found = self._find(rest, now_seconds)
+        if found is None:
+            return None
+        name, detail = found
         self.left_out[name] = self.left_out.get(name, 0) + 1
         return f"trap: {name}: {detail}"
 
-    def _count_query(self, path: str) -> int:
-        key = xxhash.xxh3_64_hexdigest(path.encode())[:8]
+    def reason(self, url: str, now_seconds: int) -> str | None:
+        """Return why a link to a URL would be left out now, or None. Nothing is counted."""
+        found = self._find(_after_host(url), now_seconds)
+        return f"trap: {found[0]}: {found[1]}" if found else None
+
+    def _find(self, rest: str, now_seconds: int) -> tuple[str, str] | None:
+        """Return the name and the detail of the trap that a path with its query is in."""
+        if is_far_month(rest, now_seconds):
+            return "calendar", "a month far from today"
+        path, _, query = rest.partition("?")
+        if query and self._queries.get(_key(path), 0) > MAX_QUERIES:
+            return "query explosion", f"more than {MAX_QUERIES:,} URLs of this path with a query"
+        return None
+
+    def _count_query(self, path: str) -> None:
+        key = _key(path)
         if key not in self._queries and len(self._queries) >= MAX_PATHS:
             del self._queries[next(iter(self._queries))]
         self._queries[key] = self._queries.get(key, 0) + 1
-        return self._queries[key]
+
+
+def _after_host(url: str) -> str:
+    return url.partition("://")[2].partition("/")[2]
+
+
+def _key(path: str) -> str:
+    return xxhash.xxh3_64_hexdigest(path.encode())[:8]
 
 
 def is_far_month(path: str, now_seconds: int) -> bool:
