@@ -202,7 +202,7 @@ def _apply_step(before: PageState, step: Transition, unchanged: frozenset[int]) 
         return replace(before, fetch_stage="fetch", failure=None)
     generation = step.data.get("generation", before.content_generation)
     if generation < before.content_generation:
-        return before  # a late copy of an event about older content
+        return _end_older_fetch(before, step, generation)
     if decided := _decide_by_event(before, step, generation):
         if step.data.get("verdict") == "failed":  # the verdict of a fetch: content that is under way goes on
             return replace(
@@ -211,12 +211,24 @@ def _apply_step(before: PageState, step: Transition, unchanged: frozenset[int]) 
         return PageState(decided, step.topic, generation, generation)
     if step.topic == "pages.fetched" and step.data.get("outcome") != "ok":
         return _apply_failure(before, step, generation)
-    if generation in unchanged:
+    if generation in unchanged or step.data.get("verdict") == "failed":  # no new content: the generation stays
         return replace(before, fetch_stage=None, failure=None)
     stage = _NEXT_STAGE.get(step.topic)
     if step.topic == "pages.settled":
         stage = before.content_stage if step.data.get("verdict") == "changed" else None
     return replace(before, content_generation=generation, content_stage=stage, fetch_stage=None, failure=None)
+
+
+def _end_older_fetch(before: PageState, step: Transition, generation: int) -> PageState:
+    """Return the state after a late event about older content, such as content of a page that was removed meanwhile.
+
+    It decides nothing, but the answer of a fetch ends the fetch.
+    """
+    if step.topic != "pages.fetched":
+        return before
+    if step.data.get("retryable"):
+        return _apply_failure(before, step, generation)
+    return replace(before, fetch_stage=None, failure=None)
 
 
 def _decide_by_event(before: PageState, step: Transition, generation: int) -> PageStatus | None:
@@ -258,6 +270,8 @@ def _decide_by_verdict(before: PageState, data: Mapping[str, Any], generation: i
 def _apply_failure(before: PageState, step: Transition, generation: int) -> PageState:
     """Return the state after a fetch without content. An indexed page stays indexed until a PageRemoved.
 
+    A duplicate stays a duplicate, too: the text that it was compared with is still its text.
+
     Content that is under way goes on: it is searchable once it is indexed, whatever answer a later fetch got.
     """
     outcome = step.data.get("outcome", "")
@@ -273,7 +287,7 @@ def _apply_failure(before: PageState, step: Transition, generation: int) -> Page
     )
     if failure.retryable:
         return replace(after, fetch_stage="frontier", failure=failure)
-    if outcome == "not_modified" or (before.decided and before.decided.status == "indexed"):
+    if outcome == "not_modified" or (before.decided and before.decided.status in ("indexed", "duplicate")):
         return after
     decided = PageStatus(status="not_indexed", reason="fetch_failed", failure=failure)
     if outcome == "redirect":
