@@ -76,11 +76,15 @@ async def test_a_url_in_a_trap_says_which_trap(stores: Stores) -> None:
     unknown = await get(stores, api(url))
     assert unknown.status_code == 404
     assert "No crawl would follow a link to it: trap: calendar: a month far from today." in unknown.json()["detail"]
-    link = LinkFound(
-        target_page_id=page_id(url), target_url=url, target_host="sqlite.org", source_page_id=page_id(WAL),
-        source_url=WAL, anchor="next month", generation=GENERATION,
-    )  # fmt: skip
-    await record(stores, link)
+    sources = [f"https://sqlite.org/{number}" for number in range(3)]
+    links = [
+        LinkFound(
+            target_page_id=page_id(url), target_url=url, target_host="sqlite.org", source_page_id=page_id(source),
+            source_url=source, anchor="next month", generation=GENERATION,
+        )
+        for source in sources
+    ]  # fmt: skip
+    await record(stores, *links)
     assert (await get(stores, api(url))).json()["left_out"] == "trap: calendar: a month far from today"
     page = (await get(stores, f"/page?url={url}", accept="text/html")).text
     assert "No crawl follows a link to it: trap: calendar: a month far from today." in page

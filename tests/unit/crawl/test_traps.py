@@ -118,9 +118,6 @@ async def test_a_calendar_without_end_leaves_the_host_its_other_pages() -> None:
     view = await view_host(world.frontier_store, "a.example", world.now)
     assert view
     assert view.left_out == {"calendar": 1}
-    first = next(
-        url for url in months if is_far_month(url[1:], world.now // SECOND) and f"https://a.example{url}" not in pages
-    )
-    url = f"https://a.example{first}"
+    url = next(f"https://a.example{path}" for path in months if is_far_month(path[1:], world.now // SECOND))
     assert await world.frontier_store.url(page_id(url)) is None
     assert await why_left_out(world.frontier_store, url, world.now) == "trap: calendar: a month far from today"
