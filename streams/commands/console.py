@@ -173,7 +173,7 @@ def print_result(sentence: str, figures: dict[str, Any], as_json: bool) -> None:
     if as_json:
         print_json(figures)
     else:
-        out.print(sentence, highlight=False, soft_wrap=True)
+        out.advise(sentence, highlight=False, soft_wrap=True)
 
 
 def load_settings(**overrides: Any) -> Settings:

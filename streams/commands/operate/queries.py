@@ -97,9 +97,10 @@ async def purge(
     yes: Annotated[bool, typer.Option("--yes", help="Don't ask.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Delete all counts of queries and clicks, and all suggestions. Records in Kafka end by themselves within a day.
+    """Delete all counts of queries and clicks, all suggestions, and the map of the index.
 
-    `riffle suggest build` then makes suggestions only from the index. Gateways forget theirs within a minute.
+    Records in Kafka end by themselves within a day. `riffle suggest build` then makes suggestions only from the index.
+    Gateways forget theirs within a minute.
 
     Example:  riffle queries purge --yes
     """
@@ -108,9 +109,10 @@ async def purge(
     async with open_stores(load_settings(), ["records"]) as stores:
         await stores.query_counts.purge()
         await stores.suggestions.purge()
+        await stores.index_maps.purge()
     print_result(
-        "The counts of all queries are deleted, and all suggestions. riffle suggest build makes those of the index.",
-        {"purged": ["query_counts", "suggestions"]},
+        "Counts of queries, suggestions and the map are deleted. riffle suggest build makes suggestions of the index.",
+        {"purged": ["query_counts", "suggestions", "index_maps"]},
         as_json,
     )
 

@@ -22,7 +22,11 @@ _PUT_REPORT = (
 _RECENT_REPORTS = "SELECT job_id, command, place, started, updated, state, share, sentence FROM jobs WHERE part = 0"
 
 MAP_PART_BYTES = 512 * 1024
-_PUT_MAP = "INSERT INTO index_maps (shelf, made, part, parts, value) VALUES (0, :made, :part, :parts, :value)"
+MAP_SECONDS = 60 * 86_400
+"""Time after which a map is forgotten (seconds). Its queries are of 30 days, and no query is kept for more than 90."""
+_PUT_MAP = (
+    "INSERT INTO index_maps (shelf, made, part, parts, value) VALUES (0, :made, :part, :parts, :value) USING TTL :ttl"
+)
 _DROP_MAPS = "DELETE FROM index_maps WHERE shelf = 0 AND made < :made"
 _MAP_PARTS = "SELECT made, parts FROM index_maps WHERE shelf = 0"
 _READ_MAP = "SELECT parts, value FROM index_maps WHERE shelf = 0 AND made = :made"
@@ -70,9 +74,12 @@ class CassandraIndexMaps:
     async def put(self, made: int, value: bytes) -> None:
         parts = [value[first : first + MAP_PART_BYTES] for first in range(0, len(value), MAP_PART_BYTES)]
         for number, part in enumerate(parts):
-            row = {"made": made, "part": number, "parts": len(parts), "value": part}
+            row = {"made": made, "part": number, "parts": len(parts), "value": part, "ttl": MAP_SECONDS}
             await self._session.execute(_PUT_MAP, row)
         await self._session.execute(_DROP_MAPS, {"made": made})
+
+    async def purge(self) -> None:
+        await self._session.execute("TRUNCATE index_maps")
 
     async def newest(self) -> int:
         found = Counter(tuple(row) for row in await self._session.execute(_MAP_PARTS, {}))

@@ -10,6 +10,9 @@ class MemoryIndexMaps:
     async def put(self, made: int, value: bytes) -> None:
         self._maps = {at: kept for at, kept in self._maps.items() if at >= made} | {made: value}
 
+    async def purge(self) -> None:
+        self._maps = {}
+
     async def newest(self) -> int:
         return max(self._maps, default=0)
 

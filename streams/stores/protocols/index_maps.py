@@ -4,10 +4,14 @@ from typing import Protocol
 
 
 class IndexMaps(Protocol):
-    """The last map of the index, as bytes. It is kept for 90 days."""
+    """The last map of the index, as bytes. It is kept for 60 days."""
 
     async def put(self, made: int, value: bytes) -> None:
         """Keep a map in place of all maps that were drawn before `made` (microseconds since 1970 UTC)."""
+        ...
+
+    async def purge(self) -> None:
+        """Delete the map: it may have queries of people."""
         ...
 
     async def newest(self) -> int:

@@ -26,6 +26,8 @@ async def test_the_last_map_takes_the_place_of_the_one_before(index_maps: IndexM
     assert await index_maps.newest() == 2_000
     assert await index_maps.read(2_000) == b"small"
     assert await index_maps.read(1_000) is None
+    await index_maps.purge()
+    assert await index_maps.newest() == 0
 
 
 async def test_a_map_of_which_parts_are_missing_is_none(cassandra_session: CassandraSession) -> None:
