@@ -27,7 +27,7 @@ from streams.commands.console import (
 )
 from streams.commands.job_reports import Report, reported
 from streams.commands.watching import FOLLOWED, LOOK_SECONDS, Bars, Seen, machine_load
-from streams.crawl.archives.common_crawl_importer import import_common_crawl
+from streams.crawl.archives.common_crawl_importer import find_listed_files, import_common_crawl
 from streams.crawl.archives.file_importer import import_html
 from streams.crawl.archives.import_place import ImportPlace, archive_name
 from streams.crawl.archives.importer import import_warc, import_wat
@@ -139,10 +139,13 @@ async def wat(
 @import_app.command("commoncrawl")
 @command
 async def common_crawl(
-    indexes: Annotated[list[Path], typer.Argument(exists=True, dir_okay=False, metavar="CDX...", help="Index files.")],
+    indexes: Annotated[
+        list[Path],
+        typer.Argument(exists=True, dir_okay=False, metavar="CDX...", help="Index files, or lists of paths."),
+    ],
     host: Annotated[list[str], typer.Option("--host", help="Only pages of this host. May be repeated.")],
     warcs: Annotated[
-        Path, typer.Option("--warcs", exists=True, file_okay=False, help="The folder with the WARC files.")
+        Path, typer.Option("--warcs", exists=True, file_okay=False, help="The folder with the files that are named.")
     ] = Path(),
     wait: Wait = True,
     trust_dates: TrustDates = False,
@@ -151,12 +154,20 @@ async def common_crawl(
     """Import the pages of a host from files of Common Crawl that are on this machine.
 
     The index says in which WARC file, and where in it, each page is. A run that is stopped goes on where it was.
+    A list of paths is followed: `cc-index.paths.gz` names index files, `warc.paths.gz` and `wet.paths.gz` whole WARC
+    and WET files. They are looked for below the folder by their whole paths, then by their names.
 
-    Example:  riffle import commoncrawl --host www.sqlite.org --warcs crawl-data/ cdx-00123.gz
+    Examples:
+
+        riffle import commoncrawl --host www.sqlite.org --warcs crawl-data/ cdx-00123.gz
+        riffle import commoncrawl --host www.sqlite.org --warcs . cc-index.paths.gz
+        riffle import commoncrawl --host www.sqlite.org --warcs . warc.paths.gz
     """
+    listed = await asyncio.to_thread(find_listed_files, indexes, warcs)
+    files = [*indexes, *listed.indexes, *listed.archives]
     hosts = frozenset(name.strip().lower() for name in host)
     read = partial(_read_common_crawl, indexes=tuple(indexes), hosts=hosts, warcs=warcs, trust_dates=trust_dates)
-    return await _import(read, warcs, wait, as_json, name=f"{archive_name(*indexes)} {sorted(hosts)}")
+    return await _import(read, warcs, wait, as_json, name=f"{archive_name(*files)} {sorted(hosts)}")
 
 
 async def _read_common_crawl(

@@ -1,4 +1,5 @@
-"""Common Crawl's files on this machine: the index (CDX) with the places of pages in WARC files, and links (WAT). Pure.
+"""Common Crawl's files on this machine: the index (CDX) with the places of pages in WARC files, links (WAT), and lists
+of paths (`cc-index.paths.gz`, `warc.paths.gz`). Pure.
 
 A line of the index is `org,sqlite)/ 20260101000000 {"url": ..., "status": ..., "filename": ..., "offset": ...}`. The
 WARC file is looked for by its whole name below the folder, then by its last part.
@@ -7,7 +8,8 @@ WARC file is looked for by its whole name below the folder, then by its last par
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from io import BytesIO
-from typing import Any, BinaryIO
+from itertools import islice
+from typing import Any, BinaryIO, Literal
 
 import orjson
 
@@ -20,6 +22,8 @@ from streams.crawl.urls import InvalidUrl, canonicalize, host_of
 
 MAX_LINE_CHARS = 20_000
 """Maximum length of a line of an index (characters)."""
+MAX_PATHS = 200_000
+"""Maximum number of paths in a list. A crawl has some 90,000 WARC files."""
 MAX_RECORD_BYTES = 32 * 1024 * 1024
 """Maximum length of a compressed record (bytes)."""
 MAX_WAT_BYTES = 16 * 1024 * 1024
@@ -37,6 +41,28 @@ class IndexLine:
     file: str
     offset: int
     length: int
+
+
+PathKind = Literal["index", "pages", "other"]
+
+
+def is_list_of_paths(first_line: str) -> bool:
+    """Return whether a file with this first line is a list of paths: one path a line, and no line of an index."""
+    line = first_line.strip()
+    return line.endswith((".gz", ".warc", ".idx", ".yaml")) and not any(character in line for character in " {}")
+
+
+def read_paths(lines: Iterable[str]) -> Iterator[tuple[str, PathKind]]:
+    """Yield the paths of a list, each with what is imported from it. Indexes of the index, and links, are `other`."""
+    for line in islice(lines, MAX_PATHS):
+        path = line[:MAX_LINE_CHARS].strip()
+        name = path.rpartition("/")[2]
+        if name.startswith("cdx-"):
+            yield path, "index"
+        elif name.endswith((".warc.gz", ".warc", ".warc.wet.gz")):
+            yield path, "pages"
+        elif name:
+            yield path, "other"
 
 
 OpenWarc = Callable[[str], BinaryIO | None]

@@ -3,16 +3,26 @@
 import asyncio
 import gzip
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass, field
 from io import TextIOWrapper
+from itertools import chain, islice
 from pathlib import Path
 from typing import BinaryIO, cast
 
 from streams.clock import now_micros
-from streams.crawl.archives.common_crawl import IndexLine, read_index, read_pages
+from streams.crawl.archives.common_crawl import (
+    MAX_LINE_CHARS,
+    IndexLine,
+    PathKind,
+    is_list_of_paths,
+    read_index,
+    read_pages,
+    read_paths,
+)
 from streams.crawl.archives.importer import open_archive
-from streams.crawl.archives.readers import Limits
+from streams.crawl.archives.readers import ArchivedPage, Limits, Skipped, read_warc
 from streams.crawl.archives.sending import (
     MAX_BODY_BYTES,
     HeldBack,
@@ -25,6 +35,7 @@ from streams.crawl.archives.sending import (
     no_progress,
     send_all,
 )
+from streams.crawl.archives.warc import NotWarc
 from streams.errors import UsageError
 from streams.runtime.agent import Emit
 from streams.stores.protocols import Blobs
@@ -51,17 +62,70 @@ async def import_common_crawl(
 ) -> ImportReport:
     """Import the pages of hosts that index files of Common Crawl name, from WARC files of a folder.
 
-    Raises UsageError if an index can't be read, and the errors of `blobs` and `emit`.
+    `indexes` may be lists of paths, too: of index files, or of WARC files, which are then read as a whole. Raises
+    UsageError if an index can't be read, and the errors of `blobs` and `emit`.
     """
-    limits = Limits(max_body_bytes, now_micros())
+    limits = Limits(max_body_bytes, now_micros(), hosts=hosts)
+    listed = await asyncio.to_thread(find_listed_files, indexes, warc_folder)
     sender = Sender(blobs, emit, crawl_id, max_depth, None if trust_dates else limits.latest, is_held_back)
     with ExitStack() as files:
-        lines = [line for path in indexes for line in await asyncio.to_thread(_index_lines, path, hosts)]
-        report = ImportReport(total=len(lines), resumed=skip)
+        lines = [line for path in listed.indexes for line in await asyncio.to_thread(_index_lines, path, hosts)]
+        report = ImportReport(total=0 if listed.archives else len(listed.missing) + len(lines), resumed=skip)
         warcs = _WarcFiles(warc_folder, files)
-        records = read_pages(lines, warcs.open, limits, skip)
+        missing = [Skipped("listed file is not here", name) for name in listed.missing]
+        named = read_pages(lines, warcs.open, limits, max(skip - len(missing), 0))
+        whole = islice(_read_whole(listed.archives, limits), max(skip - len(missing) - len(lines), 0), None)
+        records = chain(missing[skip:], named, whole)
         await send_all(records, lambda: skip + report.seen, report, sender, progress, wait_for_room)
     return report
+
+
+@dataclass(slots=True)
+class ListedFiles:
+    """The files of an import that are on this machine."""
+
+    indexes: list[Path] = field(default_factory=list)
+    archives: list[Path] = field(default_factory=list)
+    """WARC and WET files that are read as a whole."""
+    missing: list[str] = field(default_factory=list)
+
+
+def find_listed_files(paths: Sequence[Path], folder: Path) -> ListedFiles:
+    """Return the index files among `paths`, and what the lists among them name below the folder. Raises UsageError."""
+    found = ListedFiles()
+    for path in paths:
+        with open_archive(path) as file:
+            lines = TextIOWrapper(_decompressed(file), "utf-8", "replace")
+            try:
+                first = lines.readline(MAX_LINE_CHARS)
+                if not is_list_of_paths(first):
+                    found.indexes.append(path)
+                    continue
+                for name, kind in read_paths(chain([first], lines)):
+                    _add_listed(found, folder, name, kind)
+            except (OSError, EOFError, zlib.error) as error:
+                raise UsageError(f"{path} can't be read: {error}") from error
+    if not (found.indexes or found.archives):
+        raise UsageError(f"{folder} has none of the {len(found.missing):,} files that the lists name")
+    return found
+
+
+def _add_listed(found: ListedFiles, folder: Path, name: str, kind: PathKind) -> None:
+    place = None if kind == "other" else _place_below(folder, name)
+    if place is not None:
+        (found.indexes if kind == "index" else found.archives).append(place)
+    elif kind != "other":
+        found.missing.append(name)
+
+
+def _read_whole(paths: Sequence[Path], limits: Limits) -> Iterator[ArchivedPage | Skipped]:
+    """Yield the pages of WARC files, one file after the other."""
+    for path in paths:
+        with open_archive(path) as file:
+            try:
+                yield from read_warc(file, limits)
+            except NotWarc as error:
+                yield Skipped("no WARC file", f"{path}: {error}")
 
 
 def _index_lines(path: Path, hosts: frozenset[str]) -> list[IndexLine]:
@@ -90,11 +154,16 @@ class _WarcFiles:
     def open(self, name: str) -> BinaryIO | None:
         """Return the file with this name below the folder, or None. A name never leads out of the folder."""
         if name not in self._opened:
-            parts = [part for part in name.split("/") if part not in ("", ".", "..")]
-            places = [self._folder.joinpath(*parts), self._folder / (parts[-1] if parts else "")]
-            found = next((place for place in places if place.is_file()), None)
+            found = _place_below(self._folder, name)
             if len(self._opened) >= MAX_OPEN_FILES:
                 self._files.close()
                 self._opened.clear()
             self._opened[name] = self._files.enter_context(found.open("rb")) if found else None
         return self._opened[name]
+
+
+def _place_below(folder: Path, name: str) -> Path | None:
+    """Return the file with this name below the folder, or with its last part; or None. It is never outside of it."""
+    parts = [part for part in name.split("/") if part not in ("", ".", "..")]
+    places = [folder.joinpath(*parts), folder / (parts[-1] if parts else "")]
+    return next((place for place in places if place.is_file()), None)

@@ -18,7 +18,7 @@ from streams.crawl.fetch.content_encoding import BodyDecoder, InvalidBody
 from streams.crawl.fetch.outcomes import classify_response, select_headers
 from streams.crawl.file_kinds import EXTENSIONS
 from streams.crawl.url_patterns import belongs
-from streams.crawl.urls import InvalidUrl, canonicalize
+from streams.crawl.urls import InvalidUrl, canonicalize, host_of
 
 MAX_HEAD_BYTES = 256 * 1024
 """Maximum length of the HTTP head in front of a body (bytes)."""
@@ -92,6 +92,15 @@ class Limits:
     patterns: tuple[str, ...] = ()
     """Globs of the URLs to import (`streams.crawl.url_patterns`)."""
     place: Placing = NO_PLACE
+    hosts: frozenset[str] = frozenset()
+    """The hosts whose records of a WARC file are read. Empty: all hosts."""
+
+    def allow_host(self, target: str) -> bool:
+        """Return whether a record with this URL is read."""
+        try:
+            return not self.hosts or host_of(canonicalize(target)) in self.hosts
+        except InvalidUrl:
+            return False
 
 
 def read_warc(file: BinaryIO, limits: Limits) -> Iterator[ArchivedPage | Skipped]:
@@ -103,6 +112,8 @@ def read_warc(file: BinaryIO, limits: Limits) -> Iterator[ArchivedPage | Skipped
     for record in read_records(file, limits.max_body_bytes + MAX_HEAD_BYTES):
         if record.damage:
             yield Skipped("damaged record", record.damage)
+        elif not limits.allow_host(_target(record)):
+            continue
         elif record.headers.get("warc-type") == "conversion":
             yield _page_of_text(record, limits)
         elif record.headers.get("warc-type") == "response":

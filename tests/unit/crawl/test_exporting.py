@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+import pytest
 from warcio.archiveiterator import ArchiveIterator
 
 from schemas import Event, LinkFound, PageFetched
@@ -18,6 +19,7 @@ from streams.crawl.archives.import_place import ImportPlace, archive_name
 from streams.crawl.archives.importer import import_warc, import_wat
 from streams.crawl.archives.writer import IDENTICAL, NOT_MODIFIED, warcinfo
 from streams.crawl.exchange import Exchange, encode_exchange
+from streams.errors import UsageError
 from streams.stores.memory import MemoryBlobs, MemoryLedger, MemoryPages
 from streams.stores.page_record import Fetched
 from streams.stores.protocols import Transition
@@ -205,6 +207,55 @@ async def test_pages_of_a_host_are_imported_by_the_index_of_common_crawl(tmp_pat
         1,
         {"WARC file is not here": 1, "no response at its place": 1},
     )
+
+
+LISTED = [
+    ("cc-index.paths.gz", ["cc-index/collections/CC/indexes/cdx-00000.gz"], "the index at its whole path"),
+    ("cc-index.paths", ["elsewhere/cdx-00000.gz", "x/cluster.idx", "x/metadata.yaml"], "by its name, not compressed"),
+    ("warc.paths.gz", ["crawl-data/CC/warc/a.warc.gz"], "a whole WARC file"),
+]
+
+
+@pytest.mark.parametrize(("name", "paths", "_why"), LISTED, ids=[case[2] for case in LISTED])
+async def test_lists_of_paths_of_common_crawl_are_followed(
+    name: str, paths: list[str], _why: str, tmp_path: Path
+) -> None:
+    world = World()
+    await world.fetched(0)
+    content, _ = await world.export()
+    warc = tmp_path / "crawl-data" / "CC" / "warc" / "a.warc.gz"
+    index = tmp_path / "cc-index" / "collections" / "CC" / "indexes" / "cdx-00000.gz"
+    for file in (warc, index):
+        file.parent.mkdir(parents=True)
+    warc.write_bytes(content)
+    start = len(warcinfo("a.warc.gz", "riffle/0", utc_from_micros(NOON)))
+    place = {"url": URL, "status": "200", "filename": "a.warc.gz", "offset": start, "length": len(content)}
+    (warc.parent / "a.warc.gz").write_bytes(content)
+    (tmp_path / "a.warc.gz").write_bytes(content)
+    index.write_bytes(gzip.compress(f"example,sea)/tides 20260101120000 {json.dumps(place)}\n".encode()))
+    (tmp_path / "cdx-00000.gz").write_bytes(index.read_bytes())
+    lines = "\n".join([*paths, "crawl-data/CC/warc/missing.warc.gz", "../../etc/cdx-1.gz", ""]).encode()
+    (tmp_path / name).write_bytes(gzip.compress(lines) if name.endswith(".gz") else lines)
+
+    async def read(*hosts: str, skip: int = 0) -> tuple[list[str], dict[str, int]]:
+        sent = Sent()
+        report = await import_common_crawl(
+            [tmp_path / name], sent.blobs, sent.emit, hosts=frozenset(hosts), warc_folder=tmp_path, skip=skip
+        )
+        return [event.url for event in sent.events if isinstance(event, PageFetched)], dict(report.skipped)
+
+    assert await read("sea.example") == ([URL], {"listed file is not here": 2})
+    assert await read("sea.example", skip=2) == ([URL], {}), "a run that was stopped goes on"
+    assert await read("sea.example", skip=3) == ([], {})
+    assert await read("land.example") == ([], {"listed file is not here": 2})
+
+
+async def test_a_list_without_any_file_here_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "warc.paths").write_text("crawl-data/a.warc.gz\n")
+    with pytest.raises(UsageError, match="none of the 1 files"):
+        await import_common_crawl(
+            [tmp_path / "warc.paths"], Sent().blobs, Sent().emit, hosts=frozenset(), warc_folder=tmp_path
+        )
 
 
 def test_an_import_that_was_stopped_goes_on_while_its_archive_is_the_same(tmp_path: Path) -> None:
