@@ -25,6 +25,7 @@ from tests.chart.rendering import (
     pod_spec,
     render,
 )
+from triton_models.check_server import ANSWER_SECONDS
 
 
 def test_a_roll_out_of_the_gateway_loses_no_request() -> None:
@@ -103,6 +104,24 @@ def test_routes_leave_headers_alone() -> None:
         }
     ]
     assert route["hostnames"] == ["search.example.org"]
+
+
+@pytest.mark.parametrize("values", ["minimal", "gpu-fleet"])
+@pytest.mark.parametrize("name", ["triton", "query-embedding"])
+def test_a_server_that_lost_a_models_process_is_restarted_and_a_busy_one_is_not(values: str, name: str) -> None:
+    """Only the flavour `cpu` has model processes: the graphs of the other one run inside the server."""
+    probe = containers(named(render(values, {"queryEmbedding": {"enabled": True}}), "Deployment", name))[-1][
+        "livenessProbe"
+    ]
+    if values == "minimal":
+        dockerfile = (ROOT / "triton_models" / "Dockerfile").read_text()
+        *_, script = probe["exec"]["command"]
+        assert f"COPY triton_models/check_server.py {script}\n" in dockerfile
+    else:
+        assert probe["httpGet"] == {"path": "/v2/health/live", "port": "http"}
+    assert probe["periodSeconds"] * probe["failureThreshold"] <= 100, "what the server answers counts soon"
+    assert probe["timeoutSeconds"] * probe["failureThreshold"] >= 300, "silence counts late"
+    assert probe["timeoutSeconds"] <= ANSWER_SECONDS, "the probe's own limit decides what is silence"
 
 
 def test_queries_are_embedded_by_a_server_of_their_own() -> None:
