@@ -10,7 +10,7 @@ ARGS ?=
 # Hundreds of interpreters are started: with this variable, which some base images set, each would compile all that it imports.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo test collect faults check lint types imports chart images apply-check cluster-check subscribers chat sbom format lock schemas bench clean
+.PHONY: help setup demo test collect faults check lint types imports chart images apply-check cluster-check subscribers chat sbom audit format lock schemas bench clean
 
 # The tools that check the Helm chart, at fixed versions. Go itself is not installed here.
 GO := $(shell command -v go || ls /usr/local/go/bin/go 2>/dev/null)
@@ -157,6 +157,11 @@ sbom: setup ## List what the images contain (dist/sbom*.cdx.json, CycloneDX) and
 		-o dist/sbom-triton.cdx.json
 	@.tools/sbom/bin/cyclonedx-py requirements requirements/map.txt --output-reproducible --of JSON -o dist/sbom-map.cdx.json
 	@echo "dist/sbom.cdx.json and dist/licences.md describe the packages of the image, dist/sbom-NAME.cdx.json what the image riffle-NAME adds"
+
+audit: setup ## Ask a source of advisories about the locked packages; fails if one is vulnerable, or was not asked about (ARGS="--source osv").
+	@$(BIN)/uv venv -q --clear --python $(BIN)/python .tools/audit
+	@$(BIN)/uv pip install -q --python .tools/audit --require-hashes -r requirements/audit.txt
+	@$(BIN)/python -m docs.audit .tools/audit/bin/pip-audit $(ARGS)
 
 format: setup ## Format the code and mend what lint can mend.
 	@$(BIN)/ruff format .
