@@ -1,17 +1,22 @@
-"""Records what a real stack exports while it works, and while each of some faults lasts, for the tests of the alerts.
+"""Records what a real stack exports while it works and during each fault of the fault suite, for tests of the alerts.
 
-    .venv/bin/python -m tests.chart.record_metrics     # some 15 minutes; writes tests/chart/recorded/
+    .venv/bin/python -m tests.chart.record_metrics ["worker slowed" ...]  # some 50 minutes; writes tests/chart/recorded
 
-The stack crawls the bundled web and answers searches meanwhile. Its backlog is read every 15 seconds, from the first
-waiting event to the last. Then each scenario is read twice, `WINDOW_SECONDS` apart,
-while the fault lasts. A series becomes promtool's `FIRST+STEPxMINUTES`: counters, and the ages of waiting events, go on
-at the pace at which they really grew; all other gauges stay. A series that nobody exports any more ends. So the
-recording says which series a fault moves, and in which direction; how long a fault of hours would last is extrapolated.
+The stack crawls the bundled web and answers searches meanwhile. The faults are those of `tests/faults`, by their names.
+Name a few at a time: the crawl lasts for some ten minutes, and after it a stage has nothing to do.
+
+- A fault of `LASTING` is read twice, `WINDOW_SECONDS` apart, while it lasts. A series becomes promtool's
+  `FIRST+STEPxMINUTES`: counters, and the ages of waiting events, go on at the pace at which they really grew; all
+  other gauges stay. A series that nobody exports any more ends. So the recording says which series a fault moves, and
+  in which direction; how long a fault of hours would last is extrapolated.
+- All other faults pass by themselves: all series are read every `READ_SECONDS`, until a minute after the fault's end.
+  So is a backlog, from the first waiting event to the last, and a worker that is killed again and again.
 """
 
 import asyncio
 import json
 import os
+import random
 import re
 import subprocess
 import sys
@@ -23,11 +28,14 @@ from pathlib import Path
 import httpx
 from prometheus_client.parser import text_string_to_metric_families
 
+from schemas import PageIndexed
 from streams.local.demo import unpack
 from streams.local.state import running_state
+from streams.runtime.topics import describe_topics
 from streams.settings import Settings
 from tests.chart.rendering import CHART
-from tests.faults.processes import RIFFLE, process, stopped, until_healthy
+from tests.faults.faults import FAULTS, Fault, Times, held, killed
+from tests.faults.processes import RIFFLE, read_log, until_healthy, worker_of
 
 FOLDER = Path(__file__).parent / "recorded"
 WINDOW_SECONDS = 30.0
@@ -36,14 +44,41 @@ SETTLE_SECONDS = 20.0
 SEARCH_SECONDS = 0.3
 GROWING = {"riffle_lag_seconds", "riffle_committed_age_seconds"}
 """Gauges that grow with the time: they go on at their pace."""
-FAULTS = {"healthy": None, "Cassandra is away": "cassandra", "Kafka is away": "kafka", "Triton is away": "triton",
-          "the worker is away": "worker"}  # fmt: skip
+HEALTHY = "healthy"
 BACKLOG = "a backlog that ends"
 """The scenario that is read again and again, from the first waiting event to the last, and not extrapolated."""
-BACKLOG_READ_SECONDS = 15.0
+READ_SECONDS = 15.0
 QUIET_READINGS = 4
-"""Number of readings without a waiting event after which the backlog has ended."""
+"""Number of readings without a waiting event after which the backlog has ended, and after the end of a fault."""
 MAX_BACKLOG_READINGS = 120
+LASTING_SECONDS = 75.0
+"""The length of a fault that is read while it lasts: both readings, and the start of the workers that it needs."""
+LASTING_TIMES = Times(stop=LASTING_SECONDS, outage=LASTING_SECONDS, tier=LASTING_SECONDS, disk=LASTING_SECONDS)
+LASTING = {
+    "cassandra away": SETTLE_SECONDS, "kafka away": SETTLE_SECONDS, "qdrant away": SETTLE_SECONDS,
+    "triton away": SETTLE_SECONDS, "worker stopped": SETTLE_SECONDS, "worker slowed": SETTLE_SECONDS,
+    "disk of kafka full": SETTLE_SECONDS, "disk of cassandra full": SETTLE_SECONDS,
+    "disk of qdrant full": SETTLE_SECONDS, "skewed clocks": 2 * SETTLE_SECONDS,
+}  # fmt: skip
+"""Faults that could last for hours, and the time from their begin to the first reading (seconds)."""
+BESIDE = ("second-frontier", "skewed-early", "skewed-late", "other-stages", "accept-loss")
+"""Names of the workers that a fault runs beside the stack, as their logs have them."""
+LOOP = "worker killed again and again"
+LOOP_TIMES = 8
+
+
+async def _killed_in_a_loop(home: Path, _chance: random.Random, _times: Times) -> None:
+    """Kill the worker whenever it answers."""
+    for _ in range(LOOP_TIMES):
+        await killed(worker_of("fetch")).act(home, _chance, _times)
+        await until_healthy(home, worker_of("fetch"))
+
+
+OF_THE_SUITE = {
+    fault.name: fault for fault in (*FAULTS, held("triton", lambda times: times.outage, "away"), killed("triton"))
+}
+"""All faults of the fault suite, also those that it does only with Triton, by their names."""
+RECORDED = OF_THE_SUITE | {LOOP: Fault(LOOP, _killed_in_a_loop)}
 Reading = dict[str, float]
 
 
@@ -53,17 +88,19 @@ def used_names() -> set[str]:
     return set(re.findall(r"\b(?:riffle|nv)_[a-z_]+", rules))
 
 
-async def read(addresses: list[str], names: set[str]) -> Reading:
+async def read(addresses: Mapping[str, str], names: set[str]) -> Reading:
     """Return the values of all series with these names. A process that does not answer exports nothing."""
     found: Reading = {}
     async with httpx.AsyncClient(trust_env=False, timeout=5) as client:
-        for address in addresses:
+        for address, beside in addresses.items():
             with suppress(httpx.HTTPError):
                 text = (await client.get(f"{address}/metrics")).text
                 for family in text_string_to_metric_families(text):
                     for sample in family.samples:
                         if sample.name in names:
-                            labels = ",".join(f'{name}="{value}"' for name, value in sorted(sample.labels.items()))
+                            own = {"process": beside} if beside else {}
+                            pairs = sorted({**sample.labels, **own}.items())
+                            labels = ",".join(f'{name}="{value}"' for name, value in pairs)
                             found[f"{sample.name}{{{labels}}}"] = sample.value
     return found
 
@@ -90,6 +127,11 @@ async def search_on(address: str) -> None:
             await asyncio.sleep(SEARCH_SECONDS)
 
 
+def file_of(scenario: str) -> Path:
+    """Return the file of a scenario."""
+    return FOLDER / f"{scenario.replace(',', '').replace(' ', '-')}.json"
+
+
 @asynccontextmanager
 async def stack(home: Path, web: Path) -> AsyncIterator[Settings]:
     environment = {
@@ -97,7 +139,7 @@ async def stack(home: Path, web: Path) -> AsyncIterator[Settings]:
         "RIFFLE_HOME": str(home),
         "RIFFLE_LOCAL_WEB": str(web),
         "RIFFLE_LOCAL_TRITON": "true",
-        "RIFFLE_CRAWL__DELAY_SECONDS": "1",
+        "RIFFLE_CRAWL__DELAY_SECONDS": "5",
         "RIFFLE_GATEWAY__PUBLISH_QUERIES": "true",
         "RIFFLE_GATEWAY__RECALL_SHARE": "1",
         # A process that is held is not started again within the time of a recording.
@@ -115,27 +157,64 @@ async def stack(home: Path, web: Path) -> AsyncIterator[Settings]:
         await asyncio.to_thread(subprocess.run, [*RIFFLE, "down", "--clean"], env=environment)
 
 
-async def record(settings: Settings, scenario: str, held: str | None, names: set[str]) -> None:
-    """Record one scenario into its file."""
-    addresses = addresses_of(settings)
-    pid = (await process(settings.home, held)).pid if held else 0
-    async with stopped(pid) if held else no_fault():
-        await asyncio.sleep(SETTLE_SECONDS)
-        first = await read(addresses, names)
-        await asyncio.sleep(WINDOW_SECONDS)
-        second = await read(addresses, names)
-    write(scenario, extrapolate(first, second, WINDOW_SECONDS))
-    if held:
-        await until_healthy(settings.home, held)
-        await asyncio.sleep(SETTLE_SECONDS / 2)
+async def record_healthy(settings: Settings, names: set[str]) -> None:
+    """Record the stack while it works."""
+    await asyncio.sleep(SETTLE_SECONDS)
+    write(HEALTHY, await _read_twice(settings, names))
 
 
-def addresses_of(settings: Settings) -> list[str]:
-    """Return the addresses of the workers' and the gateway's metrics."""
+async def record_lasting(settings: Settings, fault: Fault, names: set[str]) -> None:
+    """Record a fault while it lasts, and wait for its end."""
+    ended = asyncio.ensure_future(fault.act(settings.home, random.Random(0), LASTING_TIMES))
+    await asyncio.sleep(LASTING[fault.name])
+    series = await _read_twice(settings, names)
+    assert not ended.done(), f"{fault.name} ended before it was read"
+    write(fault.name, series)
+    await ended
+
+
+async def _read_twice(settings: Settings, names: set[str]) -> dict[str, list[float]]:
+    first = await read(addresses_of(settings), names)
+    await asyncio.sleep(WINDOW_SECONDS)
+    return extrapolate(first, await read(addresses_of(settings), names), WINDOW_SECONDS)
+
+
+async def record_passing(settings: Settings, fault: Fault, names: set[str]) -> None:
+    """Record all values from before a fault until it has passed."""
+    readings = [await read(addresses_of(settings), names)]
+    ended = asyncio.ensure_future(fault.act(settings.home, random.Random(0), Times()))
+    quiet = 0
+    while quiet < QUIET_READINGS:
+        await asyncio.sleep(READ_SECONDS)
+        readings.append(await read(addresses_of(settings), names))
+        quiet = quiet + 1 if ended.done() else 0
+    await ended
+    write_readings(fault.name, readings)
+
+
+async def until_all_healthy(settings: Settings) -> None:
+    """Wait until all processes answer again, and a moment for the workers to catch up."""
     state = running_state(settings.home)
     assert state
-    workers = [each.health.rpartition("/")[0] for each in state.processes if each.name.startswith("worker")]
-    return [*workers, settings.gateway.address]
+    for one in state.processes:
+        await until_healthy(settings.home, one.name)
+    await asyncio.sleep(SETTLE_SECONDS / 2)
+
+
+async def until_indexed(settings: Settings) -> None:
+    """Wait until events of every stage flow: a fault while nothing happens moves no series."""
+    while not any(one.messages for one in describe_topics(settings) if one.topic.name == PageIndexed.topic):
+        await asyncio.sleep(1)
+
+
+def addresses_of(settings: Settings) -> dict[str, str]:
+    """Return the addresses of metrics. Those of a worker that a fault runs beside the stack come with its name."""
+    state = running_state(settings.home)
+    assert state
+    own = [one.health.rpartition("/")[0] for one in state.processes if one.name.startswith("worker")]
+    logs = {name: read_log(settings.home / "logs" / f"{name}.log") for name in BESIDE}
+    others = {address[0]: name for name, log in logs.items() if (address := re.search(r"http://127\.0\.0\.1:\d+", log))}
+    return dict.fromkeys((*own, settings.gateway.address), "") | others
 
 
 async def record_backlog(settings: Settings, names: set[str]) -> None:
@@ -150,38 +229,46 @@ async def record_backlog(settings: Settings, names: set[str]) -> None:
         waits = any(value > 0 for name, value in readings[-1].items() if name.startswith("riffle_lag_seconds"))
         has_begun |= waits
         quiet = quiet + 1 if has_begun and not waits else 0
-        await asyncio.sleep(BACKLOG_READ_SECONDS)
+        await asyncio.sleep(READ_SECONDS)
     assert quiet == QUIET_READINGS, "the backlog has not ended"
+    write_readings(BACKLOG, readings)
+
+
+def write_readings(scenario: str, readings: list[Reading]) -> None:
+    """Write all values of each series, as they were read."""
     series = {name for reading in readings for name in reading}
     rounded = [{name: round(value, 3) for name, value in reading.items()} for reading in readings]
-    write(BACKLOG, {name: [reading.get(name) for reading in rounded] for name in series})
+    write(scenario, {name: [reading.get(name) for reading in rounded] for name in series})
 
 
 def write(scenario: str, series: Mapping[str, Sequence[float | None]]) -> None:
     """Write the file of a scenario, one series on a line."""
     FOLDER.mkdir(exist_ok=True)
     lines = ",\n".join(f"  {json.dumps(name)}: {json.dumps(values)}" for name, values in sorted(series.items()))
-    (FOLDER / f"{scenario.replace(' ', '-').lower()}.json").write_text(f"{{\n{lines}\n}}\n")
+    file_of(scenario).write_text(f"{{\n{lines}\n}}\n")
     print(f"{scenario}: {len(series)} series", flush=True)
 
 
-@asynccontextmanager
-async def no_fault() -> AsyncIterator[None]:
-    yield
-
-
-async def main(scenarios: list[str]) -> None:
+async def main(chosen: list[str]) -> None:
     """Record the named scenarios, or all."""
+    scenarios = chosen or [BACKLOG, HEALTHY, *RECORDED]
+    names = used_names()
     with tempfile.TemporaryDirectory(prefix="riffle-record-") as folder:
         async with stack(Path(folder) / "home", unpack(Path(folder) / "web")) as settings:
             searches = asyncio.create_task(search_on(settings.gateway.address))
             try:
-                if not scenarios or BACKLOG in scenarios:
-                    print(f"send pages now: RIFFLE_HOME={settings.home} riffle import html DIR", flush=True)
-                    await record_backlog(settings, used_names())
-                await asyncio.sleep(SETTLE_SECONDS)
-                for scenario in [each for each in scenarios or FAULTS if each != BACKLOG]:
-                    await record(settings, scenario, FAULTS[scenario], used_names())
+                if scenarios[0] != BACKLOG:
+                    await until_indexed(settings)
+                for scenario in scenarios:
+                    if scenario == BACKLOG:
+                        print(f"send pages now: RIFFLE_HOME={settings.home} riffle import html DIR", flush=True)
+                        await record_backlog(settings, names)
+                    elif scenario == HEALTHY:
+                        await record_healthy(settings, names)
+                    else:
+                        recorder = record_lasting if scenario in LASTING else record_passing
+                        await recorder(settings, RECORDED[scenario], names)
+                    await until_all_healthy(settings)
             finally:
                 searches.cancel()
 
