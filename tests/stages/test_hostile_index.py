@@ -1,13 +1,15 @@
 """One search has one budget of work: the most expensive requests over an index that was written to make them expensive.
 
-The index holds what a stranger can publish: statements as long as the pipeline lets through, the same words and titles
-everywhere, near-copies on one host and on many, deep contexts, and the marks and scripts of Unicode that cost most. It
-answers whatever is asked with these statements: the search of a real index has its own tests.
+The indexes hold what a stranger can publish: statements as long as the pipeline lets through, the same words and titles
+everywhere, near-copies on one host and on many, deep contexts, the marks and scripts of Unicode that cost most, texts
+with as many different words and trigrams as fit, and pages with hundreds of statements. They answer whatever is asked
+with these statements: the search of a real index has its own tests.
 """
 
 import asyncio
+import random
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from itertools import count, islice, product
@@ -32,7 +34,7 @@ LONGEST = 8_000
 """More characters than the longest statement of the pipeline has."""
 NAMES = UUID("9d1c2f60-6c6e-4a53-9f0d-0f5a1ab1c001")
 MARKED = "".join(f"{char}\u0301\u0323\u0330" for char in "abcdefgh")
-KINDS = (
+FEW_TRIGRAMS = (
     "the " * (LONGEST // 4),
     "the the of of and and " * (LONGEST // 22),
     "a" * LONGEST,
@@ -46,23 +48,57 @@ KINDS = (
 )
 
 
-def hostile_statements() -> Iterator[dict[str, Any]]:
-    """Statements without end: each page differs from the others in a few characters only."""
+LETTERS = random.Random(33)
+POOL = "".join(LETTERS.choices("abcdefghijklmnopqrstuvwxyz", k=200_000))
+"""Letters without a rule. A text from another place of it has other words and other trigrams."""
+ALIKE = " ".join(POOL[start : start + 7] for start in range(0, LONGEST, 8))
+
+
+def random_words(number: int) -> str:
+    """A text of the query's words and of words that no other text has: each text has thousands of trigrams."""
+    start = number * 131 % 150_000
+    words = (POOL[at : at + 3 + at % 8] for at in range(start, start + LONGEST, 7))
+    return " ".join(word if place % 9 else "the log of" for place, word in enumerate(words))
+
+
+def long_tokens(number: int) -> str:
+    """A few tokens of hundreds of letters, identifiers among them."""
+    start = number * 131 % 150_000
+    return (
+        "_".join(POOL[at : at + 400] for at in range(start, start + LONGEST, 400)) + f" SQLITE_BUSY_{number % 100} the"
+    )
+
+
+TEXTS_OF: Mapping[str, Callable[[int], str]] = {
+    "few trigrams": lambda number: f"{FEW_TRIGRAMS[number % len(FEW_TRIGRAMS)]}{number % 97}",
+    "random words": random_words,
+    "long tokens": long_tokens,
+    # Each differs from the others in a part of its beginning, which is what is compared: some are copies, some are not.
+    "near-duplicates": lambda number: f"{random_words(number)[: number % 40 * 20]} {ALIKE} the log of the log",
+    "statements": random_words,
+}
+"""The text of each statement of an index, by the statement's number."""
+STATEMENTS_OF_PAGE = {"statements": 700}
+
+
+def hostile_statements(kind: str) -> Iterator[dict[str, Any]]:
+    """Statements without end, of as many pages, or of a few pages with hundreds of them."""
     for number in count():
-        text = KINDS[number % len(KINDS)]
-        url = f"https://{'one' if number % 2 else f'h{number}'}.example/{'a/' * 50}{number}.html?{'b' * 500}"
-        made = statement(url, f"{text}{number % 97}", title="The log of the log " * 40, context=["The log " * 50] * 40)
+        page = number // STATEMENTS_OF_PAGE.get(kind, 1)
+        url = f"https://{'one' if page % 2 else f'h{page}'}.example/{'a/' * 50}{page}.html?{'b' * 500}"
+        text, context = TEXTS_OF[kind](number), ["The log " * 50] * 40
+        made = statement(url, text, title="The log of the log " * 40, context=context)
         yield made | {"published": "2024-05-01", "page_type": "Article", "sites": ["example"]}
 
 
 class HostileIndex:
-    """An index whose lists are full of hostile statements of different pages, whatever is asked."""
+    """An index whose lists are full of hostile statements, whatever is asked."""
 
-    def __init__(self, stores: Stores) -> None:
+    def __init__(self, stores: Stores, kind: str) -> None:
         self._index = stores.vectors
         self._hits = [
             Hit(uuid5(NAMES, str(number)), 1.0 - number / 10_000, payload_of(row))
-            for number, row in enumerate(islice(hostile_statements(), 10_000))
+            for number, row in enumerate(islice(hostile_statements(kind), 10_000))
         ]
 
     def __getattr__(self, name: str) -> Any:
@@ -118,10 +154,10 @@ async def heartbeat(web: httpx.AsyncClient) -> Any:
         await beating
 
 
-@pytest.fixture(scope="module")
-def hostile() -> Stores:
+@pytest.fixture(scope="module", params=TEXTS_OF)
+def hostile(request: pytest.FixtureRequest) -> Stores:
     stores = memory_stores()
-    index: Any = HostileIndex(stores)
+    index: Any = HostileIndex(stores, request.param)
     return replace(stores, vectors=index)
 
 
