@@ -18,12 +18,13 @@ from rich.markup import escape
 from benchmarks.search.open_sets import read_web
 from streams.commands.console import AsJson, command, out, print_json
 from streams.commands.measure.in_process import search_in_process
-from streams.evaluation.search import open_run
+from streams.evaluation.search import Options, open_run
 from streams.evaluation.snippet_rule import Repeated, find_failure, repeated_lines
-from streams.evaluation.snippets import has_verb, shown_snippets
+from streams.evaluation.snippets import ask, has_verb, snippets_of
 from streams.local.demo import QUESTIONS, unpack
 from streams.plain_text import shorten
 from streams.search.searcher import Searcher
+from streams.settings import Settings
 
 RESULTS = 3
 """Number of first results that are shown."""
@@ -62,6 +63,8 @@ class Shown:
     failure: str
     """The rule's class of failure; empty if the statement reads alone."""
     right: bool
+    nearest_only: bool = False
+    """True if the page of results says that nothing was found, and shows the nearest by meaning."""
 
 
 @command
@@ -70,35 +73,44 @@ async def run(as_json: AsJson = False) -> None:
 
     Example:  python -m benchmarks first-results
     """
-    settings, options = search_in_process()
-    pages = [page.document for page in read_web(unpack(settings.home / "demo-web"))]
-    async with AsyncExitStack() as stack:
-        opened = await open_run(stack, settings, options, lambda step, done, of: None)
-        statements, index = await opened.index("demo", pages)
-        searcher, repeated = opened.searcher(index), repeated_lines(statements)
-        wanted = {question.question: (urlsplit(question.url).path,) for question in QUESTIONS} | dict(GUIDES)
-        found = [
-            each for query, paths in wanted.items() for each in await first_results(searcher, query, paths, repeated)
-        ]
+    found = await measure(*search_in_process())
     if as_json:
         print_json([asdict(each) for each in found])
         return
     out.print("\n".join(map(escape, rows(found))), highlight=False, soft_wrap=True)
 
 
+async def measure(settings: Settings, options: Options) -> list[Shown]:
+    """Return the first results of all queries."""
+    pages = [page.document for page in read_web(unpack(settings.home / "demo-web"))]
+    async with AsyncExitStack() as stack:
+        opened = await open_run(stack, settings, options, lambda step, done, of: None)
+        statements, index = await opened.index("demo", pages)
+        searcher, repeated = opened.searcher(index), repeated_lines(statements)
+        wanted = {question.question: (urlsplit(question.url).path,) for question in QUESTIONS} | dict(GUIDES)
+        return [
+            each for query, paths in wanted.items() for each in await first_results(searcher, query, paths, repeated)
+        ]
+
+
 async def first_results(searcher: Searcher, query: str, paths: Sequence[str], repeated: Repeated) -> list[Shown]:
     """Return the first results of a query, each with its first statement."""
     first: dict[str, Shown] = {}
-    for snippet in await shown_snippets(searcher, query):
+    found = await ask(searcher, query)
+    for snippet in snippets_of(query, found):
         if snippet.url not in first and len(first) < RESULTS:
             path, failure = urlsplit(snippet.url).path, find_failure(snippet, repeated, has_verb)
-            first[snippet.url] = Shown(query, len(first) + 1, path, snippet.text, failure, path in paths)
+            place, is_right = len(first) + 1, path in paths
+            first[snippet.url] = Shown(query, place, path, snippet.text, failure, is_right, found.notes.nearest_only)
     return list(first.values())
 
 
 def rows(found: Sequence[Shown]) -> list[str]:
     """Return a table in Markdown: a row for each query, with the place of its first right page, and the shares."""
-    lines = ["| query | first page | its first statement | reads alone | right page |", "|---|---|---|---|---|"]
+    lines = [
+        "| query | first page | its first statement | reads alone | right page | found |",
+        "|---|---|---|---|---|---|",
+    ]
     by_query: dict[str, list[Shown]] = {}
     for each in found:
         by_query.setdefault(each.query, []).append(each)
@@ -106,10 +118,14 @@ def rows(found: Sequence[Shown]) -> list[str]:
         first, place = results[0], next((each.place for each in results if each.right), 0)
         text = shorten(" ".join(first.text.split()), MAX_TEXT_CHARS).replace("|", "\\|")
         alone = first.failure or "yes"
-        lines.append(f"| {query} | `{first.path[1:]}` | {text} | {alone} | {f'place {place}' if place else 'no'} |")
+        cells = (query, f"`{first.path[1:]}`", text, alone, f"place {place}" if place else "no")
+        lines.append(f"| {' | '.join(cells)} | {'nearest only' if first.nearest_only else 'yes'} |")
     reading, right = sum(not each.failure for each in found), sum(any(r.right for r in rs) for rs in by_query.values())
+    nearest = sum(results[0].nearest_only for results in by_query.values())
     lines += [
         "",
-        f"{reading} of {len(found)} first statements read alone; {right} of {len(by_query)} have a right page.",
+        f"Of all {len(found)} first statements {reading} read alone. "
+        f"{right} of {len(by_query)} queries have a right page",
+        f'among the first three results, and {nearest} stand under "nothing found; nearest by meaning".',
     ]
     return lines

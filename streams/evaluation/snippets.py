@@ -109,7 +109,16 @@ def make_queries(documents: Sequence[Document]) -> list[str]:
 
 async def shown_snippets(searcher: Searcher, query: str) -> list[Snippet]:
     """Return the snippets of the first results of a query, as a reader sees them."""
-    found = await searcher.find(parse(query, options=searcher.options), Deadline(searcher.options.deadline_seconds))
+    return snippets_of(query, await ask(searcher, query))
+
+
+async def ask(searcher: Searcher, query: str) -> Found:
+    """Return the first page of results of a query."""
+    return await searcher.find(parse(query, options=searcher.options), Deadline(searcher.options.deadline_seconds))
+
+
+def snippets_of(query: str, found: Found) -> list[Snippet]:
+    """Return the snippets of the first results that were found, as a reader sees them."""
     stored = _stored_texts(found)
     return [
         Snippet(query, result.url, shown.text, shown.kind, shown.context, stored[str(shown.id)])
