@@ -142,8 +142,9 @@ def summarize(collections: Sequence[Measured]) -> dict[str, Any]:
 def gains_left_out(collections: Sequence[Measured], part: str) -> list[Difference]:
     """Return what a part gains on each collection with the strength that the other collections choose.
 
-    They choose the best one in their mean, of equal ones the first; no part at all if none gains. Empty with fewer than
-    two collections, or for a part without strengths.
+    They choose the best one in their mean, of equal ones the first; no part at all if none gains. Collections whose
+    queries were made of the words of their pages reward each part that counts words, so they choose only where no
+    judged one is left. Empty with fewer than two collections, or for a part without strengths.
     """
     count = len(collections[0].strengths.get(part, ()))
     if len(collections) < 2 or not count:
@@ -151,9 +152,10 @@ def gains_left_out(collections: Sequence[Measured], part: str) -> list[Differenc
     options = [[each.without[part], *each.strengths[part]] for each in collections]
     means = [[mean(gains) for gains in of_collection] for of_collection in options]
     found = []
-    for place, of_collection in enumerate(options):
-        others = [*means[:place], *means[place + 1 :]]
-        chosen = max(range(count + 1), key=lambda option: round(mean([each[option] for each in others]), 9))
+    for name, of_collection in zip([each.name for each in collections], options, strict=True):
+        others = [(each.name, gains) for each, gains in zip(collections, means, strict=True) if each.name != name]
+        choosing = [gains for other, gains in others if other not in MADE] or [gains for _, gains in others]
+        chosen = max(range(count + 1), key=lambda option: round(mean([each[option] for each in choosing]), 9))
         found.append(compare(of_collection[chosen], of_collection[0]))
     return found
 
