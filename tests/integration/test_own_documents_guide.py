@@ -1,17 +1,21 @@
-"""The commands of the guide for one's own documents, run word by word on the bundled pages of git-doc."""
+"""The commands of the guide for one's own documents, run word by word on bundled pages of git-doc and sqlite3-doc."""
 
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 import pytest
 
 from docs.generate import ROOT
+from streams.commands.console import EXIT_INTERRUPTED
 from streams.commands.operate.suggest import UNCHANGED
 from streams.local.demo import unpack
 from streams.local.ports import free_ports
@@ -26,15 +30,28 @@ LOOK_SECONDS = 0.2
 PROGRAM = f"{sys.executable} -c 'from streams.cli import main; main()'"
 
 
-PAGES = (
+OF_GIT = (
     "index.html", "gittutorial.html", "git-clean.html", "git-mv.html", "git-reflog.html", "git-restore.html",
     "git-revert.html", "git-var.html",
 )  # fmt: skip
-"""A quarter of the bundled pages: the commands are tried, not the models."""
+"""A quarter of the bundled pages of Debian's package `git-doc`: the commands are tried, not the models."""
+OF_SQLITE = 24
+"""Number of pages of `sqlite3-doc`, the smallest ones, in a folder of their own."""
+
+
+def copy_site(web: Path, site: Path) -> None:
+    """Copy pages of both packages. A link of the first page to a page that is not copied is left out."""
+    documents = web / "git-scm.test" / "html"
+    smallest = sorted((web / "sqlite.test").glob("*.html"), key=lambda page: page.stat().st_size)[:OF_SQLITE]
+    (site / "sqlite").mkdir(parents=True)
+    for page in (*(documents / name for name in OF_GIT), *smallest):
+        shutil.copy(page, site if page.parent == documents else site / "sqlite")
+    index = site / "index.html"
+    index.write_text(re.sub(r'href="([\w-]+\.html)"', _only_to_pages, index.read_text()))
 
 
 def _only_to_pages(link: "re.Match[str]") -> str:
-    return link[0] if link[1] in PAGES else ""
+    return link[0] if link[1] in OF_GIT else ""
 
 
 @pytest.fixture
@@ -45,12 +62,7 @@ def traces() -> Iterator[Collector]:
 
 @pytest.fixture
 def shell(tmp_path: Path, traces: Collector) -> Iterator["Shell"]:
-    documents = unpack(tmp_path / "web") / "git-scm.test" / "html"
-    (tmp_path / "site").mkdir()
-    for name in PAGES:
-        shutil.copy(documents / name, tmp_path / "site")
-    index = tmp_path / "site" / "index.html"
-    index.write_text(re.sub(r'href="([\w-]+\.html)"', _only_to_pages, index.read_text()))
+    copy_site(unpack(tmp_path / "web"), tmp_path / "site")
     shell = Shell(tmp_path, traces.address)
     yield shell
     shell.run(".venv/bin/riffle down --clean")
@@ -80,6 +92,25 @@ class Shell:
         assert done.returncode == status, f"{line}\n{done.stdout}\n{done.stderr}"
         return done.stdout
 
+    @contextmanager
+    def start(self, line: str) -> Iterator[subprocess.Popen[str]]:
+        """Run a line that does not end by itself."""
+        line = f"exec {line.replace('.venv/bin/riffle', PROGRAM)}"
+        process = subprocess.Popen(
+            line,
+            shell=True,
+            cwd=self.folder,
+            env=self._environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        try:
+            yield process
+        finally:
+            process.kill()
+            process.wait()
+
     @property
     def home(self) -> Path:
         return self.folder / "home"
@@ -107,37 +138,67 @@ def lines() -> list[str]:
     return [line.removeprefix("$ ") for block in blocks for line in block.splitlines()]
 
 
+def follow_until_interrupted(shell: Shell, line: str) -> None:
+    """Let a change, a deletion and Ctrl-C follow one another, as while somebody builds a site."""
+    with shell.start(line) as following:
+        assert following.stdout
+        assert following.stderr
+        wait_for_line(following.stderr, "Ctrl-C ends it")
+        for text in ("# Zebras\n\nA zebra has stripes.\n", "# Zebras\n\nA zebra is striped, in black and white.\n"):
+            (shell.folder / "site" / "zebra.md").write_text(text)
+            wait_for_line(following.stdout, "1 pages imported")
+        (shell.folder / "site" / "zebra.md").unlink()
+        wait_for_line(following.stdout, "1 pages of deleted files are removed")
+        following.send_signal(signal.SIGINT)
+        output, errors = following.communicate(timeout=PATIENCE_SECONDS)
+        assert following.returncode == EXIT_INTERRUPTED, output + errors
+        assert "Traceback" not in errors
+
+
+def wait_for_line(output: IO[str], part: str) -> None:
+    """Read lines until one has this part. `pytest.mark.timeout` ends a wait in vain."""
+    for line in output:
+        if part in line:
+            return
+    raise AssertionError(f"the output ended without {part!r}")
+
+
 STAGES = ("normalize", "dedup", "statements", "embed", "index")
 
 
 def test_the_guide_word_by_word(shell: Shell, traces: Collector) -> None:
     """The stack of this guide also sends its traces: one search, and one page from its import to the index."""
     up, imported, asked, watched, served, crawled, shown = lines()
+    site = shell.folder / "site"
+    pages = len(list(site.rglob("*.html")))
     shell.run(up)
-    assert f"Searchable: {len(PAGES)};" in shell.run(imported)
+    assert f"Searchable: {pages};" in shell.run(imported)
     assert "https://docs.example/" in shell.run(asked)
     stores = ("Cassandra SELECT", "POST /collections/", "model ")
     search = traces.wait_for(lambda trace: trace.has("GET /api/v1/search", *stores), 60)
     page = traces.wait_for(lambda trace: trace.has(*STAGES, *stores, "Kafka send pages.indexed", "PUT /coll"), 60)
     query = asked.split('"')[1]
-    texts = [re.sub(r"<[^>]*>", " ", path.read_text()) for path in (shell.folder / "site").glob("*.html")]
+    texts = [re.sub(r"<[^>]*>", " ", path.read_text()) for path in site.rglob("*.html")]
     for trace in (search, page):
         print(trace.tree())
         assert find_leaks(trace.texts(), query, texts) == [], "a span has no word of the query, and no text of a page"
-    pages = f"suggestions from {len(PAGES)} pages"
-    assert pages in shell.build_suggestions(), "the stack builds them by itself when the index has grown"
+    assert f"suggestions from {pages} pages" in shell.build_suggestions(), (
+        "the stack builds them by itself when the index has grown"
+    )
     assert "git-clean" in shell.run(".venv/bin/riffle suggest show git")
     assert shell.build_suggestions() == UNCHANGED
     shell.run(watched)
-    new = shell.folder / "site" / "zebra.md"
+    new = site / "zebra.md"
     new.write_text("# Zebras\n\nA zebra repository has black and white stripes, and commits them in pairs.\n")
     assert "1 pages imported" in shell.run(watched)
     new.unlink()
     assert "1 pages of deleted files are removed" in shell.run(watched)
+    follow_until_interrupted(shell, watched.removesuffix(" --once"))
     shell.run(served)
     try:
         # The same texts are in the index already, from the import.
-        assert re.search(rf"\b{len(PAGES)} fetched.*\b{len(PAGES)} duplicate", shell.run(crawled), re.DOTALL)
+        linked = len(OF_GIT)
+        assert re.search(rf"\b{linked} fetched.*\b{linked} duplicate", shell.run(crawled), re.DOTALL)
         assert "uplicate" in shell.run(shown)
     finally:
         for process in shell.background:
