@@ -6,6 +6,7 @@ and being started again and again by its supervisor, with pauses that grow to mi
 
 import asyncio
 import importlib
+import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from streams.runtime.health import Progress
 from streams.runtime.lags.retention import check_retention
 from streams.runtime.topics import check_partitions, create_topics
 from streams.settings import Settings
+from streams.stores.handed_on import HandedOnBlobs
 from streams.stores.opener import Stores, open_stores
 from streams.topology import Stage, topics_needed
 
@@ -78,6 +80,8 @@ async def prepare(stages: Sequence[Stage], settings: Settings, stores: Stores | 
         needs = {store for stage in stages for store in stage.stores}
         if stores is None:
             stores = await stack.enter_async_context(open_stores(settings, needs))
+            if len(stages) > 1 and "records" in needs:
+                stores.blobs = HandedOnBlobs(stores.blobs, time.monotonic)
         await asyncio.to_thread(create_topics, settings, topics_needed(tuple(stages)))
         partitions = await asyncio.to_thread(check_partitions, settings, stages)
         await asyncio.to_thread(check_retention, settings, stages, accept_loss=accept_loss)

@@ -20,7 +20,7 @@ class RuntimeSettings(SettingsGroup):
     """Maximum duration of one attempt to handle an event. After that time, the event goes to the retry topic."""
     max_waiting_events: int = Field(2_000, ge=1)
     """Maximum number of unacknowledged events that a worker holds, per stage and kind of topic."""
-    commit_interval_seconds: float = 1.0
+    commit_interval_seconds: float = 2.0
     """Time between two commits of offsets. After a crash, at most the events of this time are repeated."""
     stall_seconds: float = 120.0
     """Time without progress after which a worker is unhealthy, while events wait or it waits for its partitions."""

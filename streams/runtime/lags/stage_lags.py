@@ -53,14 +53,22 @@ class LagReader:
 
     def _read(self, admin: AdminClient) -> list[Lag]:
         topics = {topic for stage in self._stages for topic in input_topics(stage)}
-        ends = list_offsets(admin, find_places(admin, topics), OffsetSpec.latest())
-        starts = list_offsets(admin, list(ends), OffsetSpec.earliest())
+        # Most partitions never had a record, and most others have none that waits: those are asked about no further.
+        ends = {
+            place: end
+            for place, end in list_offsets(admin, find_places(admin, topics), OffsetSpec.latest()).items()
+            if end > 0
+        }
+        inputs = {stage.label: [place for place in ends if place[0] in input_topics(stage)] for stage in self._stages}
+        committed = {stage.label: self._committed.read(stage.group, inputs[stage.label]) for stage in self._stages}
+        behind = {p for label, places in inputs.items() for p in places if committed[label].get(p, 0) < ends[p]}
+        starts = list_offsets(admin, sorted(behind), OffsetSpec.earliest())
         lags = []
         for stage in self._stages:
-            places = [place for place in ends if place[0] in input_topics(stage)]
-            committed = self._committed.read(stage.group, places)
+            done = committed[stage.label]
             for topic in input_topics(stage):
-                parts = [PartitionOffsets(committed.get(p), starts[p], ends[p]) for p in places if p[0] == topic]
+                places = [place for place in inputs[stage.label] if place[0] == topic]
+                parts = [PartitionOffsets(done.get(p), starts.get(p, 0), ends[p]) for p in places]
                 waiting, lost = sum(part.waiting for part in parts), sum(part.lost for part in parts)
                 handled = sum(part.committed or 0 for part in parts)
                 lags.append(Lag(stage.label, topic, waiting, lost, handled))

@@ -76,3 +76,34 @@ def test_after_a_failure_all_clients_are_closed_and_opened_again(cluster: Cluste
 def test_one_look_closes_its_clients(cluster: Cluster) -> None:
     stage_lags.stage_lags(Settings(), STAGES[:2])
     assert sorted(cluster.closed) == sorted(stage.group for stage in STAGES[:2])
+
+
+# Partition -> its first offset, and the offset after its last record; and the committed one, if there is one.
+PARTITIONS = {0: (0, 0), 1: (0, 9), 2: (2, 9), 3: (6, 9), 4: (5, 9), 5: (9, 9)}
+COMMITTED = {1: 9, 2: 4, 3: 4, 5: 4}
+
+
+def test_a_look_asks_only_about_partitions_that_may_have_waiting_events(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A look at all stages asks about a thousand partitions, of which most never had a record."""
+    asked: dict[str, list[int]] = {}
+
+    def list_offsets(_admin: object, places: list[tuple[str, int]], spec: Any) -> dict[tuple[str, int], int]:
+        which = 0 if spec._value == OffsetSpec.earliest()._value else 1
+        asked["starts" if which == 0 else "ends"] = [number for _, number in places]
+        return {place: PARTITIONS[place[1]][which] for place in places}
+
+    def committed(_self: object, _group: str, places: list[tuple[str, int]]) -> dict[tuple[str, int], int]:
+        asked["committed"] = [number for _, number in places]
+        return {place: COMMITTED[place[1]] for place in places if place[1] in COMMITTED}
+
+    stage = next(stage for stage in STAGES if stage.name == "statements")
+    topic = stage.inputs[0].topic
+    monkeypatch.setattr(stage_lags, "AdminClient", lambda _: SimpleNamespace())
+    monkeypatch.setattr(stage_lags, "find_places", lambda _admin, _topics: [(topic, number) for number in PARTITIONS])
+    monkeypatch.setattr(stage_lags, "list_offsets", list_offsets)
+    monkeypatch.setattr(offsets.CommittedOffsets, "read", committed)
+    of_topic = {lag.topic: lag for lag in LagReader(Settings(), [stage]).read()}
+    assert asked == {"ends": [0, 1, 2, 3, 4, 5], "committed": [1, 2, 3, 4, 5], "starts": [2, 3, 4, 5]}
+    found = of_topic[topic]
+    assert (found.events, found.lost, found.handled) == (5 + 3 + 4 + 0, 0 + 2 + 0 + 5, 9 + 4 + 4 + 4)
+    assert {lag.events for name, lag in of_topic.items() if name != topic} == {0}
