@@ -148,7 +148,8 @@ async def _sustained(store: CassandraFrontier) -> dict[str, Any]:
     stores = Stores(
         blobs=MemoryBlobs(), frontier=store, fingerprints=MemoryFingerprints(), host_links=MemoryHostLinks()
     )
-    agent = FrontierAgent(CrawlSettings(in_flight=HOSTS, delay_seconds=0, recrawl=False), stores)
+    settings = CrawlSettings(in_flight=HOSTS, delay_seconds=0, recrawl=False, rights_files=False)
+    agent = FrontierAgent(settings, stores)
     agent.partition_count = 1
     answered = 0
 
