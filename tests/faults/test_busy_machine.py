@@ -1,7 +1,7 @@
 """The whole journey on a machine that is busy with other work: it is slow, and nothing else.
 
 Nothing limits its time while pages get on. `make faults` runs the journey of one host of the bundled web, and the demo:
-with everything of Riffle 15 nice beside 4 busy processes, and beside 30 busy processes of normal niceness.
+with everything of Riffle 15 nice beside 4 busy processes, and beside 12 and 30 busy processes of normal niceness.
 """
 
 import os
@@ -41,6 +41,7 @@ IDLE_SECONDS = 1_800.0
 SPIN = [sys.executable, "-c", "while True: pass"]
 BUSY = [
     pytest.param(15, 4, id="15 nice beside 4"),
+    pytest.param(0, 12, id="beside 12"),
     pytest.param(0, 30, id="beside 30"),
 ]
 """The niceness of the stack, and the number of busy processes."""
