@@ -11,6 +11,7 @@ import signal
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import psutil
@@ -18,12 +19,14 @@ import pytest
 
 from streams.errors import DeadlineExceeded, StartError, StoreUnavailable
 from streams.local.child_process import Child, kill_orphans, stop
+from streams.local.ports import free_ports
 from streams.local.servers.triton import Triton, why_not
 from streams.models.opening import open_models
 from streams.models.protocols import ChainModel, Embedder
 from streams.models.triton import TritonChains
 from streams.models.triton_connection import TritonConnection
 from streams.settings import Settings, TritonSettings
+from triton_models.check_server import LIVE, find_fault
 
 KILLS = 200 if os.environ.get("RIFFLE_TEST_FAULTS") == "all" else 5
 STOPS = KILLS // 5
@@ -42,11 +45,23 @@ PAGES = [[f"Page {n} has a log.", "It is written first.", f"This keeps {n} reade
 pytestmark = [pytest.mark.integration("triton"), pytest.mark.timeout(1_800 if KILLS < 200 else 4 * 3_600)]
 
 
+class TritonWithHttp(Triton):
+    """A server with the HTTP port that the chart opens. The local stack has it closed."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        (self.http_port,) = free_ports(1)
+
+    def _build_command(self, backends: Path) -> list[str]:
+        command = [option for option in super()._build_command(backends) if option != "--allow-http=false"]
+        return [*command, "--http-address=127.0.0.1", f"--http-port={self.http_port}"]
+
+
 class Server:
     """A Triton on the local models, started again whenever it has ended."""
 
     def __init__(self, folder: Path, models: Path, names: Sequence[str]) -> None:
-        self._triton = Triton(folder / "home" / "data" / "triton", models, names)
+        self._triton = TritonWithHttp(folder / "home" / "data" / "triton", models, names)
         self._triton.data.mkdir(parents=True)
         self._triton.log.parent.mkdir(parents=True)
         self.child: Child | None = None
@@ -55,6 +70,10 @@ class Server:
     @property
     def settings(self) -> Settings:
         return Settings(triton=TritonSettings(url=self._triton.url, query_model="", timeout_seconds=20))
+
+    @property
+    def http(self) -> str:
+        return f"127.0.0.1:{self._triton.http_port}"
 
     def start(self) -> None:
         self.close()
@@ -195,6 +214,40 @@ async def hurt(server: Server, chance: random.Random, *, stops: bool) -> None:
         stub.send_signal(signal.SIGSTOP)
         await asyncio.sleep(STOPPED_SECONDS)
         stub.send_signal(signal.SIGCONT)
+
+
+PROBES = 20
+
+
+async def test_the_probe_of_a_cluster_finds_a_lost_process_and_no_fault_of_a_busy_server(tmp_path: Path) -> None:
+    """Triton itself answers that it is alive, and that the model is ready."""
+    tally, proc = Tally(), tmp_path / "proc"
+    with serving(tmp_path) as server:
+        await server.ready()
+        models = await open_models(server.settings)
+        assert server.child
+        family = [server.child.pid, *(stub.pid for stub in server.stubs())]
+        proc.mkdir()  # what a container would see of /proc: no processes of other servers
+        for pid in family:
+            (proc / str(pid)).symlink_to(f"/proc/{pid}")
+
+        async def fault() -> str:
+            return await asyncio.to_thread(find_fault, server.http, LIVE, proc)
+
+        async with asking(models.embedder, models.chains, tally):
+            while tally.right < PROBES:
+                assert await fault() == ""
+                await asyncio.sleep(0.05)
+            killed = server.stubs()[0]
+            killed.kill()
+            async with asyncio.timeout(READY_SECONDS):
+                while not await fault():
+                    await asyncio.sleep(0.05)
+            for _ in range(PROBES):
+                assert await fault() == f"model processes have ended: {killed.pid}"
+        assert await asyncio.to_thread(find_fault, server.http, LIVE, tmp_path) == "", "Triton calls itself alive"
+        assert await asyncio.to_thread(find_fault, server.http, "/v2/models/sbert/ready", tmp_path) == ""
+        await models.close()
 
 
 FORMER_CONFIG = """

@@ -22,3 +22,13 @@ def test_storage_that_can_t_be_made_is_an_error_with_the_last_lines(tmp_path: Pa
     failing = [sys.executable, "-c", "import sys; sys.exit('no space left')"]
     with pytest.raises(StartError, match="can't be formatted:\nno space left"):
         kafka._format_data(failing, tmp_path / "server.properties")
+
+
+def test_the_disk_that_a_partition_takes_is_bounded(tmp_path: Path) -> None:
+    """A topic keeps its events for days, and sources wait long before unread ones are deleted."""
+    lines = kafka.properties(tmp_path, 1, 2).splitlines()
+    settings = dict(line.split("=", 1) for line in lines if "=" in line and not line.startswith("#"))
+    assert 0 < int(settings["log.retention.bytes"]) <= 1024**3
+    assert int(settings["log.segment.bytes"]) <= int(settings["log.retention.bytes"]) // 8, (
+        "only whole segments are deleted"
+    )

@@ -14,11 +14,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from streams.errors import StartError
 from streams.local.child_process import Child, Launch, stop
 from streams.local.ports import free_ports
 from streams.local.riffle_processes import RiffleProcess
 from streams.local.servers.server import Answer
-from streams.local.supervision.health_checks import HealthChecks
+from streams.local.servers.triton import Triton
+from streams.local.supervision.health_checks import HealthChecks, ask
 from streams.local.supervision.patience import (
     BUSY_WEIGHT,
     QUIET_SECONDS,
@@ -203,3 +205,55 @@ def until(condition: Callable[[], bool], seconds: float = 60.0) -> None:
     while not condition():
         assert time.monotonic() < deadline
         threading.Event().wait(0.05)
+
+
+def _raise(error: Exception) -> None:
+    raise error
+
+
+@pytest.mark.parametrize(
+    ("is_ready", "expected"),
+    [
+        (lambda: True, "healthy"),
+        (lambda: False, "silent"),  # it hangs, or has not started
+        (lambda: _raise(StartError("a table is missing")), "silent"),  # a later check may find it otherwise
+    ],
+)
+def test_a_server_is_asked_in_its_own_protocol(is_ready: Callable[[], bool], expected: Answer) -> None:
+    server: Any = SimpleNamespace(is_ready=is_ready)
+    assert ask(server) == expected
+
+
+@pytest.mark.parametrize("answer", ["healthy", "silent", "broken"])
+def test_the_models_of_triton_are_asked_too(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, answer: Answer) -> None:
+    monkeypatch.setattr(Triton, "is_ready", lambda _: True)
+    monkeypatch.setattr(Triton, "models_answer", lambda _: answer)
+    assert ask(Triton(tmp_path, tmp_path)) == answer
+
+
+def test_servers_and_gateway_are_watched_as_workers_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that hangs keeps the workers waiting, and they stay green meanwhile."""
+    names = ["kafka", "cassandra", "qdrant", "triton", "gateway", "worker-fetch"]
+    watched = [Watched(SimpleNamespace(ready_timeout_seconds=1.0, name=name), CHILD, 0.0) for name in names]
+    stop_asked, looked = threading.Event(), list[str]()
+
+    def note(_: HealthChecks, running: list[Watched], now: float) -> list[tuple[Watched, str]]:
+        looked.extend(each.server.name for each in running)
+        stop_asked.set()
+        return []
+
+    monkeypatch.setattr(HealthChecks, "look", note)
+    monkeypatch.setattr("streams.local.supervisor.rotate", lambda _: None)
+    quiet: Any = SimpleNamespace(
+        stop_asked=stop_asked,
+        watched=watched,
+        _commands=list,
+        _pause_or_resume=lambda: None,
+        _check=lambda *_: None,
+        _run_scheduled=lambda _: None,
+    )
+    monkeypatch.setattr(CHILD, "log", None, raising=False)
+    monkeypatch.setattr(CHILD, "share_processor", lambda is_full: None, raising=False)
+    monkeypatch.setattr("streams.local.supervisor.LOOK_SECONDS", 0.0)
+    Supervisor.watch(quiet)
+    assert looked == names
