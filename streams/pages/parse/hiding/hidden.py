@@ -67,7 +67,7 @@ class _Finder:
 
     def candidates(self) -> Iterator[tuple[LexborNode, str]]:
         """Yield each element that an attribute or a style hides, with the way."""
-        read = tuple(read_rules(_sheets(self._tree)))
+        read = tuple(read_rules([*_sheets(self._tree)]))
         rules, colours = HidingRules(read), LostColours(self._tree, read)
         has_names = bool(rules) or colours.names
         selector = "[hidden], [style], [class], [id]" if has_names else "[hidden], [style], font[color], [bgcolor]"
