@@ -9,7 +9,7 @@ import json
 from collections import deque
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import unquote, urldefrag, urljoin, urlsplit
+from urllib.parse import quote, unquote, urldefrag, urljoin, urlsplit
 
 import lxml.html
 
@@ -29,12 +29,14 @@ class DiskWeb:
 
 
 def explore(folder: Path) -> DiskWeb:
-    """Follow the links of all hosts from their roots."""
+    """Follow the links of all hosts from their roots and their sitemaps."""
     hosts = {path.name for path in folder.iterdir() if path.is_dir()}
     robots = {host: _robots(folder / host / "robots.txt") for host in hosts}
     moved = {host: _moved(folder / host / "redirects.json") for host in hosts}
     web, seen = DiskWeb(), set[str]()
     queue = deque(f"https://{host}/" for host in sorted(hosts))
+    for host in sorted(hosts):
+        queue.extend(_sitemap(folder / host, host))
     while queue:
         url = queue.popleft()
         if url in seen:
@@ -70,6 +72,16 @@ def _moved(file: Path) -> dict[str, str | None]:
     """Path -> where it moved, or None where it is gone: as `riffle web serve` reads it."""
     found: dict[str, str | None] = json.loads(file.read_text()) if file.is_file() else {}
     return found
+
+
+def _sitemap(root: Path, host: str) -> list[str]:
+    """All HTML pages of a host: its sitemap. Empty if its robots.txt names no sitemap; without one, the server's does."""
+    robots = root / "robots.txt"
+    if robots.is_file() and "\nsitemap:" not in robots.read_text(errors="replace").lower():
+        return []
+    files = [file for file in root.rglob("*") if file.suffix.lower() in PAGE_SUFFIXES]
+    paths = sorted(quote(file.relative_to(root).as_posix()) for file in files)
+    return [urljoin(f"https://{host}/{path}", "./" if path.endswith("/index.html") else "") for path in paths]
 
 
 Rules = list[tuple[str, bool]]

@@ -260,9 +260,13 @@ def seeds() -> list[PageDiscovered]:
 
 
 def read_begun(path: Path) -> list[Begun]:
-    """Return the requests that all workers began, by time."""
+    """Return the requests to the hosts of this web that all workers began, by time.
+
+    The stack is shared: the workers also get the events of other tests.
+    """
     lines = map(json.loads, path.read_text().splitlines())
-    return sorted(Begun(at, tuple(map(tuple, windows))) for at, windows in lines)
+    begun = sorted(Begun(at, tuple(map(tuple, windows))) for at, windows in lines)
+    return [request for request in begun if request.host in HOSTS]
 
 
 def too_fast(begun: list[Begun]) -> list[str]:

@@ -28,6 +28,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from streams.client import ApiError, AsyncRiffle, NotReached, Riffle
 from streams.local.ports import free_ports
+from streams.maintenance.mapping import IndexMap
 from streams.queries.counts import list_unanswered
 from streams.queries.suggestions.build import read_words
 from streams.queries.suggestions.hidden import current_build
@@ -413,8 +414,12 @@ async def test_a_query_without_results_is_counted_and_stands_on_the_map(service:
     listed = await service.riffle("queries", "empty")
     assert query in {each["query"] for each in listed}
     drawn = await service.riffle("map")
-    made = json.loads(await asyncio.to_thread(Path(drawn["file"]).read_text))
-    (gap,) = [each for each in made["gaps"] if each["query"] == query]
-    assert gap["times"] > 1  # two, or a little less if a day ended between them
-    assert all(0 <= gap[axis] <= 1 for axis in "xy")
-    assert {page["url"] for page in made["pages"]} & service.book.urls
+    packed = await service.stores.index_maps.read(await service.stores.index_maps.newest())
+    assert packed is not None
+    made = IndexMap.unpack(packed)
+    assert drawn["pages"] == len(made.pages)
+    (gap,) = [each for each in made.gaps if each.query == query]
+    assert gap.times > 1  # two, or a little less if a day ended between them
+    assert 0 <= gap.x <= 1
+    assert 0 <= gap.y <= 1
+    assert {page.url for page in made.pages} & service.book.urls
