@@ -75,7 +75,7 @@ def _moved(file: Path) -> dict[str, str | None]:
 
 
 def _sitemap(root: Path, host: str) -> list[str]:
-    """All HTML pages of a host: its sitemap. Empty if its robots.txt names no sitemap; without one, the server's does."""
+    """All HTML pages of a host: its sitemap. Empty if its own robots.txt names none."""
     robots = root / "robots.txt"
     if robots.is_file() and "\nsitemap:" not in robots.read_text(errors="replace").lower():
         return []
