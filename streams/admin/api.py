@@ -33,7 +33,6 @@ MAX_COUNT = 1_000
 _NO_STORE = {"Cache-Control": "no-store"}
 _HOST = "www.example.org"
 
-
 _Route = TypeVar("_Route", bound=Callable[..., Any])
 
 
@@ -103,7 +102,7 @@ class Order(_Model):
 class HostDetails(_Model):
     """A host of the frontier, as `riffle frontier show HOST --json` shows it."""
 
-    model_config = ConfigDict(frozen=True, extra="allow")
+    model_config = ConfigDict(extra="allow")
 
     host: str
     state: str = Field(description="`ready`, `waiting`, `deferred`, `blocked` or `idle`.")

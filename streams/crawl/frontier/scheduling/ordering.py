@@ -3,10 +3,10 @@
 A URL's place in the queue is a time. Seeds, sitemaps and links from the same registrable domain get a head start: they
 come before all URLs of strangers that wait for less than that time. It is longer for a URL that promises more: by the
 priority of its sitemap, by a link from another site, by a true interval of changes. All of it is known when the URL is
-queued, so it costs no read. So a stranger's links delay nobody's own pages, and
-still get their turn. The URLs of each linking domain stand apart from each other by the host's delay: domains take
-turns, whatever number of links one has. The URLs of all strangers together are bounded, however many domains there are:
-in the host's budget, and in the queue, where after a first MAX_WAITING one is queued for each five delays.
+queued, so it costs no read. So a stranger's links delay nobody's own pages, and still get their turn. The URLs of each
+linking domain stand apart from each other by the host's delay: domains take turns, whatever number of links one has.
+The URLs of all strangers together are bounded, however many domains there are: in the host's budget, and in the queue,
+where after a first MAX_WAITING one is queued for each five delays.
 
 Since the sum is bounded, an owner of many domains can only make the shares of other domains smaller. A domain that
 waited for its turn always gets one URL. The domains after the first MAX_DOMAINS share turns by their hash.
