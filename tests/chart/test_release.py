@@ -24,24 +24,24 @@ def test_both_images_the_sbom_and_the_chart_are_built_and_pushed(builder: str) -
     assert pushed[1:] == ["push", f"dist/riffle-{chart_version()}.tgz", "oci://r.example/s/charts"]
 
 
-@pytest.mark.parametrize("builder", BUILDERS)
-def test_the_image_with_a_browser_is_built_on_the_one_of_this_release(builder: str) -> None:
-    made = names("r.example/s", "1.2", "cpu", rendering=True)
-    commands = [" ".join(each) for each in release(builder, "r.example/s", made, "0", push=True)]
-    browser = next(number for number, each in enumerate(commands) if "-t r.example/s/riffle-rendering:1.2" in each)
-    assert commands[browser].endswith("--build-arg RIFFLE=r.example/s/riffle:1.2 infra/rendering")
-    assert "-t r.example/s/riffle:1.2 " in "".join(commands[:browser]), "its base is built before"
-    assert f"{builder} push r.example/s/riffle-rendering:1.2" in commands
+# What is asked for, the name of the image, and the end of the command that builds it.
+ABOVE = [
+    ({"rendering": True}, "riffle-rendering", "--build-arg RIFFLE=r.example/s/riffle:1.2 infra/rendering"),
+    ({"umap": True}, "riffle-map", "-f infra/map/Dockerfile --build-arg RIFFLE=r.example/s/riffle:1.2 ."),
+]
 
 
 @pytest.mark.parametrize("builder", BUILDERS)
-def test_the_image_that_draws_the_map_is_built_on_the_one_of_this_release(builder: str) -> None:
-    made = names("r.example/s", "1.2", "cpu", umap=True)
+@pytest.mark.parametrize(("asked", "image", "ends"), ABOVE, ids=[row[1] for row in ABOVE])
+def test_an_image_above_riffles_is_built_on_the_one_of_this_release(
+    builder: str, asked: dict[str, bool], image: str, ends: str
+) -> None:
+    made = names("r.example/s", "1.2", "cpu", **asked)
     commands = [" ".join(each) for each in release(builder, "r.example/s", made, "0", push=True)]
-    drawing = next(number for number, each in enumerate(commands) if "-t r.example/s/riffle-map:1.2" in each)
-    assert commands[drawing].endswith("-f infra/map/Dockerfile --build-arg RIFFLE=r.example/s/riffle:1.2 .")
-    assert "-t r.example/s/riffle:1.2 " in "".join(commands[:drawing]), "its base is built before"
-    assert f"{builder} push r.example/s/riffle-map:1.2" in commands
+    built = next(number for number, each in enumerate(commands) if f"-t r.example/s/{image}:1.2" in each)
+    assert commands[built].endswith(ends)
+    assert "-t r.example/s/riffle:1.2 " in "".join(commands[:built]), "its base is built before"
+    assert f"{builder} push r.example/s/{image}:1.2" in commands
 
 
 def test_each_pushed_image_is_signed_by_its_digest_with_its_own_contents() -> None:

@@ -2,8 +2,6 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 
 import pytest
 from typer.testing import CliRunner, Result
@@ -13,20 +11,15 @@ from streams.commands.operate import frontier as frontier_module
 from streams.crawl.frontier.hosts.host_state import Host
 from streams.crawl.host_quality import HostRecord
 from streams.stores.host_buckets import bucket_of
-from streams.stores.opener import Stores, memory_stores
+from streams.stores.opener import Stores
+from tests.unit.commands.stores_in_memory import open_in_memory
 
 HOST = "a.example"
 
 
 @pytest.fixture
 def stores(monkeypatch: pytest.MonkeyPatch) -> Stores:
-    made = memory_stores()
-
-    @asynccontextmanager
-    async def open_stores(*_: object) -> AsyncIterator[Stores]:
-        yield made
-
-    monkeypatch.setattr(frontier_module, "open_stores", open_stores)
+    made = open_in_memory(monkeypatch, frontier_module)
     host = Host(bucket_of(HOST), HOST, record=HostRecord(settled=90, unique=60, quality_sum=54, rank=1_000))
     asyncio.run(made.frontier.put_host(host.to_row(None, 1)))
     return made

@@ -2,27 +2,19 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 
 import pytest
 from typer.testing import CliRunner, Result
 
 from streams.cli import app
 from streams.commands.operate import links as links_module
-from streams.stores.opener import Stores, memory_stores
+from streams.stores.opener import Stores
+from tests.unit.commands.stores_in_memory import open_in_memory
 
 
 @pytest.fixture
 def stores(monkeypatch: pytest.MonkeyPatch) -> Stores:
-    made = memory_stores()
-
-    @asynccontextmanager
-    async def open_stores(*_: object) -> AsyncIterator[Stores]:
-        yield made
-
-    monkeypatch.setattr(links_module, "open_stores", open_stores)
-    return made
+    return open_in_memory(monkeypatch, links_module)
 
 
 def riffle(*arguments: str) -> Result:
