@@ -38,7 +38,8 @@ class LinkFound(Event):
     more: tuple[MoreLink, ...] = ()
     """Further links of the same page to the same host. The fields above are the first one."""
     lost: bool = False
-    """True if the page is gone, and its links count no more. `generation` is the removal's."""
+    """True if the page has these links no more. `generation` is the removal's, or the last one before the page was read
+    without them: links that were found later stay."""
 
     def key(self) -> str:
         return self.target_host or str(self.target_page_id)

@@ -211,8 +211,8 @@ STAGES: tuple[Stage, ...] = (
     Stage(
         name="links",
         says="collects which hosts link to a host, for its authority",
-        inputs=(LinkFound, PageRemoved),
-        outputs=(LinkFound,),  # the links of a removed page are lost, and the worker of each linked host counts anew
+        inputs=(LinkFound, PageNormalized, PageRemoved),
+        outputs=(LinkFound,),  # the links that a page lost: the worker of each linked host counts anew
         agent="streams.links.agent:build",
         stores=("records",),
         concurrency=64,

@@ -8,15 +8,18 @@ marked nofollow don't count. A redelivery finds its row, and writes nothing.
 The count is written before the row. So after a crash between the two, the same link gets the same number again.
 
 The links of a page to other domains are also stored under the page. When the page is removed (but for a duplicate,
-which is still there), the worker that gets the removal emits them as lost, and the worker of each linked host takes
-them back: the row of the two hosts goes on with another page of the linking host that links to the same page, or is
-deleted. All rows have the generation of the linking page as write time, so an event that comes late changes nothing.
-A link that its page dropped stays until the page is gone.
+which is still there), or read again, the worker of the page emits them as lost, and the worker of each linked host
+takes them back: the row of the two hosts goes on with another page of the linking host that links to the same page, or
+is deleted. All rows have the generation of the linking page as write time. So links that a page still has when it is
+read again, and all that comes late, stay as they are: links are lost with the generation before the one that was read.
+
+Links of a generation of a page that is no longer the last one are not stored. Their group is stored first, and the
+page's record is read afterwards. So the worker of the page sees the group, or the record tells that it came late.
 """
 
 from collections.abc import Mapping, Sequence
 
-from schemas import Event, LinkFound, PageRemoved
+from schemas import Event, LinkFound, PageNormalized, PageRemoved
 from schemas.ids import page_id
 from schemas.links import MoreLink
 from streams.crawl.domains import registrable_domain, same_domain
@@ -27,11 +30,11 @@ from streams.links.page_links import PAGES_PER_DOMAIN, first_place_of, links_to_
 from streams.runtime.agent import Agent, Delivery
 from streams.settings import Settings
 from streams.stores.opener import Stores
-from streams.stores.protocols import HostLinks, Pages
+from streams.stores.protocols import HostLinks, LinkGroup, PageLink, Pages
 
 
 class LinksAgent(Agent):
-    """Stores the link between two hosts that an event has, if it is new; and takes it back when its page is gone."""
+    """Stores the links of pages to other domains, and takes back those that a page has no more."""
 
     def __init__(self, links: HostLinks, pages: Pages, max_sources: int = MAX_SOURCES) -> None:
         self._links = links
@@ -40,12 +43,15 @@ class LinksAgent(Agent):
         self._known = KnownSources(max_sources)
 
     async def handle(self, delivery: Delivery) -> Sequence[Event]:
-        """Store or take back links. Returns the lost links of a removed page. Raises PoisonError for another event."""
+        """Store or take back links. Returns the links that a page lost. Raises PoisonError for another event."""
         match delivery.event:
             case PageRemoved(reason="duplicate"):
                 return ()
             case PageRemoved() as event:
-                return [_lost(event, urls) for urls in await self._links.links_of(event.page_id)]
+                return [_lost(event, group, event.generation) for group in await self._links.links_of(event.page_id)]
+            case PageNormalized() as event:
+                groups = await self._links.links_of(event.page_id)
+                return [_lost(event, group, event.generation - 1) for group in groups if _is_older(group, event)]
             case LinkFound(lost=True) as event:
                 await self._take_back(event)
             case LinkFound() as event:
@@ -55,49 +61,66 @@ class LinksAgent(Agent):
         return ()
 
     async def _store(self, event: LinkFound) -> None:
-        if links := list(links_to_store(event)):
-            # First: what is stored of a page is found when it is removed.
-            urls = [link.target_url for link in event.each()]
-            await self._links.put_links_of(event.source_page_id, urls, event.generation)
-            await self._links.put_page_links(links, event.generation)
+        links = list(links_to_store(event))
+        if not links or not await self._store_of_page(event, links):
+            return
         host, source = event.target_host or host_of(event.target_url), host_of(event.source_url)
-        if all(link.nofollow for link in event.each()) or same_domain(host, source):
+        if not _group_of(event).followed:
             return
         if not self._known.knows(host):
             sources = await self._links.sources(host, self._max_sources)
             self._known.load(host, map(registrable_domain, sources))
         domain = registrable_domain(source)
         number = self._known.number_of(host, domain)
-        if number is not None and not await self._is_gone(event):
+        if number is not None:
             if is_written(number):
                 await self._links.put_in_links(host, number)
             await self._links.add(host, source, event.source_url, event.generation)
             self._known.add(host, domain)
 
-    async def _is_gone(self, event: LinkFound) -> bool:
-        """Return whether the page was removed since it had the links. Such an event comes late."""
-        removed = (await self._pages.get(event.source_page_id)).removed
-        return removed.generation >= event.generation and removed.reason != "duplicate"
+    async def _store_of_page(self, event: LinkFound, links: Sequence[PageLink]) -> bool:
+        """Store the links under their page and under the linked pages. Returns False if they came late."""
+        await self._links.put_links_of(event.source_page_id, _group_of(event))
+        if await self._is_late(event):
+            await self._take_back(event)  # the page may have had the same links before
+            return False
+        await self._links.put_page_links(links, event.generation)
+        return True
+
+    async def _is_late(self, event: LinkFound) -> bool:
+        """Return whether the page was removed since it had the links, or read again."""
+        record = await self._pages.get(event.source_page_id)
+        is_gone = record.removed.generation >= event.generation and record.removed.reason != "duplicate"
+        return is_gone or record.normalized.generation > event.generation
 
     async def _take_back(self, event: LinkFound) -> None:
-        """Delete the rows of the links of a page that is gone. The count of the host is written before its row."""
+        """Delete the rows of links that a page has no more. The count of the host is written before its row."""
         host, source, at = host_of(event.target_url), host_of(event.source_url), event.generation
-        other = await self._take_back_page_links(event, source)
+        later = [
+            group
+            for group in await self._links.links_of(event.source_page_id)
+            if group.generation > at and host_of(group.urls[0]) == host
+        ]
+        kept = {url for group in later for url in group.urls}
+        lost = [link for link in event.each() if link.target_url not in kept]
+        other = await self._take_back_page_links(lost, source, at)
         behind = None if same_domain(host, source) else await self._links.source_page(host, source)
-        if behind and behind[0] == event.source_url and behind[1] <= at:
+        is_followed = any(group.followed for group in later)
+        if behind and behind[0] == event.source_url and behind[1] <= at and not is_followed:
             if other:
                 await self._links.add(host, source, other, behind[1] + 1)  # it replaces only this row
             else:
                 await self._remove_source(host, source, at)
-        await self._links.remove_links_of(event.source_page_id, event.target_url, at)
+        await self._links.remove_links_of(event.source_page_id, _group_of(event))
 
-    async def _take_back_page_links(self, event: LinkFound, source: str) -> str:
+    async def _take_back_page_links(self, lost: Sequence[LinkFound], source: str, at: int) -> str:
         """Delete the links to pages. Returns another page of the host `source` with one of these links, or ""."""
-        other, first = "", first_place_of(event.source_url)
-        for link in event.each():
+        other = ""
+        for link in lost:
+            first = first_place_of(link.source_url)
             for row in await self._links.page_links(link.target_page_id, PAGES_PER_DOMAIN, first):
-                if row.source_url == event.source_url:
-                    await self._links.remove_page_link(row, event.generation)
+                if row.source_url == link.source_url:
+                    await self._links.remove_page_link(row, at)
                 elif host_of(row.source_url) == source and not row.nofollow:
                     other = row.source_url
         return other
@@ -118,16 +141,29 @@ class LinksAgent(Agent):
         return {"links_hosts_in_memory": len(self._known)}
 
 
-def _lost(event: PageRemoved, urls: Sequence[str]) -> LinkFound:
-    """Return the event that says that these links of a removed page, all to one host, are lost."""
+def _group_of(event: LinkFound) -> LinkGroup:
+    links = list(event.each())
+    urls = tuple(link.target_url for link in links)
+    return LinkGroup(urls, event.generation, followed=not all(link.nofollow for link in links))
+
+
+def _is_older(group: LinkGroup, event: PageNormalized) -> bool:
+    """Return whether the page had these links before it was read, and not necessarily now."""
+    return group.generation < event.generation
+
+
+def _lost(event: PageNormalized | PageRemoved, group: LinkGroup, generation: int) -> LinkFound:
+    """Return the event that says that the page has these links, all to one host, no more."""
+    urls, nofollow = group.urls, not group.followed
     return LinkFound(
         target_page_id=page_id(urls[0]),
         target_url=urls[0],
         target_host=host_of(urls[0]),
         source_page_id=event.page_id,
         source_url=event.url,
-        generation=event.generation,
-        more=tuple(MoreLink(target_url=url) for url in urls[1:]),
+        generation=generation,
+        nofollow=nofollow,
+        more=tuple(MoreLink(target_url=url, nofollow=nofollow) for url in urls[1:]),
         lost=True,
     )
 

@@ -118,7 +118,8 @@ class NormalizeAgent(Agent):
         await self._stores.pages.put(event.page_id, _normalized_part(event, outcome, reference), at)
         if noindex:  # the page ends here, so this stage settles its fetch. Dedup settles all other pages
             return [_removed_event(event, "noindex", _NOINDEX_EXPIRED if expired else _NOINDEX), _settled_event(event)]
-        return [_normalized_event(event, outcome, reference), *anchors(event, outcome)]
+        # The links first: those that the page has no more are looked for when the other event comes.
+        return [*anchors(event, outcome), _normalized_event(event, outcome, reference)]
 
     async def _end_soft_404(self, event: PageFetched, outcome: PageOutcome, at: int) -> Sequence[Event]:
         """Store what the page said. Nobody follows its links: each name that can't exist would lead to them."""

@@ -1,12 +1,12 @@
 """The graph of hosts in Cassandra: a row for each pair of hosts, and a row for what is known of a host."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from uuid import UUID
 
 from schemas.ids import page_id as page_id_of
 from streams.stores.cassandra.session import CassandraSession
 from streams.stores.packing import pack, unpack
-from streams.stores.protocols import HostRank, PageLink
+from streams.stores.protocols import HostRank, LinkGroup, PageLink
 
 _SOURCES = "SELECT source, source_url FROM host_links WHERE host = :host LIMIT :most"
 _ALL_SOURCES = "SELECT source FROM host_links WHERE host = :host"
@@ -32,7 +32,7 @@ _PUT_LINKS_OF = (
     "INSERT INTO links_of_pages (source_page_id, target_page_id, urls) VALUES (:source, :target, :urls) "
     "USING TIMESTAMP :at"
 )
-_LINKS_OF = "SELECT urls FROM links_of_pages WHERE source_page_id = :source"
+_LINKS_OF = "SELECT urls, WRITETIME(urls) FROM links_of_pages WHERE source_page_id = :source"
 _REMOVE_LINKS_OF = (
     "DELETE FROM links_of_pages USING TIMESTAMP :at WHERE source_page_id = :source AND target_page_id = :target"
 )
@@ -110,13 +110,22 @@ class CassandraHostLinks:
     async def remove_page_link(self, link: PageLink, at: int) -> None:
         await self._session.execute(_REMOVE_PAGE_LINK, {"page_id": link.page_id, "place": link.place}, at=at)
 
-    async def put_links_of(self, source: UUID, urls: Sequence[str], at: int) -> None:
-        row = {"source": source, "target": page_id_of(urls[0]), "urls": pack({"urls": list(urls)})}
-        await self._session.execute(_PUT_LINKS_OF, row, at=at)
+    async def put_links_of(self, source: UUID, group: LinkGroup) -> None:
+        packed = pack({"urls": list(group.urls), "followed": group.followed})
+        row = {"source": source, "target": _group_id(group), "urls": packed}
+        await self._session.execute(_PUT_LINKS_OF, row, at=group.generation)
 
-    async def links_of(self, source: UUID) -> list[tuple[str, ...]]:
+    async def links_of(self, source: UUID) -> list[LinkGroup]:
         rows = await self._session.execute(_LINKS_OF, {"source": source})
-        return [tuple(unpack(urls)["urls"]) for (urls,) in rows]
+        groups = [(unpack(packed), at) for packed, at in rows]
+        return [LinkGroup(tuple(group["urls"]), at, group.get("followed", True)) for group, at in groups]
 
-    async def remove_links_of(self, source: UUID, first_url: str, at: int) -> None:
-        await self._session.execute(_REMOVE_LINKS_OF, {"source": source, "target": page_id_of(first_url)}, at=at)
+    async def remove_links_of(self, source: UUID, group: LinkGroup) -> None:
+        ids = {_group_id(group), page_id_of(group.urls[0])}  # an earlier release stored groups under their first URL
+        rows = [{"source": source, "target": target} for target in ids]
+        await self._session.execute_many(_REMOVE_LINKS_OF, rows, at=group.generation)
+
+
+def _group_id(group: LinkGroup) -> UUID:
+    """Return the id of a group of links: of one link that is followed, the page id of its URL."""
+    return page_id_of(" ".join(group.urls if group.followed else (*group.urls, "nofollow")))

@@ -1,6 +1,6 @@
 """The graph of hosts in memory."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from itertools import islice
 from typing import Generic, TypeVar
@@ -8,7 +8,7 @@ from uuid import UUID
 
 import xxhash
 
-from streams.stores.protocols import HostRank, PageLink
+from streams.stores.protocols import HostRank, LinkGroup, PageLink
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")
@@ -41,7 +41,7 @@ class MemoryHostLinks:
         self._links: dict[str, _Rows[str, str]] = {}
         self._ranks: dict[str, HostRank] = {}
         self._page_links: dict[UUID, _Rows[int, PageLink]] = {}
-        self._links_of: dict[UUID, _Rows[str, tuple[str, ...]]] = {}
+        self._links_of: dict[UUID, _Rows[tuple[tuple[str, ...], bool], LinkGroup]] = {}
 
     async def sources(self, host: str, limit: int) -> dict[str, str]:
         return dict(islice(self._sources(host), limit))
@@ -87,14 +87,14 @@ class MemoryHostLinks:
     async def remove_page_link(self, link: PageLink, at: int) -> None:
         self._page_links.setdefault(link.page_id, _Rows()).put(link.place, None, at)
 
-    async def put_links_of(self, source: UUID, urls: Sequence[str], at: int) -> None:
-        self._links_of.setdefault(source, _Rows()).put(urls[0], tuple(urls), at)
+    async def put_links_of(self, source: UUID, group: LinkGroup) -> None:
+        self._links_of.setdefault(source, _Rows()).put((group.urls, group.followed), group, group.generation)
 
-    async def links_of(self, source: UUID) -> list[tuple[str, ...]]:
-        return [urls for _, urls in self._links_of[source].items()] if source in self._links_of else []
+    async def links_of(self, source: UUID) -> list[LinkGroup]:
+        return [group for _, group in self._links_of[source].items()] if source in self._links_of else []
 
-    async def remove_links_of(self, source: UUID, first_url: str, at: int) -> None:
-        self._links_of.setdefault(source, _Rows()).put(first_url, None, at)
+    async def remove_links_of(self, source: UUID, group: LinkGroup) -> None:
+        self._links_of.setdefault(source, _Rows()).put((group.urls, group.followed), None, group.generation)
 
 
 def _token(host: str) -> int:

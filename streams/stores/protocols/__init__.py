@@ -45,7 +45,7 @@ from streams.stores.protocols.frontier import (
     UnreadLimits,
     total,
 )
-from streams.stores.protocols.host_links import HostLinks, HostRank, PageLink
+from streams.stores.protocols.host_links import HostLinks, HostRank, LinkGroup, PageLink
 from streams.stores.protocols.index_maps import IndexMaps
 from streams.stores.protocols.job_reports import REPORT_DAYS, JobReport, JobReports, JobState
 from streams.stores.protocols.ledger import Ledger, Transition
@@ -100,6 +100,7 @@ __all__ = [
     "JobState",
     "Known",
     "Ledger",
+    "LinkGroup",
     "NamedEntity",
     "PaceHolds",
     "PageClicks",

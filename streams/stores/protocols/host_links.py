@@ -1,6 +1,6 @@
 """The links between hosts, and the links to pages."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 from uuid import UUID
@@ -27,6 +27,17 @@ class PageLink:
     source_url: str
     anchor: str = ""
     nofollow: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LinkGroup:
+    """Links of a page to pages of one host, as one event had them."""
+
+    urls: tuple[str, ...]
+    generation: int
+    """The last generation of the linking page with this group."""
+    followed: bool = True
+    """False if all links of the group are marked nofollow."""
 
 
 class HostLinks(Protocol):
@@ -73,11 +84,11 @@ class HostLinks(Protocol):
     async def remove_page_link(self, link: PageLink, at: int) -> None:
         """Delete the row of a link."""
 
-    async def put_links_of(self, source: UUID, urls: Sequence[str], at: int) -> None:
-        """Store a group of links of the page `source`. A group with the same first URL is replaced."""
+    async def put_links_of(self, source: UUID, group: LinkGroup) -> None:
+        """Store a group of links of the page `source`, at its generation. The same group is replaced."""
 
-    async def links_of(self, source: UUID) -> list[tuple[str, ...]]:
+    async def links_of(self, source: UUID) -> list[LinkGroup]:
         """Return the groups of links of a page."""
 
-    async def remove_links_of(self, source: UUID, first_url: str, at: int) -> None:
-        """Delete the group of links of a page that begins with this URL."""
+    async def remove_links_of(self, source: UUID, group: LinkGroup) -> None:
+        """Delete a group of links of a page, at the generation of `group`: with the same URLs, and followed or not."""

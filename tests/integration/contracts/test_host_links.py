@@ -1,12 +1,13 @@
 """The contract of the graph of hosts, in memory and in Cassandra."""
 
+from dataclasses import replace
 from uuid import uuid4
 
 import pytest
 
 from streams.stores.cassandra import CassandraHostLinks
 from streams.stores.memory import MemoryHostLinks
-from streams.stores.protocols import HostLinks, HostRank, PageLink
+from streams.stores.protocols import HostLinks, HostRank, LinkGroup, PageLink
 from tests.conftest import fresh_name
 from tests.integration.contracts.conftest import BOTH
 
@@ -104,10 +105,14 @@ async def test_links_to_a_page_have_one_row_for_each_place(links: HostLinks) -> 
 async def test_the_links_of_a_page_are_groups(links: HostLinks) -> None:
     page = uuid4()
     assert await links.links_of(page) == []
-    first, second = ("https://a.example/1", "https://a.example/2"), ("https://b.example/",)
-    for group in (first, first, second):  # a redelivery
-        await links.put_links_of(page, group, at=2)
-    assert sorted(await links.links_of(page)) == [first, second]
-    await links.remove_links_of(page, first[0], at=1)
-    await links.remove_links_of(page, second[0], at=2)
-    assert await links.links_of(page) == [first]
+    first = LinkGroup(("https://a.example/1", "https://a.example/2"), 2)
+    second, third = LinkGroup(first.urls[:1], 2), LinkGroup(first.urls, 3, followed=False)
+    for group in (first, first, second, third):  # a redelivery
+        await links.put_links_of(page, group)
+    assert sorted(await links.links_of(page), key=str) == sorted([first, second, third], key=str)
+    await links.remove_links_of(page, replace(second, generation=1))  # an event of an earlier generation
+    await links.remove_links_of(page, third)
+    await links.put_links_of(page, replace(third, generation=2))  # it comes late
+    assert sorted(await links.links_of(page), key=str) == sorted([first, second], key=str)
+    await links.put_links_of(page, replace(first, generation=4))
+    assert {group.generation for group in await links.links_of(page)} == {2, 4}
