@@ -62,6 +62,7 @@ async def run(
 
 async def measure(settings: Settings, urls: int) -> dict[str, Any]:
     """Return all figures."""
+    conditions = machine()
     with tempfile.TemporaryDirectory() as scratch:
         home = Path(scratch)
         with running_servers(home, ("cassandra",), base=settings) as local:
@@ -79,7 +80,7 @@ async def measure(settings: Settings, urls: int) -> dict[str, Any]:
                 sizes = await _read(session, _SIZES)
             finally:
                 await session.close()
-    return {"machine": machine(), "urls": urls, **figures, "largest partition (MiB), by table": sizes}
+    return {"machine": conditions, "urls": urls, **figures, "largest partition (MiB), by table": sizes}
 
 
 async def _read(session: CassandraSession, statement: str) -> dict[str, list[Any]]:
