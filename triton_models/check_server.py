@@ -2,8 +2,11 @@
 
 Triton answers that it is alive, and that each model is ready, also when the python backend has lost a model's process
 for good: every request to that process fails then, until the server is started again. So this check also looks at the
-server's child processes. It sends no requests to models: they would wait behind the work of a busy server, and a model
-with several processes answers while one of them is lost.
+states of the server's child processes: one has ended, or is stopped (SIGSTOP), which no load does to a process. Only a
+process that is stopped at several checks in a row means a restart: `failureThreshold` of the probe.
+
+It sends no requests to models: they would wait behind the work of a busy server, and a model with several processes
+answers while one of them is lost.
 
 It uses only the standard library, since it is started often.
 """
@@ -20,13 +23,18 @@ ANSWER_SECONDS = 60.0
 """Maximum wait for the server's answer (seconds). A probe of Kubernetes has a limit of its own, which is shorter."""
 STUB = "triton_python_b"
 """Name of the python backend's processes, as the kernel cuts it."""
-ENDED = frozenset("ZX")
-"""States of a process that has ended. The server never waits for its model processes, so they stay in the table."""
+LOST = {"Z": "have ended", "X": "have ended", "T": "are stopped"}
+"""States of a process that does no work, in words. The server never waits for its model processes, so those that have
+ended stay in the table. A process that waits for a processor is in state R, and one under a debugger in state t."""
 
 
-def lost_processes(proc: Path = Path("/proc")) -> list[int]:
-    """Return the ids of the model processes that have ended, of all processes that `/proc` shows."""
-    return sorted(pid for pid, name, state in _processes(proc) if name.startswith(STUB) and state in ENDED)
+def lost_processes(proc: Path = Path("/proc")) -> dict[str, list[int]]:
+    """Return the ids of the model processes that have ended or are stopped, of all processes that `/proc` shows."""
+    lost: dict[str, list[int]] = {}
+    for pid, name, state in sorted(_processes(proc)):
+        if name.startswith(STUB) and state in LOST:
+            lost.setdefault(LOST[state], []).append(pid)
+    return lost
 
 
 def _processes(proc: Path) -> Iterator[tuple[int, str, str]]:
@@ -56,7 +64,7 @@ def find_fault(address: str, path: str = LIVE, proc: Path = Path("/proc"), secon
     if status >= 400:
         return f"the server answers with status {status}"
     lost = lost_processes(proc)
-    return f"model processes have ended: {', '.join(map(str, lost))}" if lost else ""
+    return "; ".join(f"model processes {state}: {', '.join(map(str, ids))}" for state, ids in lost.items())
 
 
 def main(arguments: list[str]) -> int:

@@ -11,7 +11,7 @@ from streams.local.probing import cassandra_answers
 from streams.settings import CassandraSettings, Settings
 from streams.stores.cassandra import CassandraSession, connect
 from streams.stores.cassandra.migrating import Migration, packaged_migrations
-from streams.stores.cassandra.restoring import unfinished_restore
+from streams.stores.cassandra.restoring import MARK, unfinished_restore
 from streams.tls import TlsFiles, client_context
 
 RESTORE_ADVICE = "Workers and searches wait. Repeat it, or restore another backup: riffle restore DIR --replace"
@@ -118,7 +118,7 @@ def judge_migrations(applied: Mapping[str, str], packaged: Sequence[Migration]) 
             *changed,
         )
     known = {migration.name for migration in packaged}
-    unknown = sorted(applied.keys() - known)
+    unknown = sorted(applied.keys() - known - {MARK})
     if unknown:
         return warning(
             "schema",

@@ -30,6 +30,8 @@ class Process(Protocol):
     @property
     def health(self) -> str: ...
     @property
+    def waits_for(self) -> str: ...
+    @property
     def restarts(self) -> int: ...
     @property
     def log(self) -> str: ...
@@ -81,6 +83,8 @@ def _problems_of_processes(processes: Iterable[Process]) -> Iterable[Problem]:
     for process in processes:
         if process.health != "ok":
             yield Problem("failure", f"{process.title}: {process.health}", f"Read its log: {process.log}")
+        elif process.waits_for:
+            yield Problem("failure", f"{process.title} waits: {process.waits_for}", "riffle doctor")
         elif process.restarts:
             times = "once" if process.restarts == 1 else f"{process.restarts} times"
             yield Problem("warning", f"{process.title} was restarted {times}", f"Read its log: {process.log}")

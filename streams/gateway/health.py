@@ -11,7 +11,7 @@ from fastapi import APIRouter
 from pydantic import BaseModel
 from starlette.responses import Response
 
-from streams.errors import DeadlineExceeded, StoreUnavailable
+from streams.errors import DeadlineExceeded, RestoreUnfinished, StoreUnavailable
 from streams.gateway.context import GatewayContext
 from streams.gateway.http import examples
 
@@ -158,6 +158,8 @@ async def _probe(request: Callable[[], Awaitable[object]]) -> tuple[str, Excepti
             await request()
     except (TimeoutError, DeadlineExceeded) as error:
         return f"no answer within {PROBE_SECONDS:g} s", error
+    except RestoreUnfinished as error:
+        return "a restore is not finished", error
     except StoreUnavailable as error:
         return "not reachable", error
     except Exception as error:

@@ -26,17 +26,20 @@ log = structlog.get_logger(__name__)
 
 
 class AbsentStore:
-    """The placeholder of a store that is not open: every method raises StoreUnavailable when it is awaited."""
+    """The placeholder of a store that is not open: every method raises StoreUnavailable when it is awaited.
 
-    def __init__(self, store: Store, reason: str) -> None:
-        self._store, self._reason = store, reason
+    During a restore it raises RestoreUnfinished.
+    """
+
+    def __init__(self, store: Store, reason: str, error: type[StoreUnavailable] = StoreUnavailable) -> None:
+        self._store, self._reason, self._error = store, reason, error
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
 
         async def unavailable(*args: object, **keywords: object) -> None:
-            raise StoreUnavailable(f"{server_of(self._store).title} is not connected: {self._reason}")
+            raise self._error(f"{server_of(self._store).title} is not connected: {self._reason}")
 
         return unavailable
 
@@ -73,7 +76,8 @@ class _Shown:
 
     def _show(self, store: Store) -> None:
         opened = None if self._unfinished else self._opened.get(store)
-        absent = cast(Any, AbsentStore(store, self._unfinished or self._absent[store]))
+        restoring = AbsentStore(store, self._unfinished, RestoreUnfinished) if self._unfinished else None
+        absent = cast(Any, restoring or AbsentStore(store, self._absent[store]))
         for name in fields_of(store):
             setattr(self.stores, name, getattr(opened, name) if opened else absent)
 

@@ -1,11 +1,14 @@
 """One short request to a server in its own protocol, to see if it answers."""
 
+import json
 import socket
 import ssl
 import urllib.error
 import urllib.request
+from contextlib import suppress
 from http import HTTPStatus
 from http.client import HTTPException
+from typing import Any
 
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
@@ -40,6 +43,19 @@ def http_status(url: str, seconds: float, context: ssl.SSLContext | None = None)
         return error.code
     except (OSError, HTTPException):
         return None
+
+
+def read_json(url: str) -> Any:
+    """Return the JSON that the URL answers, whatever its status, or None."""
+    try:
+        with urllib.request.urlopen(url, timeout=HTTP_SECONDS) as answer:  # noqa: S310 - on loopback
+            return json.load(answer)
+    except urllib.error.HTTPError as error:
+        with error, suppress(ValueError, OSError, HTTPException):
+            return json.load(error)
+    except (OSError, HTTPException, ValueError):
+        pass
+    return None
 
 
 def listens(port: int) -> bool:

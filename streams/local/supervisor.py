@@ -6,7 +6,6 @@ that made it.
 """
 
 import argparse
-import math
 import os
 import shutil
 import signal
@@ -205,14 +204,14 @@ class Supervisor:
         asked, paused = pause_asked(self.home), self.state.state == PAUSED
         workers = [watched for watched in self.watched if watched.is_worker]
         if asked and not paused:
+            for watched in workers:
+                watched.pause()
             for name in stop([watched.child for watched in workers], RIFFLE_GRACE_SECONDS):
                 self._warn(f"{name} did not end within {RIFFLE_GRACE_SECONDS:.0f} s and was killed")
-            for watched in workers:
-                watched.start_again_at = math.inf
             self._note(state=PAUSED)
         elif paused and not asked:
             for watched in workers:
-                watched.start_again_at, watched.failures = time.monotonic(), 0
+                watched.resume(time.monotonic())
             self._note(state="ready")
 
     def _check(self, watched: Watched, now: float) -> None:
@@ -226,7 +225,8 @@ class Supervisor:
 
     def _start_again(self, watched: Watched, now: float) -> None:
         try:
-            watched.child = spawn(watched.server, watched.server.prepare(), self.home / "logs", crashed=True)
+            logs, crashed = self.home / "logs", not watched.is_paused
+            watched.child = spawn(watched.server, watched.server.prepare(), logs, crashed=crashed)
         except (RiffleError, OSError) as error:
             self._warn(f"{watched.server.title} can't be restarted: {error}")
             watched.ended(now)

@@ -219,7 +219,9 @@ async def hurt(server: Server, chance: random.Random, *, stops: bool) -> None:
 PROBES = 20
 
 
-async def test_the_probe_of_a_cluster_finds_a_lost_process_and_no_fault_of_a_busy_server(tmp_path: Path) -> None:
+async def test_the_probe_of_a_cluster_finds_a_lost_process_and_no_fault_of_a_busy_server(
+    tmp_path: Path,
+) -> None:
     """Triton itself answers that it is alive, and that the model is ready."""
     tally, proc = Tally(), tmp_path / "proc"
     with serving(tmp_path) as server:
@@ -238,7 +240,17 @@ async def test_the_probe_of_a_cluster_finds_a_lost_process_and_no_fault_of_a_bus
             while tally.right < PROBES:
                 assert await fault() == ""
                 await asyncio.sleep(0.05)
-            killed = server.stubs()[0]
+            killed, stopped = server.stubs()[:2]
+            stopped.suspend()
+            async with asyncio.timeout(READY_SECONDS):
+                while not await fault():
+                    await asyncio.sleep(0.05)
+            for _ in range(PROBES):
+                assert await fault() == f"model processes are stopped: {stopped.pid}"
+            stopped.resume()
+            async with asyncio.timeout(READY_SECONDS):
+                while await fault():
+                    await asyncio.sleep(0.05)
             killed.kill()
             async with asyncio.timeout(READY_SECONDS):
                 while not await fault():

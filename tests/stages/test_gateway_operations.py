@@ -114,6 +114,26 @@ async def test_nothing_is_answered_until_a_restore_is_finished(refuses: bool) ->
         assert await history_of(stores, UUID(int=1)) == []
 
 
+async def test_readiness_names_a_restore_that_is_not_finished() -> None:
+    opener = Restoring("a restore is not finished", refuses=True)
+    async with open_lazily(Settings(), open_store=opener, retry_seconds=(0.01,), restore_seconds=0.01) as stores:
+        async with asyncio.timeout(10):
+            while not await is_restoring(stores):
+                await asyncio.sleep(0.01)
+        async with client(gateway(stores)) as web:
+            answer = await web.get("/readyz")
+    assert answer.status_code == 503
+    assert answer.json()["stores"] == dict.fromkeys(("records", "vectors", "models"), "a restore is not finished")
+
+
+async def is_restoring(stores: Stores) -> bool:
+    try:
+        await stores.vectors.collections()
+    except StoreUnavailable as error:
+        return isinstance(error, RestoreUnfinished)
+    return False
+
+
 async def test_the_end_does_not_wait_for_a_store_that_never_comes() -> None:
     opener = Opener(failures=1_000_000)
     async with asyncio.timeout(10):

@@ -162,8 +162,8 @@ spec:
             # A busy node makes answers late, and a restart makes it busier: silence counts after five minutes.
             # An answered fault counts after 100 s.
             {{- if eq $triton.flavour "cpu" }}
-            # Triton calls itself alive when its python backend has lost a model's process for good. The graphs of the
-            # flavour `gpu` have no such processes.
+            # Triton calls itself alive when its python backend has lost a model's process for good, and when one is
+            # stopped. The graphs of the flavour `gpu` have no such processes.
             exec: {command: [python3, -I, /opt/riffle/check_server.py]}
             {{- else }}
             httpGet: {path: /v2/health/live, port: http}

@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urljoin
 
 import psutil
 from rich.table import Table
@@ -27,7 +28,7 @@ from streams.commands.console import (
 from streams.doctor.overview import Figures, Problem
 from streams.doctor.quick import find_away
 from streams.errors import RiffleError
-from streams.local.probing import answers, cassandra_answers, kafka_answers, listens, triton_answers
+from streams.local.probing import answers, cassandra_answers, kafka_answers, listens, read_json, triton_answers
 from streams.local.state import ProcessState, StackState, is_alive, running_state
 from streams.runtime.lags.free_space import describe_shortage
 from streams.runtime.lags.stage_lags import Lag, stage_lags
@@ -53,6 +54,8 @@ class Row:
     restarts: int
     health: str
     log: str
+    waits_for: str = ""
+    """Reason why a worker waits, as its `/readyz` says. Its stages handle nothing meanwhile."""
 
 
 @command
@@ -149,6 +152,7 @@ def _row(process: ProcessState, settings: Settings) -> Row:
         restarts=process.restarts,
         health=health_of(process, settings),
         log=process.log,
+        waits_for=waits_for(process),
     )
 
 
@@ -170,6 +174,15 @@ def health_of(process: ProcessState, settings: Settings) -> str:
     if not is_alive(process.pid, process.create_time):
         return "ended"
     return "ok" if _answers(process, settings) else "no answer"
+
+
+def waits_for(process: ProcessState) -> str:
+    """Return what a worker waits for: a store that is away, or the end of a restore. Empty if it waits for nothing."""
+    if not process.name.startswith("worker"):
+        return ""
+    answer = read_json(urljoin(process.health, "/readyz"))
+    waiting = answer.get("waiting_for", {}) if isinstance(answer, dict) else {}
+    return "; ".join(dict.fromkeys(map(str, waiting.values())))  # all stages often wait for the same
 
 
 def _answers(process: ProcessState, settings: Settings) -> bool:

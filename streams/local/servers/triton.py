@@ -75,6 +75,12 @@ def _stub_path() -> Path:
     return _find_package() / "tritonserver" / "python_backend_stubs" / _version() / "triton_python_backend_stub"
 
 
+def _replace(target: Path, source: Path) -> None:
+    """Copy a program to a new file: Linux lets nobody write to one that a killed process still runs from."""
+    target.unlink(missing_ok=True)
+    shutil.copyfile(source, target)
+
+
 class Triton:
     """`tritonserver` on a model repository. It is ready when the models in `required` are ready."""
 
@@ -148,13 +154,13 @@ class Triton:
         target.mkdir(parents=True, exist_ok=True)
         for file in [*source.iterdir(), _stub_path()]:
             if file.is_file():
-                shutil.copyfile(file, target / file.name)
+                _replace(target / file.name, file)
         (target / _stub_path().name).chmod(0o755)
         return target.parent
 
     def _build_command(self, backends: Path) -> list[str]:
         binary = self.data / "tritonserver"
-        shutil.copyfile(_find_package() / "tritonserver" / "bin" / "tritonserver", binary)
+        _replace(binary, _find_package() / "tritonserver" / "bin" / "tritonserver")
         binary.chmod(0o755)
         return [
             str(binary),

@@ -29,6 +29,8 @@ class Watched:
     failures: int = 0
     """Number of ends in a row, without a steady run between them."""
     start_again_at: float | None = None
+    is_paused: bool = False
+    """True from a stop on request until the next start, which counts as no restart after an end."""
     patience: Patience = field(init=False)
 
     def __post_init__(self) -> None:
@@ -45,10 +47,20 @@ class Watched:
         self.start_again_at = now + wait_seconds
         return wait_seconds
 
+    def pause(self) -> None:
+        """Record that the process is stopped on request, if it runs. It is not started again before `resume`."""
+        self.is_paused = self.child.exit_code is None
+        self.start_again_at = math.inf
+
+    def resume(self, now: float) -> None:
+        """Have the process started again."""
+        self.start_again_at, self.failures = now, 0
+
     def restarted(self, now: float) -> None:
-        """Record a start after an end."""
+        """Record a start after an end, or after a pause."""
         self.started_at, self.start_again_at = now, None
-        self.restarts += 1
+        self.restarts += not self.is_paused
+        self.is_paused = False
         self.patience.restarted(now)
 
     def is_restarting(self, now: float) -> bool:

@@ -4,9 +4,11 @@ import os
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -14,9 +16,10 @@ from typer.testing import CliRunner
 
 from streams.cli import app
 from streams.commands.console import EXIT_STATUSES
-from streams.commands.stack.status import Row, _show_figures, read_figures
+from streams.commands.stack.status import Row, _show_figures, read_figures, waits_for
 from streams.doctor import quick
 from streams.doctor.overview import Figures, Problem
+from streams.local.state import ProcessState
 from streams.runtime.worker import EXIT_CONFIGURATION, EXIT_FAILED
 from streams.settings import Settings
 from tests.unit.doctor.addresses import at_port
@@ -107,12 +110,17 @@ class Process:
     health: str = "ok"
     restarts: int = 0
     log: str = "logs/x.log"
+    waits_for: str = ""
 
 
 FIGURES = [
     (Figures(), []),
     (Figures((Process("Kafka"),), (Lag("embed", 5),)), []),
     (Figures((Process("Kafka", "ended"),)), [Problem("failure", "Kafka: ended", "Read its log: logs/x.log")]),
+    (
+        Figures((Process("Worker", waits_for="a restore is not finished"),)),
+        [Problem("failure", "Worker waits: a restore is not finished", "riffle doctor")],
+    ),
     (
         Figures((Process("Worker", restarts=2),), (Lag("embed", 0, 3), Lag("embed", 0, 4))),
         [
@@ -170,6 +178,41 @@ def closed_port() -> Iterator[int]:
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))
         yield bound.getsockname()[1]
+
+
+@pytest.mark.parametrize(
+    ("name", "status", "body", "waits"),
+    [
+        ("worker", 503, b'{"waiting_for": {"embed": "Triton: away", "index": "Triton: away"}}', "Triton: away"),
+        ("worker-embed", 503, b'{"waiting_for": {"a": "b", "c": "d"}}', "b; d"),
+        ("worker", 200, b'{"ready": true}', ""),
+        ("worker", 503, b'{"ready": false}', ""),
+        ("worker", 503, b"[1]", ""),
+        ("worker", 404, b"no JSON", ""),
+        ("gateway", 503, b'{"waiting_for": {"a": "b"}}', ""),
+    ],
+)
+def test_a_worker_says_what_it_waits_for(name: str, status: int, body: bytes, waits: str) -> None:
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            assert self.path == "/readyz"
+            self.send_response(status)
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        health = f"http://127.0.0.1:{server.server_port}/healthz"
+        assert waits_for(ProcessState(name, name, 1, 1.0, 1, "x.log", health, 0)) == waits
+        server.shutdown()
+
+
+def test_a_worker_that_does_not_answer_waits_for_nothing_that_is_known(closed_port: int) -> None:
+    health = f"http://127.0.0.1:{closed_port}/healthz"
+    assert waits_for(ProcessState("worker", "Worker", 1, 1.0, 1, "x.log", health, 0)) == ""
 
 
 def row_of(name: str) -> Row:

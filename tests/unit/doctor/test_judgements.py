@@ -29,6 +29,7 @@ from streams.settings import (
     TritonSettings,
 )
 from streams.stores.cassandra.migrating import packaged_migrations
+from streams.stores.cassandra.restoring import MARK
 from streams.topology import STAGES, TOPICS
 
 OK, WARNING, FAILURE = Level
@@ -156,6 +157,7 @@ APPLIED = {migration.name: migration.checksum for migration in MIGRATIONS}
         pytest.param(dict(list(APPLIED.items())[:-1]), FAILURE, MIGRATIONS[-1].name, id="the last one is missing"),
         pytest.param(APPLIED | {MIGRATIONS[0].name: "other"}, FAILURE, "other statements", id="changed"),
         pytest.param(APPLIED | {"9999_later.cql": "x"}, WARNING, "9999_later.cql", id="of a newer release"),
+        pytest.param(APPLIED | {MARK: "restore of x"}, OK, "migrations are applied", id="a restore is not finished"),
     ],
 )
 def test_migrations(applied: dict[str, str], level: Level, says: str) -> None:

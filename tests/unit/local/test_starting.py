@@ -1,6 +1,8 @@
 """Starting servers side by side: all of them, or none and a message that helps."""
 
 import os
+import shutil
+import subprocess
 import sys
 import threading
 from dataclasses import dataclass, field
@@ -15,6 +17,7 @@ from streams.local.child_process import Launch, stop
 from streams.local.ports import free_ports
 from streams.local.probing import listens
 from streams.local.servers.server import Cancelled, Hints, start_all
+from streams.local.servers.triton import Triton, why_not
 
 LISTEN = "import socket, sys, signal; s = socket.create_server(('127.0.0.1', int(sys.argv[1]))); signal.pause()"
 SILENT = "import signal; signal.pause()"
@@ -160,3 +163,25 @@ def test_a_start_that_is_given_up_leaves_nothing(tmp_path: Path) -> None:
 
     assert reports.pids()
     assert not any(psutil.pid_exists(pid) for pid in reports.pids())
+
+
+@pytest.mark.skipif(bool(why_not()), reason=why_not())
+def test_triton_is_started_again_while_a_killed_model_process_still_runs(tmp_path: Path) -> None:
+    """On a busy machine a killed process takes its time to end, and Linux lets nobody write to its program."""
+    triton = Triton(tmp_path / "data" / "triton", tmp_path)
+    triton.data.mkdir(parents=True)
+    programs = [Path(word) for word in triton.prepare().command[:1]]
+    programs += [*(triton.data / "backends").rglob("triton_python_backend_stub")]
+    assert len(programs) == 2
+    for program in programs:
+        program.unlink()
+        shutil.copyfile("/bin/sleep", program)
+        program.chmod(0o755)
+    running = [subprocess.Popen([program, "60"]) for program in programs]
+    try:
+        triton.prepare()
+        assert [process.poll() for process in running] == [None, None]
+    finally:
+        for process in running:
+            process.kill()
+            process.wait()

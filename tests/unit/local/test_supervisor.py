@@ -1,5 +1,6 @@
 """When the supervisor restarts a process: what was seen of it over time, without a clock; and real processes."""
 
+import math
 import os
 import signal
 import sys
@@ -18,7 +19,7 @@ from streams.errors import StartError
 from streams.local.child_process import Child, Launch, stop
 from streams.local.ports import free_ports
 from streams.local.riffle_processes import RiffleProcess
-from streams.local.servers.server import Answer
+from streams.local.servers.server import Answer, spawn
 from streams.local.servers.triton import Triton
 from streams.local.supervision.health_checks import HealthChecks, ask
 from streams.local.supervision.patience import (
@@ -29,10 +30,11 @@ from streams.local.supervision.patience import (
     STEADY_SECONDS,
     Patience,
 )
-from streams.local.supervision.watched import BACKOFF_SECONDS, Watched
+from streams.local.supervision.watched import BACKOFF_SECONDS, SERVER_SPIN_CPU_SECONDS, Watched
 from streams.local.supervision.watched import STEADY_SECONDS as STEADY_RUN_SECONDS
 from streams.local.supervisor import Supervisor
 
+SLEEP = "import time; time.sleep(60)"
 SERVER: Any = SimpleNamespace(ready_timeout_seconds=180.0, name="worker-fetch", title="Worker fetch")
 CHILD: Any = SimpleNamespace(exit_code=None)
 EVERY_SECONDS = 10.0
@@ -53,6 +55,12 @@ def first_restart(
 HOUR = int(3600 / EVERY_SECONDS)
 STILL = int(QUIET_SECONDS / EVERY_SECONDS)
 SPUN = int(SPIN_CPU_SECONDS / EVERY_SECONDS)
+
+
+def test_the_patience_with_a_process_is_half_an_hour_on_a_busy_machine() -> None:
+    """The times that docs/concepts/reliability.md promises."""
+    assert (REFUSALS, SPIN_CPU_SECONDS, SERVER_SPIN_CPU_SECONDS) == (3, 300.0, 1_800.0)
+    assert (QUIET_SECONDS, QUIET_SECONDS / BUSY_WEIGHT) == (180.0, 1_800.0)
 
 
 @pytest.mark.parametrize(
@@ -126,6 +134,53 @@ def test_each_restart_waits_longer_up_to_a_limit() -> None:
 def test_after_a_steady_run_it_starts_again_at_once() -> None:
     watched = Watched(SERVER, CHILD, started_at=0.0, failures=5)
     assert watched.ended(now=STEADY_RUN_SECONDS + 1) == BACKOFF_SECONDS[0]
+
+
+def test_a_pause_is_no_crash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Backups pause the workers: their stops must not take the places of the logs of crashes, nor count as restarts."""
+    asked: list[bool] = []
+    monkeypatch.setattr("streams.local.supervisor.pause_asked", lambda _: asked[-1])
+    launches = iter(["paused", "paused again", "crashed"])
+    server: Any = SimpleNamespace(ready_timeout_seconds=1.0, name="worker", title="Worker", port=0)
+    server.prepare = lambda: Launch([sys.executable, "-c", f"print({next(launches)!r}, flush=True); {SLEEP}"])
+    watched = Watched(server, spawn(server, server.prepare(), tmp_path / "logs"), time.monotonic())
+    log, warnings = watched.child.log, list[str]()
+    supervisor: Any = SimpleNamespace(
+        home=tmp_path, watched=[watched], state=SimpleNamespace(state="ready"), _warn=warnings.append
+    )
+    supervisor._note = lambda state="ready": setattr(supervisor.state, "state", state)
+    supervisor._start_again = lambda one, now: Supervisor._start_again(supervisor, one, now)
+
+    def until_started_again(former: Child) -> None:
+        deadline = time.monotonic() + 60.0
+        while watched.child is former:
+            assert time.monotonic() < deadline
+            Supervisor._check(supervisor, watched, math.inf)
+        until(lambda: log.read_text() != "")
+
+    try:
+        for _ in range(2):
+            until(lambda: log.read_text() != "")
+            former = watched.child
+            asked.append(True)
+            Supervisor._pause_or_resume(supervisor)
+            Supervisor._check(supervisor, watched, time.monotonic())
+            assert watched.child is former, "it stays away during the pause"
+            asked.append(False)
+            Supervisor._pause_or_resume(supervisor)
+            until_started_again(former)
+        assert (watched.restarts, sorted(tmp_path.glob("logs/*.crash-*"))) == (0, [])
+        supervisor.report = lambda *_: None
+        former = watched.child
+        former.process.kill()
+        former.process.wait()
+        launches = iter(["after the crash"])
+        until_started_again(former)
+        assert watched.restarts == 1
+        assert [path.read_text() for path in tmp_path.glob("logs/*.crash-*")] == ["crashed\n"]
+    finally:
+        stop([watched.child], grace_seconds=0)
+    assert warnings == []
 
 
 def test_one_hanging_process_is_ended_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:

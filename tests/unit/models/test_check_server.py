@@ -18,12 +18,16 @@ TABLE = {
     50: "50 (a) b (c) S 1 1 1 0",
 }
 FAULTS = {
-    # a process more, and whether a model's process is lost
-    "a model's process was killed": ("60 (triton_python_b) Z 1 1 1 0", [60]),
-    "it is gone from the table in this moment": ("60 (triton_python_b) X 1 1 1 0", [60]),
-    "it is stopped, or waits for a disk": ("60 (triton_python_b) T 1 1 1 0", []),
-    "another program has ended": ("60 (bash) Z 1 1 1 0", []),
-    "a name with brackets": ("60 (triton_python_b) Z) S 1 1 1 0", []),
+    # a process more, and what the check says of it
+    "a model's process was killed": ("60 (triton_python_b) Z 1 1 1 0", "model processes have ended: 60"),
+    "it is gone from the table in this moment": ("60 (triton_python_b) X 1 1 1 0", "model processes have ended: 60"),
+    "it is stopped": ("60 (triton_python_b) T 1 1 1 0", "model processes are stopped: 60"),
+    "a debugger looks at it": ("60 (triton_python_b) t 1 1 1 0", ""),
+    "it waits for a disk": ("60 (triton_python_b) D 1 1 1 0", ""),
+    "it waits for a processor": ("60 (triton_python_b) R 1 1 1 0", ""),
+    "another program has ended": ("60 (bash) Z 1 1 1 0", ""),
+    "another program is stopped": ("60 (bash) T 1 1 1 0", ""),
+    "a name with brackets": ("60 (triton_python_b) Z) S 1 1 1 0", ""),
 }
 
 
@@ -53,13 +57,20 @@ def address(request: pytest.FixtureRequest) -> Iterator[str]:
         server.shutdown()
 
 
-@pytest.mark.parametrize(("stat", "lost"), FAULTS.values(), ids=FAULTS.keys())
-def test_an_ended_process_of_a_model_is_lost(proc: Path, address: str, stat: str, lost: list[int]) -> None:
+@pytest.mark.parametrize(("stat", "fault"), FAULTS.values(), ids=FAULTS.keys())
+def test_a_model_process_that_has_ended_or_is_stopped_is_lost(proc: Path, address: str, stat: str, fault: str) -> None:
     assert find_fault(address, proc=proc) == ""
     (proc / "60").mkdir()
     (proc / "60" / "stat").write_text(stat)
-    assert lost_processes(proc) == lost
-    assert find_fault(address, proc=proc) == ("model processes have ended: 60" if lost else "")
+    assert find_fault(address, proc=proc) == fault
+
+
+def test_each_state_of_lost_processes_is_named(proc: Path, address: str) -> None:
+    for pid, state in ((60, "T"), (9, "T"), (61, "Z")):
+        (proc / str(pid)).mkdir()
+        (proc / str(pid) / "stat").write_text(f"{pid} (triton_python_b) {state} 1 1 1 0")
+    assert lost_processes(proc) == {"are stopped": [9, 60], "have ended": [61]}
+    assert find_fault(address, proc=proc) == "model processes are stopped: 9, 60; model processes have ended: 61"
 
 
 @pytest.mark.parametrize("address", [400, 503], indirect=True)

@@ -17,7 +17,7 @@ import pytest
 from google.protobuf import json_format  # type: ignore[import-untyped]  # ships no types
 from tritonclient.grpc import service_pb2, service_pb2_grpc
 
-from streams.errors import StoreUnavailable, UsageError
+from streams.errors import StoreUnavailable, UsageError, is_outage
 from streams.models import triton_connection
 from streams.models.inference.chain_encoder import ChainEncoder
 from streams.models.inference.encoder import SentenceEncoder
@@ -233,10 +233,12 @@ async def test_an_answer_of_another_request_is_an_outage(
     connection: TritonConnection, settings: TritonSettings, server: Server, spoil: Callable[[Feeds], Feeds]
 ) -> None:
     server.spoil = spoil
-    with pytest.raises(ForeignAnswer):
+    with pytest.raises(ForeignAnswer) as of_vectors:
         await TritonEmbedder(connection, settings).embed(TEXTS[:3])
-    with pytest.raises(ForeignAnswer):
+    with pytest.raises(ForeignAnswer) as of_links:
         await TritonChains(connection).links(PAGE[:12])
+    assert is_outage(of_vectors.value), "the stage waits, and the event is not at fault"
+    assert is_outage(of_links.value)
 
 
 async def test_a_foreign_answer_is_asked_for_again(
