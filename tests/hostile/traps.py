@@ -37,6 +37,7 @@ from streams.runtime.agent import Agent
 from streams.sandbox.inline import InlineSandbox
 from streams.settings import CrawlSettings
 from streams.stores.opener import memory_stores
+from streams.stores.protocols import FrontierUrl
 from tests.hostile.servers import Script, bad_server, response
 from tests.stages.frontier_world import SECOND, START, delivery, discovered
 
@@ -134,7 +135,7 @@ class TrapCrawl:
         return "duplicate" if self.outcomes["held"] else "over_budget" if self.outcomes["over_budget"] else "ok"
 
 
-class _Crawl:
+class StagesCrawl:
     """The stages of a crawl, and the events that wait."""
 
     def __init__(self, settings: CrawlSettings, pool: ParsePool) -> None:
@@ -174,12 +175,16 @@ class _Crawl:
                 self.now = max(self.now + 1, when or 0)
         raise AssertionError(f"the crawl of {path} did not end")
 
+    async def rows(self) -> list[FrontierUrl]:
+        """Return the frontier's rows of all URLs that were found."""
+        rows = [await self.stores.frontier.url(page_id) for page_id in self._pages]
+        return [row for row in rows if row]
+
     async def record(self) -> TrapCrawl:
         """Return what was recorded so far."""
         view = await view_host(self.stores.frontier, HOST, self.now)
         self.found.left_out = view.left_out if view else {}
-        rows = [await self.stores.frontier.url(page_id) for page_id in self._pages]
-        self.found.outcomes = Counter(row.outcome for row in rows if row)
+        self.found.outcomes = Counter(row.outcome for row in await self.rows())
         self.found.outcomes["held"] = len(await self.stores.frontier.held(HOST, None, 1_000))
         return self.found
 
@@ -211,7 +216,7 @@ async def crawl(trap: Trap, folder: Path, pool: ParsePool) -> TrapCrawl:
         settings = server.settings(
             delay_seconds=0, max_depth=1_000, max_pages_per_host=trap.max_pages, recrawl=False, sitemaps=False
         )
-        made = _Crawl(settings, pool)
+        made = StagesCrawl(settings, pool)
         try:
             await made.seed("/")
             found = await made.record()
