@@ -24,9 +24,10 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from heapq import nlargest
 from pathlib import Path
 from typing import Self
 from uuid import UUID
@@ -150,13 +151,12 @@ def features_of(question: str, evidence: Sequence[Evidence]) -> list[dict[str, f
     """Return the features of each statement."""
     terms, folded = frozenset(query_vector(question).indices), frozenset(words(question))
     asked = _Asked(terms, names_of(question), form_of(question), folded)
-    terms_of = cache(statement_terms)  # statements of one page share its title and headings
-    found = [_TextTerms.of(each, terms_of) for each in evidence]
-    pages = {each.page_id: each.score for each in evidence}
+    found = [_TextTerms.of(each) for each in evidence]
+    leads = _leads({each.page_id: each.score for each in evidence})
     places: Counter[UUID] = Counter()
     rows = []
     for each, own_terms in zip(evidence, found, strict=True):
-        own = _features(each, own_terms, asked, _lead(each, pages))
+        own = _features(each, own_terms, asked, leads[each.page_id])
         rows.append({**own, "place": math.log1p(places[each.page_id])})
         places[each.page_id] += 1
     return rows
@@ -190,15 +190,19 @@ class _TextTerms:
     whole: frozenset[int]
 
     @classmethod
-    def of(cls, evidence: Evidence, terms_of: Callable[[tuple[str, ...], str], frozenset[int]]) -> Self:
-        own = terms_of((evidence.text,), evidence.language)
-        around = terms_of(tuple(evidence.context), evidence.language)
-        return cls(own, around, own | around | terms_of((evidence.title,), evidence.language))
+    def of(cls, evidence: Evidence) -> Self:
+        own = statement_terms((evidence.text,), evidence.language)
+        around = statement_terms(evidence.context, evidence.language)
+        return cls(own, around, own | around | statement_terms((evidence.title,), evidence.language))
 
 
-def _lead(evidence: Evidence, pages: Mapping[UUID, float]) -> float:
-    others = [score for page, score in pages.items() if page != evidence.page_id]
-    return max(min(evidence.score - max(others), _MAX_LEAD), -_MAX_LEAD) if others else _MAX_LEAD
+def _leads(scores: Mapping[UUID, float]) -> dict[UUID, float]:
+    """Return the distance of each page's score above the best other page's."""
+    best, second = nlargest(2, [*scores.values(), -math.inf, -math.inf])
+    return {
+        page: max(min(score - (second if score == best else best), _MAX_LEAD), -_MAX_LEAD)
+        for page, score in scores.items()
+    }
 
 
 def _features(evidence: Evidence, terms: _TextTerms, asked: _Asked, lead: float) -> dict[str, float]:

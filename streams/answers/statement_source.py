@@ -5,7 +5,7 @@ from uuid import UUID
 
 from streams.answers.choosing import asks, choose_answer
 from streams.answers.confidence import parameters
-from streams.answers.evidence import evidence_of
+from streams.answers.evidence import Evidence, evidence_of
 from streams.answers.found_answer import FoundAnswer, QuotedAnswer
 from streams.answers.surroundings import surroundings_of
 from streams.errors import RiffleError
@@ -18,6 +18,9 @@ from streams.stores.opener import Stores
 
 SURROUNDED = ("row", "item", "link")
 """Kinds of statements that are shown with the table or list around them."""
+
+MAX_CHARS_AT_ONCE = 20_000
+"""Maximum characters of all statements that are judged on the event loop: about 2 ms at most."""
 
 
 class StatementAnswers:
@@ -37,12 +40,19 @@ class StatementAnswers:
         """Return the answer to the query of these results, or None, at once for a query that asks nothing."""
         if not self.can_answer(found.request) or not asks(found.text):
             return None
-        answer = await asyncio.to_thread(choose_answer, found.text, evidence_of(found), self._parameters)
+        answer = await self._choose(found)
         if answer is None or not any(each.kind in SURROUNDED for each in answer.answers):
             return answer
         pages = {hit.id: page.page_id for page in found.pages for hit in page.hits}
         quoted = [await self._surround(each, found, pages.get(each.statement_id)) for each in answer.answers]
         return answer.model_copy(update={"answers": tuple(quoted)})
+
+    async def _choose(self, found: Found) -> FoundAnswer | None:
+        """Return the answer. Short statements are judged here: a change to a thread and back takes longer."""
+        evidence = evidence_of(found)
+        if sum(map(_chars_of, evidence)) > MAX_CHARS_AT_ONCE:
+            return await asyncio.to_thread(choose_answer, found.text, evidence, self._parameters)
+        return choose_answer(found.text, evidence, self._parameters)
 
     async def _surround(self, answer: QuotedAnswer, found: Found, page: UUID | None) -> QuotedAnswer:
         """Return the answer with the table or list around it, if the page's document can be read."""
@@ -58,3 +68,7 @@ class StatementAnswers:
         except RiffleError:
             return answer
         return answer.model_copy(update={"surroundings": around})
+
+
+def _chars_of(evidence: Evidence) -> int:
+    return len(evidence.text) + len(evidence.title) + sum(map(len, evidence.context))

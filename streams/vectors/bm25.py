@@ -37,6 +37,11 @@ _KEPT_QUERIES = 128
 """Maximum queries with cached terms: the parts of one search ask for the same ones, and each identifies a language."""
 _MAX_KEPT_CHARS = 32
 """Maximum length of a word with cached terms (characters), since a stranger may write texts longer than any word."""
+_KEPT_TEXTS = 4_096
+"""Maximum texts with cached terms: about 12 MB. Several parts of one search ask for the terms of its first statements,
+and the statements of a page share its title and headings."""
+_MAX_KEPT_TEXT_CHARS = 1_000
+"""Maximum length of a text with cached terms (characters)."""
 _FUNCTION_WORDS = (
     "a about again all also am an and any are as at be because been being both but by can could did do does each for "
     "from had has have he her here his how i if in into is it its just me more most my no nor not now of on once only "
@@ -64,7 +69,18 @@ def document_vector(text: str, context: Sequence[str] = (), language: str = "", 
 
 def statement_terms(texts: Sequence[str], language: str = "") -> frozenset[int]:
     """Return the terms of a statement's texts: its own, its title and its context."""
-    return frozenset(_terms([word for text in texts for word in words(text)], language))
+    return frozenset[int]().union(*(_terms_of_text(text, language) for text in texts))
+
+
+def _terms_of_text(text: str, language: str) -> frozenset[int]:
+    return _kept_text_terms(text, language) if len(text) <= _MAX_KEPT_TEXT_CHARS else _text_terms(text, language)
+
+
+def _text_terms(text: str, language: str) -> frozenset[int]:
+    return frozenset(_terms(words(text), language))
+
+
+_kept_text_terms = lru_cache(_KEPT_TEXTS)(_text_terms)
 
 
 def query_vector(text: str, language: str = "") -> SparseVector:

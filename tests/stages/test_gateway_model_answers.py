@@ -11,7 +11,11 @@ import pytest
 from fastapi import FastAPI
 
 from schemas.ids import page_id
+from streams.answers import statement_source
+from streams.answers.choosing import choose_answer
+from streams.answers.found_answer import FoundAnswer
 from streams.answers.statement_source import StatementAnswers
+from streams.gateway.http.templates import Views
 from streams.search.deadline import Deadline
 from streams.search.options import SearchOptions
 from streams.search.request import parse
@@ -144,6 +148,31 @@ async def test_nor_is_one_of_their_statements_the_answer() -> None:
     source = StatementAnswers(made)
     assert await source.find_among(found, Deadline(20.0)) is not None
     assert await source.find_among(nearest, Deadline(20.0)) is None
+
+
+@pytest.mark.parametrize("chars", [0, statement_source.MAX_CHARS_AT_ONCE], ids=["in a thread", "at once"])
+async def test_the_results_are_written_before_an_answer_is_looked_for(
+    chars: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Statements are judged on the event loop unless they are long. The results never wait for it."""
+    order, render = list[str](), Views.render
+
+    def chosen(*given: Any) -> FoundAnswer | None:
+        order.append("answer")
+        return choose_answer(*given)
+
+    def rendered(self: Views, name: str, *given: Any, **values: Any) -> str:
+        order.append(name)
+        return render(self, name, *given, **values)
+
+    monkeypatch.setattr(statement_source, "MAX_CHARS_AT_ONCE", chars)
+    monkeypatch.setattr(statement_source, "choose_answer", chosen)
+    monkeypatch.setattr(Views, "render", rendered)
+    made = await stores()
+    async with client(gateway(made, sources=[StatementAnswers(made)], deadline_seconds=20.0)) as web:
+        page = (await web.get("/search", params={"q": QUESTION}, headers=HTML)).text
+    assert order.index("search_results.html") < order.index("answer") < order.index("search_beside.html")
+    assert 'class="found-answer"' in page
 
 
 async def related_to(made: FastAPI, question: str) -> list[str]:

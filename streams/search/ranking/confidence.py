@@ -21,7 +21,7 @@ from streams.models.protocols import ModelInfo
 from streams.search.query_language.operators import OPERATORS, Conditions
 from streams.search.ranking.context import RankingContext
 from streams.search.ranking.fusion import best_of_pages
-from streams.search.ranking.word_coverage import Words, shares_of, words_in
+from streams.search.ranking.word_coverage import Words, cut, shares_of, words_in
 from streams.stores.protocols import Candidates, Hit, PageHits
 from streams.vectors.bm25 import statement_terms
 
@@ -93,8 +93,7 @@ def min_confidence(
 
 def _terms_of(hit: Hit) -> frozenset[int]:
     payload = hit.payload
-    text = "\n".join((payload.text, payload.title, *payload.context))[:MAX_CHARS]
-    return statement_terms([text], payload.language)
+    return statement_terms([*cut((payload.text, payload.title, *payload.context), MAX_CHARS)], payload.language)
 
 
 @cache

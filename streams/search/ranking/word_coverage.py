@@ -8,7 +8,7 @@ decides nothing. The share is squared, so that a page with all words stands out 
 
 import math
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from streams.pages.text.box_labels import drop_box_labels
@@ -79,4 +79,13 @@ def shares_of(covered: Sequence[Collection[int]], count: int) -> list[float]:
 
 def _terms_of(hit: Hit, above: Sequence[str] = ()) -> frozenset[int]:
     payload = hit.payload
-    return statement_terms([payload.text[:MAX_CHARS], "\n".join(above)[:MAX_CHARS]], payload.language)
+    return statement_terms([payload.text[:MAX_CHARS], *cut(above, MAX_CHARS)], payload.language)
+
+
+def cut(texts: Iterable[str], count: int) -> Iterator[str]:
+    """Yield the texts as far as their first `count` characters. Nothing is joined: the terms of a text are cached."""
+    for text in texts:
+        if count <= 0:
+            return
+        yield text[:count]
+        count -= len(text)

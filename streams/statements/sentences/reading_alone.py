@@ -7,6 +7,7 @@ other statements are shown before it.
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 from streams.statements.sentences.lengths import MIN_WORDS, word_count
 from streams.statements.sentences.open_texts import MIN_PLAIN_WORDS, beginning_of, begins_inside, ends_open, is_closed
@@ -72,6 +73,10 @@ MIN_TITLE_WORDS = 2
 _SEPARATOR = re.compile(r"\s[|»›·•→←>]\s")
 _NAMED_CELL = re.compile(r"[^|:]{1,80}:\s")
 """The beginning of a cell that says the name of its column."""
+_KEPT_TEXTS = 4_096
+"""Maximum texts that are judged once: 2 MB. The results and the answer of a search ask for the same statements."""
+_MAX_KEPT_CHARS = 1_000
+"""Maximum length of a text that is judged once (characters)."""
 _MAX_LICENCE_WORDS = 60
 _MAX_LINE_WORDS = 25
 """Maximum words of a line that is the same on each page: a longer text says something about its subject."""
@@ -79,7 +84,11 @@ _MAX_LINE_WORDS = 25
 
 def reads_alone(text: str, kind: str, context: Sequence[str]) -> bool:
     """Return whether a reader understands the statement with its context: a sentence, or a part with its lead-in."""
-    text = text.strip()
+    judge = _kept_judgements if len(text) <= _MAX_KEPT_CHARS else _reads_alone
+    return judge(text.strip(), kind, _has_lead(context))
+
+
+def _reads_alone(text: str, kind: str, has_lead: bool) -> bool:
     words = word_count(text)
     if kind == "code":
         return _has_words(text, MIN_LED_WORDS)
@@ -92,10 +101,10 @@ def reads_alone(text: str, kind: str, context: Sequence[str]) -> bool:
     if kind == "row":
         return words >= MIN_WORDS
     if kind == "list":
-        return words >= MIN_WORDS and not is_list_of_names(text) and (_has_lead(context) or not _ends_sentence(text))
+        return words >= MIN_WORDS and not is_list_of_names(text) and (has_lead or not _ends_sentence(text))
     if text.endswith((":", "：")) or (kind == "sentence" and ends_open(text)):  # what follows is another statement
         return False
-    if _has_lead(context) and _has_words(text, MIN_LED_WORDS):
+    if has_lead and _has_words(text, MIN_LED_WORDS):
         return True
     if begins_inside(text) or ends_open(text):
         return False
@@ -104,6 +113,9 @@ def reads_alone(text: str, kind: str, context: Sequence[str]) -> bool:
     is_name = _NUMBERED_NAME.match(text) or _is_title(text)
     # An item of a list is complete with fewer words.
     return not is_name and words >= (MIN_WORDS if kind in {"item", "link"} else MIN_PLAIN_WORDS)
+
+
+_kept_judgements = lru_cache(_KEPT_TEXTS)(_reads_alone)
 
 
 def is_complete(text: str, kind: str, context: Sequence[str]) -> bool:

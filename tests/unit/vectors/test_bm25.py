@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from streams.stores.protocols import SparseVector
 from streams.vectors import bm25
-from streams.vectors.bm25 import FUNCTION_WORDS, document_vector, query_vector
+from streams.vectors.bm25 import FUNCTION_WORDS, document_vector, query_vector, statement_terms
 from streams.vectors.stemming import LANGUAGES, stems
 
 
@@ -184,3 +184,17 @@ def test_the_terms_of_a_strangers_endless_words_are_not_kept() -> None:
     before = bm25._kept_terms.cache_info().misses
     assert len(list(bm25._terms(["w" * (bm25._MAX_KEPT_CHARS + 1)], "en"))) == 1
     assert bm25._kept_terms.cache_info().misses == before
+
+
+@given(st.lists(st.text(), max_size=4), st.sampled_from(["", "en", "de", "fr"]))
+def test_terms_of_texts_are_the_terms_of_one_text_with_a_line_for_each(texts: list[str], language: str) -> None:
+    """Terms are cached by text, so that the statements of a page share its title's."""
+    lines = [" ".join(text.split()) for text in texts]
+    assert statement_terms(lines, language) == statement_terms(["\n".join(lines)], language)
+
+
+def test_long_texts_have_terms_too_and_are_not_kept() -> None:
+    long = " ".join(f"word{number}" for number in range(500))
+    kept = bm25._kept_text_terms.cache_info().currsize
+    assert len(statement_terms([long])) >= 500
+    assert bm25._kept_text_terms.cache_info().currsize == kept

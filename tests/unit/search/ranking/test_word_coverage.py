@@ -14,6 +14,7 @@ from streams.search.ranking.word_coverage import (
     MAX_CHARS,
     PAGES,
     STATEMENTS,
+    cut,
     prefer_pages_with_all_words,
     shares_of,
     words_in,
@@ -97,6 +98,11 @@ def test_a_query_without_words_and_pages_behind_the_first_ones_change_nothing() 
     pages[-1] = page("last", "Vacuum locks tables.", score=1.0)
     assert prefer_pages_with_all_words(context("!"), pages) == pages
     assert prefer_pages_with_all_words(context(), pages) == pages
+
+
+@given(st.lists(st.text()), st.integers(0, 50))
+def test_texts_are_cut_where_they_would_be_if_they_were_one(texts: list[str], count: int) -> None:
+    assert "".join(cut(texts, count)) == "".join(texts)[:count]
 
 
 def test_it_ends_at_the_deadline() -> None:
