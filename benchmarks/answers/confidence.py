@@ -43,7 +43,6 @@ from streams.answers.confidence import (
     Parameters,
     calibration_features,
     features_of,
-    is_about_it,
     judge_statements,
     parameters,
 )
@@ -211,7 +210,7 @@ def fit(rows: Sequence[Row]) -> dict[str, dict[str, Any]]:
     ordering = Parameters(Logistic(**ranking), parameters().calibration)
     values, right, sets = [], [], []
     for row in rows:
-        found = [each for each in judge_statements(row.asked, row.answering, ordering) if is_about_it(each.features)]
+        found = judge_statements(row.asked, row.answering, ordering)
         if found:
             valued = [(each.value, str(each.evidence.page_id), each.features) for each in found]
             features = calibration_features(row.asked, valued)

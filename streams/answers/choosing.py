@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from streams.answers.confidence import Judged, Parameters, confidence_of, is_about_it, judge_statements
+from streams.answers.confidence import Judged, Parameters, confidence_of, judge_statements
 from streams.answers.disagreement import side_by_side
 from streams.answers.evidence import Evidence
 from streams.answers.found_answer import FoundAnswer, QuotedAnswer
@@ -41,8 +41,7 @@ def choose_answer(question: str, evidence: Sequence[Evidence], parameters: Param
 
 def judge_answers(question: str, evidence: Sequence[Evidence], parameters: Parameters) -> tuple[float, list[Judged]]:
     """Return the probability that the first of the statements answers the question, and the statements that may."""
-    found = judge_statements(question, [each for each in evidence if can_answer(each)], parameters)
-    judged = [each for each in found if is_about_it(each.features)]
+    judged = judge_statements(question, [each for each in evidence if can_answer(each)], parameters)
     return confidence_of(question, judged, parameters), prefer_antecedent(judged)
 
 

@@ -115,15 +115,17 @@ class Judged:
 
 
 def judge_statements(question: str, evidence: Sequence[Evidence], parameters: Parameters) -> list[Judged]:
-    """Return the statements with their values, the best first."""
-    rows = features_of(question, evidence)
-    judged = [Judged(each, parameters.ranking.value(row), row) for each, row in zip(evidence, rows, strict=True)]
+    """Return the statements that have a term of the question themselves, with their values, the best first.
+
+    A heading around a statement may have all terms, and says nothing about the statement.
+    """
+    asked = _Asked.of(question)
+    about_it = [each for each in _place(evidence) if not asked.terms.isdisjoint(each.terms.own)]
+    rows = [_features(each, asked) for each in about_it]
+    judged = [
+        Judged(each.evidence, parameters.ranking.value(row), row) for each, row in zip(about_it, rows, strict=True)
+    ]
     return sorted(judged, key=lambda each: (-each.value, each.evidence.rank, each.evidence.ordinal))
-
-
-def is_about_it(features: Features) -> bool:
-    """Return True if the statement itself has a term of the question. A heading around it may have them all."""
-    return features["covered_own"] > 0
 
 
 def confidence_of(question: str, judged: Sequence[Judged], parameters: Parameters) -> float:
@@ -149,17 +151,8 @@ def calibration_features(question: str, judged: Sequence[tuple[float, str, Featu
 
 def features_of(question: str, evidence: Sequence[Evidence]) -> list[dict[str, float]]:
     """Return the features of each statement."""
-    terms, folded = frozenset(query_vector(question).indices), frozenset(words(question))
-    asked = _Asked(terms, names_of(question), form_of(question), folded)
-    found = [_TextTerms.of(each) for each in evidence]
-    leads = _leads({each.page_id: each.score for each in evidence})
-    places: Counter[UUID] = Counter()
-    rows = []
-    for each, own_terms in zip(evidence, found, strict=True):
-        own = _features(each, own_terms, asked, leads[each.page_id])
-        rows.append({**own, "place": math.log1p(places[each.page_id])})
-        places[each.page_id] += 1
-    return rows
+    asked = _Asked.of(question)
+    return [_features(each, asked) for each in _place(evidence)]
 
 
 def names_of(question: str) -> Words:
@@ -180,6 +173,11 @@ class _Asked:
     form: str
     folded: frozenset[str]
 
+    @classmethod
+    def of(cls, question: str) -> Self:
+        terms, folded = frozenset(query_vector(question).indices), frozenset(words(question))
+        return cls(terms, names_of(question), form_of(question), folded)
+
 
 @dataclass(frozen=True, slots=True)
 class _TextTerms:
@@ -196,6 +194,26 @@ class _TextTerms:
         return cls(own, around, own | around | statement_terms((evidence.title,), evidence.language))
 
 
+@dataclass(frozen=True, slots=True)
+class _Placed:
+    """A statement with its terms, its page's lead, and its place among the statements of its page, from 0."""
+
+    evidence: Evidence
+    terms: _TextTerms
+    lead: float
+    place: int
+
+
+def _place(evidence: Sequence[Evidence]) -> list[_Placed]:
+    leads = _leads({each.page_id: each.score for each in evidence})
+    counts: Counter[UUID] = Counter()
+    placed = []
+    for each in evidence:
+        placed.append(_Placed(each, _TextTerms.of(each), leads[each.page_id], counts[each.page_id]))
+        counts[each.page_id] += 1
+    return placed
+
+
 def _leads(scores: Mapping[UUID, float]) -> dict[UUID, float]:
     """Return the distance of each page's score above the best other page's."""
     best, second = nlargest(2, [*scores.values(), -math.inf, -math.inf])
@@ -205,7 +223,8 @@ def _leads(scores: Mapping[UUID, float]) -> dict[UUID, float]:
     }
 
 
-def _features(evidence: Evidence, terms: _TextTerms, asked: _Asked, lead: float) -> dict[str, float]:
+def _features(placed: _Placed, asked: _Asked) -> dict[str, float]:
+    evidence, terms = placed.evidence, placed.terms
     own_words = words(evidence.text)
     fits = bool(asked.form) and has_form(evidence.text, asked.form, asked.folded)
     count = max(len(asked.terms), _MIN_TERMS)
@@ -217,10 +236,11 @@ def _features(evidence: Evidence, terms: _TextTerms, asked: _Asked, lead: float)
         "has_form": float(fits),
         "lacks_form": float(bool(asked.form) and not fits),
         "lacks_name": float(any(terms.whole.isdisjoint(name) for name in asked.names)),
-        "lead": lead,
+        "lead": placed.lead,
         "rank": math.log1p(evidence.rank),
         "words": math.log1p(len(own_words)),
         "asks": float(evidence.text.rstrip().endswith("?")),
+        "place": math.log1p(placed.place),
     }
 
 
