@@ -4,11 +4,16 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from streams.local import riffle_processes
 from streams.local.child_process import Child, Launch, stop
 from streams.local.supervision.scheduled import RETRY_SECONDS, WEEK_SECONDS, ScheduledCommand
+from streams.local.supervisor import Supervisor
+from streams.settings import CassandraSettings, Settings
 
 NOW = 1_800_000_000.0
 DAY = 86_400.0
@@ -93,3 +98,23 @@ def test_a_running_sweep_is_alone_and_ends_with_the_stack(sweeps: Callable[[str]
     found.weekly.stop()
     assert [child.exit_code is None for child in found.children] == [False]
     assert time.monotonic() - begun < 30
+
+
+def test_the_local_stack_sweeps_its_own_blobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A single machine has no other schedule. A Cassandra elsewhere is its operators' to look after."""
+    started: list[tuple[str, ...]] = []
+    monkeypatch.setattr(riffle_processes, "_start_command", lambda _home, _name, *words: started.append(words))
+
+    def commands(settings: Settings) -> list[ScheduledCommand]:
+        own: Any = SimpleNamespace(home=tmp_path, servers_only=False, settings=settings)
+        return Supervisor._commands(own)
+
+    for command in commands(Settings(home=tmp_path)):
+        command.look(NOW)
+        command.look(NOW + WEEK_SECONDS)
+    assert started == [
+        ("blobs", "sweep", "--delete"),
+        ("suggest", "build", "--if-grown"),
+        ("import", "index", "--json"),
+    ]
+    assert commands(Settings(home=tmp_path, cassandra=CassandraSettings(hosts=("db.test",)))) == []

@@ -166,6 +166,16 @@ def test_a_start_that_is_given_up_leaves_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(bool(why_not()), reason=why_not())
+def test_the_local_triton_speaks_only_grpc(tmp_path: Path) -> None:
+    """A page in a browser of this machine could send requests over HTTP, but none over gRPC."""
+    triton = Triton(tmp_path / "data" / "triton", tmp_path)
+    triton.data.mkdir(parents=True)
+    command = triton.prepare().command
+    assert "--allow-http=false" in command
+    assert "--grpc-address=127.0.0.1" in command
+
+
+@pytest.mark.skipif(bool(why_not()), reason=why_not())
 def test_triton_is_started_again_while_a_killed_model_process_still_runs(tmp_path: Path) -> None:
     """On a busy machine a killed process takes its time to end, and Linux lets nobody write to its program."""
     triton = Triton(tmp_path / "data" / "triton", tmp_path)
