@@ -6,8 +6,8 @@ import resource
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 
 from streams.local.probing import answers, listens
@@ -16,6 +16,7 @@ from streams.local.state import ProcessState, running_state
 LOOK_SECONDS = 0.1
 FIND_SECONDS = 120.0
 """Maximum time to wait until the process that a fault needs is there (seconds): it may just be starting again."""
+SPIN = [sys.executable, "-c", "while True: pass"]
 RIFFLE = [sys.executable, "-c", "from streams.cli import main; main()"]
 STOP_SECONDS = 60.0
 TIME_SCALE = float(os.environ.get("RIFFLE_TEST_TIME_SCALE", "1"))
@@ -167,3 +168,18 @@ async def riffle(home: Path, *arguments: str) -> str:
     )
     assert done.returncode in (0, 1), done.stdout + done.stderr
     return done.stdout + done.stderr
+
+
+@contextmanager
+def busy(processes: int) -> Iterator[None]:
+    """Busy processes of normal niceness, for the time of the block.
+
+    Each has a session of its own: a kernel that groups by session gives each as much as a process of the stack.
+    """
+    running = [subprocess.Popen(SPIN, start_new_session=True) for _ in range(processes)]
+    try:
+        yield
+    finally:
+        for process in running:
+            process.kill()
+            process.wait()

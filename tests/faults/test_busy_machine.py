@@ -7,7 +7,6 @@ with everything of Riffle 15 nice beside 4 busy processes, and beside 12 and 30 
 import os
 import shutil
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,7 +23,7 @@ from streams.settings import Settings
 from streams.stores.opener import open_stores
 from tests.faults.at_rest import check_index, check_limbo, check_vectors, dead_letters, until_idle
 from tests.faults.disk_web import explore
-from tests.faults.processes import RIFFLE, STACK_SETTINGS
+from tests.faults.processes import RIFFLE, STACK_SETTINGS, busy
 
 pytestmark = [
     pytest.mark.integration,
@@ -38,28 +37,12 @@ SMALL_HOST = "sqlite.test"
 DEPTH = 40
 IDLE_SECONDS = 1_800.0
 """Maximum time in which all events are handled after the crawl."""
-SPIN = [sys.executable, "-c", "while True: pass"]
 BUSY = [
     pytest.param(15, 4, id="15 nice beside 4"),
     pytest.param(0, 12, id="beside 12"),
     pytest.param(0, 30, id="beside 30"),
 ]
 """The niceness of the stack, and the number of busy processes."""
-
-
-@contextmanager
-def busy(processes: int) -> Iterator[None]:
-    """Busy processes of normal niceness, for the time of the block.
-
-    Each has a session of its own: a kernel that groups by session gives each as much as a process of the stack.
-    """
-    running = [subprocess.Popen(SPIN, start_new_session=True) for _ in range(processes)]
-    try:
-        yield
-    finally:
-        for process in running:
-            process.kill()
-            process.wait()
 
 
 @contextmanager

@@ -8,6 +8,7 @@ import asyncio
 import os
 import random
 import signal
+import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
@@ -25,7 +26,9 @@ from streams.models.opening import open_models
 from streams.models.protocols import ChainModel, Embedder
 from streams.models.triton import TritonChains
 from streams.models.triton_connection import TritonConnection
+from streams.niceness import raise_session_niceness
 from streams.settings import Settings, TritonSettings
+from tests.faults.processes import busy
 from triton_models.check_server import LIVE, find_fault
 
 KILLS = 200 if os.environ.get("RIFFLE_TEST_FAULTS") == "all" else 5
@@ -35,6 +38,8 @@ CALLERS = 6
 ROUNDING = 1e-5
 """Maximum difference of one number between two answers for a text. Without VNNI a text has slightly other
 vectors (2e-7) in another batch; vectors of different texts differ by more than a thousand times this."""
+BUSY, STARVED_NICENESS, STARVED_SECONDS = 12, 15, 3_600
+"""The number of busy processes, how nice the server is beside them, and for how long (seconds)."""
 READY_SECONDS = 180
 ANSWERS_SECONDS = 600
 LOCAL_MODELS = Settings().models_path / "local"
@@ -214,6 +219,27 @@ async def hurt(server: Server, chance: random.Random, *, stops: bool) -> None:
         stub.send_signal(signal.SIGSTOP)
         await asyncio.sleep(STOPPED_SECONDS)
         stub.send_signal(signal.SIGCONT)
+
+
+@pytest.mark.skipif(KILLS < 200, reason="an hour: only with RIFFLE_TEST_FAULTS=all")
+async def test_an_hour_beside_busy_processes_brings_no_wrong_answer(tmp_path: Path) -> None:
+    """Nobody stops or kills a process: the server gets little time, since it is nicer than other work."""
+    tally = Tally()
+    with busy(BUSY), serving(tmp_path) as server:
+        await server.ready()
+        models = await open_models(server.settings)
+        async with asking(models.embedder, models.chains, tally):
+            end = time.monotonic() + STARVED_SECONDS
+            while time.monotonic() < end:
+                await server.ready()
+                assert server.child
+                for process in (server.child.pid, *(stub.pid for stub in server.stubs())):
+                    with suppress(ProcessLookupError):
+                        raise_session_niceness(process, STARVED_NICENESS)
+                await asyncio.sleep(1.0)
+        await models.close()
+    print(f"\n{tally.right} right, {tally.away} times away, {len(tally.wrong)} wrong, {server.starts - 1} ends")
+    assert tally.wrong == []
 
 
 PROBES = 20

@@ -1,16 +1,31 @@
-"""An import leaves out removed pages, and stops while a restore is not finished, as workers do."""
+"""An import leaves out removed pages, and stops while a restore is not finished, as workers do.
+
+It waits while a stage is far behind, and so does a replay.
+"""
 
 import asyncio
+import sys
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 from schemas import Event
 from schemas.ids import page_id
+from streams.cli import app, load_command
+from streams.commands.pages import importing
 from streams.commands.pages.importing import RESTORE_LOOK_SECONDS, HeldBack
 from streams.crawl.archives.file_importer import import_html
 from streams.crawl.archives.sending import ImportReport
 from streams.errors import RestoreUnfinished
+from streams.runtime.lags import backpressure
+from streams.runtime.lags.stage_lags import Lag
+from streams.runtime.records import Incoming
+from streams.settings import CrawlSettings, Settings
 from streams.stores.opener import Stores, memory_stores
 
 
@@ -62,3 +77,58 @@ async def test_the_mark_is_looked_for_once_a_second() -> None:
         pages = [held_back(page_id(f"https://a.example/{number}")) for number in range(20)]
         assert not any(await asyncio.gather(*pages))
         assert restored.looks == looks
+
+
+class Behind:
+    """The lags of a stage that is behind at the first looks, in place of Kafka's."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, command: ModuleType) -> None:
+        self.lags, self.sent = [250, 180, 90], list[Any]()
+        monkeypatch.setattr(backpressure, "CHECK_SECONDS", 0.0)
+        monkeypatch.setattr(
+            command, "LagReader", lambda _settings, _stages: SimpleNamespace(read=self.read, close=lambda: None)
+        )
+        monkeypatch.setattr(command, "EventProducer", self.producer)
+
+    def read(self) -> list[Lag]:
+        return [Lag("embed", "pages.chunked", self.lags.pop(0) if len(self.lags) > 1 else self.lags[0])]
+
+    @asynccontextmanager
+    async def producer(self, *_: object) -> AsyncIterator[Any]:
+        async def send(records: Iterable[Any]) -> None:
+            assert self.lags == [90], "it did not wait"
+            self.sent.extend(records)
+
+        yield SimpleNamespace(send_records=send)
+
+
+BOUNDED = Settings(crawl=CrawlSettings(max_stage_lag_events=100))
+
+
+async def test_an_import_waits_while_a_stage_is_behind_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    behind, shown = Behind(monkeypatch, importing), list[str]()
+
+    async def read(_blobs: object, producer: Any, *_: object, wait_for_room: Any, **__: object) -> ImportReport:
+        await wait_for_room()
+        await producer.send_records(["a page"])
+        return ImportReport()
+
+    bars: Any = SimpleNamespace(
+        add_task=lambda *_, **__: 0, update=lambda _, **changed: shown.append(changed.get("description", ""))
+    )
+    await importing._read_archive(BOUNDED, read, memory_stores(), "crawl", bars, None, lambda *_: None)
+    assert behind.sent == ["a page"]
+    assert "Read (waits: stage embed is more than 100 events behind)" in shown
+    assert shown[-1] == "Read"
+
+
+def test_a_replay_waits_while_a_stage_is_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    load_command("replay")
+    command = sys.modules["streams.commands.operate.replay"]
+    behind = Behind(monkeypatch, command)
+    record = Incoming("pages.chunked", 0, 1, b"key", b"{}", [("ce_id", b"1")])
+    monkeypatch.setattr(command, "stage_inputs", lambda *_, **__: iter([record]))
+    monkeypatch.setattr(command, "create_topics", lambda _: None)
+    monkeypatch.setattr(command, "load_kafka_settings", lambda: BOUNDED)
+    done = CliRunner().invoke(app, ["replay", "--from", "embed", "--json"])
+    assert (done.exit_code, len(behind.sent)) == (0, 1), done.output

@@ -42,6 +42,12 @@ def test_every_configuration_is_valid_and_named_like_its_folder(path: Path, tmp_
     assert (folder / "1").is_dir(), "Triton needs a version folder"
 
 
+@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: str(path.relative_to(REPOSITORY)))
+def test_no_model_process_is_nicer_than_the_server(path: Path) -> None:
+    """Triton takes a process that gets no processor in time for dead, and gives its memory to another one."""
+    assert not re.search(r"\bnice\b", path.read_text())
+
+
 def test_queries_have_the_same_model_in_an_instance_of_its_own() -> None:
     bulk, queries = (read_config(LOCAL / name) for name in ("sbert", "sbert_query"))
     assert parameters_of(queries) == parameters_of(bulk)
