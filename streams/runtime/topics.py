@@ -55,13 +55,19 @@ def topic_config(topic: Topic, replication: int = 1) -> dict[str, str]:
 
 
 def create_topics(settings: Settings, topics: tuple[Topic, ...] = TOPICS) -> list[str]:
-    """Create the topics that are missing, and return their names. Safe to run from many processes at once."""
+    """Create the topics that are missing, and return their names. Safe to run from many processes at once.
+
+    A new topic gets as many partitions as the others have: the settings may have changed since those were made, and the
+    topics of a stage must have the same number.
+    """
     admin = AdminClient(client_config(settings.kafka))
     existing = _metadata(admin, settings)
+    counts = [existing[topic.name] for topic in topics if not topic.partitions and topic.name in existing]
+    partitions = max(counts, default=settings.kafka.partitions)
     wanted = [
         NewTopic(
             topic.name,
-            num_partitions=topic.partitions or settings.kafka.partitions,
+            num_partitions=topic.partitions or partitions,
             replication_factor=settings.kafka.replication,
             config=topic_config(topic, settings.kafka.replication),
         )

@@ -16,7 +16,8 @@ class KafkaSettings(SettingsGroup):
     bootstrap: str = "localhost:9092"
     """HOST:PORT of some brokers, separated by commas."""
     partitions: int = Field(8, ge=1)
-    """Number of partitions of each new topic. Production: at least the maximum number of workers of a stage."""
+    """Number of partitions of each new topic. Production: at least the maximum number of workers of a stage. The local
+    stack has 2 unless this is set. A topic that is made later gets as many as the others have."""
     replication: int = Field(1, ge=1)
     """Number of replicas of each new topic. Production: 3."""
     max_record_bytes: int = Field(1_048_576, ge=100_000)

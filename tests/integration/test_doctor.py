@@ -11,7 +11,7 @@ from streams.doctor.findings import Finding, Level
 from streams.doctor.running import run_checks
 from streams.local.ports import free_ports
 from streams.runtime.connection import client_config
-from streams.runtime.topics import create_topics
+from streams.runtime.topics import create_topics, describe_topics
 from streams.settings import Settings
 from streams.stores.cassandra import migrate
 from streams.stores.cassandra.migrating import packaged_migrations
@@ -42,12 +42,16 @@ def test_servers_that_run_are_fine(stack: Settings) -> None:
 
 def test_a_missing_topic(stack: Settings) -> None:
     admin = AdminClient(client_config(stack.kafka))
+    (before,) = {state.partitions for state in describe_topics(stack) if not state.topic.partitions}
     admin.delete_topics(["entities.changed"], operation_timeout=20)["entities.changed"].result(timeout=20)
+    grown = stack.model_copy(update={"kafka": stack.kafka.model_copy(update={"partitions": before + 3})})
     try:
         findings = of(examined(stack, "topics"), "topics")
     finally:
-        create_topics(stack)
+        # Settings that changed since the other topics were made: a topic that differs would stop its stage.
+        assert create_topics(grown) == ["entities.changed"]
     assert (Level.FAILURE, "Missing: entities.changed") in findings
+    assert {state.partitions for state in describe_topics(stack) if not state.topic.partitions} == {before}
 
 
 async def test_an_old_schema(stack: Settings, fresh_name: str) -> None:

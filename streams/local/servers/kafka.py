@@ -24,6 +24,11 @@ JVM_OPTIONS = ("-Xms96m", "-Xmx384m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel
 FORMAT_TIMEOUT_SECONDS = 600
 """A second of work for one core that is free: on a starved machine it took over a minute."""
 
+PARTITIONS = 2
+"""Number of partitions of each new topic, unless the settings say another. Each stage's consumer asks for all of its
+partitions twice a second: with 8, that took a seventh of the CPU time of everything but the models
+(docs/decisions/0099)."""
+
 LOG4J = """\
 log4j.rootLogger=WARN, stdout
 log4j.appender.stdout=org.apache.log4j.ConsoleAppender
@@ -113,13 +118,16 @@ class Kafka:
         ),
     )
 
-    def __init__(self, data: Path, tls: Identities | None = None) -> None:
-        self.data, self.tls = data, tls
+    def __init__(self, data: Path, tls: Identities | None = None, partitions: int = PARTITIONS) -> None:
+        self.data, self.tls, self.partitions = data, tls, partitions
         self.port, self.controller_port = free_ports(2)
 
     @classmethod
     def of(cls, settings: Settings, home: Path, tls: Identities | None) -> Self:
-        return cls(home / "data" / cls.name, tls)
+        own = settings.kafka
+        return cls(
+            home / "data" / cls.name, tls, own.partitions if "partitions" in own.model_fields_set else PARTITIONS
+        )
 
     @property
     def bootstrap(self) -> str:
@@ -127,7 +135,7 @@ class Kafka:
 
     @property
     def addresses(self) -> dict[str, Any]:
-        return {"bootstrap": self.bootstrap}
+        return {"bootstrap": self.bootstrap, "partitions": self.partitions}
 
     @staticmethod
     def external(settings: Settings) -> str:

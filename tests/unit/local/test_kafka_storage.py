@@ -7,6 +7,7 @@ import pytest
 
 from streams.errors import StartError
 from streams.local.servers import kafka
+from streams.settings import Settings
 
 
 def test_storage_that_is_not_made_in_time_is_an_error_that_says_so(
@@ -32,3 +33,11 @@ def test_the_disk_that_a_partition_takes_is_bounded(tmp_path: Path) -> None:
     assert int(settings["log.segment.bytes"]) <= int(settings["log.retention.bytes"]) // 8, (
         "only whole segments are deleted"
     )
+
+
+@pytest.mark.parametrize(("own", "partitions"), [({}, kafka.PARTITIONS), ({"partitions": 5}, 5)], ids=["own", "set"])
+def test_all_processes_learn_the_number_of_partitions_from_the_stack(
+    own: dict[str, int], partitions: int, tmp_path: Path
+) -> None:
+    server = kafka.Kafka.of(Settings.load(home=tmp_path, kafka=own), tmp_path, None)
+    assert server.addresses["partitions"] == partitions
