@@ -1,4 +1,4 @@
-"""The bad servers and traps of `tests/hostile`: outcome, time of a slot, memory. Writes a page of the docs."""
+"""The bad servers, traps and hostile scripts of `tests/hostile`: outcome, time of a slot, memory. Writes the page."""
 
 import asyncio
 import tempfile
@@ -14,7 +14,12 @@ import typer
 
 from benchmarks.machine import describe, machine
 from streams.commands.console import AsJson, command, err, out, print_json
+from streams.errors import UsageError
 from streams.pages.sandbox.pool import ParsePool
+from streams.render.chromium import find_chromium
+from tests.hostile.rendered_pages import HOSTILE_PAGES, LIMITS
+from tests.hostile.rendered_pages import Meeting as RenderMeeting
+from tests.hostile.rendered_pages import meet as render_hostile
 from tests.hostile.traps import MAX_PAGES, TRAPS, Trap, crawl
 from tests.hostile.zoo import CAP_BYTES, SHORT_SECONDS, TIMEOUT_SECONDS, ZOO, Kind, meet
 
@@ -24,8 +29,8 @@ _INTRODUCTION = """\
 # Bad servers
 
 The fetcher meets {kinds} kinds of bad servers in its tests ([`tests/hostile/zoo.py`](../../tests/hostile/zoo.py)), on
-loopback, and {traps} [traps](#traps). Each ends in an outcome, and none in an exception: `tests/hostile/test_zoo.py`
-compares the outcomes with this page.
+loopback, {traps} [traps](#traps), and {pages} [pages with hostile scripts](#scripts). Each ends in an outcome, and none
+in an exception: `tests/hostile/test_zoo.py` compares the outcomes with this page.
 
 Here a body has at most {cap:,} bytes, and a request at most {timeout:g} seconds, or {short:g} where nothing else ends
 it. In a crawl these are `RIFFLE_CRAWL__MAX_BODY_BYTES` and `RIFFLE_CRAWL__TIMEOUT_SECONDS`.
@@ -49,6 +54,22 @@ table, all together. The memory includes the crawl's state in the stores, and no
 
 | host | outcome | requests | slot (ms) | memory (KB) |
 |---|---|---:|---:|---:|"""
+
+
+SCRIPTS = "\n## Scripts\n"
+_SCRIPTS = """
+Pages whose scripts are hostile ([`tests/hostile/rendered_pages.py`](../../tests/hostile/rendered_pages.py)), each in a
+browser of its own, as the stage `render` reads them. `rendered`: the document is taken after its scripts ran, without
+what was refused. `static document`: a limit was reached, or the page's process ended without memory, and the page keeps
+the document that it has without scripts. Here the limits are {cpu:g} s of CPU time, {seconds:g} s, {memory} MiB,
+{requests} requests and {html:,} characters; in a crawl they are [higher](rendering.md#what-holds). The requests are
+those that the crawler's client was asked for, of which it refuses private addresses. A page holds a place of the stage
+for the time in the table, of which the start of the browser takes a second or more. The memory is that of all processes
+of the browser at its highest, as seen ten times a second. Measured by the same command, on a machine with Chromium:
+{conditions}.
+
+| page | outcome | limit | requests | slot (s) | CPU (s) | memory (MB) |
+|---|---|---|---:|---:|---:|---:|"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,22 +104,39 @@ def run(
     page: Annotated[Path | None, typer.Option(dir_okay=False, help="A file of Markdown for the table.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Meet each bad server and trap of the test suite: its outcome, how long it holds a slot, and the memory it takes.
+    """Meet each bad server, trap and hostile script of the test suite: its outcome, time of a slot, and memory.
+
+    Without Chromium, the rows of scripts stay as they are in the file.
 
     Example:  python -m benchmarks zoo --page docs/reference/hostile-servers.md
     """
     conditions = machine()
     meetings = [asyncio.run(_meet(kind)) for kind in ZOO]
     traps = asyncio.run(_crawl_traps())
-    text = "\n".join(render_page(meetings, traps, describe(conditions)))
+    scripts = _meet_scripts()
+    kept = page.read_text().partition(SCRIPTS)[2] if page and page.exists() else ""
+    section = "\n".join(render_scripts(scripts, describe(conditions))) if scripts else kept
+    text = "\n".join(render_page(meetings, traps, describe(conditions))) + SCRIPTS + section
     if page:
         page.write_text(text)
         err.print(f"{page} has {len(meetings)} kinds and {len(traps)} traps", highlight=False)
     elif as_json:
         kinds, hosts = [asdict(meeting) for meeting in meetings], [asdict(trap) for trap in traps]
-        print_json({"machine": conditions, "kinds": kinds, "traps": hosts})
+        rows = [{"name": name, **asdict(found), "rendered": None} for name, found in scripts]
+        print_json({"machine": conditions, "kinds": kinds, "traps": hosts, "scripts": rows})
     else:
         out.print(text, highlight=False, markup=False)
+
+
+def _meet_scripts() -> list[tuple[str, RenderMeeting]]:
+    """Return the meeting with each hostile page by its name. Empty, with a message, if there is no browser."""
+    try:
+        find_chromium()
+    except UsageError as error:
+        err.print(f"Hostile scripts are not measured: {error}", highlight=False)
+        return []
+    asyncio.run(render_hostile(HOSTILE_PAGES[0]))  # the first browser reads its files from the disk
+    return [(hostile.name, asyncio.run(render_hostile(hostile))) for hostile in HOSTILE_PAGES]
 
 
 async def _crawl_traps() -> list[TrapMeeting]:
@@ -139,6 +177,7 @@ def render_page(meetings: Iterable[Meeting], traps: Sequence[TrapMeeting], condi
     yield _INTRODUCTION.format(
         kinds=len(found),
         traps=len(traps),
+        pages=len(HOSTILE_PAGES),
         cap=CAP_BYTES,
         timeout=TIMEOUT_SECONDS,
         short=SHORT_SECONDS,
@@ -154,4 +193,21 @@ def render_page(meetings: Iterable[Meeting], traps: Sequence[TrapMeeting], condi
     yield _TRAPS.format(pages=MAX_PAGES, budgets=f"{', '.join(map(str, smaller[:-1]))} or {smaller[-1]}")
     for trap in traps:
         yield f"| {trap.name} | `{trap.outcome}` | {trap.requests} | {trap.held_ms:,.0f} | {trap.memory_kb:,.0f} |"
+    yield ""
+
+
+def render_scripts(meetings: Sequence[tuple[str, RenderMeeting]], conditions: str) -> Iterator[str]:
+    """Yield the lines of the part about hostile scripts."""
+    process = LIMITS.process
+    yield _SCRIPTS.format(
+        conditions=conditions,
+        cpu=process.cpu_seconds,
+        seconds=LIMITS.seconds,
+        memory=process.memory_bytes >> 20,
+        requests=LIMITS.requests,
+        html=LIMITS.html_bytes,
+    )
+    for name, found in meetings:
+        cost = f"{found.held_seconds:.1f} | {found.cpu_seconds:.1f} | {found.memory_bytes / 1e6:,.0f}"
+        yield f"| {name} | `{found.outcome}` | {found.limit} | {len(found.asked)} | {cost} |"
     yield ""

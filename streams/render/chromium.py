@@ -1,8 +1,8 @@
 """A process of headless Chromium for one page: a profile of its own, and no way to the network.
 
 Its proxy is an address where nobody listens, also for loopback, WebRTC may only use the proxy, and names are not
-resolved. So a request that is not answered over the pipe (`page`) fails. The kernel limits the size of files; CPU time
-and memory of all its processes are watched, and the whole group of processes is killed at the end.
+resolved. So a request that is not answered over the pipe (`page`) fails. The kernel limits the memory of each process
+and the size of files; CPU time and memory of all processes together are watched, and they are all killed at the end.
 """
 
 import asyncio
@@ -24,6 +24,8 @@ from streams.render.protocol import MAX_MESSAGE_BYTES, OnEvent, Pipe
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 LOOK_SECONDS = 0.25
 """Time between two looks at the CPU time and memory of the processes (seconds)."""
+MAX_FILE_BYTES = 64 * 1024 * 1024
+"""Maximum size of a file of a profile (bytes)."""
 NO_PROXY = "http://127.0.0.1:9"
 """The proxy of all requests: the port of the service `discard`, where nobody listens."""
 FLAGS = (
@@ -85,7 +87,7 @@ def find_chromium(program: str = "") -> str:
 async def run_chromium(program: str, on_event: OnEvent, limits: ProcessLimits) -> AsyncIterator[tuple[Pipe, "Watch"]]:
     """Run Chromium with an empty profile, which is deleted at the end. All its processes are killed then."""
     with tempfile.TemporaryDirectory(prefix="riffle-render-", ignore_cleanup_errors=True) as profile, _pipes() as pipes:
-        process = await _start(program, Path(profile), pipes)
+        process = await _start(program, Path(profile), pipes, limits.memory_bytes)
         try:
             reader = asyncio.StreamReader(limit=MAX_MESSAGE_BYTES)
             loop = asyncio.get_running_loop()
@@ -158,10 +160,11 @@ def _pipes() -> Iterator[_Pipes]:
                 os.close(descriptor)
 
 
-async def _start(program: str, profile: Path, pipes: _Pipes) -> asyncio.subprocess.Process:
-    """Start Chromium with its ends of the pipes as file descriptors 3 and 4, which a shell arranges."""
+async def _start(program: str, profile: Path, pipes: _Pipes, memory_bytes: int) -> asyncio.subprocess.Process:
+    """Start Chromium with its ends of the pipes as file descriptors 3 and 4, which a shell arranges with the limits."""
     flags = [*FLAGS, f"--user-data-dir={profile}", *(["--no-sandbox"] if os.geteuid() == 0 else [])]
-    script = f'exec 3<&{pipes.its_read} 4>&{pipes.its_write}; exec "$@"'
+    limits = f"ulimit -d {memory_bytes >> 10}; ulimit -f {MAX_FILE_BYTES >> 10}"
+    script = f'{limits}; exec 3<&{pipes.its_read} 4>&{pipes.its_write}; exec "$@"'
     environment = {"HOME": str(profile), "PATH": os.environ.get("PATH", ""), "LANG": "C.UTF-8"}
     return await asyncio.create_subprocess_exec(
         "/bin/bash", "-c", script, "chromium", program, *flags, "about:blank",

@@ -80,7 +80,7 @@ async def render(program: str, url: str, body: bytes, content_type: str, load: L
         page.pipe = pipe
         try:
             async with asyncio.timeout(limits.seconds):
-                html = await _first(page.read(), watch.until_limit())
+                html = await _first(page.read(), watch.until_limit(), page.until_crash())
         except TimeoutError:
             raise Refused("render", f"its scripts ran longer than {limits.seconds:g} s") from None
         except LimitReached as reached:
@@ -102,18 +102,19 @@ def _result(page: "_Page", html: str, watch: Watch, began: float) -> Rendered:
     )
 
 
-async def _first(reading: Awaitable[str], watching: Awaitable[None]) -> str:
-    """Return what was read, or raise the limit that was reached before."""
-    read, watched = asyncio.ensure_future(reading), asyncio.ensure_future(watching)
+async def _first(reading: Awaitable[str], *watching: Awaitable[None]) -> str:
+    """Return what was read, or raise what ended it before."""
+    read, watched = asyncio.ensure_future(reading), [asyncio.ensure_future(one) for one in watching]
     try:
-        await asyncio.wait({read, watched}, return_when=asyncio.FIRST_COMPLETED)
-        if watched.done():
-            watched.result()
+        await asyncio.wait({read, *watched}, return_when=asyncio.FIRST_COMPLETED)
+        for ended in watched:
+            if ended.done():
+                ended.result()
         return read.result()
     finally:
-        for task in (read, watched):
+        for task in (read, *watched):
             task.cancel()
-        await asyncio.gather(read, watched, return_exceptions=True)
+        await asyncio.gather(read, *watched, return_exceptions=True)
 
 
 class _Page:
@@ -122,8 +123,9 @@ class _Page:
     def __init__(self, url: str, body: bytes, content_type: str, load: Load, limits: RenderLimits) -> None:
         self._url, self._body, self._content_type = url, body, content_type
         self._load, self._limits = load, limits
-        self._loaded = asyncio.Event()
+        self._loaded, self._crashed = asyncio.Event(), asyncio.Event()
         self._served = False
+        self._frame = ""  # the id of the page's own frame, which its target has, too
         self.pipe: Pipe | None = None
         self.traffic = _Traffic()
 
@@ -131,11 +133,12 @@ class _Page:
         """Open the page, wait until it is quiet, and return its HTML. Raises RendererEnded."""
         pipe = self._need_pipe()
         await pipe.call("Browser.setDownloadBehavior", behavior="deny")
-        target = (await pipe.call("Target.createTarget", url="about:blank")).get("targetId")
-        session = (await pipe.call("Target.attachToTarget", targetId=target, flatten=True)).get("sessionId", "")
+        self._frame = (await pipe.call("Target.createTarget", url="about:blank")).get("targetId", "")
+        session = (await pipe.call("Target.attachToTarget", targetId=self._frame, flatten=True)).get("sessionId", "")
         if not session:
             raise RendererEnded("the browser opened no page")
         await pipe.call("Page.enable", session)
+        await pipe.call("Inspector.enable", session)
         await pipe.call("Network.enable", session)
         await pipe.call("Network.setBypassServiceWorker", session, bypass=True)
         await pipe.call("Fetch.enable", session, patterns=[{"urlPattern": "*"}])
@@ -146,6 +149,11 @@ class _Page:
         expression = OUTER_HTML.format(self._limits.html_bytes)
         answer = await pipe.call("Runtime.evaluate", session, expression=expression, returnByValue=True)
         return str((answer.get("result") or {}).get("value") or "")
+
+    async def until_crash(self) -> None:
+        """Return never. Raises Refused if the process of the page ends, as it does without memory for its scripts."""
+        await self._crashed.wait()
+        raise Refused("render", "its scripts ended its process")
 
     def _is_quiet(self) -> bool:
         traffic = self.traffic
@@ -158,6 +166,8 @@ class _Page:
                 await self._answer(parameters, session)
             case "Page.javascriptDialogOpening":
                 await self._need_pipe().call("Page.handleJavaScriptDialog", session, accept=False)
+            case "Inspector.targetCrashed":
+                self._crashed.set()
             case "Page.loadEventFired":
                 self.traffic.last_at = time.monotonic()
                 self._loaded.set()
@@ -171,9 +181,7 @@ class _Page:
             resource = await self._resource(str(request["url"]), request["method"], parameters.get("resourceType", ""))
             if resource is None:
                 traffic.refused += 1
-                await pipe.call(
-                    "Fetch.failRequest", session, requestId=parameters["requestId"], errorReason="BlockedByClient"
-                )
+                await self._refuse(parameters, session)
                 return
             await pipe.call(
                 "Fetch.fulfillRequest",
@@ -186,6 +194,18 @@ class _Page:
         finally:
             traffic.pending -= 1
             traffic.last_at = time.monotonic()
+
+    async def _refuse(self, parameters: Mapping[str, Any], session: str) -> None:
+        """Refuse a request. Another page is answered by a status without a page: else Chromium's own page of an error
+        would take the place of the document. A document that was to be left while it loaded never says that it did.
+        """
+        pipe, refused = self._need_pipe(), parameters["requestId"]
+        if parameters.get("resourceType") == "Document":
+            await pipe.call("Fetch.fulfillRequest", session, requestId=refused, responseCode=204)
+            if parameters.get("frameId") == self._frame:
+                self._loaded.set()
+        else:
+            await pipe.call("Fetch.failRequest", session, requestId=refused, errorReason="BlockedByClient")
 
     async def _resource(self, url: str, method: str, kind: str) -> Resource | None:
         """Return the answer to a request; None if it is refused."""

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from streams.pages.sandbox.pool import ParsePool
+from tests.hostile.rendered_pages import HOSTILE_PAGES
 from tests.hostile.traps import OTHER, TRAPS, Trap, crawl
 from tests.hostile.zoo import ZOO, Kind, meet
 
@@ -42,14 +43,17 @@ async def test_a_trap_ends_with_its_outcome_and_costs_the_other_pages_nothing(
 
 def test_the_zoo_has_a_hundred_kinds_each_once() -> None:
     assert len(ZOO) >= 100
-    names = Counter([*(kind.name for kind in ZOO), *(trap.name for trap in TRAPS)])
+    names = Counter(kind.name for kinds in (ZOO, TRAPS, HOSTILE_PAGES) for kind in kinds)
     assert [name for name, count in names.items() if count > 1] == []
 
 
 def test_the_reference_has_each_kind_with_its_outcome() -> None:
-    requests, _, traps = PAGE.read_text().partition("## Traps")
+    others, _, scripts = PAGE.read_text().partition("## Scripts")
+    requests, _, traps = others.partition("## Traps")
     assert _rows(requests) == [[k.name, f"`{k.outcome[0]}`", "yes" if k.outcome[1] else "no"] for k in ZOO], WRITE_IT
     assert _rows(traps) == [[trap.name, f"`{trap.outcome}`", str(trap.requests)] for trap in TRAPS], WRITE_IT
+    outcomes = [row[:2] for row in _rows(scripts)]
+    assert outcomes == [[page.name, f"`{page.outcome}`"] for page in HOSTILE_PAGES], WRITE_IT
 
 
 def _rows(part: str) -> list[list[str]]:
