@@ -165,6 +165,16 @@ async def test_an_assignment_forgets_what_another_worker_may_have_changed(links:
     assert await in_links(links) == 3
 
 
+@pytest.mark.parametrize("is_other_worker", [False, True])
+async def test_subdomains_of_one_owner_are_one_source(links: Counting, is_other_worker: bool) -> None:
+    """Anyone can make any number of subdomains. A worker that starts reads the sources from the store."""
+    agent = LinksAgent(links, MemoryPages())
+    for source in ("a.owner.example", "b.owner.example", "other.example"):
+        await agent.handle(link(f"https://{source}/"))
+        agent = LinksAgent(links, MemoryPages()) if is_other_worker else agent
+    assert await in_links(links) == 2
+
+
 async def test_an_event_about_no_link_is_poison(links: Counting) -> None:
     seen = PageDiscovered(page_id=page_id(TARGET), url=TARGET, host="target.example", why="link", depth=1)
     delivery = Delivery(seen, link(TARGET).envelope, seen.topic, 0, 0)

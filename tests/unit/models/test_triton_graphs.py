@@ -316,6 +316,17 @@ async def test_doctor_asks_graphs_for_an_answer(settings: TritonSettings) -> Non
     assert states == {"sbert": "ok", CHAIN_MODEL: "ok"}
 
 
+async def test_a_model_whose_process_is_lost_is_broken(settings: TritonSettings, server: Server) -> None:
+    """Triton lists it as ready, and only its answer to a request says so: the supervisor starts such a server again."""
+
+    def lose(_: Feeds) -> Feeds:
+        raise RuntimeError("Failed to process the request(s), message: Stub process 'sbert_0_0' is not healthy.")
+
+    server.spoil = lose
+    states = await asyncio.to_thread(model_states, settings, ["sbert"], 20.0)
+    assert states == {"sbert": "broken"}
+
+
 @pytest.mark.parametrize("shape", [(1, 1), (3, 7), (64, 512)])
 def test_the_output_of_rows_leaves_out_padding(shape: tuple[int, int], tmp_path: Path) -> None:
     path = write_model(tmp_path) / "model.onnx"
