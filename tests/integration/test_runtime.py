@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from uuid import uuid4
 
+import psutil
 import pytest
 from confluent_kafka import Consumer, Message, TopicPartition
 from confluent_kafka import Producer as RawProducer
@@ -28,6 +29,8 @@ from confluent_kafka.admin import (
 )
 
 from streams.local.ports import free_ports
+from streams.local.server_set import running_servers
+from streams.log_throttle import LINES_PER_LIBRARY
 from streams.runtime import topic_tail
 from streams.runtime.connection import client_config
 from streams.runtime.failure_headers import read_failure
@@ -354,6 +357,27 @@ def page(port: int, name: str) -> str:
             return str(answer.read().decode())
     except urllib.error.HTTPError as error:
         return error.read().decode()
+
+
+async def test_a_worker_that_is_stopped_while_kafka_is_away_ends_and_writes_few_lines(tmp_path: Path) -> None:
+    """The client of Kafka waits for the broker, and logs each try to reach it."""
+    with running_servers(tmp_path / "servers", {"kafka"}) as settings:
+        run = Run(settings.kafka.bootstrap, tmp_path)
+        try:
+            worker = run.start_worker(pause_seconds=0.05)
+            await run.ask(range(100))
+            await run.until_handled(10)
+            (broker,) = [
+                process for process in psutil.Process().children(recursive=True) if "kafka.Kafka" in process.cmdline()
+            ]
+            broker.kill()
+            await run.until_logged("aiokafka", worker=0)
+            worker.send_signal(signal.SIGTERM)
+            assert await asyncio.to_thread(worker.wait, DEADLINE_SECONDS) == 0
+        finally:
+            run.stop()
+    lines = (tmp_path / "worker-0.log").read_text().splitlines()
+    assert len(lines) < 10 * LINES_PER_LIBRARY, "in some minutes, of few libraries"
 
 
 async def test_a_missing_permission_stops_the_worker_with_its_message(run: Run) -> None:
