@@ -4,10 +4,10 @@ The key is a hash of the messages, which have the question and the statements: c
 It is kept in memory only, and the texts that were used longest ago go first.
 """
 
-from collections import OrderedDict
 from collections.abc import Sequence
 from hashlib import blake2b
 
+from streams.caches import SizedCache
 from streams.models.chat_protocol import Message
 
 MAX_TEXTS = 512
@@ -15,26 +15,9 @@ MAX_CHARS = 4_000_000
 """Maximum characters of all texts."""
 
 
-class TextCache:
-    """The texts of one process."""
-
-    def __init__(self, max_texts: int = MAX_TEXTS, max_chars: int = MAX_CHARS) -> None:
-        self._texts: OrderedDict[bytes, str] = OrderedDict()
-        self._max_texts, self._max_chars, self._chars = max_texts, max_chars, 0
-
-    def get(self, key: bytes) -> str | None:
-        """Return the text, or None."""
-        if (text := self._texts.get(key)) is not None:
-            self._texts.move_to_end(key)
-        return text
-
-    def put(self, key: bytes, text: str) -> None:
-        """Keep a whole text."""
-        self._chars += len(text) - len(self._texts.pop(key, ""))
-        self._texts[key] = text
-        while self._texts and (len(self._texts) > self._max_texts or self._chars > self._max_chars):
-            _, oldest = self._texts.popitem(last=False)
-            self._chars -= len(oldest)
+def text_cache() -> SizedCache[bytes, str]:
+    """Return the cache of one process, without texts."""
+    return SizedCache(MAX_CHARS, len, max_values=MAX_TEXTS)
 
 
 def key_of(model: str, messages: Sequence[Message]) -> bytes:

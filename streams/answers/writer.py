@@ -21,7 +21,7 @@ from streams.answers.evidence import Evidence
 from streams.answers.model_text import ModelSentence, SentenceReader
 from streams.answers.related import related_questions
 from streams.answers.support.checked_sentences import CheckedSentence, check_sentence, is_about, repeats
-from streams.answers.text_cache import TextCache, key_of
+from streams.answers.text_cache import key_of, text_cache
 from streams.errors import DeadlineExceeded, TransientError
 from streams.models.chat_protocol import ChatModel, ChatOptions, Message, Usage
 
@@ -78,7 +78,7 @@ class Writer:
         self, chat: ChatModel, options: WriterOptions, budgets: TakesBudget, clock: Callable[[], datetime]
     ) -> None:
         self._chat, self._options, self._budgets, self._clock = chat, options, budgets, clock
-        self._cache = TextCache()
+        self._cache = text_cache()
         self._slots = asyncio.Semaphore(options.max_at_once)
 
     async def answer(

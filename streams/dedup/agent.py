@@ -12,6 +12,7 @@ from dataclasses import replace
 from uuid import UUID
 
 from schemas import Event, LinkFound, PageNormalized, PageRemoved, PageSettled
+from streams.caches import SizedCache
 from streams.dedup import frequencies
 from streams.dedup.apply_decisions import DecisionApplier, Rows
 from streams.dedup.copies_elsewhere import copied_share
@@ -37,7 +38,6 @@ from streams.dedup.sandbox_tasks import (
     read_fingerprint,
     read_shingles,
 )
-from streams.dedup.shingle_cache import ShingleCache
 from streams.dedup.url_rule_evidence import AliasLearner, Discoveries
 from streams.errors import MissingBlob, PageErased, PoisonError, Refused
 from streams.runtime.agent import Agent, Delivery, Emit
@@ -55,6 +55,8 @@ from streams.stores.removals import blob_of_page, is_held_back, withdrawn
 LIMITS = Limits(cpu_seconds=10.0, memory_bytes=500 * 1024 * 1024)
 """Limits of one text. A million letters without spaces (Thai) need 2.3 s."""
 
+MAX_SHINGLE_BYTES = 64 * 1024 * 1024
+"""Maximum size of the shingles in memory. A page of a thousand words takes 8 KB, one of a million words 8 MB."""
 MAX_COUNTER_DISTANCE = 1
 """Maximum number of bits of the SimHash that a change of counters changes. Only then the two texts are compared."""
 
@@ -77,7 +79,7 @@ class DedupAgent(Agent):
         self._applier = DecisionApplier(stores.fingerprints, stores.pages, self._grouping)
         self._moved = MovedPages(stores.pages, stores.fingerprints, stores.ledger)
         self._learner = AliasLearner(stores.fingerprints, self._is_found_by_site, monotonic)
-        self._shingle_cache = ShingleCache()
+        self._shingles = SizedCache[str, Hashes](MAX_SHINGLE_BYTES, lambda shingles: shingles.nbytes)
 
     async def start(self, emit: Emit) -> None:
         self._sandbox.start()
@@ -256,11 +258,11 @@ class DedupAgent(Agent):
 
         They are cached: a reference never changes, and representatives come often.
         """
-        known = self._shingle_cache.get(document_ref)
+        known = self._shingles.get(document_ref)
         if known is not None:
             return known
         computed = read_shingles(await self._sandbox.run(SHINGLES, await self._stores.blobs.get(document_ref)))
-        self._shingle_cache.put(document_ref, computed)
+        self._shingles.put(document_ref, computed)
         return computed
 
     async def _reemit_overtaken(self, event: PageNormalized | PageRemoved, delivery: Delivery) -> list[Event]:

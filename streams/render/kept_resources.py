@@ -1,8 +1,8 @@
 """Scripts and style sheets that pages of a site share, for some minutes, so that a site is asked once for them."""
 
-from collections import OrderedDict
 from collections.abc import Callable
 
+from streams.caches import SizedCache
 from streams.render.page import Resource
 
 MAX_BYTES = 32 * 1024 * 1024
@@ -18,8 +18,7 @@ class KeptResources:
 
     def __init__(self, monotonic: Callable[[], float]) -> None:
         self._monotonic = monotonic
-        self._resources: OrderedDict[str, tuple[float, Resource]] = OrderedDict()
-        self._bytes = 0
+        self._resources = SizedCache[str, tuple[float, Resource]](MAX_BYTES, lambda kept: len(kept[1].body))
 
     def get(self, url: str) -> Resource | None:
         """Return the resource of a URL, if it is kept."""
@@ -27,22 +26,12 @@ class KeptResources:
         if found is None:
             return None
         if self._monotonic() - found[0] >= MAX_AGE_SECONDS:
-            self._drop(url)
+            self._resources.drop(url)
             return None
-        self._resources.move_to_end(url)
         return found[1]
 
     def put(self, url: str, resource: Resource) -> None:
         """Keep a script or a style sheet; nothing else is kept."""
         kind = resource.headers.get("content-type", "").lower()
-        if len(resource.body) > MAX_BYTES or not any(name in kind for name in KINDS):
-            return
-        self._drop(url)
-        self._resources[url] = (self._monotonic(), resource)
-        self._bytes += len(resource.body)
-        while self._bytes > MAX_BYTES:
-            self._drop(next(iter(self._resources)))
-
-    def _drop(self, url: str) -> None:
-        if dropped := self._resources.pop(url, None):
-            self._bytes -= len(dropped[1].body)
+        if any(name in kind for name in KINDS):
+            self._resources.put(url, (self._monotonic(), resource))

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from time import monotonic
 
+from streams.caches import TimedCache
 from streams.search.deadline import Deadline
 from streams.search.optional import IN_WORDS, OnFailure, OptionalPart, Reason, Rest
 from streams.search.ranking.context import RankingContext
@@ -15,7 +16,6 @@ from streams.search.ranking.priors import PAGES, hosts_of
 from streams.search.trace import Trace
 from streams.stores.opener import Stores
 from streams.stores.protocols import HostRank, PageHits
-from streams.timed_cache import TimedCache
 
 MAX_CACHED = 100_000
 """Maximum hosts in the cache: about 30 MB."""

@@ -5,13 +5,13 @@ within the same seconds: an eighth of all requests to Cassandra, in a process wi
 is stored before it is handed on, so only its removal can be missed: for `FRESH_SECONDS` at most.
 """
 
-from collections import OrderedDict
 from collections.abc import Callable
 
+from streams.caches import SizedCache
 from streams.stores.protocols import Blobs
 
 MAX_BYTES = 32 * 1024 * 1024
-"""Maximum size of all blobs in memory. The oldest go first."""
+"""Maximum size of all blobs in memory."""
 MAX_BLOB_BYTES = MAX_BYTES // 16
 """Maximum size of a blob that is kept in memory: one large page must not push out all others."""
 FRESH_SECONDS = 120.0
@@ -23,18 +23,13 @@ class HandedOnBlobs:
 
     def __init__(self, stored: Blobs, clock: Callable[[], float]) -> None:
         self._stored, self._clock = stored, clock
-        self._kept: OrderedDict[str, tuple[float, bytes]] = OrderedDict()
-        self._kept_bytes = 0
+        self._kept = SizedCache[str, tuple[float, bytes]](MAX_BYTES, lambda kept: len(kept[1]))
 
     async def put(self, content: bytes) -> str:
         """Store the content, keep it, and return its reference. Raises as the store does: then nothing is kept."""
         ref = await self._stored.put(content)
-        self._forget(ref)
         if len(content) <= MAX_BLOB_BYTES:
-            self._kept[ref] = self._clock(), content
-            self._kept_bytes += len(content)
-            while self._kept_bytes > MAX_BYTES:
-                self._forget(next(iter(self._kept)))
+            self._kept.put(ref, (self._clock(), content))
         return ref
 
     async def get(self, ref: str) -> bytes:
@@ -44,9 +39,5 @@ class HandedOnBlobs:
             return await self._stored.get(ref)
         if self._clock() - kept[0] <= FRESH_SECONDS:
             return kept[1]
-        self._forget(ref)
+        self._kept.drop(ref)
         return await self._stored.get(ref)
-
-    def _forget(self, ref: str) -> None:
-        if kept := self._kept.pop(ref, None):
-            self._kept_bytes -= len(kept[1])

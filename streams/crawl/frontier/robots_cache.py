@@ -4,11 +4,11 @@ Their number is bounded, and so are their bytes: a hostile file of 500 KiB takes
 """
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import Callable
 from functools import partial
 from typing import Generic, TypeVar
 
+from streams.caches import SizedCache
 from streams.crawl.rights import Rights, parse_rights
 from streams.crawl.robots import Rules, parse
 from streams.stores.protocols import Blobs
@@ -29,29 +29,18 @@ class ParsedFiles(Generic[Parsed]):
     def __init__(self, blobs: Blobs, parse_file: Callable[[bytes], Parsed]) -> None:
         self._blobs = blobs
         self._parse = parse_file
-        self._files: OrderedDict[str, tuple[Parsed, int]] = OrderedDict()
+        self._files = SizedCache[str, tuple[Parsed, int]](MAX_BYTES, lambda kept: kept[1], max_values=MAX_FILES)
         """Each file with its size (bytes)."""
-        self._bytes = 0
 
     async def get(self, ref: str) -> Parsed:
         """Return the parsed file of this blob. Raises MissingBlob."""
-        if ref not in self._files:
-            content = await self._blobs.get(ref)
-            off_loop = len(content) > OFF_LOOP_BYTES
-            file = await asyncio.to_thread(self._parse, content) if off_loop else self._parse(content)
-            self._keep(ref, file, len(content))
-            return file
-        self._files.move_to_end(ref)
-        return self._files[ref][0]
-
-    def _keep(self, ref: str, file: Parsed, size_bytes: int) -> None:
-        if ref in self._files:  # another task has read it meanwhile
-            return
-        self._files[ref] = file, size_bytes
-        self._bytes += size_bytes
-        while len(self._files) > MAX_FILES or self._bytes > MAX_BYTES:
-            _, (_, forgotten_bytes) = self._files.popitem(last=False)
-            self._bytes -= forgotten_bytes
+        if (kept := self._files.get(ref)) is not None:
+            return kept[0]
+        content = await self._blobs.get(ref)
+        off_loop = len(content) > OFF_LOOP_BYTES
+        file = await asyncio.to_thread(self._parse, content) if off_loop else self._parse(content)
+        self._files.put(ref, (file, len(content)))
+        return file
 
 
 class RobotsCache(ParsedFiles[Rules]):

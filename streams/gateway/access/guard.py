@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from fastapi import Request, Security
 from fastapi.security import HTTPBearer
 
+from streams.caches import TimedCache
 from streams.errors import RiffleError
 from streams.gateway.access.api_key import GivenKey, Scope, fault_of, read_key
 from streams.gateway.access.bucket import Allowance, Verdict
@@ -25,7 +26,6 @@ from streams.gateway.http.keys import derive_keys
 from streams.gateway.http.middleware import MORE_HEADERS
 from streams.gateway.http.problems import Problem, ProblemError, records_unavailable
 from streams.stores.protocols import ApiKey, Site
-from streams.timed_cache import TimedCache
 
 KEY_SECONDS = 30.0
 """Time for which a key that was read is used: a revoked key is refused after this time at the latest (seconds)."""

@@ -5,10 +5,10 @@ from collections.abc import Callable
 from datetime import datetime
 from functools import partial
 
+from streams.caches import TimedCache
 from streams.search.optional import OnFailure, OptionalPart, Rest
 from streams.stores.opener import Stores
 from streams.stores.protocols import StoredSuggestion
-from streams.timed_cache import TimedCache
 
 MAX_CACHED = 50_000
 """Maximum lists in the cache: about 100 MB of full ones."""

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 
+from streams.caches import TimedCache
 from streams.crawl.frontier.policy import SECOND
 from streams.stores.protocols import HostLinks, HostRank
-from streams.timed_cache import TimedCache
 
 TTL_MICROS = 6 * 3_600 * SECOND
 """Time until a rank is read again (microseconds). `riffle links rank` runs each hour or each day."""
