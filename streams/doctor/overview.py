@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
+WELL = ("ok", "paused")
+"""Health of processes with which nothing is wrong. A backup pauses the workers of one machine."""
 SHOWN_ERRORS = 2
 """Number of kinds of dead letters that a problem names."""
 
@@ -81,7 +83,7 @@ class Figures:
 
 def _problems_of_processes(processes: Iterable[Process]) -> Iterable[Problem]:
     for process in processes:
-        if process.health != "ok":
+        if process.health not in WELL:
             yield Problem("failure", f"{process.title}: {process.health}", f"Read its log: {process.log}")
         elif process.waits_for:
             yield Problem("failure", f"{process.title} waits: {process.waits_for}", "riffle doctor")

@@ -25,9 +25,10 @@ from streams.commands.console import (
     print_json,
     styled,
 )
-from streams.doctor.overview import Figures, Problem
+from streams.doctor.overview import WELL, Figures, Problem
 from streams.doctor.quick import find_away
 from streams.errors import RiffleError
+from streams.local.pausing import PAUSED
 from streams.local.probing import answers, cassandra_answers, kafka_answers, listens, read_json, triton_answers
 from streams.local.state import ProcessState, StackState, is_alive, running_state
 from streams.runtime.lags.free_space import describe_shortage
@@ -73,7 +74,7 @@ def status(as_json: AsJson = False) -> int:
     home = local_home() if is_local else None
     state = running_state(home) if home else None
     settings = load_settings(home=home) if home else load_settings()
-    rows = [_row(process, settings) for process in state.processes] if state else []
+    rows = [_row(process, settings, state) for process in state.processes] if state else []
     figures = read_figures(settings, rows) if state or not is_local else Figures()
     problems = figures.problems()
     healthy = (bool(rows) or not is_local) and not any(problem.level == "failure" for problem in problems)
@@ -140,7 +141,7 @@ def _stack_fields(state: StackState) -> dict[str, Any]:
     return {"pid": state.pid, "started": state.started, "state": state.state, "settings": state.settings}
 
 
-def _row(process: ProcessState, settings: Settings) -> Row:
+def _row(process: ProcessState, settings: Settings, state: StackState) -> Row:
     memory_bytes, cpu_seconds = usage(process.pid)
     return Row(
         name=process.name,
@@ -150,7 +151,7 @@ def _row(process: ProcessState, settings: Settings) -> Row:
         memory_bytes=memory_bytes,
         cpu_seconds=round(cpu_seconds, 1),
         restarts=process.restarts,
-        health=health_of(process, settings),
+        health=health_of(process, settings, is_paused=state.state == PAUSED),
         log=process.log,
         waits_for=waits_for(process),
     )
@@ -169,10 +170,13 @@ def usage(pid: int) -> tuple[int, float]:
     return memory_bytes, cpu_seconds
 
 
-def health_of(process: ProcessState, settings: Settings) -> str:
-    """Return "ok", "ended" or "no answer". `settings`: the running stack's."""
+def health_of(process: ProcessState, settings: Settings, *, is_paused: bool = False) -> str:
+    """Return "ok", "paused", "ended" or "no answer". `settings`: the running stack's.
+
+    `is_paused`: a backup or a restore of the stack has stopped its workers, until it ends.
+    """
     if not is_alive(process.pid, process.create_time):
-        return "ended"
+        return "paused" if is_paused and process.name.startswith("worker") else "ended"
     return "ok" if _answers(process, settings) else "no answer"
 
 
@@ -207,7 +211,7 @@ def _show(state: StackState, rows: list[Row]) -> None:
     for heading in ("process", "pid", "port", "memory", "CPU", "restarts", "health"):
         table.add_column(heading, justify="left" if heading in ("process", "health") else "right")
     for row in rows:
-        colour = "green" if row.health == "ok" else "red"
+        colour = "green" if row.health in WELL else "red"
         memory, cpu = f"{row.memory_bytes / 1e6:,.0f} MB", f"{row.cpu_seconds:,.1f} s"
         health = styled("[" + colour + "]{}[/]", row.health)
         table.add_row(row.title, str(row.pid), str(row.port), memory, cpu, str(row.restarts), health)

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 from streams.cli import app
 from streams.commands.console import EXIT_STATUSES
-from streams.commands.stack.status import Row, _show_figures, read_figures, waits_for
+from streams.commands.stack.status import Row, _show_figures, health_of, read_figures, waits_for
 from streams.doctor import quick
 from streams.doctor.overview import Figures, Problem
 from streams.local.state import ProcessState
@@ -116,6 +116,7 @@ class Process:
 FIGURES = [
     (Figures(), []),
     (Figures((Process("Kafka"),), (Lag("embed", 5),)), []),
+    (Figures((Process("Worker", "paused"),)), []),
     (Figures((Process("Kafka", "ended"),)), [Problem("failure", "Kafka: ended", "Read its log: logs/x.log")]),
     (
         Figures((Process("Worker", waits_for="a restore is not finished"),)),
@@ -208,6 +209,15 @@ def test_a_worker_says_what_it_waits_for(name: str, status: int, body: bytes, wa
         health = f"http://127.0.0.1:{server.server_port}/healthz"
         assert waits_for(ProcessState(name, name, 1, 1.0, 1, "x.log", health, 0)) == waits
         server.shutdown()
+
+
+@pytest.mark.parametrize(
+    ("name", "is_paused", "health"), [("worker", True, "paused"), ("worker", False, "ended"), ("kafka", True, "ended")]
+)
+def test_a_worker_that_a_backup_has_stopped_is_paused(name: str, is_paused: bool, health: str) -> None:
+    with subprocess.Popen([sys.executable, "-c", ""]) as ended:
+        ended.wait()
+    assert health_of(ProcessState(name, name, ended.pid, 1.0, 1, "x.log"), Settings(), is_paused=is_paused) == health
 
 
 def test_a_worker_that_does_not_answer_waits_for_nothing_that_is_known(closed_port: int) -> None:
