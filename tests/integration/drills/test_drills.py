@@ -29,6 +29,8 @@ from streams.runtime.producer import EventProducer
 from streams.settings import Settings
 from streams.stores.cassandra import connect
 from streams.stores.cassandra.restoring import unfinished_restore
+from streams.stores.qdrant.rest import QdrantRest
+from streams.stores.vector_collection import ALIAS
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(1_500)]
 
@@ -186,6 +188,11 @@ def _is_refused_until_restored(drill: Drill, half: Path) -> None:
     shown = doctor.communicate(timeout=WAIT_SECONDS)[0].decode()
     assert doctor.returncode != 0
     assert "A restore is not finished" in shown
+    assert "newer release" not in shown, "the mark of the restore is no migration"
+    status = drill.start("status", stdout=subprocess.PIPE)
+    shown = status.communicate(timeout=WAIT_SECONDS)[0].decode()
+    assert status.returncode != 0
+    assert "a restore is not finished" in " ".join(shown.split())
     assert drill.start("backup", str(half)).wait(WAIT_SECONDS) != 0, "half an installation is no backup"
 
 
@@ -211,6 +218,39 @@ def test_qdrant_is_lost_and_made_again_from_cassandra(drill: Drill) -> None:
 
     drill.until_found(QUESTIONS[0], HOST)
     assert drill.answers() == before
+
+
+def test_a_wrong_vector_is_found_and_mended(drill: Drill) -> None:
+    """Two points have each other's vector, as if a model server had mixed up its answers."""
+    before = drill.answers()
+    pages = _swap_vectors(drill.settings)
+    doctor = drill.start("doctor", "--vectors", stdout=subprocess.PIPE)
+    shown = doctor.communicate(timeout=WAIT_SECONDS)[0].decode()
+    assert doctor.returncode == 2
+    assert all(f"{page}, " in shown for page in pages), "the doctor names the pages"
+    assert "riffle reindex --recompute" in shown
+
+    mended = json.loads(drill.riffle("reindex", "--recompute", "--json"))["recomputed"]["index_vectors"]
+
+    assert set(mended) == pages
+    drill.riffle("doctor", "--vectors")
+    assert drill.answers() == before
+
+
+def _swap_vectors(settings: Settings) -> set[str]:
+    """Exchange the vectors of two statements of the crawled host. Returns the URLs of their pages."""
+    with QdrantRest(settings.qdrant, WAIT_SECONDS) as qdrant:
+        collection = qdrant.aliases()[ALIAS]
+        points = [point for some in qdrant.points(collection) for point in some if point["payload"]["host"] == HOST]
+        one, other = (
+            points[0],
+            next(point for point in points if point["payload"]["text"] != points[0]["payload"]["text"]),
+        )
+        vectors = [
+            {**point["vector"], "dense": wrong["vector"]["dense"]} for point, wrong in ((one, other), (other, one))
+        ]
+        qdrant.upsert(collection, [{**one, "vector": vectors[0]}, {**other, "vector": vectors[1]}])
+    return {one["payload"]["url"], other["payload"]["url"]}
 
 
 def _until_restarted(home: Path, former_pid: int) -> None:
