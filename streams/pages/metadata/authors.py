@@ -22,7 +22,8 @@ _META = (
     "twitter:data1",
 )
 _BY = re.compile(
-    r"^(?:(?:written|posted|published|reviewed|authored|edited|created|story|words|text|article|insights from)\s*)?"
+    r"^(?:(?:written|posted|published|reviewed|authored|edited|created|story|words|text|article|recipe|"
+    r"insights from)\s*)?"
     r"(?:\b(?:by|von|par|por|di|door|av|af|author)\b\s*[:\-]?\s*)",
     re.IGNORECASE,
 )
@@ -42,7 +43,7 @@ _PROFILE = re.compile(
     re.IGNORECASE,
 )
 _NOT_NAME = re.compile(
-    r"https?:|www\.|@.*\.|[{}<>\\]|^(?:admin|administrator|guest|unknown|none|null|default|user|by|name|"
+    r"https?:|www\.|@.*\.|[{}<>\\]|\w:\s|^(?:admin|administrator|guest|unknown|none|null|default|user|by|name|"
     r"author|authors|staff|"
     r"member|moderator|topic author|about|profile|login|log in|sign in|sign up|register|read more|home|"
     r"share|follow|view all|"
@@ -52,6 +53,8 @@ _NOT_NAME = re.compile(
 MAX_NAME_CHARS = 80
 MAX_NAMES = 6
 MAX_LABELLED = 12
+MAX_WORDS_AFTER = 12
+"""Maximum number of words behind a name that links to a profile, in a byline."""
 NEAR_BEFORE = 6
 NEAR_AFTER = 16
 
@@ -108,13 +111,24 @@ def _find_byline(page: Walk, kept: list[int], strangers: Set[str]) -> str:
         by = cut != segment.text
         if by and not cut and number + 1 < len(near):
             cut = near[number + 1].text
-        if (by or _has_author_class(page, segment)) and (name := _clean([_linked_part(segment) or cut])):
+        if (by or _has_author_class(page, segment)) and (name := _clean([_linked_part(segment, cut) or cut])):
             return name if name not in strangers else ""  # after the first review come others
     for href, text, _, index, _ in page.links:
         is_profile = low <= index < high and _PROFILE.search(href) and not _is_licence(href)
+        if is_profile and _is_in_prose(page.segments[index], text):
+            continue
         if is_profile and (name := _clean([_BY.sub("", text)], strangers)):
             return name
     return ""
+
+
+def _is_in_prose(segment: Segment, linked: str) -> bool:
+    """Return whether a link stands among the words of a sentence: a person whom the text names, and no byline."""
+    start = segment.text.find(linked)
+    if start < 0:
+        return False
+    before, after = segment.text[:start], segment.text[start + len(linked) :]
+    return any(map(str.isalnum, _BY.sub("", before))) or len(after.split()) > MAX_WORDS_AFTER
 
 
 def _has_author_class(page: Walk, segment: Segment) -> bool:
@@ -128,9 +142,10 @@ def _has_author_class(page: Walk, segment: Segment) -> bool:
     return False
 
 
-def _linked_part(segment: Segment) -> str:
-    """Return the text of the first link in a byline: the name without the words after it."""
-    return next((segment.text[start:end] for start, end, kind, _, _ in segment.spans if kind == "link"), "")
+def _linked_part(segment: Segment, name: str) -> str:
+    """Return the text of the link that begins a byline: the name without the words after it. Empty: there is none."""
+    linked = next((segment.text[start:end] for start, end, kind, _, _ in segment.spans if kind == "link"), "")
+    return linked if linked and name.lstrip().startswith(linked) else ""
 
 
 def _find_by_class(tree: LexborHTMLParser, strangers: Set[str]) -> str:

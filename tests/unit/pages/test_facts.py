@@ -162,6 +162,19 @@ def test_meta_elements_links_and_cards() -> None:
             None,
         ),
         ("<h1>T</h1><div class=author>https://site.example</div><p>Text", None),
+        # A person whom the text names: SQLite's page about reading blobs.
+        (
+            "<h1>T</h1><p><a href=https://research.example/people/gray/>Jim Gray</a> and others studied the read "
+            "performance of BLOBs versus file I/O for Microsoft SQL Server and found that it was faster.</p>",
+            None,
+        ),
+        ("<h1>T</h1><p>We thank <a href=https://research.example/people/gray/>Jim Gray</a>.</p><p>Text", None),
+        ("<h1>T</h1><p>By <a href=/people/ada>Ada Autor</a>, Senior Editor, 3 March</p><p>Text", "Ada Autor"),
+        ("<h1>T</h1><p><a href=/people/ada>Ada Autor</a> · 3 March · 5 minutes</p><p>Text", "Ada Autor"),
+        # A link that does not begin the byline is no name.
+        ("<h1>T</h1><div class=author>Ada Autor | <a href=/terms>User Agreement</a></div><p>Text", "Ada Autor"),
+        ("<h1>Books</h1><p>Author: Ada Autor<br>Publisher: <a href=https://shop.example/1>Shop</a></p><p>Text", None),
+        ("<h1>Pie</h1><p>Recipe by <a href=/people/ada>Ada Autor</a> for four</p><p>Text", "Ada Autor"),
     ],
 )
 def test_bylines(body: str, author: str | None) -> None:
