@@ -10,7 +10,7 @@ from streams.crawl.frontier.scheduling.traps import Traps
 from streams.crawl.host_quality import HostQuality, judge_host
 from streams.crawl.urls import host_of, reason_not_to_crawl
 from streams.stores.host_buckets import BUCKETS, bucket_of
-from streams.stores.protocols import FrontierStore, HostOrder, QueueEntry
+from streams.stores.protocols import FrontierHost, FrontierStore, HostOrder, QueueEntry
 
 COUNTED_URLS = 10_000
 """Maximum number of waiting URLs that are counted."""
@@ -84,10 +84,14 @@ async def why_left_out(store: FrontierStore, url: str, now: int) -> str:
     """
     if not url or await store.url(page_id(url)):
         return ""
+    return reason_left_out(url, await store.host(bucket_of(host_of(url)), host_of(url)), now)
+
+
+def reason_left_out(url: str, host: FrontierHost | None, now: int) -> str:
+    """Return why links to a URL that the frontier does not have are left out. Pure. `host`: the row of its host."""
     if reason := reason_not_to_crawl(url, EVERY_ORIGIN):  # the origins are the crawler's matter
         return reason
-    row = await store.host(bucket_of(host_of(url)), host_of(url))
-    traps = Host.from_row(row).traps if row else Traps()
+    traps = Host.from_row(host).traps if host else Traps()
     return traps.reason(url, now // 1_000_000) or ""
 
 

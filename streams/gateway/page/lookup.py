@@ -23,7 +23,7 @@ from streams.gateway.context import GatewayContext
 from streams.gateway.http.problems import Problem, ProblemError, records_unavailable, unknown_page
 from streams.ledger.history import read_record_and_history
 from streams.links.page_links import LinkingDomain, group_by_domain
-from streams.maintenance.frontier_hosts import why_left_out
+from streams.maintenance.frontier_hosts import reason_left_out
 from streams.search.optional import OptionalPart
 from streams.servers import Store
 from streams.stores.host_buckets import bucket_of
@@ -36,6 +36,8 @@ MAX_DUPLICATES = 50
 """Maximum duplicates shown of a page."""
 MAX_LINKS = 1_000
 """Maximum links to a page that are read."""
+HOST_PART = "what is known of its host"
+"""Name of the optional part that the page's host says."""
 OPTIONAL_SHARE = 0.4
 """Share of the deadline for the optional parts. The rest of the time is for the record and the history."""
 
@@ -134,8 +136,8 @@ async def _known_page(
         if record.rows or history:
             return page_id, url, record, history
     page_id, url = candidates[0]
-    left_out = await _OptionalParts(context).get("records", "why it is left out", partial(_left_out, context, url), "")
-    raise ProblemError(unknown_page(url or f"the page {page_id}", left_out))
+    of_host = await _OptionalParts(context).get("records", HOST_PART, partial(_of_host, context, url), _OfHost())
+    raise ProblemError(unknown_page(url or f"the page {page_id}", of_host.left_out))
 
 
 async def look_up(context: GatewayContext, subject: str, sight: Sight) -> PageData:
@@ -152,13 +154,12 @@ async def look_up(context: GatewayContext, subject: str, sight: Sight) -> PageDa
     no_pages: list[RelatedPage] = []
     no_hits: list[Hit] = []
     no_links: list[PageLink] = []
-    representative, duplicates, statements, links, quality, left_out = await asyncio.gather(
+    representative, duplicates, statements, links, of_host = await asyncio.gather(
         optional.get("records", "its representative", lambda: _representative(context, page_id, record), None),
         optional.get("records", "its duplicates", lambda: _duplicates(context, page_id), no_pages),
         optional.get("vectors", "its statements", lambda: _statements(context, page_id, record), no_hits),
         optional.get("records", "who links to it", partial(_links, context, page_id), no_links),
-        optional.get("records", "the quality of its host", partial(_host_quality, context, url), None),
-        optional.get("records", "why it is left out", partial(_left_out, context, url), ""),
+        optional.get("records", HOST_PART, partial(_of_host, context, url), _OfHost()),
     )
     return PageData(
         page_id=page_id,
@@ -169,8 +170,8 @@ async def look_up(context: GatewayContext, subject: str, sight: Sight) -> PageDa
         duplicates=tuple(page for page in duplicates if sight.shows(page.url)),
         statements=tuple(statements),
         linked_from=tuple(group_by_domain([link for link in links if sight.shows(link.source_url)])),
-        left_out=left_out,
-        host_quality=quality,
+        left_out=of_host.left_out,
+        host_quality=of_host.quality,
         missing=tuple(optional.missing),
     )
 
@@ -206,16 +207,22 @@ async def _links(context: GatewayContext, page_id: UUID) -> list[PageLink]:
     return await context.stores.host_links.page_links(page_id, MAX_LINKS)
 
 
-async def _left_out(context: GatewayContext, url: str) -> str:
-    return await why_left_out(context.stores.frontier, url, micros_from_utc(context.clock()))
+@dataclass(frozen=True, slots=True)
+class _OfHost:
+    """The parts of PageData that the row of the page's host says: `host_quality` and `left_out`."""
+
+    quality: HostQuality | None = None
+    left_out: str = ""
 
 
-async def _host_quality(context: GatewayContext, url: str) -> HostQuality | None:
+async def _of_host(context: GatewayContext, url: str) -> _OfHost:
+    """Read the host's row once for both."""
     if not url:
-        return None
-    host = host_of(url)
-    row = await context.stores.frontier.host(bucket_of(host), host)
-    return judge_host(Host.from_row(row).record) if row else None
+        return _OfHost()
+    host, store = host_of(url), context.stores.frontier
+    known, row = await asyncio.gather(store.url(id_of(url)), store.host(bucket_of(host), host))
+    quality = judge_host(Host.from_row(row).record) if row else None
+    return _OfHost(quality, "" if known else reason_left_out(url, row, micros_from_utc(context.clock())))
 
 
 async def _related(context: GatewayContext, page_id: UUID) -> RelatedPage:
