@@ -98,6 +98,10 @@ class PageIndexed(PageEvent):
     collection: str
 
 
+RefusedBy = Annotated[Literal["robots", "budget", "address"], ReadAs("budget")]
+"""Why a URL is not requested: its host's robots.txt, what the crawl may fetch of its host, or the rules of URLs."""
+
+
 class PageRemoved(PageEvent):
     """A page must be removed from all stores that answer searches."""
 
@@ -109,3 +113,5 @@ class PageRemoved(PageEvent):
     canonical_page_id: UUID | None = None
     """The representative, if the page is a duplicate."""
     detail: str | None = None
+    refused_by: RefusedBy | None = None
+    """The rule that refused the URL, for the reason `refused`. Absent in events of former releases."""

@@ -258,13 +258,18 @@ class PageStatus(TypedDict):
         ]
     ]
     detail: NotRequired[str]
+    refused_by: NotRequired[Literal["robots", "budget", "address"]]
     statements: NotRequired[int]
     representative: NotRequired[str]
     distance: NotRequired[int]
     redirect_to: NotRequired[str]
     failure: NotRequired["FetchFailure"]
     waits_for: NotRequired[Literal["frontier", "fetch", "normalize", "dedup", "statements", "embed", "index"]]
-    next_step: NotRequired[Literal["none", "wait", "crawl", "crawl_again", "see_representative", "see_redirect"]]
+    next_step: NotRequired[
+        Literal[
+            "none", "wait", "crawl", "crawl_again", "ask_owner", "ask_operator", "see_representative", "see_redirect"
+        ]
+    ]
 
 
 class PageVectors(TypedDict):

@@ -23,6 +23,7 @@ from schemas import (
     PageScheduled,
     PageSettled,
 )
+from streams.crawl.urls import host_of
 from streams.ledger.status import FetchFailure, NextStage, PageStatus, Reason
 
 _STATUS: dict[Reason, str] = {
@@ -95,17 +96,40 @@ def describe_next_step(status: PageStatus, url: str = "") -> str:
                 f"The {status.waits_for} stage handles it next{when}. "
                 f"If nothing happens: riffle dead-letters list --stage {status.waits_for}"
             )
-        case "none":
+        case "none" if status.status == "indexed":
             return "Nothing to do: searches find it"
+        case "none":
+            return "Nothing to do: another crawl would end in the same way"
         case "see_representative":
             return "Nothing to do: its representative is searchable in its place"
         case "see_redirect":
             return "Look at the page that it redirects to"
         case "crawl":
             return f"Crawl it: riffle crawl {named}"
+        case "ask_owner":
+            return f"Only {_describe_owners_part(status)}. Once that is done: riffle crawl {named}"
+        case "ask_operator":
+            return _describe_operators_part(status, url)
+    return f"Nothing happens by itself. To fetch it again: riffle crawl {named}"
+
+
+def _describe_owners_part(status: PageStatus) -> str:
+    if status.refused_by == "robots":
+        return "the owner of its host can change this, in the host's robots.txt"
+    return "its owner can change this, by leaving out noindex"
+
+
+def _describe_operators_part(status: PageStatus, url: str) -> str:
+    """Return what an operator of this Riffle can do. Another crawl does not help."""
+    named = shlex.quote(url) if url else "URL"
     if status.reason == "request":
         return f"It is never fetched again. To withdraw the removal: riffle remove --undo {named}"
-    return f"Nothing happens by itself. To fetch it again: riffle crawl {named}"
+    if status.reason == "blocked":
+        host = shlex.quote(host_of(url)) if url else "HOST"
+        return f"An operator of this Riffle has blocked its host. To withdraw the block: riffle frontier unblock {host}"
+    too_large = status.failure and status.failure.outcome == "too_large"
+    change = "raise RIFFLE_CRAWL__MAX_BODY_BYTES" if too_large else "allow its address: RIFFLE_CRAWL__ALLOWED_NETWORKS"
+    return f"Only an operator of this Riffle can {change}. Once that is done: riffle crawl {named}"
 
 
 def describe(event: Event) -> str:

@@ -17,6 +17,7 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from schemas.pages import RefusedBy
 from streams.stores.protocols import Transition
 
 Status = Literal["indexed", "duplicate", "redirected", "waiting", "removed", "refused", "not_indexed", "unknown"]
@@ -36,7 +37,9 @@ Reason = Literal[
     "other",
 ]
 NextStage = Literal["frontier", "fetch", "normalize", "dedup", "statements", "embed", "index"]
-NextStep = Literal["none", "wait", "crawl", "crawl_again", "see_representative", "see_redirect"]
+NextStep = Literal[
+    "none", "wait", "crawl", "crawl_again", "ask_owner", "ask_operator", "see_representative", "see_redirect"
+]
 
 _NEXT_STAGE: dict[str, NextStage] = {
     "pages.discovered": "frontier",
@@ -75,6 +78,21 @@ _DUPLICATES: dict[str, Reason] = {"exact": "exact_duplicate", "near": "near_dupl
 """The reason for each verdict of a PageDeduplicated."""
 
 
+_STEPS_BY_REASON: dict[Reason | None, NextStep] = {
+    "noindex": "ask_owner",
+    "blocked": "ask_operator",
+    "request": "ask_operator",
+    "unsupported": "none",
+}
+"""The reasons after which another crawl of the same page ends in the same way."""
+_STEPS_BY_FAILURE: dict[str, NextStep] = {
+    "guarded": "ask_operator",
+    "too_large": "ask_operator",
+    "unsupported_type": "none",
+}
+"""The same for failed fetches, by their outcome."""
+_STEPS_BY_REFUSAL: dict[str | None, NextStep] = {"robots": "ask_owner", "address": "none"}
+"""The same for URLs that were never requested, by what refused them."""
 _WITHOUT_REQUEST = (("lease_expired", "lease_expired"), ("postponed", "postponed_seconds"))
 """Outcomes of leases that ended without a request, with the field of PageFetched that says so."""
 
@@ -100,6 +118,7 @@ class PageStatus(BaseModel):
     status: Status
     reason: Reason | None = Field(None, description="Why the page has this status; absent where the status says it.")
     detail: str = Field("", description="The words of the stage that decided.")
+    refused_by: RefusedBy | None = Field(None, description="The rule that refused the URL, if its reason is `refused`.")
     statements: int | None = Field(None, description="How many statements are searchable, if the page is indexed.")
     representative: UUID | None = Field(None, description="The page that is indexed in place of this duplicate.")
     distance: int | None = Field(None, description="Bits in which a near-duplicate's SimHash differs.")
@@ -187,7 +206,11 @@ def _next_step(status: PageStatus, waits_for: NextStage | None) -> NextStep:
             return "see_representative"
         case "redirected":
             return "see_redirect"
-    return "crawl_again"
+    if status.reason == "refused":
+        return _STEPS_BY_REFUSAL.get(status.refused_by, "crawl_again")
+    if status.failure:
+        return _STEPS_BY_FAILURE.get(status.failure.outcome, "crawl_again")
+    return _STEPS_BY_REASON.get(status.reason, "crawl_again")
 
 
 def _apply_step(before: PageState, step: Transition, unchanged: frozenset[int]) -> PageState:
@@ -251,7 +274,8 @@ def _decide_by_event(before: PageState, step: Transition, generation: int) -> Pa
 
 def _make_status(status: Status, reason: Reason, data: Mapping[str, Any], detail: str = "") -> PageStatus:
     representative = _parse_uuid(data.get("canonical_page_id")) if status == "duplicate" else None
-    return PageStatus(status=status, reason=reason, detail=detail, representative=representative)
+    refused_by = data.get("refused_by") if reason == "refused" else None
+    return PageStatus(status=status, reason=reason, detail=detail, representative=representative, refused_by=refused_by)
 
 
 def _decide_by_verdict(before: PageState, data: Mapping[str, Any], generation: int) -> PageStatus | None:

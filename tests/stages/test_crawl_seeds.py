@@ -6,12 +6,15 @@ from uuid import UUID
 import pytest
 from typer.testing import CliRunner
 
+from schemas.ids import page_id
 from streams.allowed_origins import AllowedOrigins
 from streams.cli import app
 from streams.commands.pages import crawl as crawling
 from streams.commands.pages.seeds import as_sitemap, describe_rewritten, explain_seeds, read_seeds, seed
 from streams.errors import UsageError
 from streams.ledger.agent import LedgerAgent
+from streams.ledger.history import history_of
+from streams.ledger.status import status_of
 from streams.settings import CrawlSettings
 from streams.stores.opener import memory_stores
 from tests.stages.frontier_world import Site, World, delivery
@@ -51,6 +54,8 @@ async def test_each_seed_without_a_page_has_its_reason() -> None:
     assert reasons.keys() == {url for url, begin in CASES if begin}
     for url, begin in CASES:
         assert begin is None or reasons[url].startswith(begin), reasons[url]
+    private = status_of(await history_of(stores, page_id("https://a.example/private/x")))
+    assert (private.refused_by, private.next_step) == ("robots", "ask_owner"), "the frontier's row says it"
 
 
 SITEMAPS = [

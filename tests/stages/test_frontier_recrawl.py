@@ -199,7 +199,7 @@ async def test_a_page_that_robots_now_forbids_leaves_the_index() -> None:
     world.sites["a.example"].robots = "User-agent: *\nDisallow: /a\n"
     await world.run(hours=24 * 4)
     (removal,) = [event for event in world.removed.values() if event.page_id == page_id("https://a.example/a")][:1]
-    assert removal.reason == "refused"
+    assert (removal.reason, removal.refused_by) == ("refused", "robots")
     assert removal.detail == "robots.txt of a.example disallows it"
     assert max(world.visits("/a")) < DAY * 1.3
 

@@ -16,7 +16,7 @@ from streams.gateway.page.lookup import MAX_STATEMENTS
 from streams.stores.host_buckets import bucket_of
 from streams.stores.opener import Stores
 from streams.stores.page_record import Normalized, PageRecord, Removed
-from streams.stores.protocols import Fingerprint
+from streams.stores.protocols import Fingerprint, FrontierHost
 from tests.stages.gateway_fakes import Dead, Hanging, client, gateway, searchable, statement
 from tests.stages.gateway_life import GENERATION, document, fetched, indexed, record, refused
 from tests.stages.test_gateway_delivery import MAX_PAGE_BYTES
@@ -104,6 +104,22 @@ async def test_a_look_up_reads_the_record_once(stores: Stores, monkeypatch: pyte
     assert read == [page_id(WAL)]
 
 
+@pytest.mark.parametrize("url", [WAL, "https://sqlite.org/unknown.html", "https://sqlite.org/calendar/2999/01"])
+async def test_a_look_up_reads_the_row_of_a_host_once(
+    stores: Stores, monkeypatch: pytest.MonkeyPatch, url: str
+) -> None:
+    """It says both the quality of the host and why links to the page are left out."""
+    read, get_host = list[str](), stores.frontier.host
+
+    async def count(bucket: int, host: str) -> FrontierHost | None:
+        read.append(host)
+        return await get_host(bucket, host)
+
+    monkeypatch.setattr(stores.frontier, "host", count)
+    await get(stores, api(url))
+    assert read == ["sqlite.org"]
+
+
 async def test_the_whole_history_of_an_indexed_page(stores: Stores) -> None:
     found = (await get(stores, api(WAL))).json()
     assert found["status"] == "indexed"
@@ -139,7 +155,7 @@ async def test_a_page_that_refused_shows_why(stores: Stores) -> None:
     await refused(stores, "https://sqlite.org/private.html")
     found = (await get(stores, api("sqlite.org/private.html"))).json()
     assert found["status"] == "refused"
-    assert (found["state"]["reason"], found["state"]["next_step"]) == ("noindex", "crawl_again")
+    assert (found["state"]["reason"], found["state"]["next_step"]) == ("noindex", "ask_owner")
     assert found["next_step"].endswith(f"riffle crawl {found['url']}")
     assert "noindex" in found["says"]
     assert found["statements"] == []

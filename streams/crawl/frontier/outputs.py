@@ -63,7 +63,7 @@ def host_file_scheduled(host: Host, lease: Lease, policy: Policy, region: str) -
 
 def seed_removal(event: PageDiscovered, generation: int, reason: str) -> PageRemoved:
     """Return the event for a seed that is not queued."""
-    return PageRemoved.following(event, generation=generation, reason="refused", detail=reason)
+    return PageRemoved.following(event, generation=generation, reason="refused", detail=reason, refused_by="address")
 
 
 def fetch_outputs(event: PageFetched, url: FrontierUrl) -> list[Event]:

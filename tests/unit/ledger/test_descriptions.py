@@ -146,7 +146,46 @@ STATUSES: list[tuple[PageStatus, str, str]] = [
         "Look at the page that it redirects to",
     ),
     (PageStatus(status="removed", reason="gone"), "Removed: the page is gone", ""),
-    (PageStatus(status="refused", reason="refused", detail="robots.txt"), "Refused (robots.txt)", ""),
+    (
+        PageStatus(status="refused", reason="refused", detail="robots.txt", refused_by="robots", next_step="ask_owner"),
+        "Refused (robots.txt)",
+        "Only the owner of its host can change this, in the host's robots.txt. Once that is done: riffle crawl URL",
+    ),
+    (
+        PageStatus(status="refused", reason="noindex", next_step="ask_owner"),
+        "Refused by the page itself: noindex",
+        "Only its owner can change this, by leaving out noindex. Once that is done: riffle crawl URL",
+    ),
+    (
+        PageStatus(status="refused", reason="blocked", next_step="ask_operator"),
+        "Blocked",
+        "An operator of this Riffle has blocked its host. To withdraw the block: riffle frontier unblock HOST",
+    ),
+    (
+        PageStatus(status="not_indexed", reason="unsupported", next_step="none"),
+        "Not indexed: this kind of content is not supported",
+        "Nothing to do: another crawl would end in the same way",
+    ),
+    (
+        PageStatus(
+            status="not_indexed",
+            failure=FetchFailure(outcome="guarded"),
+            reason="fetch_failed",
+            next_step="ask_operator",
+        ),
+        "Not indexed: Its address is not on the public network",
+        "Only an operator of this Riffle can allow its address: RIFFLE_CRAWL__ALLOWED_NETWORKS. Once that is done:",
+    ),
+    (
+        PageStatus(
+            status="not_indexed",
+            failure=FetchFailure(outcome="too_large"),
+            reason="fetch_failed",
+            next_step="ask_operator",
+        ),
+        "Not indexed: Larger than the limit",
+        "Only an operator of this Riffle can raise RIFFLE_CRAWL__MAX_BODY_BYTES. Once that is done: riffle crawl URL",
+    ),
     (
         PageStatus(status="not_indexed", reason="refused", next_step="crawl_again"),
         "Not indexed: refused",
@@ -165,10 +204,11 @@ def test_each_status_has_its_sentence_and_next_step(status: PageStatus, sentence
     ("status", "command"),
     [
         (PageStatus(status="unknown", next_step="crawl"), "riffle crawl"),
-        (PageStatus(status="removed", reason="request", next_step="crawl_again"), "riffle remove --undo"),
+        (PageStatus(status="removed", reason="request", next_step="ask_operator"), "riffle remove --undo"),
+        (PageStatus(status="refused", reason="noindex", next_step="ask_owner"), "riffle crawl"),
         (PageStatus(status="not_indexed", reason="refused", next_step="crawl_again"), "riffle crawl"),
     ],
-    ids=["unknown", "removed on request", "refused"],
+    ids=["unknown", "removed on request", "noindex", "refused"],
 )
 def test_a_command_names_the_page_as_a_shell_reads_it(status: PageStatus, command: str) -> None:
     assert describe_next_step(status, "https://b.example/x").endswith(f"{command} https://b.example/x")

@@ -102,17 +102,44 @@ HISTORIES: dict[str, tuple[list[Event], dict[str, Any]]] = {
         [fetched("redirect", redirect_to="https://b.example/")],
         ended("redirected", "redirect", "see_redirect", redirect_to="https://b.example/"),
     ),
-    "refused by the frontier": (
+    "refused by robots.txt": (
+        [LINK, removed("refused", detail="robots.txt", refused_by="robots")],
+        ended("refused", "refused", "ask_owner", detail="robots.txt", refused_by="robots"),
+    ),
+    "beyond the budget of a crawl: another crawl has its own": (
+        [LINK, removed("refused", refused_by="budget")],
+        ended("refused", "refused", refused_by="budget"),
+    ),
+    "refused by the rules of URLs": (
+        [removed("refused", refused_by="address")],
+        ended("refused", "refused", "none", refused_by="address"),
+    ),
+    "refused, as a former release has said it": (
         [LINK, removed("refused", detail="robots.txt")],
         ended("refused", "refused", detail="robots.txt"),
     ),
     "noindex, with the verdict after it": (
         [*TO_THE_INDEX[:3], removed("noindex"), settled("refused")],
-        ended("refused", "noindex"),
+        ended("refused", "noindex", "ask_owner"),
     ),
-    "not supported": ([*TO_THE_INDEX[:3], removed("unsupported")], ended("not_indexed", "unsupported")),
+    "its host is blocked": ([*TO_THE_INDEX, removed("blocked")], ended("refused", "blocked", "ask_operator")),
+    "not supported": ([*TO_THE_INDEX[:3], removed("unsupported")], ended("not_indexed", "unsupported", "none")),
+    **{
+        f"not fetched: {outcome}": (
+            [LINK, SCHEDULED, fetched(outcome)],
+            ended("not_indexed", "fetch_failed", step, failure=FetchFailure(outcome=outcome)),
+        )
+        for outcome, step in {
+            "guarded": "ask_operator",
+            "too_large": "ask_operator",
+            "unsupported_type": "none",
+            "refused": "crawl_again",
+            "gone": "crawl_again",
+            "timeout": "crawl_again",
+        }.items()
+    },
     "soft 404": ([*TO_THE_INDEX[:3], settled("soft_404")], ended("not_indexed", "soft_404")),
-    "on request": ([*TO_THE_INDEX, removed("request")], ended("removed", "request")),
+    "on request": ([*TO_THE_INDEX, removed("request")], ended("removed", "request", "ask_operator")),
     "duplicate": ([*TO_THE_INDEX[:4], deduplicated("exact", OTHER), settled("duplicate")], DUPLICATE),
     "near-duplicate": (
         [*TO_THE_INDEX[:4], deduplicated("near", OTHER, distance=3)],

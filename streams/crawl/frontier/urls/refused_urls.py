@@ -4,7 +4,11 @@ The frontier sends it for some of these URLs. For all others the ledger shows it
 """
 
 from schemas import PageRemoved
+from schemas.pages import RefusedBy
 from streams.stores.protocols import FrontierUrl
+
+_REFUSED_BY: dict[str, RefusedBy] = {"disallowed": "robots", "over_budget": "budget"}
+"""The rule that refused a URL, by its outcome in the frontier's row."""
 
 
 def url_refused(url: FrontierUrl) -> PageRemoved:
@@ -16,4 +20,5 @@ def url_refused(url: FrontierUrl) -> PageRemoved:
         crawl_id=url.crawl_id,
         reason="refused",
         detail=url.detail,
+        refused_by=_REFUSED_BY.get(url.outcome),
     )
