@@ -3,6 +3,7 @@
     RiffleError
     ├── TransientError        try again later: a store is slow, a connection was cut
     │   ├── StoreUnavailable
+    │   │   ├── KafkaAway
     │   │   └── RestoreUnfinished
     │   ├── DeadlineExceeded
     │   ├── SandboxAway
@@ -42,6 +43,10 @@ class TransientError(RiffleError):
 
 class StoreUnavailable(TransientError):
     """A store or model server didn't answer. The message names the server, its address and the cause."""
+
+
+class KafkaAway(StoreUnavailable):
+    """Kafka didn't answer. The message has advice."""
 
 
 class RestoreUnfinished(StoreUnavailable):

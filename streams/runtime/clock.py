@@ -1,4 +1,4 @@
-"""The checks of a worker's clock: at its start, and whether it is set while the worker runs.
+"""The checks of a worker's clock: at its start, once a minute for the metrics, and whether it is set meanwhile.
 
 Riffle compares clocks of different machines in three places: leases, retry times, and Cassandra's write times. Each
 stays right while any two clocks differ by less than `RIFFLE_CRAWL__CLOCK_BOUND_SECONDS`. The check compares with
@@ -9,11 +9,18 @@ A clock that is set forward by days and back again would leave times in the stor
 ahead. So a worker ends at once when its clock is set by more than the bound, and is checked when it starts again.
 """
 
+import asyncio
 import time
 from collections.abc import Awaitable, Callable
 
+import structlog
+
 from streams.errors import RiffleError, UsageError
 
+log = structlog.get_logger()
+
+COMPARE_SECONDS = 60.0
+"""Time between two comparisons with Cassandra's clock, for the metrics (seconds)."""
 MIN_STEP_SECONDS = 1.0
 """Minimum change of a clock that counts (seconds), whatever the bound is."""
 READ_SECONDS = 0.1
@@ -31,6 +38,23 @@ async def require_clock(clock_ahead: Callable[[], Awaitable[float]], bound_secon
             "or raise RIFFLE_CRAWL__CLOCK_BOUND_SECONDS on all workers"
         )
     return ahead
+
+
+async def compare_clocks(
+    clock_ahead: Callable[[], Awaitable[float]],
+    show: Callable[[float], None],
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+) -> None:
+    """Show again and again how far this clock is ahead of Cassandra's (seconds), until cancelled.
+
+    While Cassandra is away, the last difference stays. `sleep`: for tests.
+    """
+    while True:
+        try:
+            show(await clock_ahead())
+        except RiffleError as error:
+            log.debug("the clocks are not compared", error=str(error))
+        await sleep(COMPARE_SECONDS)
 
 
 class ClockWasSet(RiffleError):

@@ -6,7 +6,7 @@ from typing import Any, Literal, TypeVar
 
 from confluent_kafka import KafkaError, KafkaException
 
-from streams.errors import StoreUnavailable
+from streams.errors import KafkaAway
 from streams.runtime.sign_in.passwords import sign_in_with_current_passwords
 from streams.settings import KafkaSettings
 from streams.tls import FollowingContext, TlsFiles, client_context
@@ -96,18 +96,18 @@ def ssl_context(settings: KafkaSettings) -> FollowingContext | None:
     return client_context(TlsFiles.of(settings)) if settings.is_encrypted else None
 
 
-def unreachable_error(settings: KafkaSettings, error: KafkaException) -> StoreUnavailable:
+def unreachable_error(settings: KafkaSettings, error: KafkaException) -> KafkaAway:
     """Return the error to raise when the cluster doesn't answer, with advice."""
     reason = error.args[0]
     return no_answer(settings, reason.str() if isinstance(reason, KafkaError) else reason)
 
 
-def no_answer(settings: KafkaSettings, reason: object) -> StoreUnavailable:
+def no_answer(settings: KafkaSettings, reason: object) -> KafkaAway:
     """Return the error to raise when the cluster doesn't answer for this reason, with advice."""
     advice = "Start the local stack with `riffle up`, or set RIFFLE_KAFKA__BOOTSTRAP"
     if settings.security_protocol != "PLAINTEXT":
         advice = "Which setting is wrong: `riffle doctor --only kafka`"
-    return StoreUnavailable(f"Kafka at {settings.bootstrap} doesn't answer ({reason}). {advice}")
+    return KafkaAway(f"Kafka at {settings.bootstrap} doesn't answer ({reason}). {advice}")
 
 
 def retry_while_moving(ask: Callable[[], T]) -> T:

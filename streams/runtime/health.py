@@ -39,6 +39,8 @@ class Progress:
     measurements: Mapping[str, float] = field(default_factory=dict)
     """The agent's own numbers, shown on /healthz."""
     waits: bool = False
+    answered_at: float | None = None
+    """Time of Kafka's last answer, or of the first question."""
     moved_at: float | None = None
     waiting_for: str = ""
     paused_for: str = ""
@@ -62,7 +64,8 @@ class Progress:
         `assigned` is False while the worker has no assignment: a group that never finishes its rebalance is stalled.
         """
         self.waiting_for = waiting_for
-        # A worker observes more often than it asks the broker.
+        # A worker observes more often than it asks the broker. Without an assignment it does not ask.
+        self.note_kafka(offsets is not self._offsets and (assigned or bool(offsets)), now)
         moved = offsets is not self._offsets and self._observe_partitions(offsets, now)
         self._offsets = offsets
         if waiting_for:
@@ -71,6 +74,15 @@ class Progress:
         if moved or finished != self.finished or (assigned and not self.lag) or waiting_for or self.moved_at is None:
             self.moved_at = now
         self.finished = finished
+
+    def note_kafka(self, answered: bool, now: float) -> None:
+        """Note whether Kafka has answered."""
+        if answered or self.answered_at is None:
+            self.answered_at = now
+
+    def silent_seconds(self, now: float) -> float:
+        """Return the time since Kafka's last answer (seconds). 0 if it was not asked yet."""
+        return max(now - self.answered_at, 0.0) if self.answered_at is not None else 0.0
 
     def _observe_partitions(self, offsets: Mapping[Any, PartitionOffsets], now: float) -> bool:
         """Note new offsets. Returns whether an offset was committed, or a partition was assigned or revoked."""

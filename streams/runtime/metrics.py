@@ -38,11 +38,28 @@ class Metrics:
         self.committed_age = gauge(
             "committed_age_seconds", "Time since the last commit, of the partition with the longest wait"
         )
-        self.lost = gauge("events_lost", "Events that Kafka deleted before they were handled, since the worker's start")
-        self.waiting_for_store = gauge("waiting_for_store", "1 while the stage waits for a store that is away, else 0")
+        self._lost = gauge(
+            "events_lost",
+            "Events that Kafka deleted before they were handled: since the start of the stage's own worker, or still "
+            "unanswered, as a worker of the frontier sees it",
+        )
+        self._lost_as_seen: dict[str, dict[str, int]] = {}
+        self.kafka_silence = gauge(
+            "kafka_silence_seconds", "Time since Kafka last answered the worker. 0 if it has no partition to ask about"
+        )
+        self.waiting_for_store = gauge(
+            "waiting_for_store", "1 while the stage waits for a store that is away, or at its start for Kafka; else 0"
+        )
+        self.clock_ahead = gauge("clock_ahead_seconds", "How far the worker's clock is ahead of Cassandra's")
         self.partitions = gauge("partitions", "Partitions that this worker owns")
         self._gauge = gauge
         self._of_agents: dict[str, Gauge] = {}
+
+    def set_lost(self, stage: str, events: int, *, seen_by: str) -> None:
+        """Set how many events a stage has lost, as a stage of this process sees it. The most that one sees counts."""
+        seen = self._lost_as_seen.setdefault(stage, {})
+        seen[seen_by] = events
+        self._lost.labels(stage).set(max(seen.values()))
 
     def set_measurements(self, stage: str, measurements: Mapping[str, float]) -> None:
         """Set the agent's own numbers: `riffle_NAME`."""

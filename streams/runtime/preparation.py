@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import structlog
 
-from streams.errors import TransientError
+from streams.errors import KafkaAway, TransientError
 from streams.runtime.agent import Agent
 from streams.runtime.breaker import Breaker
 from streams.runtime.clock import require_clock
@@ -39,11 +39,15 @@ class Prepared:
 
 
 async def prepare_with_retries(
-    attempt: Callable[[], Awaitable[Prepared]], progress: Sequence[Progress], stop: asyncio.Event
+    attempt: Callable[[], Awaitable[Prepared]],
+    progress: Sequence[Progress],
+    stop: asyncio.Event,
+    now: Callable[[], float],
 ) -> Prepared | None:
     """Prepare the worker, and try again until the servers answer. Returns None if the worker is stopped before.
 
-    Meanwhile /readyz names the server that is away, by `waiting_for` of each stage's progress.
+    Meanwhile /readyz names the server that is away, by `waiting_for` of each stage's progress. `now`: the time of the
+    progress.
     """
     breaker = Breaker(lambda seconds: _wait(stop, seconds))
     while not stop.is_set():
@@ -53,9 +57,13 @@ async def prepare_with_retries(
             breaker.open(error)
             log.warning("the worker waits for a server before it starts", error=str(error))
             _wait_for(breaker.reason, progress)
+            for item in progress:
+                item.note_kafka(not isinstance(error, KafkaAway), now())
             await breaker.wait_turn()
         else:
             _wait_for("", progress)
+            for item in progress:
+                item.note_kafka(True, now())
             return prepared
     return None
 

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 import structlog
@@ -25,7 +26,7 @@ from streams.collector import FULL_AFTER_IN_WORKERS, exempt_loaded_objects, retu
 from streams.errors import UsageError
 from streams.runtime.agent import Agent, Emit
 from streams.runtime.breaker import Breaker
-from streams.runtime.clock import ClockWatch
+from streams.runtime.clock import ClockWatch, compare_clocks
 from streams.runtime.faust_app import StageApp
 from streams.runtime.health import HealthServer, Progress
 from streams.runtime.health_thread import OwnTime
@@ -66,6 +67,8 @@ class _Running:
     app: StageApp
     progress: Progress
     breaker: Breaker
+    later_stages: LagWatch | None = None
+    """The watch of a source's worker over the stages behind it."""
     offsets: dict[Any, PartitionOffsets] = field(default_factory=dict)
     asked_at: float = -math.inf
 
@@ -111,10 +114,15 @@ async def run_worker(
             port=runtime.health_port,
             stuck_seconds=runtime.stall_seconds,
         )
+        for label, one in progress.items():  # from the start on, when nothing is observed yet
+            _follow(metrics, label, one, health.own_time)
         await health.start()
         stack.push_async_callback(health.stop)
         prepared = await prepare_with_retries(
-            lambda: prepare(stages, settings, stores, accept_loss=accept_loss), tuple(progress.values()), stop
+            lambda: prepare(stages, settings, stores, accept_loss=accept_loss),
+            tuple(progress.values()),
+            stop,
+            lambda: health.own_time.seconds,
         )
         if prepared is None:
             return 0
@@ -124,6 +132,9 @@ async def run_worker(
         running += await asyncio.gather(
             *(_start(stage, settings, prepared, metrics, provider, progress[stage.label], brake) for stage in stages)
         )
+        if clock_ahead := prepared.stores.clock_ahead:
+            comparing = asyncio.create_task(compare_clocks(clock_ahead, partial(_show_clock, metrics, stages)))
+            stack.callback(comparing.cancel)
         exempt_loaded_objects(full_after=FULL_AFTER_IN_WORKERS)
         log.info("worker started", stages=names, health=f"http://{runtime.health_host}:{health.port}")
         clock = ClockWatch(settings.crawl.clock_bound_seconds)
@@ -139,6 +150,17 @@ async def run_worker(
         brake.end()
     log.info("worker stopped", stages=names)
     return 0
+
+
+def _follow(metrics: Metrics, label: str, progress: Progress, own_time: OwnTime) -> None:
+    """Let metrics read what a stage waits for whenever they are asked for."""
+    metrics.waiting_for_store.labels(label).set_function(lambda: 1 if progress.waiting_for else 0)
+    metrics.kafka_silence.labels(label).set_function(lambda: progress.silent_seconds(own_time.seconds))
+
+
+def _show_clock(metrics: Metrics, stages: Sequence[Stage], ahead_seconds: float) -> None:
+    for stage in stages:
+        metrics.clock_ahead.labels(stage.label).set(ahead_seconds)
 
 
 def end_in_time(grace_seconds: float, brake: Brake) -> None:
@@ -181,6 +203,7 @@ async def _start(
     app = StageApp(stage, settings, agent.assigned, agent.revoked, partitions, brake)
     processor = Processor(stage, agent, app.send, observer, settings.runtime, blobs=prepared.stores.blobs)
     app.connect(processor, observer)
+    watch = None
     if stage.source:
         watch = LagWatch(LagReader(settings, AFTER_SOURCES).read, settings.crawl.max_stage_lag_events)
         watch.describe_shortage = lambda: describe_shortage(settings)
@@ -189,7 +212,7 @@ async def _start(
     # The agent first: it must be ready for the first event, and that may come with the assignment.
     await agent.start(_emitter(stage, app))
     await app.start()
-    return _Running(stage, agent, app, progress, processor.breaker)
+    return _Running(stage, agent, app, progress, processor.breaker, watch)
 
 
 def with_region(stages: Sequence[Stage], settings: Settings) -> tuple[Stage, ...]:
@@ -264,5 +287,7 @@ async def _observe(item: _Running, metrics: Metrics, now: float) -> None:
     metrics.lag_age.labels(name).set(max(time.time() - oldest, 0.0) if oldest else 0.0)
     metrics.committed_age.labels(name).set(item.progress.uncommitted_seconds(now))
     metrics.partitions.labels(name).set(len(item.offsets))
-    metrics.lost.labels(name).set(item.progress.lost)
-    metrics.waiting_for_store.labels(name).set(1 if item.breaker.reason else 0)
+    metrics.set_lost(name, item.progress.lost, seen_by=name)
+    # A stage whose workers refuse to start, because of the loss, says nothing itself.
+    for later, lost in (item.later_stages.lost if item.later_stages else {}).items():
+        metrics.set_lost(later, lost, seen_by=name)

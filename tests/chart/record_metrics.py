@@ -42,20 +42,34 @@ WINDOW_SECONDS = 30.0
 SETTLE_SECONDS = 20.0
 """Time between the begin of a fault and the first reading: what a server does in the first moments is no pattern."""
 SEARCH_SECONDS = 0.3
-GROWING = {"riffle_lag_seconds", "riffle_committed_age_seconds"}
+DELAY_SECONDS = 5
+"""Time between two pages of a host."""
+SINCE = {"riffle_committed_age_seconds", "riffle_kafka_silence_seconds"}
+"""Gauges of the time since something happened. They go on only if it did not happen between two readings."""
+SINCE_SHARE = 0.75
+"""Minimum share of the time between two readings by which such a gauge grows then. A process counts its own time."""
+GROWING = {"riffle_lag_seconds", *SINCE}
 """Gauges that grow with the time: they go on at their pace."""
 HEALTHY = "healthy"
+IDLE = "kafka away from an idle stack"
+"""The scenario without a crawl and searches. It is recorded alone."""
 BACKLOG = "a backlog that ends"
 """The scenario that is read again and again, from the first waiting event to the last, and not extrapolated."""
 READ_SECONDS = 15.0
 QUIET_READINGS = 4
 """Number of readings without a waiting event after which the backlog has ended, and after the end of a fault."""
 MAX_BACKLOG_READINGS = 120
-LASTING_SECONDS = 75.0
-"""The length of a fault that is read while it lasts: both readings, and the start of the workers that it needs."""
-LASTING_TIMES = Times(stop=LASTING_SECONDS, outage=LASTING_SECONDS, tier=LASTING_SECONDS, disk=LASTING_SECONDS)
+END_SECONDS = 25.0
+"""Time from the second reading of a fault that lasts to its end: the start of the workers that it needs."""
+SLOW_CRAWL_SECONDS = 20
+"""Time between two pages of a host in a slow crawl."""
+CALM = {"skewed clocks": 60.0, "worker slowed": 120.0}
+"""Faults of a stack that keeps up with its crawl, and the time between both readings. They are recorded by themselves,
+with a slow crawl: events wait because of the fault, and not because the machine that records is slow."""
+PASSING_TIMES = Times(outage=2 * READ_SECONDS)
+"""An operator who answers comes when all series were read at least once."""
 LASTING = {
-    "cassandra away": SETTLE_SECONDS, "kafka away": SETTLE_SECONDS, "qdrant away": SETTLE_SECONDS,
+    "cassandra away": SETTLE_SECONDS, "kafka away": SETTLE_SECONDS, IDLE: SETTLE_SECONDS, "qdrant away": SETTLE_SECONDS,
     "triton away": SETTLE_SECONDS, "worker stopped": SETTLE_SECONDS, "worker slowed": SETTLE_SECONDS,
     "disk of kafka full": SETTLE_SECONDS, "disk of cassandra full": SETTLE_SECONDS,
     "disk of qdrant full": SETTLE_SECONDS, "skewed clocks": 2 * SETTLE_SECONDS,
@@ -78,7 +92,10 @@ OF_THE_SUITE = {
     fault.name: fault for fault in (*FAULTS, held("triton", lambda times: times.outage, "away"), killed("triton"))
 }
 """All faults of the fault suite, also those that it does only with Triton, by their names."""
-RECORDED = OF_THE_SUITE | {LOOP: Fault(LOOP, _killed_in_a_loop)}
+RECORDED = OF_THE_SUITE | {
+    LOOP: Fault(LOOP, _killed_in_a_loop),
+    IDLE: Fault(IDLE, OF_THE_SUITE["kafka away"].act),
+}
 Reading = dict[str, float]
 
 
@@ -94,8 +111,9 @@ async def read(addresses: Mapping[str, str], names: set[str]) -> Reading:
     async with httpx.AsyncClient(trust_env=False, timeout=5) as client:
         for address, beside in addresses.items():
             with suppress(httpx.HTTPError):
-                text = (await client.get(f"{address}/metrics")).text
-                for family in text_string_to_metric_families(text):
+                # The port of a process that has ended may be another server's by now.
+                page = (await client.get(f"{address}/metrics")).raise_for_status()
+                for family in text_string_to_metric_families(page.text):
                     for sample in family.samples:
                         if sample.name in names:
                             own = {"process": beside} if beside else {}
@@ -111,6 +129,8 @@ def extrapolate(first: Reading, second: Reading, seconds: float) -> dict[str, li
     for name, value in second.items():
         grows = name.partition("{")[0] in GROWING or re.search(r"_(total|count|sum|bucket)\{", name)
         step = (value - first.get(name, value)) * 60 / seconds if grows else 0.0
+        if name.partition("{")[0] in SINCE and step < 60 * SINCE_SHARE:
+            step = 0.0
         series[name] = [round(value, 3), round(max(step, 0.0), 3)]
     return series
 
@@ -133,13 +153,14 @@ def file_of(scenario: str) -> Path:
 
 
 @asynccontextmanager
-async def stack(home: Path, web: Path) -> AsyncIterator[Settings]:
+async def stack(home: Path, web: Path, *, delay_seconds: int | None) -> AsyncIterator[Settings]:
+    """Run a stack that crawls with this delay. None: it does not crawl."""
     environment = {
         **os.environ,
         "RIFFLE_HOME": str(home),
         "RIFFLE_LOCAL_WEB": str(web),
         "RIFFLE_LOCAL_TRITON": "true",
-        "RIFFLE_CRAWL__DELAY_SECONDS": "5",
+        "RIFFLE_CRAWL__DELAY_SECONDS": str(delay_seconds or DELAY_SECONDS),
         "RIFFLE_GATEWAY__PUBLISH_QUERIES": "true",
         "RIFFLE_GATEWAY__RECALL_SHARE": "1",
         # A process that is held is not started again within the time of a recording.
@@ -149,9 +170,10 @@ async def stack(home: Path, web: Path) -> AsyncIterator[Settings]:
         started = await asyncio.to_thread(subprocess.run, [*RIFFLE, "up"], env=environment)
         assert started.returncode == 0
         settings = Settings.load(home=home)
-        seeds = [f"https://{host}/" for host in sorted(settings.crawl.local_hosts)]
-        crawl = [*RIFFLE, "crawl", "--no-wait", "--depth", "40", *seeds]
-        await asyncio.to_thread(subprocess.run, crawl, env=environment, check=True)
+        if delay_seconds:
+            seeds = [f"https://{host}/" for host in sorted(settings.crawl.local_hosts)]
+            crawl = [*RIFFLE, "crawl", "--no-wait", "--depth", "40", *seeds]
+            await asyncio.to_thread(subprocess.run, crawl, env=environment, check=True)
         yield settings
     finally:
         await asyncio.to_thread(subprocess.run, [*RIFFLE, "down", "--clean"], env=environment)
@@ -160,29 +182,32 @@ async def stack(home: Path, web: Path) -> AsyncIterator[Settings]:
 async def record_healthy(settings: Settings, names: set[str]) -> None:
     """Record the stack while it works."""
     await asyncio.sleep(SETTLE_SECONDS)
-    write(HEALTHY, await _read_twice(settings, names))
+    write(HEALTHY, await _read_twice(settings, names, WINDOW_SECONDS))
 
 
 async def record_lasting(settings: Settings, fault: Fault, names: set[str]) -> None:
     """Record a fault while it lasts, and wait for its end."""
-    ended = asyncio.ensure_future(fault.act(settings.home, random.Random(0), LASTING_TIMES))
+    window = CALM.get(fault.name, WINDOW_SECONDS)
+    length = LASTING[fault.name] + window + END_SECONDS
+    times = Times(stop=length, outage=length, tier=length, disk=length)
+    ended = asyncio.ensure_future(fault.act(settings.home, random.Random(0), times))
     await asyncio.sleep(LASTING[fault.name])
-    series = await _read_twice(settings, names)
+    series = await _read_twice(settings, names, window)
     assert not ended.done(), f"{fault.name} ended before it was read"
     write(fault.name, series)
     await ended
 
 
-async def _read_twice(settings: Settings, names: set[str]) -> dict[str, list[float]]:
+async def _read_twice(settings: Settings, names: set[str], seconds: float) -> dict[str, list[float]]:
     first = await read(addresses_of(settings), names)
-    await asyncio.sleep(WINDOW_SECONDS)
-    return extrapolate(first, await read(addresses_of(settings), names), WINDOW_SECONDS)
+    await asyncio.sleep(seconds)
+    return extrapolate(first, await read(addresses_of(settings), names), seconds)
 
 
 async def record_passing(settings: Settings, fault: Fault, names: set[str]) -> None:
     """Record all values from before a fault until it has passed."""
     readings = [await read(addresses_of(settings), names)]
-    ended = asyncio.ensure_future(fault.act(settings.home, random.Random(0), Times()))
+    ended = asyncio.ensure_future(fault.act(settings.home, random.Random(0), PASSING_TIMES))
     quiet = 0
     while quiet < QUIET_READINGS:
         await asyncio.sleep(READ_SECONDS)
@@ -252,12 +277,24 @@ def write(scenario: str, series: Mapping[str, Sequence[float | None]]) -> None:
 async def main(chosen: list[str]) -> None:
     """Record the named scenarios, or all."""
     scenarios = chosen or [BACKLOG, HEALTHY, *RECORDED]
+    groups = {
+        None: [name for name in scenarios if name == IDLE],
+        SLOW_CRAWL_SECONDS: [name for name in scenarios if name in CALM],
+        DELAY_SECONDS: [name for name in scenarios if name != IDLE and name not in CALM],
+    }
+    for delay_seconds, group in groups.items():
+        if group:
+            await record(group, delay_seconds)
+
+
+async def record(scenarios: Sequence[str], delay_seconds: int | None) -> None:
+    """Record scenarios, one after the other on one stack that crawls with this delay."""
     names = used_names()
     with tempfile.TemporaryDirectory(prefix="riffle-record-") as folder:
-        async with stack(Path(folder) / "home", unpack(Path(folder) / "web")) as settings:
-            searches = asyncio.create_task(search_on(settings.gateway.address))
+        async with stack(Path(folder) / "home", unpack(Path(folder) / "web"), delay_seconds=delay_seconds) as settings:
+            searches = asyncio.create_task(search_on(settings.gateway.address) if delay_seconds else asyncio.sleep(0))
             try:
-                if scenarios[0] != BACKLOG:
+                if scenarios[0] != BACKLOG and delay_seconds:
                     await until_indexed(settings)
                 for scenario in scenarios:
                     if scenario == BACKLOG:

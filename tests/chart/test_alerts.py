@@ -45,6 +45,7 @@ def healthy(minutes: int = MINUTES) -> Series:
             f"riffle_committed_age_seconds{label}": constant(1),
             f"riffle_events_lost{label}": constant(0),
             f"riffle_waiting_for_store{label}": constant(0),
+            f"riffle_kafka_silence_seconds{label}": constant(5),
             f"riffle_partitions{label}": constant(8),
             f"riffle_events_in_total{topic}": f"0+100x{minutes}",
             f'riffle_events_failed_total{{stage="{stage}",error="Late"}}': f"0+1x{minutes}",
@@ -64,7 +65,7 @@ def healthy(minutes: int = MINUTES) -> Series:
         'riffle_index_page_age_seconds{stage="index"}': constant(20),
         'riffle_fetch_politeness_violations{stage="fetch"}': constant(0),
         'riffle_frontier_leases_expired{stage="frontier"}': constant(0),
-        'riffle_frontier_clock_skew_seconds{stage="frontier"}': constant(0.1),
+        'riffle_clock_ahead_seconds{stage="frontier"}': constant(0.1),
         'nv_gpu_utilization{gpu="0"}': constant(0.7),
         'nv_inference_request_failure{model="sbert"}': constant(0),
         'kube_cronjob_status_last_schedule_time{namespace="r",cronjob="r-links-rank"}': constant(1_000),
@@ -87,6 +88,12 @@ FAULTS: dict[str, tuple[Series, set[str]]] = {
             'riffle_gateway_partial_answers_total{part="words"}': f"0+60x{MINUTES}",
         },
         {"RiffleStoreAway", "RiffleLagIsOld", "RifflePartitionStuck", "RiffleAnswersArePartial"},
+    ),
+    # It answers no question from the first minute on: at the end for 7,200 s > 60 s. Nothing waits.
+    "Kafka is away while nothing waits": (of_stage("index", kafka_silence_seconds="0+60"), {"RiffleKafkaAway"}),
+    # The worker is started again every 4 minutes, and is at most 240 s > 60 s old.
+    "Kafka is away and an unhealthy worker is started again": (
+        {'riffle_kafka_silence_seconds{stage="index"}': " ".join(["0+60x3"] * (MINUTES // 4 + 1))}, {"RiffleKafkaAway"},
     ),
     # 300 failed and 600 answered a minute: a third fails, above 1.44 % (14.4 times the budget of 0.1 %) in the last
     # hour and the last 5 minutes, and above 0.6 % (6 times) in 6 hours and 30 minutes.
@@ -133,7 +140,7 @@ FAULTS: dict[str, tuple[Series, set[str]]] = {
     "one partition is stuck": (of_stage("index", committed_age_seconds="2400"), {"RifflePartitionStuck"}),
     # 4 s > 2 s.
     "skewed clocks": (
-        {'riffle_frontier_clock_skew_seconds{stage="frontier"}': f"4x{MINUTES}"}, {"RiffleClocksDiffer"},
+        {'riffle_clock_ahead_seconds{stage="frontier"}': f"4x{MINUTES}"}, {"RiffleClocksDiffer"},
     ),
     # 20 a minute are 300 in 15 minutes: more than 100.
     "fetchers get their events too late": (
@@ -186,6 +193,12 @@ NEAR_MISSES: dict[str, list[tuple[Series, set[str]]]] = {
     ],
     # A server that starts again within 9 minutes < 10 minutes.
     "RiffleStoreAway": [({'riffle_waiting_for_store{stage="dedup"}': moment(0, 1, 9)}, set())],
+    "RiffleKafkaAway": [
+        # A rolling restart of the brokers: each is silent for 50 s < 60 s.
+        ({'riffle_kafka_silence_seconds{stage="index"}': f"50x{MINUTES}"}, set()),
+        # An outage of 6 minutes. The longest silence of the last 5 minutes is above 60 s for 10 minutes, and no longer.
+        ({'riffle_kafka_silence_seconds{stage="index"}': f"5x59 60+60x5 5x{MINUTES - 66}"}, set()),
+    ],
     # 3 and 1 of 100 attempts fail: 4 % < 5 %. They succeed at a later attempt.
     "RiffleFailuresAreMany": [({'riffle_events_failed_total{stage="embed",error="Late"}': f"0+4x{MINUTES}"}, set())],
     # A new version is rolled out: nobody owns a partition for 9 minutes < 10 minutes.
@@ -226,7 +239,7 @@ NEAR_MISSES: dict[str, list[tuple[Series, set[str]]]] = {
     # 6 a minute are 90 in 15 minutes < 100.
     "RiffleLeasesExpire": [({'riffle_frontier_leases_expired{stage="frontier"}': f"0+6x{MINUTES}"}, set())],
     # 1.9 s < 2 s, in the other direction.
-    "RiffleClocksDiffer": [({'riffle_frontier_clock_skew_seconds{stage="frontier"}': f"-1.9x{MINUTES}"}, set())],
+    "RiffleClocksDiffer": [({'riffle_clock_ahead_seconds{stage="frontier"}': f"-1.9x{MINUTES}"}, set())],
     "RiffleGpusAreIdle": [
         ({'nv_gpu_utilization{gpu="0"}': f"0x{MINUTES}"}, set()),  # idle, and no page waits for longer than 2 s
         # Pages wait, and the GPUs are busy for 21 % > 20 %.

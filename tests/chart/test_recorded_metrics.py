@@ -17,6 +17,7 @@ from tests.chart.record_metrics import (
     FOLDER,
     GROWING,
     HEALTHY,
+    IDLE,
     LASTING,
     LOOP,
     OF_THE_SUITE,
@@ -31,10 +32,13 @@ pytestmark = pytest.mark.skipif(not PROMTOOL.is_file(), reason="no promtool: `ma
 
 QUIET = 120
 """Number of readings that follow the end of a backlog, or of a fault that passes: half an hour."""
+STEADY = {HEALTHY, "skewed clocks"}
+"""Scenarios in which nothing is held up. Queues of the small machine that recorded them don't grow for hours: the ages
+of waiting events stay as they were read."""
 HEALTHY_MINUTES = 60
 """Minutes of the healthy stack before a fault begins."""
 LATENCY, ROUTE = "riffle_gateway_latency_seconds", 'route="/api/v1/search"'
-SKEW = "riffle_frontier_clock_skew_seconds"
+SKEW, SILENCE = "riffle_clock_ahead_seconds", "riffle_kafka_silence_seconds"
 UNSTORED = {"RiffleStoreAway", "RiffleLagIsOld", "RiffleFailuresAreMany"}
 """Events that can't be stored wait, and their first tries fail."""
 NO_SEARCHES = {"RiffleSearchBudgetBurnsFast", "RiffleSearchBudgetBurnsSlowly"}
@@ -47,39 +51,38 @@ EXPECTED: dict[str, set[str]] = {
     "qdrant away": {*NO_SEARCHES, "RiffleLagIsOld", "RiffleSearchIsSlow"},
     "disk of qdrant full": {*NO_SEARCHES, *UNSTORED},
     # Nothing is committed. Searches need no Kafka.
-    "kafka away": {"RiffleLagIsOld", "RifflePartitionStuck"},
+    "kafka away": {"RiffleKafkaAway", "RiffleLagIsOld", "RifflePartitionStuck"},
+    "disk of kafka full": {"RiffleKafkaAway", "RiffleLagIsOld", "RifflePartitionStuck"},
+    # No event waits. The workers have lost their partitions after ten seconds, and get none.
+    IDLE: {"RiffleKafkaAway", "RiffleStageWithoutWorkers"},
     # Searches are answered by words only. The statements of pages wait.
     "triton away": {
         "RiffleLagIsOld", "RifflePartitionStuck", "RiffleFailuresAreMany", "RiffleAnswersArePartial",
     },
     # It exports nothing: all of its series end.
     "worker stopped": {"RiffleStageWithoutWorkers"},
+    # It is slower than the crawl.
+    "worker slowed": {"RiffleLagIsOld"},
+    "skewed clocks": {"RiffleClocksDiffer"},
 }  # fmt: skip
 """Faults that last, and the alerts that must fire."""
-UNRECORDED = {
-    "disk of kafka full", "worker slowed", "skewed clocks", "cassandra killed", "triton killed", "more partitions",
-    "worker away for longer than a lease", "worker stopped until a second one owns its partitions",
-}  # fmt: skip
-"""Faults of the suite that nobody has recorded yet: the guide for work on Riffle names them."""
-PASSING = tuple(name for name in OF_THE_SUITE if name not in {*EXPECTED, *UNRECORDED})
-"""Faults that pass by themselves, or that an operator ends at once."""
+PASSING: dict[str, set[str]] = {name: set() for name in OF_THE_SUITE if name not in EXPECTED} | {
+    # The stage's own worker does not start. A worker of the frontier says what is lost, until it is accepted.
+    "retention passes the embed stage": {"RiffleEventsLost"},
+}
+"""Faults that pass by themselves, or that an operator ends at once, and the alerts that must fire."""
 
 
 def recorded(scenario: str) -> dict[str, tuple[float, float]]:
     """The series of a scenario: the last value, and its step in a minute."""
     found = json.loads(file_of(scenario).read_text())
-    return {name: (value, step) for name, (value, step) in found.items()}
-
-
-def steady() -> dict[str, tuple[float, float]]:
-    """The healthy stack. Its queues don't grow for hours: the ages of waiting events stay as they were read."""
-    series = recorded(HEALTHY).items()
-    return {name: (value, 0.0 if name.partition("{")[0] in GROWING else step) for name, (value, step) in series}
+    stays = GROWING if scenario in STEADY else ()
+    return {name: (value, 0.0 if name.partition("{")[0] in stays else step) for name, (value, step) in found.items()}
 
 
 def played(scenario: str) -> Series:
     """The healthy stack for an hour, and then the scenario. A series that the fault ended is missing from then on."""
-    before, after = steady(), recorded(scenario)
+    before, after = recorded(HEALTHY), recorded(scenario)
     series = {}
     for name, (first, step) in before.items():
         begin = f"{first:g}+{step:g}x{HEALTHY_MINUTES}"
@@ -97,7 +100,7 @@ def played(scenario: str) -> Series:
 
 
 def test_nothing_fires_while_the_stack_works(tmp_path: Path) -> None:
-    series = {name: f"{value:g}+{step:g}x{MINUTES}" for name, (value, step) in steady().items()}
+    series = {name: f"{value:g}+{step:g}x{MINUTES}" for name, (value, step) in recorded(HEALTHY).items()}
     assert len(series) > 100
     assert verdict(run(tmp_path, Case("healthy", series, set(), judged=AT_ANY_TIME))) == ""
 
@@ -113,7 +116,7 @@ def by_definition(scenario: str) -> set[str]:
 
     A fault lasts for `MINUTES`, longer than any of these alerts waits, and what grows goes on at its pace.
     """
-    before, after = steady(), recorded(scenario)
+    before, after = recorded(HEALTHY), recorded(scenario)
 
     def paces(name: str, stage: str = "") -> list[float]:
         return [step for series, (_, step) in after.items() if series.startswith(f"{name}{{") and stage in series]
@@ -133,6 +136,7 @@ def by_definition(scenario: str) -> set[str]:
     definitions = {
         "RiffleLagIsOld": reaches("riffle_lag_seconds", 1_800),
         "RifflePartitionStuck": reaches("riffle_committed_age_seconds", 1_800),
+        "RiffleKafkaAway": reaches(SILENCE, 60),
         "RiffleStoreAway": reaches("riffle_waiting_for_store", 0),
         "RiffleFailuresAreMany": any(failing),
         "RiffleAnswersArePartial": any(
@@ -142,7 +146,14 @@ def by_definition(scenario: str) -> set[str]:
         "RiffleSearchBudgetBurnsSlowly": failed > 6 * 0.001 * searches,
         "RiffleSearchIsSlow": quick < 0.99 * answered,
         "RiffleClocksDiffer": any(abs(value) > 2 for name, (value, _) in after.items() if name.startswith(SKEW)),
-        "RiffleStageWithoutWorkers": any(name.startswith("riffle_partitions") and name not in after for name in before),
+        "RiffleStageWithoutWorkers": any(
+            not sum(
+                after.get(name, (0.0, 0.0))[0]
+                for name in before
+                if name.startswith("riffle_partitions{") and stage in name
+            )
+            for stage in {name.partition("{")[2] for name in before if name.startswith("riffle_partitions{")}
+        ),
     }
     return {alert for alert, holds in definitions.items() if holds}
 
@@ -166,11 +177,17 @@ def readings(scenario: str) -> dict[str, list[float | None]]:
 
 
 def as_read(scenario: str, expected: set[str]) -> Case:
-    """The values as they were read, and then half an hour in which nothing changes."""
-    found = readings(scenario)
+    """The values as they were read, and then half an hour in which nothing changes, but people search."""
+    found, healthy = readings(scenario), recorded(HEALTHY)
+
+    def after(name: str, value: float | None) -> str:
+        if value is None:
+            return ""
+        pace = healthy.get(name, (0.0, 0.0))[1] * READ_SECONDS / 60 if name.startswith("riffle_gateway") else 0.0
+        return f" {value + pace:g}+{pace:g}x{QUIET}"
+
     series = {
-        name: " ".join("_" if value is None else f"{value:g}" for value in values)
-        + ("" if values[-1] is None else f" {values[-1]:g}x{QUIET}")
+        name: " ".join("_" if value is None else f"{value:g}" for value in values) + after(name, values[-1])
         for name, values in found.items()
     }
     minutes = int((max(map(len, found.values())) + QUIET) * READ_SECONDS / 60)
@@ -189,9 +206,9 @@ def test_a_backlog_that_ends_fires_nothing(tmp_path: Path) -> None:
     assert verdict(run(tmp_path, as_read(BACKLOG, set()))) == ""
 
 
-def test_a_fault_that_passes_by_itself_fires_nothing(tmp_path: Path) -> None:
-    """Workers are back within a minute, and events are handled late: nobody has to do anything."""
-    assert verdict(run(tmp_path, *(as_read(scenario, set()) for scenario in PASSING))) == ""
+def test_a_fault_that_passes_fires_only_what_a_person_must_answer(tmp_path: Path) -> None:
+    """Workers are back within a minute, and events are handled late. A person must do something about a loss only."""
+    assert verdict(run(tmp_path, *(as_read(scenario, expected) for scenario, expected in PASSING.items()))) == ""
 
 
 def test_a_worker_that_is_killed_again_and_again_fires_nothing_as_long_as_it_works(tmp_path: Path) -> None:
@@ -204,15 +221,13 @@ def test_a_worker_that_is_killed_again_and_again_fires_nothing_as_long_as_it_wor
 
 def test_each_fault_of_the_suite_is_recorded_and_each_recording_judged() -> None:
     judged = {HEALTHY, BACKLOG, LOOP, *EXPECTED, *PASSING}
-    assert (judged - {HEALTHY, BACKLOG, LOOP}) | UNRECORDED == OF_THE_SUITE.keys()
+    assert judged - {HEALTHY, BACKLOG, LOOP, IDLE} == OF_THE_SUITE.keys()
     assert set(FOLDER.glob("*.json")) == set(map(file_of, judged))
-    assert set(EXPECTED) == set(LASTING) - UNRECORDED
-    guide = (ROOT / "docs" / "guide" / "contribute.md").read_text()
-    assert all(f'"{name}"' in " ".join(guide.split()) for name in UNRECORDED)
+    assert EXPECTED.keys() == LASTING.keys()
 
 
 def test_the_guide_names_the_alerts_that_no_recording_fires() -> None:
     guide = (ROOT / "docs" / "guide" / "contribute.md").read_text()
     (named,) = re.findall(r"These alerts have only made series.*?: (Riffle.*?)\.\s", guide, re.DOTALL)
-    fired = set[str]().union(*EXPECTED.values())
+    fired = set[str]().union(*EXPECTED.values(), *PASSING.values())
     assert set(re.findall(r"\w+", named)) == {alert["alert"] for alert in ALERTS} - fired

@@ -173,12 +173,14 @@ async def _killed_twice(home: Path, _chance: random.Random, _times: Times) -> No
     kill(second.pid)
 
 
-async def _retention_passes_embed(home: Path, _chance: random.Random, _times: Times) -> None:
-    """Kafka deletes what the embed stage had not read. Its worker refuses to start, and an operator replays."""
+async def _retention_passes_embed(home: Path, _chance: random.Random, times: Times) -> None:
+    """Kafka deletes what the embed stage had not read. Its worker refuses to start, a worker of the frontier exports
+    the loss, and an operator whom the alert calls replays."""
     settings, since = Settings.load(home=home), datetime.now(UTC) - timedelta(hours=1)
     name = worker_of("embed")
     worker = await process(home, name)
     others = [one.name for one in STAGES if one.name != "embed" and worker_of(one.name) == name]
+    log = home / "logs" / f"{worker_of('frontier')}.log"
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(stopped(worker.pid))
         if others:  # the stages in the same process go on in another one
@@ -186,13 +188,32 @@ async def _retention_passes_embed(home: Path, _chance: random.Random, _times: Ti
             await until_logged(log, "worker started")
         await _until_deleted(settings, stage("embed"), "pages.chunked")
         kill(worker.pid)
-    await until_logged(home / "logs" / f"{name}.log", "Kafka deleted events before they were handled")
+        await until_logged(home / "logs" / f"{name}.log", "Kafka deleted events before they were handled")
+        await _until_loss_is_exported(log)
+        await asyncio.sleep(times.outage)
     async with beside(home, "accept-loss", [*RIFFLE, "worker", "embed", "--accept-loss"]) as log:
         await until_logged(log, "worker started")
     assert "offsets can't be moved" not in read_log(log)
     await until_healthy(home, name)  # by itself: the loss is accepted once, for all partitions
     sent = await riffle(home, "replay", "--from", "statements", "--since", since.strftime("%Y-%m-%dT%H:%M:%S"))
     assert "events to statements again" in sent, sent
+
+
+async def _until_loss_is_exported(log: Path) -> None:
+    """Wait until the metrics of the worker with this log say that the embed stage has lost events."""
+    for _ in range(int(FIND_SECONDS / LOOK_SECONDS)):
+        if re.search(r'\nriffle_events_lost\{stage="embed"\} [1-9]', await asyncio.to_thread(_metrics, log)):
+            return
+        await asyncio.sleep(LOOK_SECONDS)
+    raise AssertionError("no worker of the frontier says that the embed stage has lost events")
+
+
+def _metrics(log: Path) -> str:
+    """The metrics of the worker with this log, as text."""
+    addresses = re.findall(r"http://127\.0\.0\.1:\d+", read_log(log))
+    assert addresses, "the log does not name the worker's metrics"
+    with urllib.request.urlopen(f"{addresses[-1]}/metrics", timeout=10) as answer:
+        return str(answer.read().decode())
 
 
 async def _until_deleted(settings: Settings, behind: Stage, topic: str) -> None:
@@ -258,11 +279,7 @@ def former_release_beside(tree: Path) -> Fault:
 
 def _handled(log: Path) -> list[int]:
     """The number of events that a worker has handled, of each of the former release's stages."""
-    address = re.search(r"http://127\.0\.0\.1:\d+", read_log(log))
-    assert address, "the log does not name the worker's metrics"
-    with urllib.request.urlopen(f"{address[0]}/metrics", timeout=10) as answer:
-        metrics = answer.read().decode()
-    counts = dict(re.findall(r'^riffle_event_seconds_count\{stage="([a-z]+)"\} ([0-9]+)', metrics, re.MULTILINE))
+    counts = dict(re.findall(r'^riffle_event_seconds_count\{stage="([a-z]+)"\} ([0-9]+)', _metrics(log), re.MULTILINE))
     return [int(counts.get(name, 0)) for name in FORMER_STAGES]
 
 

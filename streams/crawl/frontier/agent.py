@@ -92,7 +92,6 @@ class FrontierAgent(Agent):
             "frontier_leases": self.state.hosts.leased,
             "frontier_leases_expired": self.state.counts.leases_expired,
             "frontier_leases_postponed": self.state.counts.leases_postponed,
-            "frontier_clock_skew_seconds": self.state.counts.clock_skew_seconds,
         }
 
     async def handle(self, delivery: Delivery) -> Sequence[Event]:

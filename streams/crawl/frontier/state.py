@@ -43,11 +43,6 @@ class Counts:
     """Number of leases that ended without a request, because no fetcher received them in time."""
     leases_postponed: int = 0
     """Number of leases that ended without a request, because their host, domain or address was asked a moment ago."""
-    clock_skew_seconds: float = 0.0
-    """The longest time before its end that a fetcher took a lease for expired."""
-
-    def note_skew(self, seconds: float) -> None:
-        self.clock_skew_seconds = max(self.clock_skew_seconds, seconds)
 
 
 @dataclass(frozen=True, slots=True)

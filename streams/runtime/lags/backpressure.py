@@ -4,7 +4,7 @@ Without backpressure, a slow stage falls behind until Kafka's retention deletes 
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from time import monotonic
 
@@ -39,6 +39,8 @@ class LagWatch:
     describe_shortage: Callable[[], str] = lambda: ""
     """Returns a sentence if the disk is nearly full, else "" (`free_space`)."""
     shortage: str = ""
+    lost: Mapping[str, int] = field(default_factory=dict)
+    """Number of events that each of these stages has lost to retention, and that nobody has accepted yet."""
     _is_calm: bool = field(default=False, init=False)
 
     @property
@@ -59,6 +61,7 @@ class LagWatch:
             log.warning("the lag of later stages is unknown", error=str(error))
             self._is_calm = False
             return
+        self.lost = sum_by_stage((lag.stage, lag.lost) for lag in lags)
         counted = [lag for lag in lags if self.counts_replays or not is_replay_topic(lag.topic)]
         behind = stage_behind(counted, self.max_events)
         if behind != self.behind:
@@ -84,11 +87,17 @@ class LagWatch:
 
 def stage_behind(lags: Sequence[Lag], max_events: int) -> str:
     """Return the stage with the most waiting events if they are more than `max_events`, else an empty string."""
-    waiting: dict[str, int] = {}
-    for lag in lags:
-        waiting[lag.stage] = waiting.get(lag.stage, 0) + lag.events
+    waiting = sum_by_stage((lag.stage, lag.events) for lag in lags)
     stage = max(waiting, key=lambda name: waiting[name], default="")
     return stage if stage and waiting[stage] > max_events else ""
+
+
+def sum_by_stage(numbers: Iterable[tuple[str, int]]) -> dict[str, int]:
+    """Return the sum of the numbers of each stage."""
+    sums: dict[str, int] = {}
+    for stage, number in numbers:
+        sums[stage] = sums.get(stage, 0) + number
+    return sums
 
 
 @dataclass(slots=True)

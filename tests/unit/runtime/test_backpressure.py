@@ -50,6 +50,18 @@ async def test_replays_count_only_for_the_source_of_replays(counts_replays: bool
     assert watch.behind == behind
 
 
+async def test_the_watch_knows_what_each_later_stage_has_lost() -> None:
+    answers = [
+        [Lag("embed", "pages.chunked", 3, lost=7), Lag("embed", "embed.replay", 0, lost=2), Lag("index", "b", 0)],
+        [Lag("embed", "pages.chunked", 3), Lag("index", "b", 0)],
+    ]
+    watch = LagWatch(lambda: answers.pop(0), 100)
+    await watch.check()
+    assert watch.lost == {"embed": 9, "index": 0}
+    await watch.check()
+    assert watch.lost == {"embed": 0, "index": 0}, "an operator has accepted the loss"
+
+
 class Clock:
     """A clock that only sleeping moves."""
 

@@ -1,9 +1,11 @@
 """The checks of a worker's clock."""
 
+import asyncio
+
 import pytest
 
-from streams.errors import UsageError
-from streams.runtime.clock import READ_SECONDS, ClockWatch, require_clock
+from streams.errors import StoreUnavailable, UsageError
+from streams.runtime.clock import COMPARE_SECONDS, READ_SECONDS, ClockWatch, compare_clocks, require_clock
 
 
 @pytest.mark.parametrize("ahead", [0.0, 4.9, -4.9])
@@ -21,6 +23,26 @@ async def test_a_clock_beyond_the_bound_stops_the_worker(ahead: float, words: st
 
     with pytest.raises(UsageError, match=words):
         await require_clock(clock_ahead, 5)
+
+
+async def test_the_difference_of_the_clocks_is_shown_again_and_again() -> None:
+    answers: list[float | None] = [0.2, 3.9, None, 4.0]
+    shown, slept = list[float](), list[float]()
+
+    async def clock_ahead() -> float:
+        if (answer := answers.pop(0)) is None:
+            raise StoreUnavailable("Cassandra is away")
+        return answer
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        if not answers:
+            raise asyncio.CancelledError
+
+    with pytest.raises(asyncio.CancelledError):
+        await compare_clocks(clock_ahead, shown.append, sleep)
+    assert shown == [0.2, 3.9, 4.0], "while Cassandra is away, the last difference stays"
+    assert slept == [COMPARE_SECONDS] * 4
 
 
 class Clocks:

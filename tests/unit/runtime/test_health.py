@@ -98,6 +98,53 @@ def test_offsets_that_were_not_asked_for_again_say_nothing_new() -> None:
     assert progress.committed_at == {"waits": 70.0, "idle": 90.0}, "events that come later have not waited before"
 
 
+ANSWER, NO_ANSWER, NOT_ASKED = "answer", "no answer", "not asked"
+
+
+@pytest.mark.parametrize(
+    ("looks", "silence"),
+    [
+        pytest.param([], 0, id="not started"),
+        pytest.param([(0, ANSWER), (5, ANSWER)], 95, id="the last answer counts, though no event waits"),
+        pytest.param([(0, ANSWER), (5, NO_ANSWER), (10, NO_ANSWER)], 100, id="the last offsets stay"),
+        pytest.param([(0, ANSWER), (5, NO_ANSWER), (98, ANSWER)], 2, id="it is back"),
+        pytest.param([(0, ANSWER), (50, NOT_ASKED)], 100, id="a rebalance without an end"),
+        pytest.param([(0, NOT_ASKED), (50, NOT_ASKED)], 100, id="never joined"),
+    ],
+)
+def test_the_silence_of_kafka_is_the_time_since_its_last_answer(looks: list[tuple[float, str]], silence: float) -> None:
+    progress, read = Progress(stall_seconds=60), dict[str, PartitionOffsets]()
+    for at, outcome in looks:
+        if outcome != NO_ANSWER:
+            read = {"partition": offsets(5, 0)} if outcome == ANSWER else {}
+        progress.observe(read, 0, at, assigned=outcome != NOT_ASKED)
+    assert progress.silent_seconds(100) == silence
+
+
+def test_a_worker_with_an_empty_assignment_has_nothing_to_ask_and_hears_no_silence() -> None:
+    progress = Progress(stall_seconds=60)
+    for at in range(0, 100, 5):
+        progress.observe({}, 0, at, assigned=True)
+    assert progress.silent_seconds(95) == 0
+
+
+def test_the_most_lost_events_that_a_stage_of_the_process_sees_are_exported() -> None:
+    metrics = Metrics()
+
+    def exported() -> float | None:
+        return metrics.registry.get_sample_value("riffle_events_lost", {"stage": "embed"})
+
+    metrics.set_lost("embed", 0, seen_by="embed")
+    metrics.set_lost("embed", 7, seen_by="frontier")
+    assert exported() == 7, "a worker of the frontier watches the stages behind it"
+    metrics.set_lost("embed", 0, seen_by="embed")
+    assert exported() == 7
+    metrics.set_lost("embed", 0, seen_by="frontier")
+    assert exported() == 0, "an operator has accepted the loss"
+    metrics.set_lost("embed", 2, seen_by="embed")
+    assert exported() == 2
+
+
 def test_a_worker_that_waits_for_a_store_is_healthy_however_long() -> None:
     progress = Progress(stall_seconds=60, stuck_seconds=600)
     for at in range(0, 7_201, 60):

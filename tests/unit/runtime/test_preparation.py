@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from streams.errors import DeadlineExceeded, StoreUnavailable, UsageError
+from streams.errors import DeadlineExceeded, KafkaAway, StoreUnavailable, UsageError
 from streams.runtime.health import Progress
 from streams.runtime.preparation import Prepared, prepare_with_retries
 from streams.stores.opener import Stores
@@ -33,12 +33,18 @@ async def close() -> None: ...
 
 
 AWAY = StoreUnavailable("Triton at triton:8001 is away")
+KAFKA_AWAY = KafkaAway("Kafka at kafka:9092 doesn't answer")
+
+
+def no_time() -> float:
+    """A clock that stands still."""
+    return 0.0
 
 
 async def test_a_worker_waits_for_a_server_that_is_away_at_its_start() -> None:
     progress, seen = Progress(stall_seconds=60), []
     attempt = attempts(AWAY, AWAY, None, after=lambda _: seen.append(progress.waiting_for))
-    assert await prepare_with_retries(attempt, [progress], asyncio.Event()) is not None
+    assert await prepare_with_retries(attempt, [progress], asyncio.Event(), no_time) is not None
     assert seen == ["", *["StoreUnavailable: Triton at triton:8001 is away"] * 2], "/readyz names the server"
     assert progress.waiting_for == "", "/readyz no longer waits"
     assert progress.is_healthy(1e9), "a restart would not help"
@@ -46,15 +52,38 @@ async def test_a_worker_waits_for_a_server_that_is_away_at_its_start() -> None:
 
 async def test_a_server_that_answers_too_late_is_waited_for_too() -> None:
     late = attempts(DeadlineExceeded("Cassandra needed 10 s"), None)
-    assert await prepare_with_retries(late, [], asyncio.Event()) is not None
+    assert await prepare_with_retries(late, [], asyncio.Event(), no_time) is not None
 
 
 async def test_a_worker_that_waits_for_a_server_can_be_stopped() -> None:
     stop = asyncio.Event()
-    waiting = prepare_with_retries(attempts(AWAY, after=lambda made: stop.set() if made == 2 else None), [], stop)
+    attempt = attempts(AWAY, after=lambda made: stop.set() if made == 2 else None)
+    waiting = prepare_with_retries(attempt, [], stop, no_time)
     assert await asyncio.wait_for(waiting, 20) is None
 
 
 async def test_a_missing_permission_at_the_start_ends_the_worker() -> None:
     with pytest.raises(UsageError, match="no SELECT permission"):
-        await prepare_with_retries(attempts(UsageError("no SELECT permission"), None), [], asyncio.Event())
+        await prepare_with_retries(attempts(UsageError("no SELECT permission"), None), [], asyncio.Event(), no_time)
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "silences"),
+    [
+        pytest.param([KAFKA_AWAY, KAFKA_AWAY, KAFKA_AWAY, None], [0, 0, 100, 200, 0], id="since the first question"),
+        pytest.param([AWAY, AWAY, None], [0, 0, 0, 0], id="Kafka is not asked while a store is away"),
+        pytest.param([KAFKA_AWAY, KAFKA_AWAY, AWAY, None], [0, 0, 100, 0, 0], id="Kafka is back before a store"),
+    ],
+)
+async def test_a_start_without_kafka_counts_as_its_silence(
+    outcomes: list[Exception | None], silences: list[float]
+) -> None:
+    """An attempt takes 100 s here. The silence is read before each attempt, and after the last one."""
+    clock, progress, seen = [0.0], Progress(stall_seconds=60), list[float]()
+
+    def begin(_: int) -> None:
+        seen.append(progress.silent_seconds(clock[0]))
+        clock[0] += 100
+
+    await prepare_with_retries(attempts(*outcomes, after=begin), [progress], asyncio.Event(), lambda: clock[0])
+    assert [*seen, progress.silent_seconds(clock[0])] == silences

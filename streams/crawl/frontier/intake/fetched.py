@@ -95,7 +95,6 @@ async def take_unrequested(frontier: FrontierState, event: PageFetched, partitio
             if event.postponed_seconds is None:
                 live.host.next_at = max(live.host.next_at, lease.begin_by)
                 frontier.counts.leases_expired += 1
-                frontier.counts.note_skew((lease.begin_by - frontier.now()) / SECOND)
             else:
                 # With jitter: else a host may always come when another worker has the turn.
                 wait = event.postponed_seconds * (1 + JITTER * frontier.random())
