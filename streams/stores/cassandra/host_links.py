@@ -127,5 +127,5 @@ class CassandraHostLinks:
 
 
 def _group_id(group: LinkGroup) -> UUID:
-    """Return the id of a group of links: of one link that is followed, the page id of its URL."""
-    return page_id_of(" ".join(group.urls if group.followed else (*group.urls, "nofollow")))
+    """Return the id of a group of links. No URL has it, so no row of an earlier release."""
+    return page_id_of(" ".join((*group.urls, "followed" if group.followed else "nofollow")))
