@@ -1,12 +1,15 @@
 """The queue head of a host, and the due hosts."""
 
 import random
+from unittest.mock import patch
 from uuid import UUID
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.crawl.frontier.hosts.due_hosts import DueHosts
+from streams.crawl.frontier.hosts import due_hosts
+from streams.crawl.frontier.hosts.due_hosts import SPARE_ENTRIES, DueHosts
 from streams.crawl.frontier.hosts.queue_head import HEAD_ENTRIES, Head
 from streams.stores.protocols import QueueEntry
 
@@ -46,12 +49,14 @@ def test_a_head_is_bounded() -> None:
     assert not head.complete
 
 
-@given(st.lists(st.tuples(st.sampled_from("abcde"), st.none() | st.integers(0, 20))), st.integers(0, 20))
-def test_hosts_are_due_by_the_last_time_put(puts: list[tuple[str, int | None]], now: int) -> None:
+@pytest.mark.parametrize("spare", [0, SPARE_ENTRIES])
+@given(puts=st.lists(st.tuples(st.sampled_from("abcde"), st.none() | st.integers(0, 20))), now=st.integers(0, 20))
+def test_hosts_are_due_by_the_last_time_put(spare: int, puts: list[tuple[str, int | None]], now: int) -> None:
     due, last = DueHosts(), dict[str, int | None]()
-    for host, when in puts:
-        due.put(host, when)
-        last[host] = when
+    with patch.object(due_hosts, "SPARE_ENTRIES", spare):
+        for host, when in puts:
+            due.put(host, when)
+            last[host] = when
     rng = random.Random(1)
     popped = []
     while (found := due.pop(now, rng.random)) is not None:
@@ -81,3 +86,17 @@ def test_better_hosts_come_earlier_and_no_host_waits_for_ever() -> None:
     places = {host: place for place, host in enumerate(order)}
     mean = [sum(places[f"host{host:02}"] for host in span) / 50 for span in (range(50), range(50, 100))]
     assert mean[1] < mean[0] - 10
+
+
+def test_former_times_of_hosts_are_dropped() -> None:
+    """A host whose time changes with each event would else leave an entry for each of them, until that time comes."""
+    due, hosts = DueHosts(), [f"h{number}.example" for number in range(10)]
+    for number in range(20_000):
+        due.put(hosts[number % 10], 1_000_000 - number)
+        if not number % 7:
+            due.put(hosts[number % 10], None)
+    assert len(due._heap) <= 2 * len(hosts) + SPARE_ENTRIES
+    for number, host in enumerate(hosts):
+        due.put(host, 100 + number)
+    assert [due.pop(100 + number, lambda: 0.0) for number in range(10)] == hosts
+    assert due.next_at() is None

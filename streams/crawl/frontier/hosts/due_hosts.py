@@ -1,20 +1,23 @@
 """The hosts that are due: a cache of the store. A host is due if it has a queue entry or a lease. Pure."""
 
 from collections.abc import Callable, Iterable
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 from uuid import UUID
 
 from streams.crawl.host_quality import MIDDLE
 
 BY_CHANCE = 0.5
 """Share of the choices among due hosts that heed no priority."""
+SPARE_ENTRIES = 64
+"""Number of former times that are kept, beside one for each host."""
 
 
 class DueHosts:
     """Hosts by the time of their next visit. Among due hosts one is chosen at random (multi-level stochastic queues):
     half of the times the better one of two. Hosts with urgent pages come first.
 
-    `put` and `pop` are O(log n).
+    `put` and `pop` are O(log n). A former time of a host stays in the heap until it comes, or until there are more of
+    them than hosts.
     """
 
     def __init__(self) -> None:
@@ -43,6 +46,12 @@ class DueHosts:
         elif self._when.get(host) != when:
             self._when[host] = when
             heappush(self._heap, (when, host))
+            if len(self._heap) > 2 * len(self._when) + SPARE_ENTRIES:
+                self._drop_former_times()
+
+    def _drop_former_times(self) -> None:
+        self._heap = list({(when, host) for when, host in self._heap if self._when.get(host) == when})
+        heapify(self._heap)
 
     def pop(self, now: int, random: Callable[[], float]) -> str | None:
         """Return a host that is due, or None. The host is not due again until it is put again."""
