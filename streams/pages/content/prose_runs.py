@@ -32,6 +32,14 @@ MIN_PARENT_SHARE = 0.5
 """Minimum share of one parent's texts in all that is kept that makes its paragraphs the page's text."""
 _ARTICLES = ("article", "posting")
 """The ends of schema.org's and OpenGraph's names of articles: `NewsArticle`, `BlogPosting`, `article`."""
+_OF_ANY_PAGE_TEXT = """
+    breadcrumblist contactpoint corporation entrypoint imageobject listitem organization page person postaladdress
+    propertyvaluespecification readaction searchaction sitenavigationelement thing webpage website wpfooter wpheader
+    wpsidebar
+"""
+_OF_ANY_PAGE = frozenset(_OF_ANY_PAGE_TEXT.split())
+"""Kinds that pages of all types declare: parts of a page, its publisher, and the kinds that content management systems
+write where nobody chose one."""
 
 
 def prose_runs(stats: SegmentStats) -> Iterator[NDArray[np.int64]]:
@@ -75,5 +83,6 @@ def find_paragraphs_beside(
 
 
 def is_article(head: Head) -> bool:
-    """Return False if the page declares kinds, and none of them is an article's."""
-    return not head.kinds or any(kind.lower().endswith(_ARTICLES) for kind in head.kinds)
+    """Return False if the page declares a kind that not all pages have, and none of its kinds is an article's."""
+    kinds = [kind.lower() for kind in head.kinds]
+    return _OF_ANY_PAGE.issuperset(kinds) or any(kind.endswith(_ARTICLES) for kind in kinds)

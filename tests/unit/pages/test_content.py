@@ -216,8 +216,10 @@ def test_no_part_of_the_only_long_run_is_dropped() -> None:
         (("website", "NewsArticle"), True),
         (("article",), True),
         (("BlogPosting", "Person"), True),
-        (("website",), False),
-        (("Product", "Brand"), False),
+        (("website",), True),
+        (("website", "WebPage", "BreadcrumbList", "ListItem", "Organization"), True),
+        (("website", "Product", "Brand"), False),
+        (("WebPage", "CollectionPage"), False),
     ],
 )
 def test_a_page_that_declares_another_kind_is_no_article(kinds: tuple[str, ...], expected: bool) -> None:
