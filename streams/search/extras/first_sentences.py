@@ -41,15 +41,15 @@ class FirstSentences:
         if not wanted:
             return {}
         read = partial(self._stores.vectors.first_statements, wanted, MAX_ORDINAL)
-        return choose_first_sentences(await self._part.read(read, deadline.for_similar()) or ())
+        return choose_first_sentences(await self._part.read(read, deadline.for_similar()) or (), frame)
 
 
-def choose_first_sentences(statements: Sequence[Hit]) -> dict[UUID, Hit]:
+def choose_first_sentences(statements: Sequence[Hit], frame: Collection[UUID] = ()) -> dict[UUID, Hit]:
     """Return the first sentence of each page. A text on several of the pages says nothing about any of them."""
     pages = Counter(text for _, text in {(hit.payload.page_id, hit.payload.text) for hit in statements})
     found: dict[UUID, Hit] = {}
     for hit in sorted(statements, key=lambda hit: hit.payload.ordinal):
-        if pages[hit.payload.text] == 1 and _is_real_sentence(hit):
+        if pages[hit.payload.text] == 1 and _is_real_sentence(hit, frame):
             found.setdefault(hit.payload.page_id, hit)
     return found
 
@@ -67,7 +67,7 @@ def _may_be_shown(hit: Hit, frame: Collection[UUID]) -> bool:
     return makes_sense(hit, frame) if hit.payload.kind in PARTS else is_whole(hit, frame)
 
 
-def _is_real_sentence(hit: Hit) -> bool:
+def _is_real_sentence(hit: Hit, frame: Collection[UUID]) -> bool:
     text = hit.payload.text.strip()
     is_whole = hit.payload.kind == "sentence" and is_sentence(text)
-    return is_whole and word_count(text) >= MIN_SENTENCE_WORDS and makes_sense(hit, ())
+    return is_whole and word_count(text) >= MIN_SENTENCE_WORDS and makes_sense(hit, frame)

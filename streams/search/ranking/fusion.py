@@ -34,8 +34,9 @@ LOOKED_AT_PER_SHOWN = 3
 _MIN_DEVIATION = 1e-6
 FACTS = frozenset({"item", "list"})
 """Kinds of statements that say a fact without an end mark: "free tea on each ferry"."""
-PARTS = FACTS | {"link", "row"}
-"""Kinds of statements that are shown in place of the page's first sentence, which says less about the query."""
+PARTS = FACTS | {"row"}
+"""Kinds of statements that are shown in place of the page's first sentence, which says less about the query. A link to
+another page is none: it says what that page is about."""
 
 
 def merge_found_lists(context: RankingContext, _pages: list[PageHits]) -> list[PageHits]:

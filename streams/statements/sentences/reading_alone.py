@@ -20,6 +20,8 @@ MAX_LINK_WORDS = 3
 MIN_LINKS = 3
 """Minimum links of a row of links."""
 _END = re.compile(r"[.!?…。！？][\"'’”»)\]]{0,3}\Z")
+_MAX_END_CHARS = 4
+"""Maximum length of an end mark with the quotation marks and brackets behind it (characters)."""
 _NUMBERED_NAME = re.compile(
     r"(?:(?:Table|Figure|Example|Chapter|Section|Part) (?:[A-Z]|[0-9]{1,3})|[A-Z](?=\.)|[0-9]{1,3})"
     r"(?:\.[0-9]{1,3}){0,5}[.:,]?\s"
@@ -35,7 +37,8 @@ MAX_CONTENTS_WORDS = 12
 _OF_EACH_PAGE = re.compile(
     r"(?:(?:this )?(?:page|file|document) )?(?:was )?last (?:modified|updated|changed|edited|generated)\b|"
     r"(?:copyright\b|©|\(c\)\s)|all rights reserved|(?:generated|created) (?:by|with|using)\b|skip to\b|"
-    r"(?:new|added|changed|deprecated) in version [\d.]{1,12}\Z",
+    r"(?:new|added|changed|deprecated) in version [\d.]{1,12}\Z|"
+    r"(?:other|available) languages?:",
     re.IGNORECASE,
 )
 """The beginning of a line that is the same on the pages of a site."""
@@ -47,6 +50,10 @@ _OF_LICENCE = re.compile(
     re.IGNORECASE,
 )
 """The beginning of a notice that is the same on the pages of a site, and longer than other lines."""
+_OF_VERSION = re.compile(r"this (?:page|manual|document|documentation|guide) (?:is for|applies to)\s", re.IGNORECASE)
+"""The beginning of a line that says which version of a program the pages of a site describe, by its last word."""
+_VERSION = re.compile(r"[0-9]\.[0-9]")
+_MAX_VERSION_WORDS = 9
 _NAME_OF_LIST = re.compile(
     r"(?:(?:table of )?contents|(?:list|table|index) of (?:figures|tables|examples))\W{0,5}\Z", re.IGNORECASE
 )
@@ -62,9 +69,17 @@ _POINTERS = frozenset(_POINTER_TEXT.split())
 """Words that only point to other texts of the page, with the words between them."""
 MAX_POINTING_WORDS = 8
 """Maximum words of a sentence that only points to other texts: "Mentioned here and implied here."."""
+_HEADINGS_OF_LINKS = frozenset(
+    ["see also", "see", "further reading", "related links", "related pages", "related topics", "external links"]
+)
+"""Headings and lead-ins above the names of other texts."""
+MAX_NAME_OF_TEXT_WORDS = 12
+"""Maximum words of the name of another text below such a heading. A longer text says something about it."""
 _PLACES = frozenset(["prev", "previous", "next", "up", "home", "top", "contents", "index", "back", "forward"])
 """Names of links from a page to its neighbours."""
 _AROUND_LINKS = " []()<>«»‹›"
+_ARROW = re.compile(r"\[\s?(?:<{1,2}|[«‹←])\s[^\[\]]{0,80}\]|\[[^\[\]]{0,80}\s(?:>{1,2}|[»›→])\s?\]")
+"""A link in brackets to the page before or after: "[ << Ropes ]", "[ Sails > ]"."""
 MIN_PLACES = 2
 """Minimum names of neighbours in a row with a colon: "Chapter 3: Prev | Up | Next"."""
 MIN_TITLE_WORD_CHARS = 4
@@ -85,6 +100,8 @@ _MAX_LINE_WORDS = 25
 def reads_alone(text: str, kind: str, context: Sequence[str]) -> bool:
     """Return whether a reader understands the statement with its context: a sentence, or a part with its lead-in."""
     judge = _kept_judgements if len(text) <= _MAX_KEPT_CHARS else _reads_alone
+    if kind != "code" and _is_name_of_text(text, context):
+        return False
     return judge(text.strip(), kind, _has_lead(context))
 
 
@@ -108,7 +125,7 @@ def _reads_alone(text: str, kind: str, has_lead: bool) -> bool:
         return True
     if begins_inside(text) or ends_open(text):
         return False
-    if _END.search(text):
+    if _has_end_mark(text):
         return words >= MIN_WORDS
     is_name = _NUMBERED_NAME.match(text) or _is_title(text)
     # An item of a list is complete with fewer words.
@@ -128,7 +145,7 @@ def is_complete(text: str, kind: str, context: Sequence[str]) -> bool:
         return False
     if kind == "sentence" and beginning_of(text.strip(), context).endswith((":", "：")):
         return False
-    if kind == "code" or _has_lead(context) or _END.search(text.strip()):
+    if kind == "code" or _has_lead(context) or _has_end_mark(text.strip()):
         return True
     if kind == "row":
         return all(map(_NAMED_CELL.match, text.strip().split(" | ")))
@@ -137,7 +154,7 @@ def is_complete(text: str, kind: str, context: Sequence[str]) -> bool:
 
 def is_line_of_contents(text: str, kind: str) -> bool:
     """Return whether a text is a line of a table of contents, or several such lines, by the numbers of chapters."""
-    if kind in {"code", "heading"} or _END.search(text):
+    if _OF_CONTENTS.match(text.lstrip()) is None or kind in {"code", "heading"} or _has_end_mark(text):
         return False
     lines = [line.strip() for line in (text.split(";") if kind == "list" else text.split(" | "))]
     return all(_OF_CONTENTS.match(line) is not None and word_count(line) <= MAX_CONTENTS_WORDS for line in lines)
@@ -156,14 +173,20 @@ def points_elsewhere(text: str) -> bool:
     return len(words) <= MAX_POINTING_WORDS and all(word.strip(".,;:!?()\"'") in _POINTERS for word in words)
 
 
+def _is_name_of_text(text: str, context: Sequence[str]) -> bool:
+    """Return whether a short text stands below "See also", or begins with it: it names another text."""
+    is_below = bool(context) and context[-1].strip(" :…").lower() in _HEADINGS_OF_LINKS
+    return (is_below or text[:9].lower() == "see also ") and word_count(text) <= MAX_NAME_OF_TEXT_WORDS
+
+
 def is_sentence(text: str) -> bool:
     """Return whether a text begins and ends as a sentence does. Letters without case may begin one."""
-    return _END.search(text) is not None and not text[:1].islower() and not begins_inside(text)
+    return _has_end_mark(text) and not text[:1].islower() and not begins_inside(text)
 
 
 def _ends_sentence(text: str) -> bool:
     """Return whether a text is the end of a sentence that begins elsewhere: "a storm, or a leak."."""
-    return _END.search(text) is not None and text[:1].islower()
+    return _has_end_mark(text) and text[:1].islower()
 
 
 def is_navigation(text: str, kind: str) -> bool:
@@ -173,6 +196,7 @@ def is_navigation(text: str, kind: str) -> bool:
     links = _SEPARATOR.split(text)
     # The first cell of a row may have the name of its column before it.
     places = sum(link.rpartition(":")[2].strip(_AROUND_LINKS).lower() in _PLACES for link in links)
+    places += len(_ARROW.findall(text))
     if ":" in text:
         return places >= MIN_PLACES
     return places > 0 or (
@@ -184,6 +208,9 @@ def is_of_each_page(text: str) -> bool:
     """Return whether a text is a line such as `last modified`, a copyright or a licence, by its words."""
     if _OF_LICENCE.match(text) is not None:
         return word_count(text) <= _MAX_LICENCE_WORDS
+    if _OF_VERSION.match(text) is not None:
+        last = text.partition("(")[0].rstrip(" .").rpartition(" ")[2]
+        return word_count(text) <= _MAX_VERSION_WORDS and _VERSION.search(last) is not None
     return _OF_EACH_PAGE.match(text) is not None and word_count(text) <= _MAX_LINE_WORDS
 
 
@@ -197,6 +224,10 @@ def is_list_of_names(text: str) -> bool:
     """Return whether most items are titles or lines of a table of contents."""
     items = [item.strip() for item in text.split(";")]
     return 2 * sum(bool(_NUMBERED_NAME.match(item)) or _is_title(item) for item in items) > len(items)
+
+
+def _has_end_mark(text: str) -> bool:
+    return _END.search(text[-_MAX_END_CHARS:]) is not None
 
 
 def _has_words(text: str, count: int) -> bool:

@@ -7,6 +7,7 @@ from streams.statements.sentences.reading_alone import is_complete, is_line_of_c
 LEAD = ("Ferries", "The ferry does not leave after:")
 OPEN_LEAD = ("Ferries", "The ferry leaves, unless it is held up by …")
 HEADINGS = ("Ferries", "Timetable")
+SEE_ALSO = ("Ferries", "See also:")
 
 
 @pytest.mark.parametrize(
@@ -25,6 +26,7 @@ HEADINGS = ("Ferries", "Timetable")
         ("and never comes back.", "sentence", OPEN_LEAD),
         ("Port: Oban | Time: noon", "row", HEADINGS),
         ("Oban | 12 km | one hour", "row", HEADINGS),
+        ("[ ] | the ferry [a > b] leaves | noon", "row", HEADINGS),
         ("ferry --list\nferry --leave", "code", ()),
         ("a | b | c", "code", ()),
         ("A free cup of tea on each ferry", "item", HEADINGS),
@@ -48,6 +50,11 @@ HEADINGS = ("Ferries", "Timetable")
         ("This page is about ferries that are licensed under the law of the sea.", "sentence", HEADINGS),
         ("Contents of the hold are listed below.", "sentence", HEADINGS),
         ("3.5 million people used the ferries of this harbour last year.", "sentence", ()),
+        ("This page is for captains who sail with Ferry 3.5 in the winter.", "sentence", ()),
+        ("This page is for captains.", "sentence", ()),
+        ("See the harbour before the ferry leaves.", "sentence", HEADINGS),
+        ("The harbour's own timetable lists each ferry that leaves in the winter, with the names of its captains.",
+         "item", SEE_ALSO),
         ("Copyright law protects the drawings of a ship, and the heirs of who drew it hold it for seventy years "
          "after the death of the person in most countries.", "sentence", ()),
     ],
@@ -107,11 +114,19 @@ def test_reads_alone(text: str, kind: str, context: tuple[str, ...]) -> None:
         ("Mentioned here and implied here.", "sentence", HEADINGS),
         ("See also the example above.", "item", LEAD),
         ("[ << ] | [ < ] | [ Up ] | [Top]", "row", HEADINGS),
+        ("[ << Ropes of large ships ] | [ Sails >> ]", "row", HEADINGS),
+        ("[ < Ropes ] | [ Up : Ropes and Sails ] | [ Basic sails > ]", "row", HEADINGS),
         ("[rope87] “The long ropes of short ships”. J. Mast.", "sentence", HEADINGS),
         ("J. Mast and A. Rope. ISBN 0-201-96426-0. Harbour Press. 1997.", "item", ()),
         ("anchor chains → ships.html#chains ropes.html", "item", HEADINGS),
         ("anchor chains - ships.html#chains", "item", LEAD),
         ("ships.html#chains | ropes.html | knots.html", "row", HEADINGS),
+        ("This page is for Ferry-2.24.1 (stable-branch).", "sentence", ()),
+        ("This manual applies to the Ferry version 4.0.", "sentence", HEADINGS),
+        ("Other languages: Deutsch, Español, Français.", "sentence", ()),
+        ("Handbook of ropes: anchors, chains.", "sentence", ("Ropes", "See also")),
+        ("The timetable of the ferry", "item", SEE_ALSO),
+        ("See also the handbook of ropes, chapter four.", "sentence", HEADINGS),
     ],
 )
 def test_needs_the_page(text: str, kind: str, context: tuple[str, ...]) -> None:

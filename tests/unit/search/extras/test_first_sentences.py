@@ -1,12 +1,14 @@
 """The first sentence that is shown of a page where nothing that matched makes sense by itself."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from types import SimpleNamespace
 from typing import Any
 from uuid import UUID, uuid5
 
 import pytest
 
-from streams.search.extras.first_sentences import choose_first_sentences, show_first_sentences
+from streams.search.deadline import Deadline
+from streams.search.extras.first_sentences import FirstSentences, choose_first_sentences, show_first_sentences
 from streams.stores.protocols import Hit, PageHits
 from streams.stores.statement_payload import StatementPayload
 
@@ -38,6 +40,35 @@ def test_the_first_sentence_is_behind_what_is_none(before: Hit) -> None:
     assert texts(hit("Another sentence about the ferry follows below.", 2), hit(SENTENCE, 1), before) == {
         uuid5(PAGES, "a"): SENTENCE
     }
+
+
+@pytest.mark.parametrize(
+    ("replaced", "matched"),
+    [
+        (False, [hit(SENTENCE)]),
+        (False, [hit("free tea on each ferry", kind="item")]),
+        (False, [hit("Port: Oban | Time: noon", kind="row")]),
+        (True, [hit("Leaving and coming back in the same week")]),  # a title
+        (True, [hit("The ferries of the north", kind="link")]),  # a link says what another page is about
+        (False, [hit("The ferries of the north", kind="link"), hit(SENTENCE, 1)]),
+    ],
+)
+async def test_a_title_or_a_link_to_another_page_is_replaced(replaced: bool, matched: list[Hit]) -> None:
+    asked: list[UUID] = []
+
+    async def first_statements(pages: Sequence[UUID], _max_ordinal: int) -> list[Hit]:
+        asked.extend(pages)
+        return [hit(SENTENCE, 2)]
+
+    stores: Any = SimpleNamespace(vectors=SimpleNamespace(first_statements=first_statements))
+    page = PageHits(uuid5(PAGES, "a"), tuple(matched), 0.9)
+    found = await FirstSentences(stores, lambda *_: None).of([page], Deadline(9.0))
+    assert (bool(found), asked) == (replaced, [page.page_id] if replaced else [])
+
+
+def test_a_line_of_the_frame_is_no_first_sentence() -> None:
+    line = hit("The harbour office wrote all the pages of this site.")
+    assert choose_first_sentences([line, hit(SENTENCE, 1)], {line.id}) == {uuid5(PAGES, "a"): hit(SENTENCE, 1)}
 
 
 def test_a_text_on_several_pages_is_not_the_first_sentence_of_any() -> None:
