@@ -25,23 +25,21 @@ FRAME_WEIGHT = 0.5
 
 def find_frame_lines(found: Candidates) -> frozenset[UUID]:
     """Return the ids of the statements that are lines of a site's frame. Code is no line of a frame."""
-    hits = {hit.id: hit for hit in (*found.dense, *found.sparse)}
-    texts = {id: text for id, hit in hits.items() if len(text := hit.payload.text) <= MAX_CHARS}
-    counts = Counter(texts.values())
-    frame = {id for id, text in texts.items() if _is_of_the_frame(text, hits[id].payload.kind)}
+    # The number of an id is its key: a UUID computes its hash anew each time.
+    hits = {hit.id.int: hit for hit in (*found.dense, *found.sparse) if hit.payload.kind != "code"}
+    lines = [(hit, text) for hit in hits.values() if len(text := hit.payload.text) <= MAX_CHARS]
+    frame = {hit.id for hit, text in lines if _is_of_the_frame(text, hit.payload.kind)}
     # Few texts come several times: only their hosts and pages are compared.
-    repeated = {id: text for id, text in texts.items() if counts[text] >= MIN_REPEATS}
-    pages: defaultdict[tuple[str, str], set[UUID]] = defaultdict(set)
-    for id, text in repeated.items():
-        if hits[id].payload.kind != "code":
-            pages[hits[id].payload.host, text].add(hits[id].payload.page_id)
-    frame |= {id for id, text in repeated.items() if len(pages[hits[id].payload.host, text]) >= MIN_REPEATS}
+    counts = Counter(text for _, text in lines)
+    repeated = [(hit, text) for hit, text in lines if counts[text] >= MIN_REPEATS]
+    pages: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
+    for hit, text in repeated:
+        pages[hit.payload.host, text].add(hit.payload.page_key)
+    frame |= {hit.id for hit, text in repeated if len(pages[hit.payload.host, text]) >= MIN_REPEATS}
     return frozenset(frame)
 
 
 def _is_of_the_frame(text: str, kind: str) -> bool:
-    if kind == "code":
-        return False
     is_line = is_navigation(text, kind) or is_of_each_page(text) or is_line_of_contents(text, kind)
     return is_line or has_only_addresses(text)
 
