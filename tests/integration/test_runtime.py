@@ -367,8 +367,12 @@ async def test_a_worker_that_is_stopped_while_kafka_is_away_ends_and_writes_few_
             worker = run.start_worker(pause_seconds=0.05)
             await run.ask(range(100))
             await run.until_handled(10)
+            # Other tests of this process have a broker, too.
+            own = str(tmp_path / "servers")
             (broker,) = [
-                process for process in psutil.Process().children(recursive=True) if "kafka.Kafka" in process.cmdline()
+                process
+                for process in psutil.Process().children(recursive=True)
+                if "kafka.Kafka" in process.cmdline() and own in " ".join(process.cmdline())
             ]
             broker.kill()
             await run.until_logged("aiokafka", worker=0)
