@@ -26,7 +26,7 @@ FORMAT_TIMEOUT_SECONDS = 600
 
 PARTITIONS = 2
 """Number of partitions of each new topic, unless the settings say another. Each stage's consumer asks for all of its
-partitions twice a second: with 8, that took a seventh of the CPU time of everything but the models
+partitions twice a second: with 8, that took a ninth of the CPU time of everything but the models
 (docs/decisions/0099)."""
 
 LOG4J = """\
