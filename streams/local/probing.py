@@ -47,14 +47,13 @@ def http_status(url: str, seconds: float, context: ssl.SSLContext | None = None)
 
 def read_json(url: str) -> Any:
     """Return the JSON that the URL answers, whatever its status, or None."""
-    try:
-        with urllib.request.urlopen(url, timeout=HTTP_SECONDS) as answer:  # noqa: S310 - on loopback
+    with suppress(OSError, HTTPException, ValueError):
+        try:
+            answer = urllib.request.urlopen(url, timeout=HTTP_SECONDS)  # noqa: S310 - on loopback
+        except urllib.error.HTTPError as error:
+            answer = error
+        with answer:
             return json.load(answer)
-    except urllib.error.HTTPError as error:
-        with error, suppress(ValueError, OSError, HTTPException):
-            return json.load(error)
-    except (OSError, HTTPException, ValueError):
-        pass
     return None
 
 

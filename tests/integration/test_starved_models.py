@@ -262,25 +262,24 @@ async def test_the_probe_of_a_cluster_finds_a_lost_process_and_no_fault_of_a_bus
         async def fault() -> str:
             return await asyncio.to_thread(find_fault, server.http, LIVE, proc)
 
+        async def until(*, is_found: bool) -> None:
+            async with asyncio.timeout(READY_SECONDS):
+                while bool(await fault()) is not is_found:
+                    await asyncio.sleep(0.05)
+
         async with asking(models.embedder, models.chains, tally):
             while tally.right < PROBES:
                 assert await fault() == ""
                 await asyncio.sleep(0.05)
             killed, stopped = server.stubs()[:2]
             stopped.suspend()
-            async with asyncio.timeout(READY_SECONDS):
-                while not await fault():
-                    await asyncio.sleep(0.05)
+            await until(is_found=True)
             for _ in range(PROBES):
                 assert await fault() == f"model processes are stopped: {stopped.pid}"
             stopped.resume()
-            async with asyncio.timeout(READY_SECONDS):
-                while await fault():
-                    await asyncio.sleep(0.05)
+            await until(is_found=False)
             killed.kill()
-            async with asyncio.timeout(READY_SECONDS):
-                while not await fault():
-                    await asyncio.sleep(0.05)
+            await until(is_found=True)
             for _ in range(PROBES):
                 assert await fault() == f"model processes have ended: {killed.pid}"
         assert await asyncio.to_thread(find_fault, server.http, LIVE, tmp_path) == "", "Triton calls itself alive"

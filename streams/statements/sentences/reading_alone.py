@@ -99,9 +99,9 @@ _MAX_LINE_WORDS = 25
 
 def reads_alone(text: str, kind: str, context: Sequence[str]) -> bool:
     """Return whether a reader understands the statement with its context: a sentence, or a part with its lead-in."""
-    judge = _kept_judgements if len(text) <= _MAX_KEPT_CHARS else _reads_alone
     if kind != "code" and _is_name_of_text(text, context):
         return False
+    judge = _kept_judgements if len(text) <= _MAX_KEPT_CHARS else _reads_alone
     return judge(text.strip(), kind, _has_lead(context))
 
 
