@@ -5,7 +5,7 @@ import structlog
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, Response
 
 from streams.gateway.http.negotiation import wants_html
@@ -50,6 +50,10 @@ def install(app: FastAPI, views: Views) -> None:
         assert isinstance(error, HTTPException)
         return respond(request, of_status(error.status_code, str(error.detail), dict(error.headers or {})), views)
 
+    async def on_gone(request: Request, error: Exception) -> Response:
+        # A client that goes, or is cut off, while its body is read is no fault of the gateway. Nobody reads this answer.
+        return Response(status_code=400)
+
     async def on_anything(request: Request, error: Exception) -> Response:
         log.error("a request failed with an unexpected error", path=request.url.path, exc_info=error)
         return respond(request, internal(), views)
@@ -59,6 +63,7 @@ def install(app: FastAPI, views: Views) -> None:
     app.add_exception_handler(SearchUnavailable, on_search_unavailable)
     app.add_exception_handler(RequestValidationError, on_invalid)
     app.add_exception_handler(HTTPException, on_http)
+    app.add_exception_handler(ClientDisconnect, on_gone)
     app.add_exception_handler(Exception, on_anything)
 
 
