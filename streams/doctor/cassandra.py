@@ -6,12 +6,12 @@ from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from streams.doctor.findings import Finding, failure, ok, warning
 from streams.doctor.reaching import Endpoint, refused
 from streams.doctor.versions import judge_version
-from streams.errors import UsageError
+from streams.errors import RestoreUnfinished, RiffleError, UsageError
 from streams.local.probing import cassandra_answers
 from streams.settings import CassandraSettings, Settings
 from streams.stores.cassandra import CassandraSession, connect
 from streams.stores.cassandra.migrating import Migration, packaged_migrations
-from streams.stores.cassandra.restoring import MARK, unfinished_restore
+from streams.stores.cassandra.restoring import MARK, check_restored, unfinished_restore
 from streams.tls import TlsFiles, client_context
 
 RESTORE_ADVICE = "Workers and searches wait. Repeat it, or restore another backup: riffle restore DIR --replace"
@@ -38,6 +38,19 @@ def check_cassandra(settings: Settings) -> Iterator[Finding]:
     except UsageError as error:
         found.append(failure("schema", str(error), "Create the keyspace and its tables: riffle migrate"))
     yield from found
+
+
+def is_restoring(settings: Settings) -> bool:
+    """Return whether a restore is not finished. False if Cassandra can't say: its own check finds why."""
+    if refused(",".join(f"{host}:{settings.cassandra.port}" for host in settings.cassandra.hosts)):
+        return False
+    try:
+        asyncio.run(check_restored(settings.cassandra))
+    except RestoreUnfinished:
+        return True
+    except RiffleError:
+        return False
+    return False
 
 
 def check_answer(settings: Settings) -> Iterator[Finding]:

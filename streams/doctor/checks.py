@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
-from streams.doctor import certificates, gateway, kafka, machine
+from streams.doctor import cassandra, certificates, gateway, kafka, machine
 from streams.doctor.findings import Finding
 from streams.doctor.running import Check
 from streams.errors import UsageError
@@ -17,7 +17,7 @@ def all_checks(settings: Settings, *, gateway_address: str = "", only: Sequence[
         "settings": machine.check_settings,
         **{server.name: find(server.check) for server in SERVERS if server.role == "events"},
         "topics": kafka.check_topics,
-        "lag": kafka.check_lag,
+        "lag": partial(kafka.check_lag, is_restoring=cassandra.is_restoring),
         "dead-letters": kafka.check_dead_letters,
         **{server.name: find(server.check) for server in SERVERS if server.role != "events"},
         "gateway": partial(gateway.check_gateway, address=gateway_address),

@@ -1,14 +1,14 @@
 """Kafka: brokers, topics against the topology, lag, and dead letters."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType
 
-from streams.doctor.findings import Finding, failure, ok, warning
+from streams.doctor.findings import Finding, Level, failure, ok, warning
 from streams.doctor.reaching import Endpoint, refused
 from streams.doctor.versions import judge_version
 from streams.runtime.connection import client_config, unreachable_error
@@ -25,6 +25,8 @@ REQUEST_SECONDS = 8.0
 ANSWER_SECONDS, ANSWER_TRIES = 1.5, 4
 """Time until brokers that accept a connection must answer, and how often that is tried: shorter than the deadline of
 all checks."""
+RESTORE_ADVICE = "A restore is not finished: until then workers wait. Finish it: riffle doctor --only cassandra says how"
+"""The advice of all findings about lag during an unfinished restore."""
 MANY_DEAD_LETTERS = 20_000
 """Number of dead letters above which they are counted, not read."""
 SHOWN = 8
@@ -187,11 +189,18 @@ def _differences(topic: Topic, actual: ActualTopic, settings: Settings) -> Itera
         yield f"max.message.bytes is {limit}, below RIFFLE_KAFKA__MAX_RECORD_BYTES"
 
 
-def check_lag(settings: Settings) -> Iterator[Finding]:
-    """Check that each stage has a worker and keeps up."""
+def check_lag(settings: Settings, is_restoring: Callable[[Settings], bool]) -> Iterator[Finding]:
+    """Check that each stage has a worker and keeps up. `is_restoring`: whether a restore is not finished."""
     if not refused(settings.kafka.bootstrap):
-        lags = stage_lags(settings)
-        yield from judge_lag(lags, active_groups(settings), settings.crawl.max_stage_lag_events)
+        findings = list(judge_lag(stage_lags(settings), active_groups(settings), settings.crawl.max_stage_lag_events))
+        if any(finding.advice for finding in findings) and is_restoring(settings):
+            findings = [advise_to_restore(finding) for finding in findings]
+        yield from findings
+
+
+def advise_to_restore(finding: Finding) -> Finding:
+    """Return the finding for the time of an unfinished restore. Until its end workers refuse, so no other advice helps."""
+    return replace(finding, advice=RESTORE_ADVICE) if finding.advice else finding
 
 
 def judge_lag(lags: Sequence[Lag], groups: set[str], max_events: int) -> Iterator[Finding]:

@@ -100,4 +100,4 @@ async def _or_problem(context: GatewayContext, asked: Awaitable[Panel | None]) -
         return await asked
     except (RiffleError, TimeoutError) as error:
         context.metrics.count_failure("records", error)
-        raise ProblemError(records_unavailable("The store of entities does not answer.")) from error
+        raise ProblemError(records_unavailable("The store of entities does not answer.", error)) from error

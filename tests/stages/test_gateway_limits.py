@@ -45,7 +45,7 @@ REQUEST = b"GET /healthz HTTP/1.1\r\nHost: riffle.test\r\n\r\n"
 HANG_SECONDS = 30.0
 """A guard against a test that hangs, not a target."""
 HANG_TURNS, TURN_SECONDS = 600, 0.1
-"""The same guard where both ends run in this process: turns of its loop, so that a machine that stood still costs one."""
+"""The same guard where both ends run in this process, in turns of its loop: a machine that stood still costs one."""
 
 
 T = TypeVar("T")
@@ -93,7 +93,7 @@ async def app() -> FastAPI:
 
 
 async def in_turns(awaited: Coroutine[Any, Any, T]) -> T:
-    """Return what is awaited, or fail after so many turns of the loop. Time alone would also end when all stood still."""
+    """Return what is awaited, or fail after so many turns of the loop: time also passes while all stands still."""
     task = asyncio.ensure_future(awaited)
     for _ in range(HANG_TURNS):
         if (await asyncio.wait({task}, timeout=TURN_SECONDS))[0]:
@@ -172,7 +172,7 @@ async def test_a_body_that_comes_byte_by_byte_is_cut_off(
         async with serving(app, protocol=ImpatientForBodies) as port:
             await cut_off(port, head, drop)
     # A stranger's slow body must not cost a traceback each.
-    assert not [line for line in logged if line["log_level"] == "error"], "the cut was logged as an error of the gateway"
+    assert not [line for line in logged if line["log_level"] == "error"], "the cut was logged as an error"
     assert not [line.message for line in caplog.records if line.levelno >= logging.ERROR]
 
 

@@ -126,6 +126,31 @@ async def test_readiness_names_a_restore_that_is_not_finished() -> None:
     assert answer.json()["stores"] == dict.fromkeys(("records", "vectors", "models"), "a restore is not finished")
 
 
+RESTORING = [
+    # the path, and whether it is the HTML of the search page
+    ("/api/v1/search?q=log", False),
+    ("/search?q=log", True),
+    ("/api/v1/similar?page=https://sqlite.org/wal.html", False),
+    (f"/api/v1/pages/{UUID(int=1)}", False),
+    ("/api/v1/entities?q=log", False),
+]
+
+
+@pytest.mark.parametrize(("path", "is_html"), RESTORING)
+async def test_a_request_during_a_restore_names_it_and_what_to_do(path: str, is_html: bool) -> None:
+    opener = Restoring("a restore is not finished (of /backups/monday)", refuses=True)
+    async with open_lazily(Settings(), open_store=opener, retry_seconds=(0.01,), restore_seconds=0.01) as stores:
+        async with asyncio.timeout(10):
+            while not await is_restoring(stores):
+                await asyncio.sleep(0.01)
+        async with client(gateway(stores)) as web:
+            answer = await web.get(path, headers={"Accept": "text/html" if is_html else "application/json"})
+    says = answer.text if is_html else f"{answer.json()['detail']} {answer.json()['hint']}"
+    assert "A restore of this search engine from a backup is not finished" in says
+    assert "riffle doctor" in says
+    assert "monday" not in says, "paths of the operator are not public"
+
+
 async def is_restoring(stores: Stores) -> bool:
     try:
         await stores.vectors.collections()

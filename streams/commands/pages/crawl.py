@@ -34,6 +34,8 @@ from streams.runtime.topic_tail import Follower
 from streams.settings import Settings
 from streams.stores.opener import Stores, open_stores
 
+REFUSED = "Refused: robots.txt, a limit, a rule for addresses, or the server says no. `riffle page URL` names the reason."
+
 
 @command
 async def crawl(
@@ -132,7 +134,7 @@ async def _watch(
     reader = ProgressReader(stores, crawl_id, time.monotonic)
     seen, progress = Seen(crawl_id, last_event_at=time.monotonic()), CrawlProgress()
     with Bars(err) as bars:
-        fetching, indexing = bars.add_task("Fetched", total=None), bars.add_task("Searchable", total=None)
+        addresses, indexing = bars.add_task("Addresses", total=None), bars.add_task("Searchable", total=None)
         while True:
             events = await asyncio.to_thread(lambda: list(follower.poll(LOOK_SECONDS)))
             now, load = time.monotonic(), machine_load()
@@ -141,10 +143,13 @@ async def _watch(
             with suppress(TransientError):
                 progress = await reader.read()
                 await seen.look_at_unchanged(stores.pages)
-            finished = progress.fetched + progress.failed + progress.refused
             listed = f" (sitemaps name {len(seen.listed):,} pages)" if seen.listed else ""
-            known = max(progress.discovered, finished, 1)
-            bars.update(fetching, completed=finished, total=known, description=f"Fetched{listed}")
+            bars.update(
+                addresses,
+                completed=progress.finished,
+                total=max(progress.discovered, 1),
+                description=f"Addresses{describe_results(progress)}{listed}",
+            )
             shortage = describe_shortage(settings)
             slow = f"Searchable (paused: {shortage})" if shortage else f"Searchable{seen.why_slow(now, load)}"
             bars.update(
@@ -156,6 +161,19 @@ async def _watch(
                 return seen, progress, False
             if seen.is_stuck(now, load):
                 return seen, progress, True
+
+
+def describe_results(progress: CrawlProgress) -> str:
+    """Return the number of addresses with each final result, for people, such as `: 214 fetched, 3 refused`."""
+    results = {
+        "fetched": progress.fetched,
+        "refused": progress.refused,
+        "failed": progress.failed,
+        "redirected": progress.redirected,
+        "known from another crawl": progress.seen,
+    }
+    shown = ", ".join(f"{count:,} {name}" for name, count in results.items() if count)
+    return f": {shown}" if shown else ""
 
 
 def _report_start(crawl_id: str, seeds: int, as_json: bool) -> int:
@@ -180,6 +198,8 @@ def _report(
                 "failed": progress.failed,
                 "deferred": progress.deferred,
                 "refused": progress.refused,
+                "redirected": progress.redirected,
+                "known_from_another_crawl": progress.seen,
                 "named_by_sitemaps": len(seen.listed),
                 "fetched_of_sitemaps": len(seen.listed & seen.fetched),
                 "searchable": seen.searchable,
@@ -192,10 +212,13 @@ def _report(
     else:
         removed = ", ".join(f"{count} {reason}" for reason, count in seen.reasons().items()) or "none"
         out.print(
-            f"{progress.discovered} addresses seen, {progress.fetched} fetched, {progress.failed} failed, "
-            f"{progress.refused} refused. "
-            f"{seen.searchable} pages are searchable; not indexed: {removed}."
+            f"{progress.discovered:,} addresses{describe_results(progress)}. "
+            f"{seen.searchable:,} pages are searchable; not indexed: {removed}.",
+            highlight=False,
+            soft_wrap=True,
         )
+        if progress.refused:
+            out.advise(REFUSED, highlight=False, soft_wrap=True)
         if seen.listed:
             out.print(
                 f"Sitemaps name {len(seen.listed)} pages, of which {len(seen.listed & seen.fetched)} are fetched. "

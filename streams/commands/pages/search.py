@@ -77,7 +77,7 @@ def gateway_context(settings: GatewaySettings) -> ssl.SSLContext | None:
 def _answer_of(response: httpx.Response) -> dict[str, Any]:
     try:
         answer = response.json()
-        detail = str(answer.get("detail", ""))
+        detail = " ".join(filter(None, (str(answer.get(name, "")) for name in ("detail", "hint"))))
     except (ValueError, AttributeError):
         raise StoreUnavailable(
             f"the server at {response.url.netloc.decode()} is no gateway of Riffle. Check RIFFLE_GATEWAY__PORT"

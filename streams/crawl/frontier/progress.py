@@ -32,6 +32,11 @@ class CrawlProgress:
     """URLs that are known from an earlier crawl, or taken over by a later crawl."""
 
     @property
+    def finished(self) -> int:
+        """Number of URLs with a final result: those that are not under way, and wait for no host."""
+        return self.discovered - self.pending - self.deferred - self.digesting
+
+    @property
     def answered(self) -> bool:
         """True if no URL waits for a fetch at this moment."""
         return self.discovered > 0 and self.pending == 0

@@ -141,7 +141,7 @@ class Guard:
         except (RiffleError, TimeoutError) as error:
             self._context.metrics.count_failure("records", error)
             if read_at == float("-inf"):
-                raise ProblemError(records_unavailable("The store of sites does not answer.")) from error
+                raise ProblemError(records_unavailable("The store of sites does not answer.", error)) from error
         self._sites = now, known
         return known
 
@@ -175,7 +175,7 @@ class Guard:
         except (RiffleError, TimeoutError) as error:
             self._context.metrics.count_failure("records", error)
             if known is None:
-                raise ProblemError(records_unavailable("The store of keys does not answer.")) from error
+                raise ProblemError(records_unavailable("The store of keys does not answer.", error)) from error
             stored = known.value
         self._keys.keep(given, stored)
         return stored

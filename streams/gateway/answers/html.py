@@ -145,4 +145,4 @@ def _address_of(turns: list[str]) -> str:
 def _problem_of(error: RiffleError) -> Problem:
     if isinstance(error, InvalidQuery):
         return invalid_query(error)
-    return search_unavailable(str(error))
+    return search_unavailable(str(error), error.__cause__)

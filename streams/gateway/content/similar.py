@@ -106,7 +106,7 @@ def similar_routes(context: GatewayContext, content: PageContent, guard: Guard) 
                 records = await context.stores.pages.get_normalized([hit.payload.page_id for hit in hits])
         except (RiffleError, TimeoutError) as error:
             context.metrics.count_failure("vectors", error)
-            raise ProblemError(search_unavailable("The index does not answer.")) from error
+            raise ProblemError(search_unavailable("The index does not answer.", error)) from error
         pages = list({hit.payload.page_id: hit for hit in reversed(hits)}.values())
         pages.sort(key=lambda hit: -hit.score)
         shown = tuple(_to_similar(hit, records.get(hit.payload.page_id)) for hit in pages[:count])

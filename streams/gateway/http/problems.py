@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any, Literal, get_args
 
+from streams.errors import RestoreUnfinished
 from streams.search.errors import InvalidQuery, QueryFault
 
 Kind = Literal[
@@ -57,7 +58,12 @@ Kind = Literal[
 """The kind of a problem: the end of its `type`. Kinds are stable, and docs/reference/api.md says when each comes."""
 KINDS: tuple[str, ...] = tuple(sorted(get_args(Kind)))
 MEDIA_TYPE = "application/problem+json"
+RETRY_SECONDS = 5
+"""`Retry-After` while a store does not answer (seconds)."""
 _URN = "urn:riffle:problem:"
+_AGAIN = "Try again in a few seconds."
+_RESTORING = "A restore of this search engine from a backup is not finished, so parts of its index are missing."
+_RESTORING_HINT = "Try again later. Its operator sees what to do with `riffle doctor`."
 _OF_STATUS: dict[int, tuple[Kind, str]] = {
     404: ("not-found", "There is no such page"),
     405: ("method-not-allowed", "The method is not allowed"),
@@ -108,28 +114,21 @@ def invalid_query(error: InvalidQuery) -> Problem:
     return Problem(400, error.kind, error.title, error.detail, error.hint, error.parameter)
 
 
-def search_unavailable(detail: str, retry_after_seconds: int = 5) -> Problem:
-    """Return the problem of a search while the index does not answer."""
-    return Problem(
-        503,
-        "search-unavailable",
-        "Search is not available now",
-        detail,
-        "Your query is correct. Try again in a few seconds.",
-        headers={"Retry-After": str(retry_after_seconds)},
-    )
+def search_unavailable(detail: str, cause: BaseException | None = None) -> Problem:
+    """Return the problem of a search while the index does not answer. `cause`: the error of the store, if known."""
+    return _unavailable("search-unavailable", "Search is not available now", detail, cause, "Your query is correct. ")
 
 
-def records_unavailable(detail: str, retry_after_seconds: int = 5) -> Problem:
-    """Return the problem of a page while the records do not answer."""
-    return Problem(
-        503,
-        "records-unavailable",
-        "Page records are not available now",
-        detail,
-        "Try again in a few seconds.",
-        headers={"Retry-After": str(retry_after_seconds)},
-    )
+def records_unavailable(detail: str, cause: BaseException | None = None) -> Problem:
+    """Return the problem of a page while the records do not answer. `cause`: the error of the store, if known."""
+    return _unavailable("records-unavailable", "Page records are not available now", detail, cause)
+
+
+def _unavailable(kind: Kind, title: str, detail: str, cause: BaseException | None, comfort: str = "") -> Problem:
+    """Return the problem. An unfinished restore is named instead of `detail`: nothing recovers until it is finished."""
+    is_restoring = isinstance(cause, RestoreUnfinished)
+    says, hint = (_RESTORING, _RESTORING_HINT) if is_restoring else (detail, _AGAIN)
+    return Problem(503, kind, title, says, f"{comfort}{hint}", headers={"Retry-After": str(RETRY_SECONDS)})
 
 
 def unknown_page(subject: str, left_out: str = "") -> Problem:

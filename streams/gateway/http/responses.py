@@ -40,7 +40,7 @@ def install(app: FastAPI, views: Views) -> None:
 
     async def on_search_unavailable(request: Request, error: Exception) -> Response:
         assert isinstance(error, SearchUnavailable)
-        return respond(request, search_unavailable(str(error)), views)
+        return respond(request, search_unavailable(str(error), error.__cause__), views)
 
     async def on_invalid(request: Request, error: Exception) -> Response:
         assert isinstance(error, RequestValidationError)
@@ -51,7 +51,7 @@ def install(app: FastAPI, views: Views) -> None:
         return respond(request, of_status(error.status_code, str(error.detail), dict(error.headers or {})), views)
 
     async def on_gone(request: Request, error: Exception) -> Response:
-        # A client that goes, or is cut off, while its body is read is no fault of the gateway. Nobody reads this answer.
+        # No fault of the gateway: the client went, or was cut off, while its body was read. Nobody reads this answer.
         return Response(status_code=400)
 
     async def on_anything(request: Request, error: Exception) -> Response:

@@ -256,4 +256,4 @@ async def or_problem(context: GatewayContext, detail: str, seconds: float) -> As
             yield
     except (RiffleError, TimeoutError) as error:
         context.metrics.count_failure("records", error)
-        raise ProblemError(records_unavailable(detail)) from error
+        raise ProblemError(records_unavailable(detail, error)) from error

@@ -137,7 +137,7 @@ async def _answer(service: SearchService, charge: Charge, search: OneSearch) -> 
     except InvalidQuery as error:
         return _failed(invalid_query(error))
     except SearchUnavailable as error:
-        return _failed(search_unavailable(str(error)))
+        return _failed(search_unavailable(str(error), error.__cause__))
     # The batch itself has cost the unit that a request costs to begin.
     charge.spend(1 + cost_of_search(answer.page, answer.per_page, len(answer.operators), reranks=service.reranks))
     return OneOutcome(status=200, answer=answer)

@@ -176,7 +176,7 @@ async def _head_first(
 def _problem_of(error: Exception) -> Problem:
     """Return the problem of a search that failed. An unexpected error goes to the log."""
     if isinstance(error, SearchUnavailable):
-        return search_unavailable(str(error))
+        return search_unavailable(str(error), error.__cause__)
     log.error("a search failed with an unexpected error", exc_info=error)
     return internal()
 

@@ -182,12 +182,13 @@ def _kill_a_restore(drill: Drill, backup: Path) -> None:
 def _is_refused_until_restored(drill: Drill, half: Path) -> None:
     """Half an installation is neither searched nor backed up, and the doctor names what to do."""
     time.sleep(2 * RESTORE_SECONDS)
-    with pytest.raises(RiffleError):
+    with pytest.raises(RiffleError, match=r"A restore of this .* is not finished.*riffle doctor"):
         ask(drill.settings, QUESTIONS[0], host=HOST)
     doctor = drill.start("doctor", stdout=subprocess.PIPE)
     shown = doctor.communicate(timeout=WAIT_SECONDS)[0].decode()
     assert doctor.returncode != 0
     assert "A restore is not finished" in shown
+    assert "riffle worker STAGE" not in shown, "workers run, and refuse"
     assert "newer release" not in shown, "the mark of the restore is no migration"
     status = drill.start("status", stdout=subprocess.PIPE)
     shown = status.communicate(timeout=WAIT_SECONDS)[0].decode()

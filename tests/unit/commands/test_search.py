@@ -98,6 +98,7 @@ def test_brackets_of_a_page_are_no_markup(gateway: Gateway) -> None:
         pytest.param(200, {**SEARCH, "results": [], "partial": False}, 1, "Nothing was found", id="nothing found"),
         pytest.param(400, PROBLEM_EMPTY, 2, "No query was given", id="the gateway refuses it"),
         pytest.param(503, {"detail": "No index answers."}, 3, "No index answers", id="the gateway is down itself"),
+        pytest.param(503, {"detail": "A.", "hint": "Do B."}, 3, "A. Do B.", id="what to do"),
     ],
 )
 def test_the_answer_of_the_gateway_decides_the_exit_status(

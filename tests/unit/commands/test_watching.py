@@ -1,14 +1,19 @@
 """When a watched crawl counts as stuck, and what its progress says on a busy machine."""
 
+import re
+from dataclasses import fields
 from io import StringIO
 from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from rich.console import Console
 
 from schemas import Event, PageDiscovered, PageFetched, PageSettled
 from schemas.ids import page_id
+from streams.commands.pages.crawl import describe_results
 from streams.commands.watching import (
     BUSY_IDLE_SECONDS,
     BUSY_LOAD,
@@ -20,6 +25,7 @@ from streams.commands.watching import (
     Seen,
     machine_load,
 )
+from streams.crawl.frontier.progress import CrawlProgress
 from streams.stores.page_record import PageRecord
 
 
@@ -53,14 +59,14 @@ def test_the_progress_says_why_it_is_slow(idle_seconds: float, load: float, word
 def test_without_a_terminal_the_progress_is_a_line_now_and_then() -> None:
     log, now = StringIO(), [0.0]
     with Bars(Console(file=log), lambda: now[0]) as bars:
-        fetched, searchable = bars.add_task("Fetched", total=None), bars.add_task("Searchable", total=None)
+        addresses, searchable = bars.add_task("Addresses", total=None), bars.add_task("Searchable", total=None)
         for second in range(int(2.5 * LINE_SECONDS)):
             now[0] = float(second)
-            bars.update(fetched, completed=2 * second, total=4_000)
+            bars.update(addresses, completed=2 * second, total=4_000)
             bars.update(searchable, completed=second, total=2 * second)
     assert log.getvalue().splitlines() == [
-        "Fetched: 20 of 4,000, Searchable: 9 of 18",
-        "Fetched: 40 of 4,000, Searchable: 19 of 38",
+        "Addresses: 20 of 4,000, Searchable: 9 of 18",
+        "Addresses: 40 of 4,000, Searchable: 19 of 38",
     ]
 
 
@@ -72,6 +78,32 @@ def test_on_a_terminal_there_are_bars() -> None:
         bars.update(task, completed=3)
     assert "3/4" in screen.getvalue()
     assert "3 of 4" not in screen.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("progress", "words"),
+    [
+        (CrawlProgress(), ""),
+        (CrawlProgress(discovered=3, pending=2, digesting=1), ""),
+        (CrawlProgress(discovered=1_500, fetched=1_200, digesting=300), ": 1,200 fetched"),
+        (
+            CrawlProgress(discovered=1_023, fetched=237, refused=760, failed=18, redirected=7, seen=1),
+            ": 237 fetched, 760 refused, 18 failed, 7 redirected, 1 known from another crawl",
+        ),
+    ],
+)
+def test_the_results_of_a_crawl_in_words(progress: CrawlProgress, words: str) -> None:
+    assert describe_results(progress) == words
+
+
+@given(st.lists(st.integers(0, 2_000), min_size=8, max_size=8))
+def test_the_results_and_what_is_under_way_are_all_addresses(counts: list[int]) -> None:
+    """So no page seems to be missing when a crawl has ended."""
+    names = [one.name for one in fields(CrawlProgress) if one.name != "discovered"]
+    progress = CrawlProgress(discovered=sum(counts), **dict(zip(names, counts, strict=True)))
+    shown = sum(int(count.replace(",", "")) for count in re.findall(r"[\d,]*\d", describe_results(progress)))
+    assert shown == progress.finished
+    assert progress.finished + progress.pending + progress.deferred + progress.digesting == progress.discovered
 
 
 def test_the_load_of_this_machine_is_a_number() -> None:

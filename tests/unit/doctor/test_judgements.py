@@ -136,6 +136,20 @@ def test_lag(lags: list[Lag], groups: set[str], level: Level, says: str) -> None
     assert says in " ".join(map(text, findings))
 
 
+@pytest.mark.parametrize("is_restoring", [False, True])
+def test_no_worker_is_to_be_started_during_a_restore(monkeypatch: pytest.MonkeyPatch, is_restoring: bool) -> None:
+    monkeypatch.setattr(kafka, "refused", lambda _: "")
+    monkeypatch.setattr(kafka, "stage_lags", lambda _: [*lag("embed", 1_000_000), *lag("index", 0, lost=3)])
+    monkeypatch.setattr(kafka, "active_groups", lambda _: GROUPS - {"riffle-index"})
+    findings = list(kafka.check_lag(Settings(), lambda _: is_restoring))
+    advice = [finding.advice for finding in findings]
+    assert len(advice) == 3
+    if is_restoring:
+        assert set(advice) == {kafka.RESTORE_ADVICE}
+    else:
+        assert kafka.RESTORE_ADVICE not in advice
+
+
 def test_dead_letters() -> None:
     failed = FailureInfo("pages.chunked", 0, 1, "embed", 6, "PoisonError", "why", NOW)
     letter = DeadLetter(failed, Incoming("embed.dead", 0, 0, b"", b"", []))
