@@ -34,7 +34,7 @@ from streams.runtime.topic_tail import Follower
 from streams.settings import Settings
 from streams.stores.opener import Stores, open_stores
 
-REFUSED = "Refused: robots.txt, a limit, a rule for addresses, or the server says no. `riffle page URL` names the reason."
+REFUSED = "Refused: robots.txt, a limit, a rule for URLs, or the server says no. `riffle page URL` names the reason."
 
 
 @command
