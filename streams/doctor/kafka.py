@@ -8,7 +8,7 @@ from typing import Any
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType
 
-from streams.doctor.findings import Finding, Level, failure, ok, warning
+from streams.doctor.findings import Finding, failure, ok, warning
 from streams.doctor.reaching import Endpoint, refused
 from streams.doctor.versions import judge_version
 from streams.runtime.connection import client_config, unreachable_error
@@ -25,7 +25,7 @@ REQUEST_SECONDS = 8.0
 ANSWER_SECONDS, ANSWER_TRIES = 1.5, 4
 """Time until brokers that accept a connection must answer, and how often that is tried: shorter than the deadline of
 all checks."""
-RESTORE_ADVICE = "A restore is not finished: until then workers wait. Finish it: riffle doctor --only cassandra says how"
+RESTORE_ADVICE = "A restore is not finished, and workers wait for it. What to do: riffle doctor --only cassandra"
 """The advice of all findings about lag during an unfinished restore."""
 MANY_DEAD_LETTERS = 20_000
 """Number of dead letters above which they are counted, not read."""
@@ -199,7 +199,7 @@ def check_lag(settings: Settings, is_restoring: Callable[[Settings], bool]) -> I
 
 
 def advise_to_restore(finding: Finding) -> Finding:
-    """Return the finding for the time of an unfinished restore. Until its end workers refuse, so no other advice helps."""
+    """Return the finding for the time of an unfinished restore. Until its end workers wait: no other advice helps."""
     return replace(finding, advice=RESTORE_ADVICE) if finding.advice else finding
 
 
