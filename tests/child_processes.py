@@ -1,12 +1,19 @@
-"""Finds child processes whose end nobody waited for: Python warns "subprocess N is still running" about each.
+"""Child processes of tests: those whose end nobody waited for, and how nice they can be.
 
-The warning comes when the object is deleted, also for a process that has ended long ago. By then nobody knows which
-test or fixture started it. So each run looks for them at its end, and names their commands (`conftest.py`).
+Python warns "subprocess N is still running" when the object of such a process is deleted, also if it has ended long
+ago. By then nobody knows which test or fixture started it. So each run looks for them at its end, and names their
+commands (`conftest.py`).
 """
 
 import gc
+import os
 import subprocess
 from typing import Any
+
+import pytest
+
+MAX_NICENESS = 19
+"""The highest niceness that a process can have (setpriority(2))."""
 
 
 def unreaped() -> list[str]:
@@ -17,3 +24,11 @@ def unreaped() -> list[str]:
 
 def _command(args: Any) -> str:
     return args if isinstance(args, str) else " ".join(map(str, args))
+
+
+def niceness_above_own() -> int:
+    """Return a niceness above that of this run, which may itself be nice."""
+    own = os.nice(0)
+    if own >= MAX_NICENESS:
+        pytest.skip("no process can be nicer than this run")
+    return min(own + 3, MAX_NICENESS)

@@ -14,7 +14,7 @@ from streams.local import child_process
 from streams.local.child_process import Child, Launch, keep_crash, keep_previous, kill_orphans, rotate, stop, tail
 from streams.local.riffle_processes import gateway, workers
 from streams.niceness import raise_session_niceness
-from tests.child_processes import unreaped
+from tests.child_processes import niceness_above_own, unreaped
 
 DEADLINE_SECONDS = 20.0
 SLEEP = "import time; time.sleep(600)"
@@ -122,10 +122,11 @@ def test_the_session_of_a_child_is_as_nice_as_the_child(tmp_path: Path) -> None:
     # Where sessions share the processor first, the niceness of a process only orders it within its session.
     if not Path("/proc/self/autogroup").exists():
         pytest.skip("this kernel doesn't group processes by session")
-    child = Child("child", python(SLEEP, nice=3), tmp_path / "child.log")
+    nicer = niceness_above_own()
+    child = Child("child", python(SLEEP, nice=nicer), tmp_path / "child.log")
     try:
         child.yield_processor()
-        assert Path(f"/proc/{child.pid}/autogroup").read_text().split()[-1] == str(os.nice(0) + 3)
+        assert Path(f"/proc/{child.pid}/autogroup").read_text().split()[-1] == str(nicer)
     finally:
         stop([child], 0)
 
@@ -272,14 +273,15 @@ def test_a_child_is_as_nice_as_others_only_while_the_machine_is_full(
 ) -> None:
     given: list[int] = []
     monkeypatch.setattr(child_process, "set_session_niceness", lambda _, niceness: given.append(niceness))
-    child = Child("nice", Launch(["sleep", "60"], nice=19), tmp_path / "log")
+    nicer = niceness_above_own()
+    child = Child("nice", Launch(["sleep", "60"], nice=nicer), tmp_path / "log")
     try:
         child.share_processor(is_full=True)
         assert given == [], "it has not answered yet, so it is not nice"
         child.yield_processor()
         for is_full in (False, True, True, False, False):
             child.share_processor(is_full=is_full)
-        assert given == [0, 19]
+        assert given == [0, nicer]
     finally:
         stop([child], 0)
 

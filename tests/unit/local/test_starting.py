@@ -18,6 +18,7 @@ from streams.local.ports import free_ports
 from streams.local.probing import listens
 from streams.local.servers.server import Cancelled, Hints, start_all
 from streams.local.servers.triton import Triton, why_not
+from tests.child_processes import niceness_above_own
 
 LISTEN = "import socket, sys, signal; s = socket.create_server(('127.0.0.1', int(sys.argv[1]))); signal.pause()"
 SILENT = "import signal; signal.pause()"
@@ -77,17 +78,17 @@ def test_a_start_takes_as_long_as_it_needs_while_it_computes(tmp_path: Path, mon
 def test_a_server_yields_the_processor_once_it_is_ready(tmp_path: Path) -> None:
     # A nice process takes minutes to start beside other work, more than a start may last.
     before: list[int] = []
-    own, reports = os.nice(0), Reports()
+    own, nicer, reports = os.nice(0), niceness_above_own(), Reports()
 
     class Watched(Program):
         def is_ready(self) -> bool:
             before.extend(os.getpriority(os.PRIO_PROCESS, pid) for pid in reports.pids())
             return super().is_ready()
 
-    running = start_all([Watched(LISTEN, nice=3)], tmp_path, reports)
+    running = start_all([Watched(LISTEN, nice=nicer)], tmp_path, reports)
 
     assert set(before) == {own}
-    assert os.getpriority(os.PRIO_PROCESS, running[0].pid) == own + 3
+    assert os.getpriority(os.PRIO_PROCESS, running[0].pid) == nicer
     stop(running, grace_seconds=0)
 
 
