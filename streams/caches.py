@@ -1,14 +1,16 @@
-"""Bounded caches: one whose values grow old, and one whose values have a size. Pure: the clock is an argument.
+"""Bounded caches: of values that grow old, of values that have a size, and of a function's results for short texts.
 
-The values that were used least lately go first.
+Pure: the clock is an argument. The values that were used least lately go first.
 """
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from typing import Generic, NamedTuple, TypeVar
+from functools import lru_cache, wraps
+from typing import Generic, NamedTuple, TypeVar, TypeVarTuple, cast
 
 Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
+Rest = TypeVarTuple("Rest")
 
 
 class Kept(NamedTuple, Generic[Value]):
@@ -87,3 +89,23 @@ class SizedCache(Generic[Key, Value]):
         """Forget a value, if there is one."""
         if key in self._values:
             self.size -= self._size_of(self._values.pop(key))
+
+
+def cached_if_short(
+    max_values: int, max_chars: int
+) -> Callable[[Callable[[str, *Rest], Value]], Callable[[str, *Rest], Value]]:
+    """Decorate a function whose first argument is a text: results for texts of at most `max_chars` are kept.
+
+    So the cache has a bound in memory: a stranger may write longer texts than any word or sentence.
+    """
+
+    def decorate(function: Callable[[str, *Rest], Value]) -> Callable[[str, *Rest], Value]:
+        kept = cast(Callable[[str, *Rest], Value], lru_cache(max_values)(function))
+
+        @wraps(function)
+        def call(text: str, *rest: *Rest) -> Value:
+            return (kept if len(text) <= max_chars else function)(text, *rest)
+
+        return call
+
+    return decorate

@@ -16,6 +16,7 @@ from functools import lru_cache
 
 import xxhash
 
+from streams.caches import cached_if_short
 from streams.pages.text.box_labels import drop_box_labels
 from streams.pages.text.language import identify
 from streams.pages.text.tokens import words
@@ -72,15 +73,9 @@ def statement_terms(texts: Sequence[str], language: str = "") -> frozenset[int]:
     return frozenset[int]().union(*(_terms_of_text(text, language) for text in texts))
 
 
+@cached_if_short(_KEPT_TEXTS, _MAX_KEPT_TEXT_CHARS)
 def _terms_of_text(text: str, language: str) -> frozenset[int]:
-    return _kept_text_terms(text, language) if len(text) <= _MAX_KEPT_TEXT_CHARS else _text_terms(text, language)
-
-
-def _text_terms(text: str, language: str) -> frozenset[int]:
     return frozenset(_terms(words(text), language))
-
-
-_kept_text_terms = lru_cache(_KEPT_TEXTS)(_text_terms)
 
 
 def query_vector(text: str, language: str = "") -> SparseVector:
@@ -114,14 +109,12 @@ def vector_of_words(found: Sequence[tuple[int, ...]]) -> SparseVector:
 
 def _terms(found: Sequence[str], language: str) -> Iterator[int]:
     for word in found:
-        yield from _kept_terms(word, language) if len(word) <= _MAX_KEPT_CHARS else _terms_of(word, language)
+        yield from _terms_of(word, language)
 
 
+@cached_if_short(_KEPT_WORDS, _MAX_KEPT_CHARS)
 def _terms_of(word: str, language: str) -> tuple[int, ...]:
     return tuple(_term_id(stemmed) for forms in stems([word], language) for stemmed in forms)
-
-
-_kept_terms = lru_cache(_KEPT_WORDS)(_terms_of)
 
 
 def _term_id(stemmed: str) -> int:

@@ -1,10 +1,10 @@
-"""The cache of values that are read again after some time, and the one that is bounded by the size of its values."""
+"""The caches: of values that are read again after some time, bounded by size, and of results for short texts."""
 
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.caches import Kept, SizedCache, TimedCache
+from streams.caches import Kept, SizedCache, TimedCache, cached_if_short
 from streams.sketches.features import Hashes
 
 HUNDRED = 100 * 8
@@ -87,3 +87,17 @@ def test_the_number_of_values_may_be_bounded_too() -> None:
         cache.put(ref, shingles(1))
     assert cache.get("one") is None
     assert cache.size == 2 * shingles(1).nbytes
+
+
+def test_results_are_kept_for_short_texts_only() -> None:
+    """The terms of a stranger's endless words must not fill the memory."""
+    asked: list[str] = []
+
+    @cached_if_short(2, max_chars=3)
+    def repeat(text: str, times: int) -> str:
+        asked.append(text)
+        return text * times
+
+    for text in ("abc", "abcd"):
+        assert [repeat(text, 2), repeat(text, 2), repeat(text, 3)] == [text * 2, text * 2, text * 3]
+    assert asked == ["abc", "abc", "abcd", "abcd", "abcd"]

@@ -7,8 +7,8 @@ other statements are shown before it.
 
 import re
 from collections.abc import Sequence
-from functools import lru_cache
 
+from streams.caches import cached_if_short
 from streams.statements.sentences.lengths import MIN_WORDS, word_count
 from streams.statements.sentences.open_texts import MIN_PLAIN_WORDS, beginning_of, begins_inside, ends_open, is_closed
 from streams.statements.sentences.references import has_only_addresses, is_reference
@@ -101,10 +101,10 @@ def reads_alone(text: str, kind: str, context: Sequence[str]) -> bool:
     """Return whether a reader understands the statement with its context: a sentence, or a part with its lead-in."""
     if kind != "code" and _is_name_of_text(text, context):
         return False
-    judge = _kept_judgements if len(text) <= _MAX_KEPT_CHARS else _reads_alone
-    return judge(text.strip(), kind, _has_lead(context))
+    return _reads_alone(text.strip(), kind, _has_lead(context))
 
 
+@cached_if_short(_KEPT_TEXTS, _MAX_KEPT_CHARS)
 def _reads_alone(text: str, kind: str, has_lead: bool) -> bool:
     words = word_count(text)
     if kind == "code":
@@ -130,9 +130,6 @@ def _reads_alone(text: str, kind: str, has_lead: bool) -> bool:
     is_name = _NUMBERED_NAME.match(text) or _is_title(text)
     # An item of a list is complete with fewer words.
     return not is_name and words >= (MIN_WORDS if kind in {"item", "link"} else MIN_PLAIN_WORDS)
-
-
-_kept_judgements = lru_cache(_KEPT_TEXTS)(_reads_alone)
 
 
 def is_complete(text: str, kind: str, context: Sequence[str]) -> bool:
