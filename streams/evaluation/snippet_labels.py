@@ -1,11 +1,10 @@
 """Labels that people gave to snippets, beside the judgement of the rule.
 
 FILE has a JSON object a line: `query`, `url`, `text`, `kind`, `context`, and `alone`: true if the snippet reads alone,
-false if it doesn't, null while nobody has judged it. A line that was written is never changed: snippets that are new
-are added at the end.
+false if it doesn't, null while nobody has judged it. The last line about a snippet counts, and snippets that are new
+are added at the end. `/labs/snippets` of the gateway shows them and writes the labels, and has the format.
 """
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,10 +12,10 @@ from typing import Any
 
 from streams.errors import UsageError
 from streams.evaluation.snippet_rule import Snippet
+from streams.gateway.labs.snippets import LabelledSnippet, SnippetKey, parse_snippet
 from streams.jsonl import read_lines, read_rows
 
-Key = tuple[str, str, str, tuple[str, ...]]
-Labels = Mapping[Key, bool | None]
+Labels = Mapping[SnippetKey, bool | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,29 +40,24 @@ def read_labels(file: Path) -> Labels:
     return dict(_label(row, f"{file}, line {number}") for number, row in read_rows(file))
 
 
-def _label(row: Mapping[str, Any], where: str) -> tuple[Key, bool | None]:
-    texts, context, alone = [row.get(name) for name in ("url", "text", "kind")], row.get("context"), row.get("alone")
-    if not all(isinstance(text, str) for text in texts) or not isinstance(context, list):
-        raise UsageError(f"{where}: expected url, text, kind, and context as a list")
-    if alone is not None and not isinstance(alone, bool):
-        raise UsageError(f"{where}: alone is true, false or null")
-    url, text, kind = map(str, texts)
-    return (url, text, kind, tuple(map(str, context))), alone
+def _label(row: Mapping[str, Any], where: str) -> tuple[SnippetKey, bool | None]:
+    try:
+        snippet = parse_snippet(row)
+    except ValueError as error:
+        raise UsageError(f"{where}: {error}") from error
+    return snippet.key, snippet.alone
 
 
-def key_of(snippet: Snippet) -> Key:
-    """Return what a label is about: the snippet as it is shown, and not the query."""
-    return snippet.url, snippet.text, snippet.kind, snippet.context
+def to_label(snippet: Snippet) -> LabelledSnippet:
+    """Return a snippet that nobody has judged."""
+    return LabelledSnippet(snippet.query, snippet.url, snippet.text, snippet.kind, snippet.context)
 
 
 def add_snippets(file: Path, snippets: Iterable[Snippet], known: Labels) -> int:
     """Write the snippets without a line, and return their number."""
-    new = {key_of(snippet): snippet for snippet in snippets if key_of(snippet) not in known}
-    with file.open("a", encoding="utf-8") as lines:
-        for each in new.values():
-            row: dict[str, Any] = {"query": each.query, "url": each.url, "text": each.text, "kind": each.kind}
-            row |= {"context": list(each.context), "alone": None}
-            lines.write(json.dumps(row, ensure_ascii=False) + "\n")
+    new = {each.key: each for each in map(to_label, snippets) if each.key not in known}
+    with file.open("ab") as lines:
+        lines.writelines(each.line for each in new.values())
     return len(new)
 
 
@@ -72,7 +66,7 @@ def compare(snippets: Sequence[Snippet], failures: Sequence[str], labels: Labels
     judged = [
         (label, not failure)
         for snippet, failure in zip(snippets, failures, strict=True)
-        if (label := labels.get(key_of(snippet))) is not None
+        if (label := labels.get(to_label(snippet).key)) is not None
     ]
     return Agreement(
         len(judged),

@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from streams.evaluation.snippet_labels import add_snippets
+from streams.evaluation.snippet_rule import Snippet
+from streams.gateway.labs.snippets import FILE_NAME
 from tests.e2e.browser import Tab, browser, chromium
 from tests.e2e.demo import demo_stores, served
 from tests.stages.gateway_fakes import gateway
@@ -13,7 +16,14 @@ from tests.stages.gateway_fakes import gateway
 
 @pytest.fixture(scope="session")
 async def site(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[str]:
-    app = gateway(await demo_stores(), deadline_seconds=30, labels=tmp_path_factory.mktemp("labels"))
+    labels = tmp_path_factory.mktemp("labels")
+    context = ("Write-Ahead Logging", "The log has these advantages:")
+    shown = [
+        Snippet("why a log", "https://sqlite.org/wal.html", "readers do not wait for writers", "item", context, ""),
+        Snippet("open a log", "https://sqlite.org/wal.html", "PRAGMA journal_mode=WAL;\nCOMMIT;", "code", (), ""),
+    ]
+    add_snippets(labels / FILE_NAME, shown, {})
+    app = gateway(await demo_stores(), deadline_seconds=30, labels=labels)
     async with served(app) as address:
         yield address
     await app.state.gateway.close()

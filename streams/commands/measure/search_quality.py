@@ -80,12 +80,12 @@ async def eval_snippets(
 
     Titles and headings of the pages are the queries, drawn by hashes: each run draws the same. The share is a rule's
     share: with --label, FILE gets a line for each snippet. Set `alone` to true or false, and the next run prints the
-    agreement.
+    agreement. If FILE is snippets.jsonl in the gateway's folder of labels, /labs/snippets shows one after the other.
 
     Examples:
 
         riffle eval snippets web/
-        riffle eval snippets web/ --label snippets.jsonl --json
+        riffle eval snippets web/ --label .riffle/labels/snippets.jsonl --json
     """
     from streams.evaluation.report import render_snippets
     from streams.evaluation.snippets import evaluate_snippets, read_site

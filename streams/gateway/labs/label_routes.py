@@ -36,7 +36,7 @@ def label_routes(
 
     def store() -> LabelStore:
         if folder is None:
-            raise ProblemError(_off())
+            raise ProblemError(labelling_off())
         return LabelStore(folder)
 
     @router.api_route("/labs/label", methods=["GET", "HEAD"])
@@ -44,7 +44,7 @@ def label_routes(
         request: Request, url: str = "", labeller: str = "", skipped: str = "", statement: int = -1
     ) -> Response:
         labels = store()
-        passed = _parse_ordinals(skipped)
+        passed = parse_ordinals(skipped)
         if not url or not LABELLER.fullmatch(labeller):
             return HTMLResponse(views.render("labs_label_start.html", request, subject=url, labeller=labeller))
         async with capacity.slot():
@@ -91,7 +91,7 @@ def label_routes(
 
 async def _carry_out(labels: LabelStore, data: PageData, page: PageStatements, form: Mapping[str, str]) -> str:
     """Write the label of a form, undo the last label, or pass over a statement. Return the ordinals passed over."""
-    labeller, skipped = form.get("labeller", ""), _parse_ordinals(form.get("skipped", ""))
+    labeller, skipped = form.get("labeller", ""), parse_ordinals(form.get("skipped", ""))
     if not LABELLER.fullmatch(labeller):
         raise ProblemError(invalid_parameter("labeller", "A name has up to 40 letters, digits, dots and dashes."))
     by_id = {str(statement.id): statement for statement in page.statements}
@@ -100,17 +100,17 @@ async def _carry_out(labels: LabelStore, data: PageData, page: PageStatements, f
         mine = [each for each in shown if each.labeller == labeller]
         if mine:
             await _add(labels, data, Label(labeller, mine[-1].statement, undone=True))
-        return _join_ordinals(skipped)
+        return join_ordinals(skipped)
     statement, antecedent = by_id.get(form.get("statement", "")), by_id.get(form.get("antecedent", ""))
     if statement is None:
         raise ProblemError(invalid_parameter("statement", "The page has no such statement now: it was fetched again."))
     if form.get("do") == "skip":
-        return _join_ordinals([*skipped, statement.ordinal])
+        return join_ordinals([*skipped, statement.ordinal])
     if form.get("antecedent") and (antecedent is None or antecedent.ordinal >= statement.ordinal):
         raise ProblemError(invalid_parameter("antecedent", "An antecedent is an earlier statement of the same page."))
     chosen = "" if antecedent is None else str(antecedent.id)
     await _add(labels, data, Label(labeller, str(statement.id), chosen, form.get("leaf") == "yes"))
-    return _join_ordinals(skipped)
+    return join_ordinals(skipped)
 
 
 async def _add(labels: LabelStore, data: PageData, label: Label) -> None:
@@ -118,22 +118,26 @@ async def _add(labels: LabelStore, data: PageData, label: Label) -> None:
     try:
         await labels.add(data.page_id, label)
     except LabelsFull as full:
-        raise ProblemError(Problem(507, "labels-full", "This page takes no more labels", f"{full}.")) from full
+        raise labels_full("This page", full) from full
 
 
-def _parse_ordinals(text: str) -> list[int]:
+def labels_full(what: str, full: LabelsFull) -> ProblemError:
+    return ProblemError(Problem(507, "labels-full", f"{what} takes no more labels", f"{full}."))
+
+
+def parse_ordinals(text: str) -> list[int]:
     return [int(part) for part in text.split(".")[-MAX_SKIPPED:] if part.isascii() and part.isdigit() and len(part) < 6]
 
 
-def _join_ordinals(ordinals: list[int]) -> str:
+def join_ordinals(ordinals: list[int]) -> str:
     return ".".join(map(str, ordinals[-MAX_SKIPPED:]))
 
 
-def _off() -> Problem:
+def labelling_off() -> Problem:
     return Problem(
         404,
         "labelling-off",
-        "Nobody labels statements here",
+        "Nobody labels here",
         "This gateway has no folder for labels.",
         "Set RIFFLE_GATEWAY__LABELS to a folder.",
     )

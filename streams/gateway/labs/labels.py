@@ -14,10 +14,12 @@ from pathlib import Path
 from typing import get_type_hints
 from uuid import UUID
 
+from streams.gateway.labs.snippets import FILE_NAME, LabelledSnippet, read_snippets
+
 LABELLER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
 """The form of a labeller's name."""
 MAX_FILE_BYTES = 4 * 1024 * 1024
-"""Maximum size of the file of a page's labels, for about 20,000 labels (bytes). A full file takes no more."""
+"""Maximum size of a file of labels, for about 20,000 labels of a page (bytes). A full file takes no more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +39,7 @@ _KINDS = get_type_hints(Label)
 
 
 class LabelsFull(Exception):
-    """The file of this page's labels has no room for more."""
+    """The file of these labels has no room for more."""
 
 
 class LabelStore:
@@ -62,23 +64,49 @@ class LabelStore:
         return select_counting(_labels(lines))
 
     def _append(self, page_id: UUID, label: Label) -> None:
-        path = self._path(page_id)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        line = (json.dumps(asdict(label)) + "\n").encode()
-        descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
-        try:
-            size = os.fstat(descriptor).st_size
-            if size and os.pread(descriptor, 1, size - 1) != b"\n":
-                line = b"\n" + line  # appended to a line that a crash cut short, both would be unreadable
-            if size + len(line) > MAX_FILE_BYTES:
-                raise LabelsFull(f"{path} has {MAX_FILE_BYTES:,} bytes of labels")
-            # A line is written at once, so that lines of several processes don't mix.
-            os.write(descriptor, line)
-        finally:
-            os.close(descriptor)
+        append_line(self._path(page_id), (json.dumps(asdict(label)) + "\n").encode())
 
     def _path(self, page_id: UUID) -> Path:
         return self._folder / f"{page_id}.jsonl"
+
+
+class SnippetStore:
+    """The file of the snippets that people label, in the folder of labels."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / FILE_NAME
+
+    async def read(self) -> list[LabelledSnippet]:
+        """Return all lines in their order; none without a file. What is behind MAX_FILE_BYTES is not read."""
+        return await asyncio.to_thread(self._read)
+
+    async def add(self, snippet: LabelledSnippet) -> None:
+        """Append a snippet with its label. Raises LabelsFull."""
+        await asyncio.to_thread(append_line, self.path, snippet.line)
+
+    def _read(self) -> list[LabelledSnippet]:
+        try:
+            with self.path.open("rb") as file:
+                content = file.read(MAX_FILE_BYTES)
+        except FileNotFoundError:
+            return []
+        return list(read_snippets(content.decode("utf-8", "replace").split("\n")))
+
+
+def append_line(path: Path, line: bytes) -> None:
+    """Append a line to a file of labels. Raises LabelsFull."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
+    try:
+        size = os.fstat(descriptor).st_size
+        if size and os.pread(descriptor, 1, size - 1) != b"\n":
+            line = b"\n" + line  # appended to a line that a crash cut short, both would be unreadable
+        if size + len(line) > MAX_FILE_BYTES:
+            raise LabelsFull(f"{path} has {MAX_FILE_BYTES:,} bytes of labels")
+        # A line is written at once, so that lines of several processes don't mix.
+        os.write(descriptor, line)
+    finally:
+        os.close(descriptor)
 
 
 def select_counting(labels: Iterable[Label]) -> list[Label]:
