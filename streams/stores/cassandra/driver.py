@@ -5,7 +5,9 @@ where neither is there. Its own asyncio event loop works everywhere, but is neve
 the place of libev then. gevent is never used, as it would have to patch the whole process.
 """
 
+import errno
 import logging
+import os
 import ssl
 import sys
 from types import ModuleType
@@ -16,6 +18,8 @@ from cassandra import DependencyException, ProtocolVersion
 from streams.settings import CassandraSettings
 from streams.tls import TlsFiles, client_context
 
+MAX_REASON_CHARS = 300
+"""Maximum length of an error's description (characters)."""
 _RECONNECT_FIRST_SECONDS, _RECONNECT_LAST_SECONDS = 0.5, 10.0
 
 
@@ -136,3 +140,18 @@ def _ssl_context(settings: CassandraSettings) -> ssl.SSLContext | None:
         return None
     # Servers find each other by address, which many certificates do not name: the private authority is the proof.
     return client_context(TlsFiles.of(settings), check_hostname=settings.check_hostname)
+
+
+def causes_of(error: NoHostAvailable) -> list[Exception]:
+    """Return the error of each node that was asked."""
+    return list(error.errors.values() if isinstance(error.errors, dict) else error.errors or ())
+
+
+def describe_error(error: Exception) -> str:
+    """Return an error of the driver in one line for people: of nodes that could not be asked, why."""
+    if isinstance(error, NoHostAvailable) and (causes := causes_of(error)):
+        return "; ".join(dict.fromkeys(map(describe_error, causes)))[:MAX_REASON_CHARS]
+    if isinstance(error, OSError) and not isinstance(error, ssl.SSLError):  # TLS numbers its errors otherwise
+        number = error.errno or 0
+        return os.strerror(number) if number in errno.errorcode else str(error)
+    return " ".join(str(error).split())[:MAX_REASON_CHARS] or type(error).__name__

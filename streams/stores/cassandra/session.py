@@ -46,7 +46,7 @@ from cassandra.query import BatchStatement, BatchType
 from streams.errors import DeadlineExceeded, PoisonError, RiffleError, StoreUnavailable, UsageError
 from streams.settings import CassandraSettings
 from streams.shared_calls import read_failure
-from streams.stores.cassandra.driver import NoHostAvailable, new_cluster
+from streams.stores.cassandra.driver import NoHostAvailable, causes_of, describe_error, new_cluster
 from streams.stores.cassandra.grouped_writes import MAX_WRITES, GroupedWrites
 from streams.tracing import cassandra_span
 
@@ -320,9 +320,9 @@ def address(settings: CassandraSettings) -> str:
 def translate_error(error: Exception, settings: CassandraSettings, cql: str = "") -> Exception:
     """Return Riffle's error for an error of the driver: what failed, where, and what to do."""
     where = f"Cassandra at {address(settings)}"
-    reason = " ".join(str(error).split())[:300] or type(error).__name__
     if isinstance(error, RiffleError):
         return error
+    raw, reason = str(error), describe_error(error)
     if isinstance(error, TimeoutError | OperationTimedOut | Timeout):
         return DeadlineExceeded(f"{where} did not answer in {settings.request_timeout_seconds:g} s ({reason})")
     if _is_away(error):
@@ -330,10 +330,10 @@ def translate_error(error: Exception, settings: CassandraSettings, cql: str = ""
             f"{where} can't be reached ({reason}). Start the local stack with `riffle up`, or set "
             "RIFFLE_CASSANDRA__HOSTS to nodes that run"
         )
-    if isinstance(error, AuthenticationFailed | Unauthorized) or "AuthenticationFailed" in reason:
+    if isinstance(error, AuthenticationFailed | Unauthorized) or "AuthenticationFailed" in raw:
         return UsageError(f"{where} refuses {settings.username or 'a client without a user name'} ({reason}). Check "
                           "RIFFLE_CASSANDRA__USERNAME and RIFFLE_CASSANDRA__PASSWORD")  # fmt: skip
-    if "does not exist" in reason or "unconfigured table" in reason:
+    if "does not exist" in raw or "unconfigured table" in raw:
         return UsageError(f"{where} lacks the schema of keyspace {settings.keyspace!r} ({reason}). "
                           "Make it with `riffle migrate`")  # fmt: skip
     if isinstance(error, RequestValidationException | InvalidMessage):
@@ -341,20 +341,15 @@ def translate_error(error: Exception, settings: CassandraSettings, cql: str = ""
     return error
 
 
-def _causes(error: NoHostAvailable) -> list[Exception]:
-    """Return the error of each host that was asked."""
-    return list(error.errors.values() if isinstance(error.errors, dict) else error.errors or ())
-
-
 def _is_full(error: NoHostAvailable) -> bool:
     """Return True if all connections are full, although the servers are there."""
-    causes = _causes(error)
+    causes = causes_of(error)
     return bool(causes) and all(isinstance(cause, ConnectionBusy | NoConnectionsAvailable) for cause in causes)
 
 
 def _is_away(error: Exception) -> bool:
     if isinstance(error, NoHostAvailable):
-        return not any(isinstance(cause, AuthenticationFailed | InvalidRequest) for cause in _causes(error))
+        return not any(isinstance(cause, AuthenticationFailed | InvalidRequest) for cause in causes_of(error))
     if isinstance(
         error, ErrorMessage
     ):  # without an exception of its own in the driver: overloaded, starting, a server error

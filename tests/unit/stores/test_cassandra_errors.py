@@ -1,5 +1,7 @@
 """The errors for the driver's errors: each is retryable or not, and names the server's address."""
 
+import ssl
+
 import pytest
 from cassandra import (
     AuthenticationFailed,
@@ -57,3 +59,34 @@ def test_an_error_of_the_driver_is_one_of_ours_and_says_where(error: Exception, 
 def test_ours_and_the_unforeseen_stay_as_they_are() -> None:
     for error in (MissingBlob("gone"), ZeroDivisionError("a bug")):
         assert translate_error(error, SETTINGS) is error
+
+
+REFUSED = ConnectionRefusedError(111, "Tried connecting to [('127.0.0.1', 9042)]. Last error: Connection refused")
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        pytest.param(NoHostAvailable("none", {"a": REFUSED}), "(Connection refused)", id="nobody listens"),
+        pytest.param(
+            NoHostAvailable("none", {"a": REFUSED, "b": REFUSED, "c": OSError("TLS is needed")}),
+            "(Connection refused; TLS is needed)",
+            id="each reason once",
+        ),
+        pytest.param(
+            NoHostAvailable("none", {"a": AuthenticationFailed("The password is wrong")}),
+            "(The password is wrong)",
+            id="signing in",
+        ),
+        pytest.param(
+            NoHostAvailable("none", {"a": ssl.SSLError(1, "certificate verify failed")}),
+            "certificate verify failed",
+            id="TLS numbers its errors otherwise than the system",
+        ),
+        pytest.param(NoHostAvailable("no node is known", {}), "no node is known", id="no node"),
+    ],
+)
+def test_the_reason_is_for_people(error: Exception, reason: str) -> None:
+    says = str(translate_error(error, SETTINGS))
+    assert reason in says
+    assert "Error(" not in says, "no objects of the driver"
