@@ -87,8 +87,6 @@ class TerminalReport:
                 self._print_ready(details["title"], details["seconds"])
             case "external":
                 self._console.print(f"{details['title']:<20} not started: uses {details['address']}", highlight=False)
-            case "step":
-                self._print_ready(details["title"], details["seconds"])
             case "warning":
                 self._warn(details["text"])
             case "ended":

@@ -52,7 +52,7 @@ NEEDED_BYTES = 1_000_000_000
 
 @dataclass(slots=True)
 class Supervisor:
-    """One run of the stack. `report` gets the reports of server.Report, and "step", "warning", "ended" and "up"."""
+    """One run of the stack. `report` gets the reports of server.Report, and "warning", "ended" and "up"."""
 
     settings: Settings
     report: Report
@@ -131,8 +131,9 @@ class Supervisor:
 
     def _step(self, title: str, action: Callable[[], None]) -> None:
         begun = time.monotonic()
+        self.report("preparing", {"title": title})
         action()
-        self.report("step", {"title": title, "seconds": time.monotonic() - begun})
+        self.report("ready", {"title": title, "seconds": time.monotonic() - begun})
 
     def _warn(self, text: str) -> None:
         self.report("warning", {"text": text})

@@ -33,6 +33,7 @@ from streams.local.supervision.patience import (
 from streams.local.supervision.watched import BACKOFF_SECONDS, SERVER_SPIN_CPU_SECONDS, Watched
 from streams.local.supervision.watched import STEADY_SECONDS as STEADY_RUN_SECONDS
 from streams.local.supervisor import Supervisor
+from streams.settings import Settings
 
 SLEEP = "import time; time.sleep(60)"
 SERVER: Any = SimpleNamespace(ready_timeout_seconds=180.0, name="worker-fetch", title="Worker fetch")
@@ -312,3 +313,11 @@ def test_servers_and_gateway_are_watched_as_workers_are(monkeypatch: pytest.Monk
     monkeypatch.setattr("streams.local.supervisor.LOOK_SECONDS", 0.0)
     Supervisor.watch(quiet)
     assert looked == names
+
+
+def test_a_step_is_named_from_its_begin_to_its_end(tmp_path: Path) -> None:
+    """On a busy machine the topics and tables take minutes: the terminal says what is waited for."""
+    reports: list[Any] = []
+    supervisor = Supervisor(Settings(home=tmp_path), lambda what, details: reports.append((what, details["title"])))
+    supervisor._step("Topics and tables", lambda: reports.append("made"))
+    assert reports == [("preparing", "Topics and tables"), "made", ("ready", "Topics and tables")]
