@@ -9,7 +9,17 @@ from typing import Any
 from uuid import UUID
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    SpinnerColumn,
+    Task,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+)
+from rich.table import Column
 
 from schemas import Event, PageDiscovered, PageFetched, PageIndexed, PageRemoved, PageSettled
 from streams.stores.page_record import PageRecord
@@ -30,29 +40,41 @@ SLOW_SECONDS = 10.0
 FOLLOWED = (PageFetched, PageIndexed, PageRemoved, PageSettled)
 MAX_RECORDS_READ = 200
 """Maximum number of records of unchanged pages that are read at one look."""
+BAR_CHARS = 20
+"""Length of a bar: what is beside it is worth more."""
 LINE_SECONDS = 10.0
 """Seconds between two lines of progress where there is no terminal."""
 
 
 class Bars(Progress):
-    """The bars of a long command. Without a terminal, such as in a log, their numbers are a line now and then."""
+    """The bars of a long command. Without a terminal, such as in a log, their numbers are a line now and then.
+
+    The field `note` of a task says more about its numbers.
+    """
 
     def __init__(self, console: Console, clock: Callable[[], float] = time.monotonic) -> None:
-        columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-        super().__init__(*columns, TimeElapsedColumn(), console=console, disable=not console.is_terminal)
+        columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(BAR_CHARS), MofNCompleteColumn())
+        # Only this column wraps, so the others keep their width on a narrow terminal.
+        note = TextColumn("{task.fields[note]}", style="dim", table_column=Column())
+        super().__init__(*columns, TimeElapsedColumn(), note, console=console, disable=not console.is_terminal)
         self._clock, self._next_line = clock, clock() + LINE_SECONDS
+
+    def add_task(self, *arguments: Any, **values: Any) -> TaskID:
+        return super().add_task(*arguments, **{"note": "", **values})
 
     def update(self, task_id: TaskID, **values: Any) -> None:
         super().update(task_id, **values)
         if self.console.is_terminal or self._clock() < self._next_line:
             return
         self._next_line = self._clock() + LINE_SECONDS
-        numbers = (f"{one.description}: {one.completed:,.0f}" + _of(one.total) for one in self.tasks)
+        numbers = (_describe(one) for one in self.tasks)
         self.console.print(", ".join(numbers), highlight=False, soft_wrap=True)
 
 
-def _of(total: float | None) -> str:
-    return "" if total is None else f" of {total:,.0f}"
+def _describe(task: Task) -> str:
+    of = "" if task.total is None else f" of {task.total:,.0f}"
+    note = f" ({note})" if (note := task.fields["note"]) else ""
+    return f"{task.description}: {task.completed:,.0f}{of}{note}"
 
 
 def machine_load() -> float:
@@ -108,7 +130,7 @@ class Seen:
         """Return the reason why no event came for a while, for the progress; empty if one came."""
         if now - self.last_event_at < SLOW_SECONDS or load <= BUSY_LOAD:
             return ""
-        return f" (the machine is busy: {load:.1f} processes for each processor)"
+        return f"the machine is busy: {load:.1f} processes for each processor"
 
     @property
     def searchable(self) -> int:

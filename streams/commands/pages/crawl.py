@@ -143,18 +143,16 @@ async def _watch(
             with suppress(TransientError):
                 progress = await reader.read()
                 await seen.look_at_unchanged(stores.pages)
-            listed = f" (sitemaps name {len(seen.listed):,} pages)" if seen.listed else ""
+            listed = f"sitemaps name {len(seen.listed):,} pages" if seen.listed else ""
             bars.update(
                 addresses,
                 completed=progress.finished,
                 total=max(progress.discovered, 1),
-                description=f"Addresses{describe_results(progress)}{listed}",
+                note="; ".join(filter(None, (describe_results(progress), listed))),
             )
             shortage = describe_shortage(settings)
-            slow = f"Searchable (paused: {shortage})" if shortage else f"Searchable{seen.why_slow(now, load)}"
-            bars.update(
-                indexing, completed=seen.settled, total=max(len(seen.fetched), seen.settled, 1), description=slow
-            )
+            slow = f"paused: {shortage}" if shortage else seen.why_slow(now, load)
+            bars.update(indexing, completed=seen.settled, total=max(len(seen.fetched), seen.settled, 1), note=slow)
             if progress.done and not seen.under_way and not events:
                 with suppress(TransientError):
                     await seen.look_at_all_unchanged(stores.pages)
@@ -164,7 +162,7 @@ async def _watch(
 
 
 def describe_results(progress: CrawlProgress) -> str:
-    """Return the number of addresses with each final result, for people, such as `: 214 fetched, 3 refused`."""
+    """Return the number of addresses with each final result, for people, such as `214 fetched, 3 refused`."""
     results = {
         "fetched": progress.fetched,
         "refused": progress.refused,
@@ -172,8 +170,7 @@ def describe_results(progress: CrawlProgress) -> str:
         "redirected": progress.redirected,
         "known from another crawl": progress.seen,
     }
-    shown = ", ".join(f"{count:,} {name}" for name, count in results.items() if count)
-    return f": {shown}" if shown else ""
+    return ", ".join(f"{count:,} {name}" for name, count in results.items() if count)
 
 
 def _report_start(crawl_id: str, seeds: int, as_json: bool) -> int:
@@ -212,7 +209,7 @@ def _report(
     else:
         removed = ", ".join(f"{count} {reason}" for reason, count in seen.reasons().items()) or "none"
         out.print(
-            f"{progress.discovered:,} addresses{describe_results(progress)}. "
+            f"{progress.discovered:,} addresses: {describe_results(progress) or 'none is finished'}. "
             f"{seen.searchable:,} pages are searchable; not indexed: {removed}.",
             highlight=False,
             soft_wrap=True,

@@ -335,7 +335,7 @@ async def _wait_until_settled(
         seen.note(events, now)
         with suppress(TransientError):
             await seen.look_at_unchanged(stores.pages)
-        bars.update(indexing, completed=seen.settled, description=f"Searchable{seen.why_slow(now, load)}")
+        bars.update(indexing, completed=seen.settled, note=seen.why_slow(now, load))
         say(f"{seen.settled:,} of {pages:,} pages are searchable or set aside", seen.settled / max(pages, 1))
         if seen.is_stuck(now, load):
             return False

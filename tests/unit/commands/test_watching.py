@@ -49,7 +49,7 @@ def test_a_crawl_is_stuck_only_after_a_silence_that_load_does_not_explain(
     [
         (SLOW_SECONDS - 1, 15.0, ""),
         (SLOW_SECONDS, BUSY_LOAD, ""),
-        (SLOW_SECONDS, 15.0, " (the machine is busy: 15.0 processes for each processor)"),
+        (SLOW_SECONDS, 15.0, "the machine is busy: 15.0 processes for each processor"),
     ],
 )
 def test_the_progress_says_why_it_is_slow(idle_seconds: float, load: float, words: str) -> None:
@@ -62,21 +62,22 @@ def test_without_a_terminal_the_progress_is_a_line_now_and_then() -> None:
         addresses, searchable = bars.add_task("Addresses", total=None), bars.add_task("Searchable", total=None)
         for second in range(int(2.5 * LINE_SECONDS)):
             now[0] = float(second)
-            bars.update(addresses, completed=2 * second, total=4_000)
+            bars.update(addresses, completed=2 * second, total=4_000, note=f"{second} refused")
             bars.update(searchable, completed=second, total=2 * second)
     assert log.getvalue().splitlines() == [
-        "Addresses: 20 of 4,000, Searchable: 9 of 18",
-        "Addresses: 40 of 4,000, Searchable: 19 of 38",
+        "Addresses: 20 of 4,000 (10 refused), Searchable: 9 of 18",
+        "Addresses: 40 of 4,000 (20 refused), Searchable: 19 of 38",
     ]
 
 
 def test_on_a_terminal_there_are_bars() -> None:
     screen, now = StringIO(), [0.0]
     with Bars(Console(file=screen, force_terminal=True, width=100), lambda: now[0]) as bars:
-        task = bars.add_task("Fetched", total=4)
+        task = bars.add_task("Addresses", total=1_000_000)
         now[0] = 3 * LINE_SECONDS
-        bars.update(task, completed=3)
-    assert "3/4" in screen.getvalue()
+        bars.update(task, completed=300_000, note=", ".join(["300,000 of the longest note"] * 9))
+    assert "300000/1000000" in screen.getvalue(), "the note takes what the numbers leave"
+    assert "300,000 of" in screen.getvalue()
     assert "3 of 4" not in screen.getvalue()
 
 
@@ -85,10 +86,10 @@ def test_on_a_terminal_there_are_bars() -> None:
     [
         (CrawlProgress(), ""),
         (CrawlProgress(discovered=3, pending=2, digesting=1), ""),
-        (CrawlProgress(discovered=1_500, fetched=1_200, digesting=300), ": 1,200 fetched"),
+        (CrawlProgress(discovered=1_500, fetched=1_200, digesting=300), "1,200 fetched"),
         (
             CrawlProgress(discovered=1_023, fetched=237, refused=760, failed=18, redirected=7, seen=1),
-            ": 237 fetched, 760 refused, 18 failed, 7 redirected, 1 known from another crawl",
+            "237 fetched, 760 refused, 18 failed, 7 redirected, 1 known from another crawl",
         ),
     ],
 )
