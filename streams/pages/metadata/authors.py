@@ -53,6 +53,9 @@ _NOT_NAME = re.compile(
 MAX_NAME_CHARS = 80
 MAX_NAMES = 6
 MAX_LABELLED = 12
+_ENDS_BY = re.compile(r"\b(?:by|von|par|por|di|door|av|af|author)\b\W{0,3}\Z", re.IGNORECASE)
+MAX_WORDS_BEFORE = 4
+"""Maximum words before a name in a byline that does not say "by", such as a date."""
 MAX_WORDS_AFTER = 12
 """Maximum number of words behind a name that links to a profile, in a byline."""
 NEAR_BEFORE = 6
@@ -149,10 +152,18 @@ def _linked_part(segment: Segment, name: str) -> str:
 
 
 def _find_by_class(tree: LexborHTMLParser, strangers: Set[str]) -> str:
-    for text in labelled_lines(tree, "named", MAX_LABELLED, MAX_NAME_CHARS):
+    for before, text in labelled_lines(tree, "named", MAX_LABELLED, MAX_NAME_CHARS):
+        if _is_reference(before):
+            continue
         if name := _clean([text]):
             return name if name not in strangers else ""
     return ""
+
+
+def _is_reference(before: str) -> bool:
+    """Return whether the text before a name in its line is more than a byline has there, such as a work."""
+    words = [word for word in before.split() if any(map(str.isalpha, word))]
+    return len(words) > MAX_WORDS_BEFORE and not _ENDS_BY.search(before.rstrip())
 
 
 def _clean(names: Iterable[str], strangers: Set[str] = frozenset()) -> str:

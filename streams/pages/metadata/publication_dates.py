@@ -103,6 +103,8 @@ _IN_LINE = frozenset({"-text", "span", "b", "strong", "em", "i", "small", "label
 _URL_DATE = re.compile(r"/((?:19|20)\d\d)[/-](\d{1,2})[/-](\d{1,2})(?:/|-|$)")
 NEAR_BEFORE = 8
 NEAR_AFTER = 20
+MAX_WORDS_BEFORE = 12
+"""Maximum words before a date in a byline. Behind more it is the date of a reference."""
 MAX_BESIDE = 3
 """Maximum number of times or lines from the date of the publication to the date of an update."""
 MAX_LEVELS = 12
@@ -120,8 +122,8 @@ def _visible_dates(
     if not published and (dated := _URL_DATE.search(url)):
         published = _first_date(["-".join(dated.groups())], head.until)
     if not published and not modified:
-        for text in labelled_lines(tree, "dated", MAX_TIMES, MAX_LINE_CHARS):
-            if len(text) < 6 or _NOT_BYLINE.search(text):
+        for before, text in labelled_lines(tree, "dated", MAX_TIMES, MAX_LINE_CHARS):
+            if len(text) < 6 or _NOT_BYLINE.search(text) or len(before.split()) > MAX_WORDS_BEFORE:
                 continue
             published, modified = _dates_in(text, head.until)
             if published[:10] in others or text in others:  # the first of several reviews

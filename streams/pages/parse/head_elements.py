@@ -91,7 +91,30 @@ def _row(tag: str, attributes: dict[str, str | None], node: LexborNode) -> tuple
     return None
 
 
-def labelled_lines(tree: LexborHTMLParser, label: Label, count: int, max_chars: int) -> list[str]:
-    """Return the lines of the first `count` elements with a label, without lines longer than `max_chars`."""
-    lines = (" ".join(node.text(separator=" ").split()) for node in _each(tree, LABELLED[label])[:count])
-    return [line for line in lines if len(line) <= max_chars]
+_INLINE = frozenset({"a", "span", "b", "i", "em", "strong", "cite", "small", "abbr", "acronym", "-text"})
+"""Elements within a line, and text."""
+_MAX_DEPTH, _MAX_SIBLINGS = 4, 32
+"""Maximum inline elements around a labelled one, and before each of them, whose text is looked at."""
+
+
+def labelled_lines(tree: LexborHTMLParser, label: Label, count: int, max_chars: int) -> list[tuple[str, str]]:
+    """Return the text of the first `count` elements with a label, and before it the text that begins their line.
+
+    Elements with a text longer than `max_chars` are left out.
+    """
+    lines = ((node, " ".join(node.text(separator=" ").split())) for node in _each(tree, LABELLED[label])[:count])
+    return [(_text_before(node), line) for node, line in lines if len(line) <= max_chars]
+
+
+def _text_before(node: LexborNode) -> str:
+    """Return the text before an element in its line, or its end if that is long. A block begins a line itself."""
+    parts: list[str] = []
+    for _ in range(_MAX_DEPTH):
+        before = node.prev if node.tag in _INLINE else None
+        while before is not None and before.tag in _INLINE and len(parts) < _MAX_SIBLINGS:
+            parts.append(before.text(separator=" "))
+            before = before.prev
+        if before is not None or node.tag not in _INLINE or node.parent is None:
+            break
+        node = node.parent
+    return " ".join(reversed(parts))

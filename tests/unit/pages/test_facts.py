@@ -162,6 +162,11 @@ def test_meta_elements_links_and_cards() -> None:
             None,
         ),
         ("<h1>T</h1><div class=author>https://site.example</div><p>Text", None),
+        # A bibliography: the name is a part of a reference, and no byline.
+        ("<h1>T</h1><p>[1] <em>A Guide to the Standard</em>. Fourth edition. <i class=author>Ada Autor</i>.<p>Text", None),
+        ("<h1>T</h1>" + "<p>Text. " * 30 + "<p>[1] A Guide to the Standard, <i class=author>Ada Autor</i>", None),
+        ("<h1>T</h1>" + "<p>Text. " * 30 + "<p>A text about the sea by <i class=author>Ada Autor</i>", "Ada Autor"),
+        ("<h1>T</h1>" + "<p>Text. " * 30 + "<p>Posted on 3 May 2024 | <i class=author>Ada Autor</i>", "Ada Autor"),
         # A person whom the text names: SQLite's page about reading blobs.
         (
             "<h1>T</h1><p><a href=https://research.example/people/gray/>Jim Gray</a> and others studied the read "
@@ -262,6 +267,8 @@ def test_who_began_a_thread_wrote_it_though_the_markup_says_comment() -> None:
         ("times beside each other", "<h1>T</h1><p>By Ada <time datetime=2024-03-01>x</time> (updated <time datetime=2024-05-02>x</time>)<p>Text", "2024-03-01", "2024-05-02"),
         ("the other way around", "<h1>T</h1><p>Updated: May 2, 2024. Published: March 1, 2024<p>Text", "2024-03-01", "2024-05-02"),
         ("in German", "<h1>T</h1><p>Aktualisiert am 2. Mai 2024<p>Text", None, "2024-05-02"),
+        ("of a reference", "<h1>T</h1>" + "<p>Text</p>" * 30 + "<p>[1] " + "word " * 12 + "<i class=pubdate>2 May 1998</i>",
+         None, None),
         ("named for a date", "<h1>T</h1>" + "<p>Text</p>" * 30 + "<p class=date>Updated May 2, 2024", None, "2024-05-02"),
     ],
 )  # fmt: skip

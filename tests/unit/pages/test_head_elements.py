@@ -76,7 +76,25 @@ LINES: list[tuple[str, Label, str, list[str]]] = [
 
 @pytest.mark.parametrize(("why", "label", "html", "expected"), LINES)
 def test_lines(why: str, label: Label, html: str, expected: list[str]) -> None:
-    assert labelled_lines(LexborHTMLParser(html), label, 4, 30) == expected, why
+    assert [line for _, line in labelled_lines(LexborHTMLParser(html), label, 4, 30)] == expected, why
+
+
+BEFORE = [
+    ("<p><i class=author>A</i>", ""),
+    ("<p>One <b>two</b> <i class=author>A</i>", "One two"),
+    ("<p>One <span>two <em><i class=author>A</i></em></span>", "One two"),
+    ("<p>One<br>two <i class=author>A</i>", "two"),
+    ("One <p class=author>A", ""),  # a block begins a line
+    ("<p>One</p><i class=author>A</i>", ""),
+    ("<div>One <div><i class=author>A</i></div></div>", ""),
+    ("<p>" + "<b></b>" * 10_000 + "<i class=author>A</i>", ""),
+]
+
+
+@pytest.mark.parametrize(("html", "expected"), BEFORE)
+def test_the_text_before_an_element_in_its_line(html: str, expected: str) -> None:
+    ((before, line),) = labelled_lines(LexborHTMLParser(html), "named", 4, 30)
+    assert (" ".join(before.split()), line) == (expected, "A")
 
 
 PIECES = [
@@ -105,4 +123,4 @@ def test_any_page_gives_rows_of_known_elements_and_short_lines(junk: bytes, piec
     for label in LABELLED:
         lines = labelled_lines(tree, label, 5, 12)
         assert len(lines) <= 5
-        assert all(len(line) <= 12 and line == " ".join(line.split()) for line in lines)
+        assert all(len(line) <= 12 and line == " ".join(line.split()) for _, line in lines)
