@@ -163,7 +163,10 @@ def test_meta_elements_links_and_cards() -> None:
         ),
         ("<h1>T</h1><div class=author>https://site.example</div><p>Text", None),
         # A bibliography: the name is a part of a reference, and no byline.
-        ("<h1>T</h1><p>[1] <em>A Guide to the Standard</em>. Fourth edition. <i class=author>Ada Autor</i>.<p>Text", None),
+        (
+            "<h1>T</h1><p>[1] <em>A Guide to the Standard</em>. Fourth edition. <i class=author>Ada Autor</i>.<p>Text",
+            None,
+        ),
         ("<h1>T</h1>" + "<p>Text. " * 30 + "<p>[1] A Guide to the Standard, <i class=author>Ada Autor</i>", None),
         ("<h1>T</h1>" + "<p>Text. " * 30 + "<p>A text about the sea by <i class=author>Ada Autor</i>", "Ada Autor"),
         ("<h1>T</h1>" + "<p>Text. " * 30 + "<p>Posted on 3 May 2024 | <i class=author>Ada Autor</i>", "Ada Autor"),
