@@ -13,7 +13,9 @@ class Surroundings(_Model):
     """A table or a list as it stands in its page, or the part of it around the answer."""
 
     header: tuple[str, ...] = Field((), description="The headings of a table's columns; empty for a list.")
-    rows: tuple[tuple[str, ...], ...] = Field(description="The cells of each row. A list has one cell in a row.")
+    rows: tuple[tuple[str, ...], ...] = Field(
+        description="The cells of each row. A row of a list has one, or a term and its definition."
+    )
     place: int = Field(description="The row with the answer, from 0.")
     before: int = Field(0, description="Rows that are left out before the first one.")
     after: int = Field(0, description="Rows that are left out behind the last one.")

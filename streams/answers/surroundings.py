@@ -12,6 +12,11 @@ MAX_COLUMNS = 8
 MAX_CELL_CHARS = 160
 MAX_MARKED_CHARS = 1_000
 """Maximum characters of a cell in the row of the statement, which is shown whole."""
+MAX_SHOWN_CHARS = 800
+"""Maximum characters of all rows that are shown, with the row of the statement or not: an answer leaves room for the
+results on a small screen, too."""
+MIN_ITEM_SHARE = 0.5
+"""Minimum share of its item that a statement has. An item with more text, such as a whole example, is no answer."""
 MAX_BLOCKS = 20_000
 """Maximum blocks of a document that are read."""
 _CELLS = frozenset({"td", "th"})
@@ -81,7 +86,10 @@ def _table_of(document: Document, row: int) -> int:
 
 
 def _list_around(document: Document, text: str) -> Surroundings | None:
-    """Return the list with the shortest item that has the text: in a longer one, it is a part of something else."""
+    """Return the list with the shortest item that has the text: in a longer one, it is a part of something else.
+
+    A term and its definition are one row.
+    """
     stated = " ".join(text.split())
     items: defaultdict[int, dict[int, list[str]]] = defaultdict(dict)
     places: list[tuple[int, int, int]] = []
@@ -97,24 +105,48 @@ def _list_around(document: Document, text: str) -> Surroundings | None:
     if not places:
         return None
     _, of_list, item = min(places, key=lambda place: place[0])
-    rows = [(" ".join(parts),) for parts in items[of_list].values()]
-    return _around((), rows, list(items[of_list]).index(item)) if len(rows) > 1 else None
+    if len(stated) < MIN_ITEM_SHARE * len(" ".join(items[of_list][item])):
+        return None
+    rows: list[Row] = []
+    place, is_term = 0, False
+    for index, parts in items[of_list].items():
+        tag, text = document.containers[index].tag, " ".join(parts)
+        if is_term and tag == "dd":
+            rows[-1] = (*rows[-1], text)
+        else:
+            rows.append((text,))
+        is_term = tag == "dt"
+        if index == item:
+            place = len(rows) - 1
+    return _around((), rows, place) if len(rows) > 1 else None
 
 
 def _around(header: Row, rows: Sequence[Row], place: int) -> Surroundings:
-    """Return the rows around this place."""
-    start = max(0, min(place - MAX_ROWS // 2, len(rows) - MAX_ROWS))
-    shown = rows[start : start + MAX_ROWS]
+    """Return the rows around this place, as many as are short enough together."""
+    first = max(0, min(place - MAX_ROWS // 2, len(rows) - MAX_ROWS))
+    cells = {
+        number: _cells(rows[number], MAX_MARKED_CHARS if number == place else MAX_CELL_CHARS)
+        for number in range(first, min(first + MAX_ROWS, len(rows)))
+    }
+    start, end = place, place + 1
+    left = MAX_SHOWN_CHARS - _chars(cells[place])
+    # The nearest rows first, in turns above and below, until one of them is too long.
+    for number in sorted(cells.keys() - {place}, key=lambda number: (abs(number - place), number)):
+        left -= _chars(cells[number])
+        if left < 0:
+            break
+        start, end = min(start, number), max(end, number + 1)
     return Surroundings(
         header=_cells(header),
-        rows=tuple(
-            _cells(row, MAX_MARKED_CHARS if number == place else MAX_CELL_CHARS)
-            for number, row in enumerate(shown, start)
-        ),
+        rows=tuple(cells[number] for number in range(start, end)),
         place=place - start,
         before=start,
-        after=len(rows) - start - len(shown),
+        after=len(rows) - end,
     )
+
+
+def _chars(row: Row) -> int:
+    return sum(map(len, row))
 
 
 def _cells(row: Row, max_chars: int = MAX_CELL_CHARS) -> Row:

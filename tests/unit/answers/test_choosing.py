@@ -1,11 +1,13 @@
 """The answer without a model: which statement, how sure, and several where pages disagree."""
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from streams.answers.choosing import MIN_CONFIDENCE, choose_answer
 from streams.answers.confidence import features_of, judge_statements, names_of, parameters
 from streams.answers.found_answer import FoundAnswer
-from streams.answers.surroundings import MAX_CELL_CHARS, surroundings_of
+from streams.answers.surroundings import MAX_CELL_CHARS, MAX_SHOWN_CHARS, surroundings_of
 from streams.pages.document.consent import Consent
 from streams.pages.normalize import normalize
 from tests.unit.answers.world import evidence
@@ -187,3 +189,42 @@ def test_a_sentence_is_the_answer_and_not_the_one_that_points_back_to_it() -> No
         answer = choose_answer("How high is the Quill tower?", order, parameters())
         assert answer
         assert answer.answers[0].text == first
+
+
+STASH = """<h1>git-stash</h1><dl>
+<dt>Interrupted workflow</dt><dd>When your boss comes in, make a commit.</dd>
+<dt>Saving changes for later</dt><dd>Use git stash push --staged to stash them for future use.</dd>
+</dl>"""
+
+
+def test_a_term_and_its_definition_are_one_row() -> None:
+    document = normalize(STASH, url="https://a.test/").document
+    items = surroundings_of(document, "Use git stash push --staged to stash them for future use.", "item")
+    assert items is not None
+    assert items.rows == (
+        ("Interrupted workflow", "When your boss comes in, make a commit."),
+        ("Saving changes for later", "Use git stash push --staged to stash them for future use."),
+    )
+    assert items.place == 1
+
+
+def test_a_sentence_of_a_long_item_is_shown_without_the_list() -> None:
+    """The item is an example with its code: the sentence alone answers."""
+    example = "Use git stash push --staged to stash them for future use. <pre>$ git add foo\n$ git stash</pre>" * 2
+    page = f"<h1>git-stash</h1><ul><li>Do it at once.</li><li>{example}</li></ul>"
+    answer = "Use git stash push --staged to stash them for future use."
+    assert surroundings_of(normalize(page, url="https://a.test/").document, answer, "item") is None
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.integers(1, 400), min_size=2, max_size=30), st.data())
+def test_the_rows_around_an_answer_leave_room_for_the_results(lengths: list[int], data: st.DataObject) -> None:
+    place = data.draw(st.integers(0, len(lengths) - 1))
+    texts = [f"row {number} " + "w" * length for number, length in enumerate(lengths)]
+    page = "<h1>T</h1><ul>" + "".join(f"<li>{text}</li>" for text in texts) + "</ul>"
+    items = surroundings_of(normalize(page, url="https://a.test/").document, texts[place], "item")
+    assert items is not None
+    assert items.rows[items.place] == (texts[place],)
+    assert len(items.rows) + items.before + items.after == len(texts)
+    others = sum(len(cell) for row in items.rows for cell in row) - len(texts[place])
+    assert others <= max(MAX_SHOWN_CHARS - len(texts[place]), 0)
