@@ -17,7 +17,7 @@ FAILURES = {
     "repeated": "the same line is on many pages of the site",
     "notice": "a copyright or `last modified` line",
     "navigation": "a row of links",
-    "contents": "a heading, or a line of a table of contents",
+    "contents": "a heading, or a line of a table of contents that no lead-in introduces",
     "fragment": "fewer than two words",
     "item": "items of a list without their lead-in, and no sentence",
     "row": "a row without the names of its columns, and no sentence",
@@ -51,6 +51,7 @@ _OF_CODE = re.compile(r"[_()/\d=-]")
 _NAMED_CELL = re.compile(r"[^|:]{1,80}:\s")
 _DIGITS = re.compile(r"\d+")
 _ITEMS = frozenset({"item", "link", "list"})
+_COLONS = (":", "：")
 
 HasVerb = Callable[[str], bool]
 
@@ -101,7 +102,7 @@ def find_failure(snippet: Snippet, repeated: Repeated, has_verb: HasVerb) -> str
         return _failure_of_code(snippet)
     if fold_line(snippet.stored) in repeated.get(urlsplit(snippet.url).netloc, frozenset()):
         return "repeated"
-    return _failure_of_line(text, snippet.kind, has_verb) or _failure_of_prose(text, snippet, has_verb)
+    return _failure_of_line(text, snippet, has_verb) or _failure_of_prose(text, snippet, has_verb)
 
 
 def _failure_of_code(snippet: Snippet) -> str:
@@ -110,13 +111,17 @@ def _failure_of_code(snippet: Snippet) -> str:
     return "" if _count_words(snippet.text) > 1 else "fragment"
 
 
-def _failure_of_line(text: str, kind: str, has_verb: HasVerb) -> str:
+def _failure_of_line(text: str, snippet: Snippet, has_verb: HasVerb) -> str:
     """Return the class of a line that is part of the site's frame."""
+    kind = snippet.kind
     if len(text.split()) <= _MAX_NOTICE_WORDS and _NOTICE.search(text):
         return "notice"
     if kind != "row" and len(_SEPARATOR.split(text)) >= MIN_LINKS and not _END.search(text):
         return "navigation"
-    if kind == "heading" or (_NUMBERED.match(text) and not _END.search(text) and not has_verb(text)):
+    is_introduced = kind in _ITEMS and bool(snippet.context) and snippet.context[-1].endswith(_COLONS)
+    is_numbered = _NUMBERED.match(text) and not _END.search(text) and not has_verb(text)
+    # "This page lists:" says what the numbers are.
+    if kind == "heading" or (is_numbered and not is_introduced):
         return "contents"
     return "" if _count_words(text) > 1 else "fragment"
 

@@ -116,7 +116,7 @@ class Searcher:
         duplicates = ranked.notes.near_duplicates
         return Found(
             request,
-            tuple(show_first_sentences(shown, extras.first_sentences)),
+            tuple(show_first_sentences(shown, extras.first_sentences, frame)),
             has_next=page.has_next,
             trace=trace,
             took_ms=milliseconds_since(started),

@@ -27,6 +27,8 @@ MAX_CHARS = 2_000_000
 """Maximum characters of a page that are drafted: twice as many as MAX_STATEMENTS statements of MAX_WORDS words have."""
 MAX_NAME_WORDS = 6
 """Maximum words of a cell that names the cell beside it, such as "Default:"."""
+MIN_VALUE_WORDS = 3
+"""Minimum words of a cell that says what the name beside it means."""
 MAX_LINK_WORDS = 5
 """Maximum words of an item that is a link and says nothing else."""
 MIN_LINK_SHARE = 0.8
@@ -35,6 +37,8 @@ CELLS = " | "
 """The separator between the cells of a row."""
 _PARAGRAPH = re.compile(r"\n[ \t]*+(?=\n)")
 _LINE = re.compile(r"\n")
+_COLONS = (":", "：")
+_MARKS_OF_CODE = frozenset("_.:")
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,11 +195,14 @@ def _draft_row(
 ) -> Iterator[Draft]:
     """Yield the row as "Name: x | Type: y", in parts when it is wide; the first cell names the further parts.
 
-    A row of two cells may be a name and its value: "Default: 8192".
+    A row of two cells may be a name and its value, "Default: 8192", or a name and what it means, as in an index:
+    "platform: Access to this machine's data.". An entry of an index that only leads to another page is a link.
     """
-    if _is_name_and_value(document, piece):
-        texts = [document.blocks[cell].text for _, cell in piece.cells]
-        yield Draft(" ".join(texts), context, "row", piece.cells[0][1], 0, len(texts[0]), section)
+    kind: Kind = "link" if _leads_to_one_page(document, piece) else "row"
+    if kind == "row" and _is_name_and_value(document, piece):
+        name, value = (document.blocks[cell].text for _, cell in piece.cells)
+        text = f"{name} {value}" if name.endswith(_COLONS) else f"{name}: {value}"
+        yield Draft(text, context, kind, piece.cells[0][1], 0, len(name), section)
         return
     parts: list[list[tuple[int, str]]] = [[]]
     for head, cell in piece.cells:
@@ -210,7 +217,7 @@ def _draft_row(
         cell = part[0][0]
         text = CELLS.join(named for _, named in part)
         yield Draft(
-            text, (*context, name) if number else context, "row", cell, 0, len(document.blocks[cell].text), section
+            text, (*context, name) if number else context, kind, cell, 0, len(document.blocks[cell].text), section
         )
 
 
@@ -218,8 +225,36 @@ def _is_name_and_value(document: Document, piece: Piece) -> bool:
     if len(piece.cells) != 2 or any(head is not None for head, _ in piece.cells):
         return False
     name, value = (document.blocks[cell].text for _, cell in piece.cells)
-    is_name = name.endswith((":", "：")) and word_count(name) <= MAX_NAME_WORDS
-    return is_name and word_count(name) + word_count(value) <= MAX_WORDS
+    if word_count(name) > MAX_NAME_WORDS or word_count(name) + word_count(value) > MAX_WORDS:
+        return False
+    if name.endswith(_COLONS):
+        return True
+    is_described = is_closed(value) or _is_of_code(name)
+    return is_described and not is_closed(name) and word_count(value) >= MIN_VALUE_WORDS and _has_letters(name)
+
+
+def _leads_to_one_page(document: Document, piece: Piece) -> bool:
+    """Return whether all cells of a row are links to one page: an entry of an index, with the section where it is.
+
+    Links to several pages may state a fact: "President | John F. Kennedy".
+    """
+    pages = set[str]()
+    for head, cell in piece.cells:
+        block = document.blocks[cell]
+        links = [span for span in block.spans if span.kind == "link"]
+        if head is not None or len(links) != 1 or (links[0].start, links[0].end) != (0, len(block.text)):
+            return False
+        pages.add(links[0].target.partition("#")[0])
+    return len(pages) == 1
+
+
+def _is_of_code(name: str) -> bool:
+    """Return whether a cell is a name such as `os.path` or `page_size`."""
+    return not any(map(str.isspace, name)) and not _MARKS_OF_CODE.isdisjoint(name[1:-1])
+
+
+def _has_letters(text: str) -> bool:
+    return any(map(str.isalpha, text))
 
 
 def listing_spans(text: str) -> list[Span]:

@@ -1,7 +1,7 @@
 """The first sentence of a page, shown where nothing that matched makes sense by itself: a title, or a row of links.
 
 The first statements of all such pages are read in one request, beside the other extras. Without them, the statements
-that matched are shown.
+that matched are shown, and entries of a list of other pages have a lead-in that says so.
 """
 
 from collections import Counter
@@ -14,12 +14,23 @@ from streams.search.deadline import Deadline
 from streams.search.optional import OnFailure, OptionalPart, Rest
 from streams.search.ranking.fusion import PARTS, is_whole, makes_sense
 from streams.statements.sentences.lengths import word_count
-from streams.statements.sentences.reading_alone import is_sentence
+from streams.statements.sentences.open_texts import OMISSION
+from streams.statements.sentences.reading_alone import (
+    LEAD_OF_LIST,
+    is_line_of_contents,
+    is_navigation,
+    is_of_each_page,
+    is_sentence,
+)
 from streams.stores.opener import Stores
 from streams.stores.protocols import Hit, PageHits
+from streams.stores.statement_payload import StatementPayload
 
 MIN_SENTENCE_WORDS = 8
-"""Minimum words of a first sentence. Slogans and greetings at the top of a page are shorter."""
+"""Minimum words of a first sentence, if the page has one. Slogans and greetings at the top of a page are shorter."""
+MIN_FOOT_ORDINAL = 5
+"""Minimum place of a notice (`last modified`, a version) that begins the foot of a page. An earlier one is a byline."""
+_LEAD_ENDS = (":", "：", OMISSION)
 MAX_ORDINAL = 24
 """Number of first statements of a page that are looked at: a page often begins with a table of contents."""
 REST_SECONDS = 2.0
@@ -45,20 +56,63 @@ class FirstSentences:
 
 
 def choose_first_sentences(statements: Sequence[Hit], frame: Collection[UUID] = ()) -> dict[UUID, Hit]:
-    """Return the first sentence of each page. A text on several of the pages says nothing about any of them."""
+    """Return the first sentence of each page. A text on several of the pages says nothing about any of them.
+
+    Above the foot of the page, a short sentence is better than a long one below it: "We welcome your reports."
+    """
     pages = Counter(text for _, text in {(hit.payload.page_id, hit.payload.text) for hit in statements})
-    found: dict[UUID, Hit] = {}
+    long, short, below = dict[UUID, Hit](), dict[UUID, Hit](), dict[UUID, Hit]()
+    feet = set[UUID]()
     for hit in sorted(statements, key=lambda hit: hit.payload.ordinal):
-        if pages[hit.payload.text] == 1 and _is_real_sentence(hit, frame):
-            found.setdefault(hit.payload.page_id, hit)
-    return found
+        page = hit.payload.page_id
+        if hit.payload.ordinal >= MIN_FOOT_ORDINAL and is_of_each_page(hit.payload.text):
+            feet.add(page)
+        if pages[hit.payload.text] > 1 or not _is_real_sentence(hit, frame):
+            continue
+        is_long = word_count(hit.payload.text) >= MIN_SENTENCE_WORDS
+        if page in feet:
+            if is_long:
+                below.setdefault(page, hit)
+        else:
+            (long if is_long else short).setdefault(page, hit)
+    return below | short | long
 
 
-def show_first_sentences(pages: Sequence[PageHits], sentences: Mapping[UUID, Hit]) -> Iterator[PageHits]:
-    """Yield the pages. A page with a first sentence here shows only that, with the score of its best statement."""
+def show_first_sentences(
+    pages: Sequence[PageHits], sentences: Mapping[UUID, Hit], frame: Collection[UUID] = ()
+) -> Iterator[PageHits]:
+    """Yield the pages. A page with a first sentence here shows only that, with the score of its best statement.
+
+    A page without one, on which only entries of a list of other pages matched, shows them with a lead-in.
+    """
     for page in pages:
         sentence = sentences.get(page.page_id)
-        yield page if sentence is None else replace(page, hits=(replace(sentence, score=page.hits[0].score),))
+        if sentence is not None:
+            yield replace(page, hits=(replace(sentence, score=page.hits[0].score),))
+        elif any(_may_be_shown(hit, frame) for hit in page.hits):
+            yield page
+        else:
+            yield replace(page, hits=tuple(map(_introduce, _drop_notices(page.hits))))
+
+
+def _drop_notices(hits: Sequence[Hit]) -> Sequence[Hit]:
+    """Return the statements without notices and rows of links, or all if there is nothing else."""
+    others = [
+        hit
+        for hit in hits
+        if not is_of_each_page(hit.payload.text) and not is_navigation(hit.payload.text, hit.payload.kind)
+    ]
+    return others or hits
+
+
+def _introduce(hit: Hit) -> Hit:
+    """Return an entry of a list of other pages with a lead-in; other statements as they are."""
+    payload = hit.payload
+    is_entry = payload.kind in {"link", "list"} or is_line_of_contents(payload.text, payload.kind)
+    if not is_entry or (payload.context and payload.context[-1].endswith(_LEAD_ENDS)):
+        return hit
+    row = payload.row() | {"context": [*payload.context, LEAD_OF_LIST]}
+    return replace(hit, payload=StatementPayload.of_row(row))
 
 
 def _may_be_shown(hit: Hit, frame: Collection[UUID]) -> bool:
@@ -69,5 +123,4 @@ def _may_be_shown(hit: Hit, frame: Collection[UUID]) -> bool:
 
 def _is_real_sentence(hit: Hit, frame: Collection[UUID]) -> bool:
     text = hit.payload.text.strip()
-    is_whole = hit.payload.kind == "sentence" and is_sentence(text)
-    return is_whole and word_count(text) >= MIN_SENTENCE_WORDS and makes_sense(hit, frame)
+    return hit.payload.kind == "sentence" and is_sentence(text) and makes_sense(hit, frame)

@@ -50,6 +50,18 @@ _OF_LICENCE = re.compile(
     re.IGNORECASE,
 )
 """The beginning of a notice that is the same on the pages of a site, and longer than other lines."""
+_OF_FEEDBACK = re.compile(
+    r"(?:we welcome your (?:aid|help|feedback|comments|corrections|suggestions|contributions)|"
+    r"(?:was|is) this (?:page|article|topic|document|information|answer) (?:helpful|useful)|"
+    r"(?:found|spotted|noticed|see) an? (?:bug|error|mistake|typo|problem) (?:on|in|with) (?:this|the) (?:page|doc)|"
+    r"if you (?:find|see|notice) (?:an? |any )?(?:bugs?|errors?|mistakes?|typos?|anything) (?:on|in) "
+    r"(?:this|the) (?:page|doc)|"
+    r"(?:edit|improve|suggest (?:an edit|changes) (?:to|for)) this (?:page|article|document)|"
+    r"(?:please )?(?:help us by reporting|report) (?:errors|bugs|mistakes|typos|problems) (?:on|in|with) "
+    r"(?:this|the) (?:page|doc))",
+    re.IGNORECASE,
+)
+"""The beginning of a line that asks the readers of a site's pages for help."""
 _OF_VERSION = re.compile(r"this (?:page|manual|document|documentation|guide) (?:is for|applies to)\s", re.IGNORECASE)
 """The beginning of a line that says which version of a program the pages of a site describe, by its last word."""
 _VERSION = re.compile(r"[0-9]\.[0-9]")
@@ -73,6 +85,9 @@ _HEADINGS_OF_LINKS = frozenset(
     ["see also", "see", "further reading", "related links", "related pages", "related topics", "external links"]
 )
 """Headings and lead-ins above the names of other texts."""
+LEAD_OF_LIST = "This page lists:"
+"""The lead-in that a search gives to entries of a table of contents or an index, where a page has nothing else. They
+are shown, and are no answer."""
 MAX_NAME_OF_TEXT_WORDS = 12
 """Maximum words of the name of another text below such a heading. A longer text says something about it."""
 _PLACES = frozenset(["prev", "previous", "next", "up", "home", "top", "contents", "index", "back", "forward"])
@@ -99,7 +114,7 @@ _MAX_LINE_WORDS = 25
 
 def reads_alone(text: str, kind: str, context: Sequence[str]) -> bool:
     """Return whether a reader understands the statement with its context: a sentence, or a part with its lead-in."""
-    if kind != "code" and _is_name_of_text(text, context):
+    if kind != "code" and (_is_name_of_text(text, context) or LEAD_OF_LIST in context[-1:]):
         return False
     return _reads_alone(text.strip(), kind, _has_lead(context))
 
@@ -208,7 +223,8 @@ def is_of_each_page(text: str) -> bool:
     if _OF_VERSION.match(text) is not None:
         last = text.partition("(")[0].rstrip(" .").rpartition(" ")[2]
         return word_count(text) <= _MAX_VERSION_WORDS and _VERSION.search(last) is not None
-    return _OF_EACH_PAGE.match(text) is not None and word_count(text) <= _MAX_LINE_WORDS
+    is_line = _OF_EACH_PAGE.match(text) is not None or _OF_FEEDBACK.match(text) is not None
+    return is_line and word_count(text) <= _MAX_LINE_WORDS
 
 
 def _is_title(text: str) -> bool:

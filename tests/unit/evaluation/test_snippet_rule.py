@@ -40,6 +40,8 @@ def snippet(text: str, kind: str = "sentence", context: tuple[str, ...] = ("Ferr
         ("notice", snippet("This page last modified on 2021-02-12")),
         ("navigation", snippet("Prev | Up | Next")),
         ("contents", snippet("30.5. Ferry Configuration", "item")),
+        ("", snippet("30.5. Ferry Configuration", "item", ("Ferries", "This page lists:"))),
+        ("contents", snippet("30.5. Ferry Configuration", "item", ("Ferries of 2019.",))),
         ("contents", snippet("Ferries and times", "heading")),
         ("fragment", snippet("ferry *", "item")),
         ("item", snippet("Ferries of the north", "item")),

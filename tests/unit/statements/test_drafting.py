@@ -210,12 +210,44 @@ def test_a_row_has_its_cells_with_the_headings_of_their_columns() -> None:
     ]
 
 
-def test_a_row_of_a_name_and_its_value_is_one_phrase() -> None:
-    tags = (("table", -1), ("tr", 0), ("th", 1), ("td", 1), ("tr", 0), ("th", 4), ("td", 4))
-    containers = tuple(Container(*tag) for tag in tags)
-    texts = {2: "Default:", 3: "12 knots", 5: "Oban", 6: "12 km"}
-    found = cut(*(Block("p", text, place) for place, text in texts.items()), containers=containers)
-    assert [(draft.kind, draft.text) for draft in found] == [("row", "Default: 12 knots"), ("row", "Oban | 12 km")]
+@pytest.mark.parametrize(
+    ("row", "name", "value"),
+    [
+        ("Default: 12 knots", "Default:", "12 knots"),
+        ("ferry.ropes: The ropes of a ferry.", "ferry.ropes", "The ropes of a ferry."),  # an index of names
+        ("max_ropes: ropes of a ferry", "max_ropes", "ropes of a ferry"),
+        ("Oban | 12 km", "Oban", "12 km"),
+        ("Oban | from the northern pier", "Oban", "from the northern pier"),  # a place, and no sentence about it
+        ("12.5 | The ropes of a ferry.", "12.5", "The ropes of a ferry."),
+        ("It leaves. | It comes back at noon.", "It leaves.", "It comes back at noon."),
+    ],
+)
+def test_a_row_of_a_name_and_what_it_means_is_one_phrase(row: str, name: str, value: str) -> None:
+    tags = (("table", -1), ("tr", 0), ("th", 1), ("td", 1))
+    found = cut(Block("p", name, 2), Block("p", value, 3), containers=tuple(Container(*tag) for tag in tags))
+    assert [(draft.kind, draft.text) for draft in found] == [("row", row)]
+
+
+ROPES = "https://ferry.test/ropes"
+
+
+@pytest.mark.parametrize(
+    ("kind", "targets"),
+    [
+        ("link", (f"{ROPES}#hawser", f"{ROPES}#lines")),  # an entry of an index, and the section where it is
+        ("row", (f"{ROPES}/hawser", f"{ROPES}/lines")),  # what is in one row may belong together
+        ("row", (f"{ROPES}#hawser", None)),
+    ],
+)
+def test_a_row_whose_links_lead_to_one_page_is_a_link(kind: str, targets: tuple[str | None, ...]) -> None:
+    texts = ("hawser", "Lines of the ship")
+    cells = (
+        Block("p", text, place, spans=(Span(0, len(text), "link", target),) if target else ())
+        for place, (text, target) in enumerate(zip(texts, targets, strict=True), start=2)
+    )
+    tags = (("table", -1), ("tr", 0), ("td", 1), ("td", 1))
+    (draft,) = cut(*cells, containers=tuple(Container(*tag) for tag in tags))
+    assert (draft.kind, draft.text) == (kind, "hawser | Lines of the ship")
 
 
 def test_a_cell_of_prose_is_cut_like_prose_below_its_columns_heading() -> None:

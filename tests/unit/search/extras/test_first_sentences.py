@@ -8,7 +8,13 @@ from uuid import UUID, uuid5
 import pytest
 
 from streams.search.deadline import Deadline
-from streams.search.extras.first_sentences import FirstSentences, choose_first_sentences, show_first_sentences
+from streams.search.extras.first_sentences import (
+    MIN_FOOT_ORDINAL,
+    FirstSentences,
+    choose_first_sentences,
+    show_first_sentences,
+)
+from streams.statements.sentences.reading_alone import LEAD_OF_LIST, reads_alone
 from streams.stores.protocols import Hit, PageHits
 from streams.stores.statement_payload import StatementPayload
 
@@ -85,3 +91,46 @@ def test_a_page_shows_only_its_first_sentence_with_the_score_of_its_best_stateme
         (0.9, [(SENTENCE, 0.7)]),
         (0.8, [("Piers", 0.0)]),
     ]
+
+
+SHORT = hit("Ferries of wood, iron and steel.", 1)
+NOTICE = hit("Last modified on Tuesday.", MIN_FOOT_ORDINAL)
+BELOW = hit("The keepers of the pier answer letters in the summer.", MIN_FOOT_ORDINAL + 1)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "statements"),
+    [
+        (SHORT.payload.text, [SHORT, NOTICE, BELOW]),  # short, and above the foot of the page
+        (SENTENCE, [SHORT, hit(SENTENCE, 2), NOTICE, BELOW]),
+        (BELOW.payload.text, [hit("Ferries", 1), NOTICE, BELOW]),  # nothing else is a sentence
+        (SENTENCE, [hit("Last modified on Tuesday.", 1), hit(SHORT.payload.text, 2), hit(SENTENCE, 3)]),  # a byline
+        ("", [hit("Ferries", 1), NOTICE, hit("Write to us soon.", MIN_FOOT_ORDINAL + 2)]),
+    ],
+)
+def test_a_short_sentence_of_the_page_is_better_than_its_foot(chosen: str, statements: list[Hit]) -> None:
+    assert texts(*statements) == ({uuid5(PAGES, "a"): chosen} if chosen else {})
+
+
+LISTED = "Ropes and knots of the north"
+
+
+@pytest.mark.parametrize(
+    ("shown", "matched"),
+    [
+        ([(LISTED, (LEAD_OF_LIST,))], [hit(LISTED, kind="link")]),
+        ([("7.1. Ropes; 7.2. Knots", (LEAD_OF_LIST,))], [hit("7.1. Ropes; 7.2. Knots", kind="list")]),
+        ([("7.1. Ropes of the north", (LEAD_OF_LIST,))], [hit("7.1. Ropes of the north", kind="item")]),
+        ([("free tea on each ferry", ())], [hit("free tea on each ferry", kind="item")]),  # it is understood
+        ([("Ferries", ())], [hit("Ferries", kind="heading")]),
+        ([(LISTED, (LEAD_OF_LIST,))], [hit("Copyright 2019 by the keepers"), hit(LISTED, 1, kind="link")]),
+        ([("Copyright 2019 by the keepers", ())], [hit("Copyright 2019 by the keepers")]),  # nothing else matched
+    ],
+)
+def test_entries_of_a_list_have_a_lead_in_where_the_page_has_no_sentence(
+    shown: list[tuple[str, tuple[str, ...]]], matched: list[Hit]
+) -> None:
+    (page,) = show_first_sentences([PageHits(uuid5(PAGES, "a"), tuple(matched), 0.9)], {})
+    assert [(each.payload.text, each.payload.context) for each in page.hits] == shown
+    entries = [each.payload for each in page.hits if LEAD_OF_LIST in each.payload.context]
+    assert not any(reads_alone(each.text, each.kind, each.context) for each in entries), "an entry is no answer"
