@@ -25,6 +25,7 @@ def test_problems_are_documented_with_their_status() -> None:
     folders = (ROOT / "streams/gateway", ROOT / "streams/search", ROOT / "streams/admin")
     source = "\n".join(path.read_text() for folder in folders for path in folder.rglob("*.py"))
     in_code = {kind: status for status, kind in re.findall(r"Problem\(\s*(\d{3}),\s*\"([a-z-]+)\"", source)}
+    in_code |= dict.fromkeys(re.findall(r"_unavailable\(\s*\"([a-z-]+)\"", source), "503")
     in_code |= dict.fromkeys(re.findall(r"InvalidQuery\(\s*\"([a-z-]+)\"", source), "400")
     in_code |= {of_status(status).kind: str(status) for status in (404, 405)} | {of_status(400).kind: "4xx"}
     assert in_code == documented
