@@ -356,6 +356,7 @@ async def test_letters_of_an_unknown_stage_are_no_page(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("hosts", "urls", "shown"),
     [
+        (0, 0, "No host has URLs that wait."),
         (1, 1, "1 host has URLs that wait:  1 URL,"),
         (3, 5, "3 hosts have URLs that wait:  15 URLs,"),
         (2 * COUNTED_HOSTS, 5, f"{2 * COUNTED_HOSTS} hosts have URLs that wait: about {10 * COUNTED_HOSTS} URLs,"),
