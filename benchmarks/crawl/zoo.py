@@ -60,8 +60,9 @@ SCRIPTS = "\n## Scripts\n"
 _SCRIPTS = """
 Pages whose scripts are hostile ([`tests/hostile/rendered_pages.py`](../../tests/hostile/rendered_pages.py)), each in a
 browser of its own, as the stage `render` reads them. `rendered`: the document is taken after its scripts ran, without
-what was refused. `static document`: a limit was reached, or the page's process ended without memory, and the page keeps
-the document that it has without scripts. Here the limits are {cpu:g} s of CPU time, {seconds:g} s, {memory} MiB,
+what was refused. `static document`: a limit was reached, the page's process ended without memory, or its scripts left
+nothing of it. Then the page keeps the document that it has without scripts. Here
+the limits are {cpu:g} s of CPU time, {seconds:g} s, {memory} MiB,
 {requests} requests and {html:,} characters; in a crawl they are [higher](rendering.md#what-holds). The requests are
 those that the crawler's client was asked for, of which it refuses private addresses. A page holds a place of the stage
 for the time in the table, of which the start of the browser takes a second or more. The memory is that of all processes

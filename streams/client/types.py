@@ -197,6 +197,7 @@ class PageRecord(TypedDict):
     state: "PageStatus"
     says: str
     left_out: NotRequired[str]
+    not_rendered: NotRequired[str]
     next_step: NotRequired[str]
     canonical: NotRequired["OtherPage"]
     duplicates: NotRequired[list["OtherPage"]]

@@ -2,7 +2,8 @@
 
 It reads the documents of the normalize stage. A page with hardly any text, but with scripts, goes through Chromium, and
 comes back as PageFetched with the HTML after its scripts ran, marked `rendered`, one microsecond later than the fetch.
-All later stages handle it as any other page. A page that reaches a limit keeps its static document.
+All later stages handle it as any other page. A page that reaches a limit, or whose scripts remove its document, keeps
+its static document, and its record says why (`NotRendered`).
 
 A redelivery finds the rendered document, and does nothing. After a crash before the event was sent, the page is
 rendered again. The stage is off by default, and then skips all events.
@@ -22,6 +23,7 @@ from streams.render.protocol import RendererEnded
 from streams.runtime.agent import Agent, Delivery, Emit
 from streams.settings import RenderSettings, Settings
 from streams.stores.opener import Stores
+from streams.stores.page_record import NotRendered
 from streams.stores.removals import blob_of_page
 
 log = structlog.get_logger(__name__)
@@ -81,34 +83,35 @@ class RenderAgent(Agent):
         kind = fetched.headers.get("content-type", "")
         if not needs_rendering(event.text_chars, body, kind):
             return []
-        return await self._render(self._browse, fetched.event(), body, kind)
-
-    async def _render(self, browse: Browse, fetched: PageFetched, body: bytes, kind: str) -> Sequence[Event]:
         try:
-            found = await browse(fetched.url, body, kind)
+            return [await self._render(self._browse, fetched.event(), body, kind)]
         except Refused as refusal:
             self._refused += 1
-            log.info("a page was not rendered", url=fetched.url, reason=str(refusal))
+            log.info("a page was not rendered", url=event.url, reason=str(refusal))
+            why = NotRendered.of_row({"url": event.url, "generation": event.generation, "reason": refusal.detail})
+            await self._stores.pages.put(event.page_id, why, delivery.at)
             return []
+
+    async def _render(self, browse: Browse, fetched: PageFetched, body: bytes, kind: str) -> PageFetched:
+        try:
+            found = await browse(fetched.url, body, kind)
         except RendererEnded as error:
             raise TransientError(f"{fetched.url}: {error}") from error
         self._rendered += 1
         self._cpu_seconds += found.cpu_seconds
         html = found.html.encode("utf-8", "replace")
-        return [
-            fetched.model_copy(
-                update={
-                    "generation": fetched.generation + 1,
-                    "lease_id": None,
-                    "body_ref": await self._stores.blobs.put(html),
-                    "body_bytes": len(html),
-                    "exchange_ref": None,
-                    "headers": {**fetched.headers, "content-type": "text/html; charset=utf-8"},
-                    "elapsed_ms": round(1_000 * found.seconds, 3),
-                    "rendered": True,
-                }
-            )
-        ]
+        return fetched.model_copy(
+            update={
+                "generation": fetched.generation + 1,
+                "lease_id": None,
+                "body_ref": await self._stores.blobs.put(html),
+                "body_bytes": len(html),
+                "exchange_ref": None,
+                "headers": {**fetched.headers, "content-type": "text/html; charset=utf-8"},
+                "elapsed_ms": round(1_000 * found.seconds, 3),
+                "rendered": True,
+            }
+        )
 
 
 def limits_of(settings: RenderSettings) -> RenderLimits:

@@ -19,7 +19,8 @@ from streams.render.protocol import Pipe, RendererEnded
 ANSWERED_TYPES = frozenset({"Script", "XHR", "Fetch", "Stylesheet", "Preflight"})
 """Kinds of requests that are answered. A frame is a Document, and is not."""
 LOOK_SECONDS = 0.1
-OUTER_HTML = "document.documentElement ? document.documentElement.outerHTML.slice(0, {}) : ''"
+OUTER_HTML = "document.body && document.body.hasChildNodes() ? document.documentElement.outerHTML.slice(0, {}) : ''"
+"""The document, or nothing if its scripts removed all of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +74,7 @@ class _Traffic:
 
 
 async def render(program: str, url: str, body: bytes, content_type: str, load: Load, limits: RenderLimits) -> Rendered:
-    """Render a page. Raises Refused if it reaches a limit before it has a document, and RendererEnded."""
+    """Render a page. Raises Refused if it reaches a limit or has no document at its end, and RendererEnded."""
     began = time.monotonic()
     page = _Page(url, body, content_type, load, limits)
     async with run_chromium(program, page.on_event, limits.process) as (pipe, watch):
@@ -130,7 +131,7 @@ class _Page:
         self.traffic = _Traffic()
 
     async def read(self) -> str:
-        """Open the page, wait until it is quiet, and return its HTML. Raises RendererEnded."""
+        """Open the page, wait until it is quiet, and return its HTML. Raises Refused and RendererEnded."""
         pipe = self._need_pipe()
         await pipe.call("Browser.setDownloadBehavior", behavior="deny")
         self._frame = (await pipe.call("Target.createTarget", url="about:blank")).get("targetId", "")
@@ -148,7 +149,10 @@ class _Page:
             await asyncio.sleep(LOOK_SECONDS)
         expression = OUTER_HTML.format(self._limits.html_bytes)
         answer = await pipe.call("Runtime.evaluate", session, expression=expression, returnByValue=True)
-        return str((answer.get("result") or {}).get("value") or "")
+        html = str((answer.get("result") or {}).get("value") or "")
+        if not html:
+            raise Refused("render", "its scripts left nothing of its document")
+        return html
 
     async def until_crash(self) -> None:
         """Return never. Raises Refused if the process of the page ends, as it does without memory for its scripts."""

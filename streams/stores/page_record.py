@@ -239,6 +239,15 @@ class HostFeeds(StoredPart):
     """Their page ids: so a feed that is erased leaves no address here."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotRendered(StoredPart):
+    """Why the last try to render the page in a browser left its static document."""
+
+    PART: ClassVar[Part] = "render"
+
+    reason: str
+
+
 PART_TYPES: Mapping[Part, type[StoredPart]] = {
     part.PART: part
     for part in (
@@ -251,6 +260,7 @@ PART_TYPES: Mapping[Part, type[StoredPart]] = {
         Removed,
         Feed,
         HostFeeds,
+        NotRendered,
     )
 }
 
@@ -297,6 +307,11 @@ class PageRecord:
     @cached_property
     def host_feeds(self) -> HostFeeds:
         return HostFeeds.of_row(self._row(HostFeeds))
+
+    def why_not_rendered(self) -> str:
+        """Return why a browser left the last answer as it was fetched, or an empty text."""
+        refusal = NotRendered.of_row(self._row(NotRendered))
+        return refusal.reason if refusal.generation == self.fetched.generation else ""
 
     def parts(self) -> list[StoredPart]:
         """Return the parts that are stored and known to this release, in the order of a page's journey."""

@@ -41,6 +41,7 @@ Part = Literal[
     "removed",
     "feed",
     "host_feeds",
+    "render",
 ]
 """The parts of a page's record: each is written by one stage only, so no stage reads before it writes."""
 Row = Mapping[str, Any]

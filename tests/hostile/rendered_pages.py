@@ -29,7 +29,7 @@ UNREACHABLE = ("file:", "/form", "/beacon", "/popup", "/frame", "/sw.js", "/othe
 """Parts of addresses that the crawler's client is never asked for. It refuses private addresses itself."""
 
 Outcome = Literal["rendered", "static document"]
-"""`static document`: the page reached a limit."""
+"""`static document`: the page reached a limit, or removed its document."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,8 @@ async def meet(page: HostilePage) -> Meeting:
 
 
 def _limit(reason: str) -> str:
-    return next((word for word in ("CPU time", "MiB", "process") if word in reason), "time").replace("MiB", "memory")
+    words = ("CPU time", "MiB", "process", "nothing")
+    return next((word for word in words if word in reason), "time").replace("MiB", "memory")
 
 
 @asynccontextmanager
@@ -211,5 +212,11 @@ HOSTILE_PAGES = (
     page_of("storage without end", """(async () => { const kept = await caches.open('x');
         while (true) await kept.put('/' + Math.random(), new Response(new Uint8Array(5e6))) })()"""),
     HostilePage("a script that is too large", f"{TEXT}<script src=/large.js></script>", TEXT),
-    HostilePage("a document that is removed", "<script>document.documentElement.remove()</script>"),
+    # Nothing at its end
+    HostilePage("a document that is removed", f"{TEXT}<script>document.documentElement.remove()</script>",
+        outcome=LIMIT),
+    HostilePage("a body that is emptied", f"{TEXT}<script>onload = () => document.body.replaceChildren()</script>",
+        outcome=LIMIT),
+    HostilePage("a document that is written anew without text",
+        f"{TEXT}<script>onload = () => {{ document.open(); document.close() }}</script>", outcome=LIMIT),
 )  # fmt: skip

@@ -1,5 +1,6 @@
 """The render stage: which pages are rendered, the same event twice, and a browser that ends."""
 
+import dataclasses
 from datetime import UTC, datetime
 from uuid import UUID
 
@@ -100,9 +101,16 @@ async def test_pages_that_are_not_rendered(body: bytes, text_chars: int, generat
 
 
 async def test_a_page_that_reaches_a_limit_keeps_its_static_document() -> None:
-    agent = RenderAgent(await world(), Browser(Refused("render", "it never ends")))
+    stores = await world()
+    agent = RenderAgent(stores, Browser(Refused("render", "it never ends")))
     assert await agent.handle(delivery()) == []
     assert agent.measurements()["render_pages_refused"] == 1
+    record = await stores.pages.get(PAGE)
+    assert record.why_not_rendered() == "it never ends"
+    assert record.fetched.generation == 7, "the static answer stays"
+    later = dataclasses.replace(record.fetched, generation=9)
+    await stores.pages.put(PAGE, later, 2)
+    assert (await stores.pages.get(PAGE)).why_not_rendered() == "", "another answer has not been tried"
 
 
 async def test_a_browser_that_ends_is_tried_again() -> None:

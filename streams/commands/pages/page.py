@@ -37,7 +37,7 @@ async def page(
         riffle page https://www.sqlite.org/atomiccommit.html --document
         riffle page https://www.sqlite.org/atomiccommit.html --removed
     """
-    from streams.ledger.history import history_of
+    from streams.ledger.history import read_record_and_history
     from streams.maintenance.frontier_hosts import why_left_out
     from streams.stores.opener import open_stores
 
@@ -49,12 +49,16 @@ async def page(
             return await print_document_of(stores, identity, url, as_json=as_json)
         if removed:
             return await print_removed_of(stores, identity, url, as_json=as_json)
-        history = await history_of(stores, identity)
+        record, history = await read_record_and_history(stores, identity)
         left_out = await why_left_out(stores.frontier, _known_url(url), now_micros())
     if as_json:
-        print_json({**life_as_json(identity, url, history), "left_out": left_out})
+        notes = {"left_out": left_out, "not_rendered": record.why_not_rendered()}
+        print_json({**life_as_json(identity, url, history), **notes})
     elif history:
         print_life(identity, url, history)
+        if why := record.why_not_rendered():
+            sentence = f"A browser did not render it, so its document is the one without scripts: {why}."
+            out.print(sentence, highlight=False, soft_wrap=True)
     if left_out and not as_json:
         out.print(f"No crawl follows a link to it: {left_out}.", highlight=False, soft_wrap=True)
     elif not history and not as_json:

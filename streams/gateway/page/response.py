@@ -81,6 +81,7 @@ class PageRecord(_Model):
     state: PageStatus = Field(description="The status with its reason and the fields of that reason, for programs.")
     says: str = Field(description="The status in a sentence, for people.")
     left_out: str = Field("", description="Why no crawl follows a link to it, such as the trap that it is in.")
+    not_rendered: str = Field("", description="Why the last try to render it in a browser left its static document.")
     next_step: str = Field("", description="What happens next, or what can be done, in a sentence.")
     mood: str = Field(exclude=True)
     has_document: bool = Field(exclude=True)
@@ -135,6 +136,7 @@ def to_page_record(data: PageData) -> PageRecord:
         state=status,
         says=presentation.clean_line(_sentence(describe_status(status, representative_url))),
         left_out=data.left_out,
+        not_rendered=presentation.clean_line(data.record.why_not_rendered()),
         next_step=_sentence(describe_next_step(status, data.url)),
         mood=_MOODS.get(status.status, "open"),
         has_document=bool(data.record.normalized.document_ref),
