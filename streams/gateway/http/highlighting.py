@@ -6,11 +6,12 @@ index (`streams.pages.text.tokens`), so versions, names and words with combining
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
+from streams.pages.text.language import primary
 from streams.pages.text.tokens import is_spaceless, word_spans
 from streams.vectors.bm25 import FUNCTION_WORDS
-from streams.vectors.stemming import stems
+from streams.vectors.stemming import LANGUAGES, stems
 
 Range = tuple[int, int]
 
@@ -53,7 +54,7 @@ def highlights(text: str, words: Iterable[str], language: str = "") -> list[Rang
     runs = [word for word in words if is_spaceless(word[0])]
     wanted = {_fold(word) for word in words} - set(runs)
     wanted_stems = {stem for each in stems(sorted(wanted), language) for stem in each}
-    spans = [span for span in word_spans(text) if not is_spaceless(text[span[0]])] if wanted else []
+    spans = list(_find_candidates(text, wanted | wanted_stems, language)) if wanted else []
     folded = [_POSSESSIVE.sub("", _fold(text[start:end])) for start, end in spans]
     found = [
         span
@@ -62,6 +63,20 @@ def highlights(text: str, words: Iterable[str], language: str = "") -> list[Rang
     ]
     parts = {part for run in runs for part in _find_parts(text, run)}
     return _merge_ranges([*found, *(place for part in parts for place in _find_all(text, part))])
+
+
+def _find_candidates(text: str, wanted: Collection[str], language: str) -> Iterator[Range]:
+    """Yield the places of the words that may be wanted, without runs without spaces.
+
+    An English stem has the first letter of its word, so most words of an English text need no stem.
+    """
+    spans = word_spans(text)
+    if not text.isascii() or primary(language) in LANGUAGES:
+        yield from (span for span in spans if not is_spaceless(text[span[0]]))
+        return
+    first = {word[:1] for word in wanted}
+    first |= {letter.upper() for letter in first}
+    yield from (span for span in spans if text[span[0]] in first)
 
 
 def segments(text: str, ranges: Iterable[Range]) -> list[tuple[str, bool]]:

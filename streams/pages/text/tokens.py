@@ -76,9 +76,9 @@ def word_spans(text: str) -> list[tuple[int, int]]:
 
     The words are the same as in `words`, but runs without spaces stay whole and end where a script with spaces begins.
     """
-    pattern = (
-        _PLAIN_WORD if text.isascii() or not _MAY_BE_MARKED_OR_INVISIBLE.search(text) else _marked_word(_INVISIBLE)
-    )
+    if text.isascii():  # without apostrophes of other kinds, marks, and scripts without spaces
+        return [match.span() for match in _PLAIN_WORD.finditer(text)]
+    pattern = _marked_word(_INVISIBLE) if _MAY_BE_MARKED_OR_INVISIBLE.search(text) else _PLAIN_WORD
     spans = (match.span() for match in pattern.finditer(text.translate(_APOSTROPHES)))
     return [part for start, end in spans for part in _parts_by_script(text, start, end)]
 

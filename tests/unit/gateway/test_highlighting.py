@@ -1,5 +1,7 @@
 """The words of a query in a text: in many scripts, inflected, and nothing else."""
 
+from string import ascii_letters
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -80,3 +82,15 @@ def test_ranges_are_in_order_and_inside_the_text(text: str, query: str) -> None:
     ends = [place for each in ranges for place in each]
     assert ends == sorted(ends)
     assert all(0 <= start < end <= len(text) for start, end in ranges)
+
+
+ENGLISH_WORDS = st.sampled_from("Log logs logging log's _log ferry's Ferries ferry c++ 3.11 utf8 ies sses".split())
+ENGLISH = st.lists(ENGLISH_WORDS | st.text(alphabet=f"{ascii_letters} '_-.9", max_size=12), max_size=12).map(" ".join)
+
+
+@given(ENGLISH, ENGLISH, st.sampled_from(["", "en", "en-GB"]))
+def test_what_is_marked_in_plain_english_does_not_depend_on_the_rest_of_the_text(
+    text: str, query: str, language: str
+) -> None:
+    words = [word for word in query_words(query) if word]
+    assert highlights(text, words, language) == highlights(f"{text} \N{HORSE}", words, language)
