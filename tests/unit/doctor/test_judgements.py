@@ -12,6 +12,7 @@ from streams.doctor import cassandra, certificates, gateway, kafka, machine, qdr
 from streams.doctor.findings import Finding, Level
 from streams.doctor.kafka import ActualTopic
 from streams.doctor.versions import judge_version
+from streams.errors import RestoreUnfinished, StoreUnavailable
 from streams.local.tls.identities import Identities
 from streams.models.protocols import ModelInfo
 from streams.runtime.failure_headers import FailureInfo
@@ -148,6 +149,27 @@ def test_no_worker_is_to_be_started_during_a_restore(monkeypatch: pytest.MonkeyP
         assert set(advice) == {kafka.RESTORE_ADVICE}
     else:
         assert kafka.RESTORE_ADVICE not in advice
+
+
+@pytest.mark.parametrize(
+    ("listens", "error", "expected"),
+    [
+        pytest.param(True, None, False, id="no restore"),
+        pytest.param(True, RestoreUnfinished("restore of x"), True, id="a restore is not finished"),
+        pytest.param(True, StoreUnavailable("starting"), False, id="Cassandra can't say"),
+        pytest.param(False, RestoreUnfinished("never asked"), False, id="nobody listens"),
+    ],
+)
+def test_a_restore_is_unfinished_only_if_cassandra_says_so(
+    monkeypatch: pytest.MonkeyPatch, listens: bool, error: Exception | None, expected: bool
+) -> None:
+    async def check_restored(_: CassandraSettings) -> None:
+        if error is not None:
+            raise error
+
+    monkeypatch.setattr(cassandra, "refused", lambda _: "" if listens else "Connection refused")
+    monkeypatch.setattr(cassandra, "check_restored", check_restored)
+    assert cassandra.is_restoring(Settings()) is expected
 
 
 def test_dead_letters() -> None:
