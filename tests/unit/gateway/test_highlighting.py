@@ -84,7 +84,9 @@ def test_ranges_are_in_order_and_inside_the_text(text: str, query: str) -> None:
     assert all(0 <= start < end <= len(text) for start, end in ranges)
 
 
-ENGLISH_WORDS = st.sampled_from(["Log", "logs", "logging", "log's", "_log", "ferry's", "Ferries", "ferry", "c++", "3.11", "utf8", "ies", "sses"])
+ENGLISH_WORDS = st.sampled_from(
+    ["Log", "logs", "logging", "log's", "_log", "ferry's", "Ferries", "ferry", "c++", "3.11", "utf8", "ies", "sses"]
+)
 ENGLISH = st.lists(ENGLISH_WORDS | st.text(alphabet=f"{ascii_letters} '_-.9", max_size=12), max_size=12).map(" ".join)
 
 
