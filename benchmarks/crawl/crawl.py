@@ -24,6 +24,7 @@ from uuid import uuid4
 import psutil
 import typer
 
+from benchmarks.crawl.frontier import heap_rate
 from benchmarks.crawl.seeds import seeds_of_host
 from benchmarks.machine import describe, machine, table
 from benchmarks.own_servers import RIFFLE, environment_of, server_pids, wait_until
@@ -46,6 +47,8 @@ from streams.topology import stage, topics_needed
 HOSTS = 50
 ROBOTS = "User-agent: *\nDisallow: /private/\n"
 """The robots.txt of each host. Without one, the local web has one with a delay, which Scrapy ignores."""
+HEAP_HOSTS = 100_000
+"""Number of hosts in a plain heap: a pop and a push of it are what a page costs at least."""
 SERVERS = ("kafka", "cassandra")
 STAGES = ("frontier", "fetch")
 LOOK_SECONDS = 0.25
@@ -71,7 +74,9 @@ async def run(
         with _web(home) as port, running_servers(home / "stack", SERVERS, base=settings) as local:
             scrapy = run_scrapy(home, urls, port)
             riffle = await measure_riffle(local, home, urls, port)
-    result = {"machine": conditions, "hosts": HOSTS, "pages": len(urls), "riffle": riffle, "scrapy": scrapy}
+    heap = {"operations_per_cpu_second": heap_rate(HEAP_HOSTS)}
+    result = {"machine": conditions, "hosts": HOSTS, "pages": len(urls)}
+    result |= {"riffle": riffle, "scrapy": scrapy, "heap": heap}
     if as_json:
         print_json(result)
     else:
@@ -236,6 +241,7 @@ def show(result: dict[str, Any]) -> None:
         "pages per CPU second, all processes", f"{pages / all_cpu:.0f}", f"{pages / scrapy['cpu_seconds']:.0f}"
     )
     rows.add_row("pages per CPU second, the crawler", f"{pages / cpu['worker']:.0f}", "")
+    rows.add_row("a plain heap, pops and pushes per CPU second", f"{result['heap']['operations_per_cpu_second']:,}", "")
     for name, seconds in cpu.items():
         rows.add_row(f"CPU ms a page, {name}", f"{seconds * 1000 / pages:.1f}", "")
     rows.add_row("Kafka records a page", f"{riffle['kafka_records'] / pages:.1f}", "")
