@@ -19,6 +19,7 @@ import pytest
 from backports import zstd
 
 from streams.crawl.fetch.http import Answer, Limits, close_session, get, limits_of, open_session, user_agent
+from streams.crawl.fetch.tls_sessions import ResumingObject
 from streams.settings import CrawlSettings
 from tests.hostile.servers import BadServer, Script, bad_server, make_certificate, raw, response
 from tests.hostile.zoo import CAP_BYTES, HEAD, endless
@@ -182,7 +183,11 @@ def test_a_local_host_must_be_on_loopback() -> None:
         open_session(CrawlSettings(local_hosts={"a.example": "10.0.0.1:443"}))
 
 
-async def test_fetches_of_one_host_use_one_connection(tmp_path: Path) -> None:
+async def test_fetches_of_one_host_use_one_connection_and_read_no_session_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[str] = []
+    monkeypatch.setattr(ResumingObject, "keep_session", lambda connection: read.append(connection.server_hostname))
     certificate, key, ca_file = make_certificate(tmp_path, "bad.example")
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate, key)
@@ -209,6 +214,7 @@ async def test_fetches_of_one_host_use_one_connection(tmp_path: Path) -> None:
         listening.close()
         await listening.wait_closed()
     assert connections == 1
+    assert read == [], "Python would lose the memory of each"
 
 
 async def test_a_host_that_closes_its_connections_makes_one_whole_handshake(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from typing import Any, Self
 import aiohttp
 from aiohttp.client_proto import ResponseHandler
 from aiohttp.connector import Connection
-from aiohttp.http import RawResponseMessage
+from aiohttp.http import HttpVersion10, RawResponseMessage
 from aiohttp.streams import StreamReader
 
 from streams.crawl.fetch.tls_sessions import ResumingObject
@@ -40,7 +40,8 @@ class LimitExceeded(aiohttp.ClientError):
 class AddressedResponse(aiohttp.ClientResponse):
     """A response that knows the address of its server, also after its connection was given back.
 
-    Its head comes after the server's tickets, so the TLS session is kept then.
+    Its head comes after the server's tickets, so the TLS session is kept then, if the server says that it closes the
+    connection: another one goes on with the connection itself.
     """
 
     address = ""
@@ -52,9 +53,14 @@ class AddressedResponse(aiohttp.ClientResponse):
         self.address = str(peer[0]) if peer else ""
         secured = transport.get_extra_info("ssl_object") if transport else None
         await super().start(connection)
-        if isinstance(secured, ResumingObject):
+        if isinstance(secured, ResumingObject) and self._is_last():
             secured.keep_session()
         return self
+
+    def _is_last(self) -> bool:
+        """Return whether the server says that it closes the connection after this answer."""
+        persistence = self.headers.get("connection", "").lower()
+        return "close" in persistence or (self.version == HttpVersion10 and "keep-alive" not in persistence)
 
 
 class LimitedConnector(aiohttp.TCPConnector):

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from streams.crawl.fetch import tls_sessions
 from streams.crawl.fetch.tls_sessions import MAX_AGE_SECONDS, MAX_HOSTS, ResumingObject, Tickets, resume_sessions
 from tests.hostile.servers import make_certificate
 
@@ -133,3 +134,11 @@ def test_the_number_of_tickets_is_bounded_and_the_oldest_go_first(tmp_path: Path
         tickets.put(f"{number}", session, client.clock())
     assert len(tickets) == MAX_HOSTS
     assert [tickets.take(name) is None for name in ("0", "1", "2")] == [True, True, False]
+
+
+def test_so_many_sessions_are_read_since_python_loses_the_memory_of_each(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tls_sessions, "MAX_READ", 2)
+    client = Client(tmp_path)
+    assert [client.connect() for _ in range(5)] == [False, True, True, False, False]
