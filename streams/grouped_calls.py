@@ -1,14 +1,22 @@
 """Calls of several tasks in one request, where the request costs more than what one call adds to it.
 
-The calls that come within one turn of the event loop go together. Nobody waits for others. A request that failed may
-have done a part of its work, so each call must be idempotent: it is sent once more in a request of its own, so that a
-refused call is the only one that fails. Not when the failure is the whole request's, such as an overloaded server's.
+The calls that come within one turn of the event loop go together. While their request is on its way, further calls
+gather, and go when it is answered (group commit): so an idle process waits for nobody, and the requests of a busy one
+get larger and fewer. They wait for `GATHER_SECONDS` at most, so that one slow request does not keep others back.
+
+A request that failed may have done a part of its work, so each call must be idempotent: it is sent once more in a
+request of its own, so that a refused call is the only one that fails. Not when the failure is the whole request's, such
+as an overloaded server's.
 """
 
 import asyncio
+import math
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
+
+GATHER_SECONDS = 0.02
+"""Maximum time that a call waits for the request before it (seconds)."""
 
 T = TypeVar("T")
 
@@ -23,7 +31,8 @@ class GroupedCalls(Generic[T]):
     """Groups calls, and tells each of them how it ended.
 
     `send` runs items as one request. `split` cuts items into groups that one request may have, in their order.
-    `whole`: the failure of a request that is the failure of each of its calls.
+    `whole`: the failure of a request that is the failure of each of its calls. Where nobody waits for the calls, they
+    gather for `seconds`, until `full` of them wait.
     """
 
     def __init__(
@@ -31,20 +40,31 @@ class GroupedCalls(Generic[T]):
         send: Callable[[Sequence[T]], Awaitable[None]],
         split: Callable[[Sequence[T]], Iterable[Sequence[T]]],
         whole: type[Exception],
+        *,
+        seconds: float = 0.0,
+        full: float = math.inf,
     ) -> None:
         self._send = send
         self._split = split
         self._whole = whole
+        self._seconds, self._full = seconds, full
         self._waiting: list[_Call[T]] = []
         self._requests: set[asyncio.Task[None]] = set()
+        """The requests that are on their way, but for the requests of `call_each`."""
+        self._send_later: asyncio.TimerHandle | None = None
 
     async def call(self, item: T) -> None:
         """Send an item with others. Raises what `send` raises: for this item only, unless the whole request failed."""
         loop = asyncio.get_running_loop()
         if not self._waiting:
-            loop.call_soon(self._send_waiting)
+            if seconds := self._seconds or (GATHER_SECONDS if self._requests else 0.0):
+                self._send_later = loop.call_later(seconds, self._send_waiting)
+            else:
+                loop.call_soon(self._send_waiting)
         call = _Call(item, loop.create_future())
         self._waiting.append(call)
+        if len(self._waiting) >= self._full:
+            self._send_waiting()
         await call.done
 
     async def call_each(self, items: Sequence[T]) -> None:
@@ -61,11 +81,19 @@ class GroupedCalls(Generic[T]):
             raise first
 
     def _send_waiting(self) -> None:
+        if self._send_later:
+            self._send_later.cancel()
+            self._send_later = None
         calls, self._waiting = self._waiting, []
         for group in self._groups([call for call in calls if not call.done.cancelled()]):
             request = asyncio.ensure_future(self._send_group(group))
             self._requests.add(request)
-            request.add_done_callback(self._requests.discard)
+            request.add_done_callback(self._ended)
+
+    def _ended(self, request: asyncio.Task[None]) -> None:
+        self._requests.discard(request)
+        if self._send_later and not self._requests and not self._seconds:
+            self._send_waiting()
 
     def _groups(self, calls: Sequence[_Call[T]]) -> Iterable[Sequence[_Call[T]]]:
         begin = 0

@@ -1,7 +1,7 @@
 """The ledger stage: stores each transition of each page, with a line for people. It emits nothing.
 
 The events of a page that come within a second are one write (`gathering`). A redelivery writes the same row again.
-After each fetch of a page, the transitions that its history no longer needs are deleted (`trimming`).
+After about each fourth fetch of a page, the transitions that its history no longer needs are deleted (`trimming`).
 Links to a page are stored in a few rows (`discoveries`). The link that led to the discovery of a page has no row: the
 frontier's row of the URL has it (`history`). Every other event has a row of its own.
 """
@@ -21,6 +21,9 @@ from streams.runtime.agent import Agent, Delivery
 from streams.settings import Settings
 from streams.stores.opener import Stores
 from streams.stores.protocols import Ledger, Transition
+
+FETCHES_PER_TRIM = 4
+"""Number of fetches, on average, after which a page's history is read for what it no longer needs."""
 
 
 class LedgerAgent(Agent):
@@ -48,7 +51,8 @@ class LedgerAgent(Agent):
                 # A person who waits for a page looks at it when it is searchable or removed.
                 last = isinstance(event, PageIndexed | PageRemoved)
                 await self._gathered.record(transition_of(delivery), last=last)
-                if isinstance(event, PageFetched):  # each fetch has one
+                # Each fetch has one. The history has room for more fetches than these, so one in a few is enough.
+                if isinstance(event, PageFetched) and delivery.envelope.id.int % FETCHES_PER_TRIM == 0:
                     await self._trim(event.page_id)
         return ()
 

@@ -35,7 +35,7 @@ async def suggesting() -> AsyncIterator[str]:
     stores = await demo_stores()
     app = gateway(stores, deadline_seconds=30)
     app.state.gateway.suggest.use(Suggestion(text, weight, "en") for text, weight in [*KNOWN, *MANY])
-    await offer(stores.suggestions, StoredSuggestion("السجل الأول", "ar", 1.0), quarter_of(NOW), 1)
+    await offer(stores.suggestions, [StoredSuggestion("السجل الأول", "ar", 1.0)], quarter_of(NOW), 1)
     async with served(app) as address:
         yield address
     await app.state.gateway.close()

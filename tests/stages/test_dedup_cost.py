@@ -40,6 +40,10 @@ class CountingSession:
     async def execute_many(self, cql: str, many: Iterable[Mapping[str, Any]], **options: Any) -> list[Any]:
         return [await self.execute(cql, params, **options) for params in many]
 
+    async def execute_grouped(self, *statements: tuple[str, Mapping[str, Any]]) -> None:
+        for cql, params in statements:
+            await self.execute(cql, params, at=params["at"])
+
     def _read(self, cql: str, params: Mapping[str, Any]) -> list[tuple[Any, ...]]:
         (table,), (selected,) = _TABLE.findall(cql), _SELECTED.findall(cql)
         self.reads[table] += len(params.get("keys", [0]))

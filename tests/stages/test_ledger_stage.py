@@ -10,7 +10,7 @@ import pytest
 from schemas import Envelope, Event, LinkFound, PageDiscovered, PageFetched, PageIndexed, PageRemoved, QueryMade
 from schemas.ids import event_id, page_id
 from streams.errors import PoisonError, StoreUnavailable
-from streams.ledger.agent import LedgerAgent, build
+from streams.ledger.agent import FETCHES_PER_TRIM, LedgerAgent, build
 from streams.ledger.discoveries import THRESHOLDS, LinkMemory, Links
 from streams.ledger.gathering import MAX_WAITING
 from streams.ledger.status import status_of
@@ -292,7 +292,7 @@ async def test_the_history_of_a_page_stays_bounded_and_says_that_it_is_searchabl
     for each in visits(500):
         await agent.handle(each)
     history = await ledger.history(PAGE)
-    assert len(history) <= MAX_NEWEST + MAX_OUTDATED + 2
+    assert len(history) <= MAX_NEWEST + MAX_OUTDATED + 8 * FETCHES_PER_TRIM
     status = status_of(history)
     assert (status.status, status.statements) == ("indexed", 7)
 
@@ -307,7 +307,8 @@ async def test_after_a_crash_before_the_deletion_the_redelivery_deletes() -> Non
             await super().delete(*transitions)
 
     agent = LedgerAgent(ledger := Crashing(), max_gathering_seconds=0)
-    arrived = visits(MAX_NEWEST + MAX_OUTDATED + 1)
+    is_trimmed_after = [each.envelope.id.int % FETCHES_PER_TRIM == 0 for each in visits(500)]
+    arrived = visits(500)[: is_trimmed_after.index(True, MAX_NEWEST + MAX_OUTDATED + 2) + 1]
     for each in arrived[:-1]:
         await agent.handle(each)
     whole = [*await ledger.history(PAGE), arrived[-1].envelope.id]

@@ -215,7 +215,7 @@ async def test_a_hidden_text_is_gone_from_memory_and_lists_and_comes_back_with_a
     async with client(app) as web:
         answer = (await web.get("/api/v1/suggest", params={"q": "tide"})).json()
     assert answer["suggestions"] == []
-    agent = SuggestAgent(stores.suggestions, stores.api_keys, lambda: NOW, BlockedWords())
+    agent = SuggestAgent(stores.suggestions, stores.api_keys, lambda: NOW, BlockedWords(), 0)
     await agent.handle(indexed("https://b.example/", "Tide tables"))  # before the removal
     assert await stored(stores, "tide") == []
 

@@ -24,7 +24,7 @@ OWN_HOST = Settings(gateway=GatewaySettings(allowed_hosts=("riffle.test",)))
 
 async def test_a_browser_gets_suggestions_in_its_own_format() -> None:
     stores = memory_stores()
-    await offer(stores.suggestions, StoredSuggestion("日本の歴史", "ja", 1.0), QUARTER, 1)
+    await offer(stores.suggestions, [StoredSuggestion("日本の歴史", "ja", 1.0)], QUARTER, 1)
     async with client(gateway(stores)) as web:
         answer = await web.get("/suggest", params={"q": "日本"})
         described = ElementTree.fromstring((await web.get("/opensearch.xml")).content)
@@ -76,7 +76,7 @@ async def test_suggestions_can_be_turned_off() -> None:
 async def test_a_plain_request_and_one_with_a_limit_have_the_same_answer_and_wrong_ones_are_problems() -> None:
     """A plain one is answered before the routes are looked through."""
     stores = memory_stores()
-    await offer(stores.suggestions, StoredSuggestion("tide tables", "en", 1.0), QUARTER, 1)
+    await offer(stores.suggestions, [StoredSuggestion("tide tables", "en", 1.0)], QUARTER, 1)
     async with client(gateway(stores)) as web:
         plain, limited = [
             await web.get("/api/v1/suggest", params={"q": "ti", "language": "EN", **more})
@@ -104,7 +104,7 @@ async def test_an_answer_is_kept_for_some_seconds_and_forgotten_with_another_bui
 
     stores = memory_stores()
     stores.suggestions = counting = Counting()
-    await offer(counting, StoredSuggestion("tide tables", "en", 1.0), QUARTER, 1)
+    await offer(counting, [StoredSuggestion("tide tables", "en", 1.0)], QUARTER, 1)
     app = create_app(OWN_HOST, stores, publish=None, clock=lambda: now)
     service = app.state.gateway.suggest
 

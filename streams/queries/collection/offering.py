@@ -37,7 +37,7 @@ class SuggestedQueries:
         share = self._sample * (1 - counts.empty / counts.asked)
         quarter = quarter_of(now)
         found = StoredSuggestion(text, language, share * total.total, share * total.recent, quarter)
-        await offer(self._suggestions, found, quarter, at)
+        await offer(self._suggestions, [found], quarter, at)
 
 
 def is_due(asked: int) -> bool:

@@ -1,17 +1,18 @@
 """The suggest stage: the title of each page that becomes searchable is offered to the lists of its prefixes.
 
-It emits nothing. The same event twice changes nothing, and after a crash the event comes again. So people are suggested
-a page a moment after it is found; headings, phrases and the numbers of pages come with the next
-`riffle suggest build`. Titles that the block list of the worker's settings has are left out. So are titles of private
-sites, since anybody reads suggestions.
+It emits nothing. The same event twice changes nothing, and after a crash the event comes again. The titles that come
+within a second are offered together. So people are suggested a page a moment after it is found; headings, phrases and
+the numbers of pages come with the next `riffle suggest build`. Titles that the block list of the worker's settings has
+are left out. So are titles of private sites, since anybody reads suggestions.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 
 from schemas import Event, PageIndexed
 from streams.crawl.domains import is_page_below
-from streams.errors import PoisonError
+from streams.errors import PoisonError, TransientError
+from streams.grouped_calls import GroupedCalls
 from streams.queries.counts import quarter_of
 from streams.queries.suggestions.block_words import BlockedWords, read_block_words
 from streams.queries.suggestions.page_texts import title_text
@@ -22,17 +23,32 @@ from streams.settings import Settings
 from streams.stores.opener import Stores
 from streams.stores.protocols import ApiKeys, StoredSuggestion, Suggestions, private_hosts
 
+GATHER_SECONDS = 1.0
+"""Maximum time that a title waits for others, to be offered with them (seconds)."""
+MAX_OFFERS = 16
+"""Maximum number of titles that are offered together: less than the stage handles at once, so that none waits long."""
 SITES_SECONDS = 10.0
 """Time for which the list of private sites is kept (seconds)."""
+
+_Offer = tuple[StoredSuggestion, int]
+"""A suggestion, and the time of its event (microseconds since 1970 UTC)."""
 
 
 class SuggestAgent(Agent):
     """Offers the titles of pages to the lists of suggestions."""
 
     def __init__(
-        self, store: Suggestions, sites: ApiKeys, clock: Callable[[], datetime], blocked: BlockedWords
+        self,
+        store: Suggestions,
+        sites: ApiKeys,
+        clock: Callable[[], datetime],
+        blocked: BlockedWords,
+        gather_seconds: float = GATHER_SECONDS,
     ) -> None:
         self._store, self._sites, self._clock, self._blocked = store, sites, clock, blocked
+        self._offers: GroupedCalls[_Offer] = GroupedCalls(
+            self._offer, _groups, TransientError, seconds=gather_seconds, full=MAX_OFFERS
+        )
         self._private: tuple[str, ...] = ()
         self._read_at: datetime | None = None
 
@@ -44,9 +60,12 @@ class SuggestAgent(Agent):
         text = title_text(event.title)
         if text and not self._blocked.blocks(text) and not await self._is_private(event.url):
             weight = Sum(titles=1, hosts=frozenset({host_hash(event.url)})).weight
-            quarter = quarter_of(self._clock())
-            await offer(self._store, StoredSuggestion(text, event.language, weight), quarter, delivery.at)
+            await self._offers.call((StoredSuggestion(text, event.language, weight), delivery.at))
         return ()
+
+    async def _offer(self, offers: Sequence[_Offer]) -> None:
+        suggestions = [suggestion for suggestion, _ in offers]
+        await offer(self._store, suggestions, quarter_of(self._clock()), max(at for _, at in offers))
 
     async def _is_private(self, url: str) -> bool:
         """Return whether a page is of a private site. Sites are read each SITES_SECONDS. Raises TransientError."""
@@ -54,6 +73,11 @@ class SuggestAgent(Agent):
         if self._read_at is None or (now - self._read_at).total_seconds() >= SITES_SECONDS:
             self._private, self._read_at = private_hosts(await self._sites.sites()), now
         return is_page_below(url, self._private)
+
+
+def _groups(offers: Sequence[_Offer]) -> Iterator[Sequence[_Offer]]:
+    for first in range(0, len(offers), MAX_OFFERS):
+        yield offers[first : first + MAX_OFFERS]
 
 
 async def build(settings: Settings, stores: Stores) -> SuggestAgent:

@@ -196,9 +196,9 @@ class CassandraFingerprints:
         """Make the page a representative. `put` wrote its hints, unless it was a duplicate since."""
         if page.is_hidden or (page.group not in (None, page.page_id) and page.decided_at >= page.written_at):
             await self._put_hints(page, at)  # found by look-ups, before it is a representative
-            await self._session.execute(_SHOW, decision, at=at)
+            await self._session.execute_grouped((_SHOW, {**decision, "at": at}))
         else:
-            await self._session.execute(_KEEP, decision, at=at)
+            await self._session.execute_grouped((_KEEP, {**decision, "at": at}))
 
     async def _join(self, page: Fingerprint, decision: dict[str, Any], representative: UUID, at: int) -> None:
         """Make the page a duplicate, and then delete its hints."""
@@ -209,7 +209,7 @@ class CassandraFingerprints:
         else:
             named = {**member, "representative": representative, "earliest": _EARLIEST}
             await self._session.execute(_PUT_MEMBER_AND_GROUP, named, at=at)
-        await self._session.execute(_HIDE, decision, at=at)
+        await self._session.execute_grouped((_HIDE, {**decision, "at": at}))
         if at >= page.written_at:
             await self._cut(page, None, at)
 

@@ -57,7 +57,8 @@ class CassandraHostLinks:
         return (rows[0][0], rows[0][1]) if rows else None
 
     async def add(self, host: str, source: str, source_url: str, at: int) -> None:
-        await self._session.execute(_ADD, {"host": host, "source": source, "source_url": source_url}, at=at)
+        row = {"host": host, "source": source, "source_url": source_url, "at": at}
+        await self._session.execute_grouped((_ADD, row))
 
     async def remove(self, host: str, source: str, at: int) -> None:
         await self._session.execute(_REMOVE, {"host": host, "source": source}, at=at)
@@ -96,7 +97,7 @@ class CassandraHostLinks:
             }
             for link in links
         ]
-        await self._session.execute_many(_PUT_PAGE_LINK, rows, at=at)
+        await self._session.execute_together(_PUT_PAGE_LINK, rows, at=at)
 
     async def page_links(self, page_id: UUID, limit: int, first_place: int = 0) -> list[PageLink]:
         asked = {"page_id": page_id, "first_place": first_place, "most": limit}
@@ -112,8 +113,8 @@ class CassandraHostLinks:
 
     async def put_links_of(self, source: UUID, group: LinkGroup) -> None:
         packed = pack({"urls": list(group.urls), "followed": group.followed})
-        row = {"source": source, "target": _group_id(group), "urls": packed}
-        await self._session.execute(_PUT_LINKS_OF, row, at=group.generation)
+        row = {"source": source, "target": _group_id(group), "urls": packed, "at": group.generation}
+        await self._session.execute_grouped((_PUT_LINKS_OF, row))
 
     async def links_of(self, source: UUID) -> list[LinkGroup]:
         rows = await self._session.execute(_LINKS_OF, {"source": source})

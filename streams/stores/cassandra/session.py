@@ -54,6 +54,8 @@ IN_FLIGHT = 256
 """Maximum number of requests of a session at once. Measured: beyond 128, a single server answers later, not faster."""
 MAX_BATCH = 500
 """Maximum number of statements of one batch."""
+MIN_LIST = 4
+"""Minimum number of writes of a list for requests of its own. Fewer go with the writes of other tasks."""
 
 FULL_FIRST_SECONDS, FULL_LAST_SECONDS = 0.005, 0.1
 """Seconds between two tries to send a statement while the connection is full: the first pause and the longest."""
@@ -164,6 +166,9 @@ class CassandraSession:
         Raises as `execute` does, the first failure, after which some writes may be done and others not.
         """
         writes = [(cql, {**params, "at": at}) for params in many]
+        if len(writes) < MIN_LIST:
+            await asyncio.gather(*(self.execute_grouped(write) for write in writes))
+            return
         parts = [writes[start : start + MAX_WRITES] for start in range(0, len(writes), MAX_WRITES)]
         await _run_all([partial(self._execute_part, part) for part in parts])
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from streams import grouped_calls
 from streams.stores.cassandra.grouped_writes import CELL_BYTES, MAX_BYTES, MAX_WRITES, GroupedWrites
 
 REFUSED = b"refused"
@@ -59,7 +60,7 @@ async def test_writes_of_one_turn_share_requests_up_to_the_maximum_and_keep_thei
     assert [one for request in server.requests for one in request] == many
 
 
-async def test_a_later_write_gets_a_request_of_its_own_while_the_first_is_on_its_way() -> None:
+async def test_a_slow_request_does_not_keep_later_writes_back() -> None:
     server = Server()
     server.answers.clear()
     grouped = GroupedWrites(server.send)
@@ -70,6 +71,26 @@ async def test_a_later_write_gets_a_request_of_its_own_while_the_first_is_on_its
     await server.begun.wait()
     server.answers.set()
     assert (await first, await second, server.sizes) == ([None, None], [None], [2, 1])
+
+
+async def test_writes_that_come_while_a_request_is_on_its_way_go_together_when_it_is_answered(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(grouped_calls, "GATHER_SECONDS", 600.0)
+    server = Server()
+    server.answers.clear()
+    grouped = GroupedWrites(server.send)
+    first = asyncio.create_task(run(grouped, *writes(1)))
+    await server.begun.wait()
+    others = []
+    for one in writes(3):  # each in a turn of its own
+        others.append(asyncio.create_task(run(grouped, one)))
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+    assert server.sizes == [1]
+    server.answers.set()
+    await asyncio.gather(first, *others)
+    assert server.sizes == [1, 3]
 
 
 async def test_the_bytes_of_a_request_are_bounded_and_a_larger_write_goes_alone() -> None:
