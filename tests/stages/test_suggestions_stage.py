@@ -102,8 +102,8 @@ async def test_a_crash_between_the_reads_and_the_writes_loses_no_list() -> None:
 async def test_titles_that_come_together_are_offered_as_one_after_the_other(seed: int) -> None:
     """The best of each list are the same, and all lists of a language are read with one request."""
     chance = random.Random(seed)
-    titles = [f"tide {chance.choice('abc')}{number}" for number in range(4 * KEPT)]
-    titles = [StoredSuggestion(title, "en", float(chance.randrange(9))) for title in chance.choices(titles, k=120)]
+    texts = [f"tide {chance.choice('abc')}{number}" for number in range(4 * KEPT)]
+    titles = [StoredSuggestion(text, "en", float(chance.randrange(9))) for text in chance.choices(texts, k=120)]
     together, alone = Crashing(0), MemorySuggestions()
     for first in range(0, len(titles), 16):
         await offer(together, titles[first : first + 16], QUARTER, first)
