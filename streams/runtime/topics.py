@@ -136,13 +136,19 @@ def check_partitions(settings: Settings, stages: Sequence[Stage]) -> dict[str, i
     """Return the number of partitions of each stage's topics. Raises UsageError if they differ within a stage.
 
     Events with the same key are handled in order only if one worker owns their partitions. Kafka assigns partition N of
-    all topics to one worker only if the topics have the same number of partitions.
+    all topics to one worker only if the topics have the same number of partitions. Raises StoreUnavailable while the
+    broker does not show one of the topics.
     """
     existing = _metadata(AdminClient(client_config(settings.kafka)), settings)
     for stage in stages:
+        if unseen := [topic for topic in input_topics(stage) if topic not in existing]:
+            raise StoreUnavailable(
+                f"Kafka at {settings.kafka.bootstrap} does not show {unseen[0]} yet: a busy broker learns of a new "
+                "topic a moment after it was made. If this stays, `riffle topics --create` makes it"
+            )
         if problem := partitions_problem(stage, existing):
             raise UsageError(problem)
-    return {stage.name: existing.get(stage.inputs[0].topic, 1) for stage in stages}
+    return {stage.name: existing[stage.inputs[0].topic] for stage in stages}
 
 
 def partitions_problem(stage: Stage, existing: Mapping[str, int]) -> str:

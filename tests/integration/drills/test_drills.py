@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from streams.cli import COMMANDS
@@ -213,7 +214,7 @@ def test_qdrant_is_lost_and_made_again_from_cassandra(drill: Drill) -> None:
     (qdrant,) = [process for process in state.processes if process.name == "qdrant"]
     shutil.rmtree(drill.home / "data" / "qdrant")
     os.kill(qdrant.pid, signal.SIGKILL)
-    _until_restarted(drill.home, qdrant.pid)
+    _until_restarted(drill.home, qdrant.pid, drill.settings.qdrant.url)
 
     drill.riffle("reindex")
 
@@ -254,13 +255,20 @@ def _swap_vectors(settings: Settings) -> set[str]:
     return {one["payload"]["url"], other["payload"]["url"]}
 
 
-def _until_restarted(home: Path, former_pid: int) -> None:
+def _answers(url: str) -> bool:
+    try:
+        return httpx.get(f"{url}/readyz", trust_env=False).is_success
+    except httpx.TransportError:
+        return False
+
+
+def _until_restarted(home: Path, former_pid: int, qdrant_url: str) -> None:
     deadline = time.monotonic() + WAIT_SECONDS
     while time.monotonic() < deadline:
         state = running_state(home)
         assert state is not None
         (qdrant,) = [process for process in state.processes if process.name == "qdrant"]
-        if qdrant.pid != former_pid and qdrant.alive:
+        if qdrant.pid != former_pid and qdrant.alive and _answers(qdrant_url):
             return
         time.sleep(0.2)
     raise AssertionError("Qdrant was not started again")

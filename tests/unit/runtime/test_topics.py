@@ -2,7 +2,10 @@
 
 import pytest
 
-from streams.runtime.topics import RECORD_TIMES, partitions_problem, topic_config
+from streams.errors import StoreUnavailable, UsageError
+from streams.runtime import topics
+from streams.runtime.topics import RECORD_TIMES, check_partitions, partitions_problem, topic_config
+from streams.settings import Settings
 from streams.topology import TOPICS, Topic
 from tests.unit.runtime.stage_harness import STAGE
 
@@ -45,3 +48,26 @@ def test_topics_of_a_stage_with_different_partitions_are_refused() -> None:
     assert partitions_problem(STAGE, {"tests.asked": 8, **own, "other": 4}) == ""
     problem = partitions_problem(STAGE, {"tests.asked": 16, **own})
     assert "tests.asked 16, answer.retry 8, answer.retry-long 8, answer.replay 8" in problem
+
+
+ASKED, OWN = "tests.asked", STAGE.own_topics
+
+
+@pytest.mark.parametrize(
+    ("shown", "outcome"),
+    [
+        pytest.param({ASKED: 4, **dict.fromkeys(OWN, 4)}, 4, id="all of them"),
+        pytest.param({}, StoreUnavailable, id="none yet: a number that is made up would be another one a moment later"),
+        pytest.param({ASKED: 4}, StoreUnavailable, id="some of them yet"),
+        pytest.param({ASKED: 8, **dict.fromkeys(OWN, 4)}, UsageError, id="different numbers: a person must act"),
+    ],
+)
+def test_a_worker_waits_until_a_busy_broker_shows_its_topics(
+    monkeypatch: pytest.MonkeyPatch, shown: dict[str, int], outcome: int | type[Exception]
+) -> None:
+    monkeypatch.setattr(topics, "_metadata", lambda *_: shown)
+    if isinstance(outcome, int):
+        assert check_partitions(Settings(), [STAGE]) == {STAGE.name: outcome}
+    else:
+        with pytest.raises(outcome, match=r"tests\.asked|answer\.retry"):
+            check_partitions(Settings(), [STAGE])
