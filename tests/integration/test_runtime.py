@@ -265,9 +265,11 @@ async def test_a_worker_that_was_stopped_for_longer_than_its_session_loses_nothi
     """Also before the first commit of a partition: what Faust drops at the rebalance must be fetched again."""
     asked = 0
 
+    enough = False
+
     async def go_on_asking() -> None:
         nonlocal asked
-        while True:
+        while not enough:  # a cancelled client of Kafka may leave a connection open
             await run.ask(range(asked, asked + 5))
             asked += 5
             await asyncio.sleep(0.05)
@@ -280,8 +282,8 @@ async def test_a_worker_that_was_stopped_for_longer_than_its_session_loses_nothi
     await asyncio.sleep(run.settings.runtime.session_timeout_seconds + 4)
     worker.send_signal(signal.SIGCONT)
     await asyncio.sleep(6)
-    asking.cancel()
-    await asyncio.wait([asking])
+    enough = True
+    await asking
     await run.until_done(asked)
     assert set(run.handled()) >= set(range(asked))
 
