@@ -21,6 +21,15 @@ GATHER_SECONDS = 0.02
 T = TypeVar("T")
 
 
+def groups_of(most: int) -> Callable[[Sequence[T]], Iterable[Sequence[T]]]:
+    """Return a function that cuts items into groups of at most `most`, in their order."""
+
+    def split(items: Sequence[T]) -> Iterable[Sequence[T]]:
+        return (items[first : first + most] for first in range(0, len(items), most))
+
+    return split
+
+
 @dataclass(slots=True)
 class _Call(Generic[T]):
     item: T

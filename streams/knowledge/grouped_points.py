@@ -4,10 +4,10 @@ Events that are handled at once get their vectors from one batch of the model, s
 may be written twice (`grouped_calls`).
 """
 
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 from streams.errors import TransientError
-from streams.grouped_calls import GroupedCalls
+from streams.grouped_calls import GroupedCalls, groups_of
 from streams.stores.protocols import Point
 
 MAX_POINTS = 64
@@ -31,10 +31,5 @@ class GroupedPoints:
             async def send(points: Sequence[Point]) -> None:
                 await self._upsert(collection, points)
 
-            self._calls[collection] = GroupedCalls(send, _groups, TransientError)
+            self._calls[collection] = GroupedCalls(send, groups_of(MAX_POINTS), TransientError)
         await self._calls[collection].call(point)
-
-
-def _groups(points: Sequence[Point]) -> Iterator[Sequence[Point]]:
-    for first in range(0, len(points), MAX_POINTS):
-        yield points[first : first + MAX_POINTS]

@@ -114,14 +114,21 @@ async def test_nothing_is_answered_until_a_restore_is_finished(refuses: bool) ->
         assert await history_of(stores, UUID(int=1)) == []
 
 
-async def test_readiness_names_a_restore_that_is_not_finished() -> None:
-    opener = Restoring("a restore is not finished", refuses=True)
+@contextlib.asynccontextmanager
+async def during_restore(reason: str) -> AsyncIterator[httpx.AsyncClient]:
+    """A client of a gateway whose stores refuse for this restore, once they have said so."""
+    opener = Restoring(reason, refuses=True)
     async with open_lazily(Settings(), open_store=opener, retry_seconds=(0.01,), restore_seconds=0.01) as stores:
         async with asyncio.timeout(10):
             while not await is_restoring(stores):
                 await asyncio.sleep(0.01)
         async with client(gateway(stores)) as web:
-            answer = await web.get("/readyz")
+            yield web
+
+
+async def test_readiness_names_a_restore_that_is_not_finished() -> None:
+    async with during_restore("a restore is not finished") as web:
+        answer = await web.get("/readyz")
     assert answer.status_code == 503
     assert answer.json()["stores"] == dict.fromkeys(("records", "vectors", "models"), "a restore is not finished")
 
@@ -138,13 +145,8 @@ RESTORING = [
 
 @pytest.mark.parametrize(("path", "is_html"), RESTORING)
 async def test_a_request_during_a_restore_names_it_and_what_to_do(path: str, is_html: bool) -> None:
-    opener = Restoring("a restore is not finished (of /backups/monday)", refuses=True)
-    async with open_lazily(Settings(), open_store=opener, retry_seconds=(0.01,), restore_seconds=0.01) as stores:
-        async with asyncio.timeout(10):
-            while not await is_restoring(stores):
-                await asyncio.sleep(0.01)
-        async with client(gateway(stores)) as web:
-            answer = await web.get(path, headers={"Accept": "text/html" if is_html else "application/json"})
+    async with during_restore("a restore is not finished (of /backups/monday)") as web:
+        answer = await web.get(path, headers={"Accept": "text/html" if is_html else "application/json"})
     says = answer.text if is_html else f"{answer.json()['detail']} {answer.json()['hint']}"
     assert "A restore of this search engine from a backup is not finished" in says
     assert "riffle doctor" in says

@@ -7,6 +7,7 @@ another site is refused.
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
 
 from fastapi import APIRouter, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
@@ -32,12 +33,9 @@ def label_routes(
     context: GatewayContext, views: Views, capacity: LabsCapacity, sight_of: Callable[[], Awaitable[Sight]]
 ) -> APIRouter:
     router = APIRouter(include_in_schema=False)
-    folder = context.settings.labels_folder
 
     def store() -> LabelStore:
-        if folder is None:
-            raise ProblemError(labelling_off())
-        return LabelStore(folder)
+        return LabelStore(require_labels_folder(context))
 
     @router.api_route("/labs/label", methods=["GET", "HEAD"])
     async def label(
@@ -133,11 +131,10 @@ def join_ordinals(ordinals: list[int]) -> str:
     return ".".join(map(str, ordinals[-MAX_SKIPPED:]))
 
 
-def labelling_off() -> Problem:
-    return Problem(
-        404,
-        "labelling-off",
-        "Nobody labels here",
-        "This gateway has no folder for labels.",
-        "Set RIFFLE_GATEWAY__LABELS to a folder.",
-    )
+def require_labels_folder(context: GatewayContext) -> Path:
+    """Return the folder of labels. Raises ProblemError without one."""
+    folder = context.settings.labels_folder
+    if folder is None:
+        off = "Nobody labels here", "This gateway has no folder for labels.", "Set RIFFLE_GATEWAY__LABELS to a folder."
+        raise ProblemError(Problem(404, "labelling-off", *off))
+    return folder

@@ -13,7 +13,7 @@ from streams.gateway.http.forms import read_form, refuse_other_sites
 from streams.gateway.http.problems import ProblemError, invalid_parameter
 from streams.gateway.http.templates import Views, address
 from streams.gateway.labs.capacity import LabsCapacity
-from streams.gateway.labs.label_routes import join_ordinals, labelling_off, labels_full, parse_ordinals
+from streams.gateway.labs.label_routes import join_ordinals, labels_full, parse_ordinals, require_labels_folder
 from streams.gateway.labs.labels import LabelsFull, SnippetStore
 from streams.gateway.labs.snippets import judged, last_labelled, next_snippet
 
@@ -22,12 +22,9 @@ _ANSWERS = {"alone": True, "not-alone": False}
 
 def snippet_routes(context: GatewayContext, views: Views, capacity: LabsCapacity) -> APIRouter:
     router = APIRouter(include_in_schema=False)
-    folder = context.settings.labels_folder
 
     def store() -> SnippetStore:
-        if folder is None:
-            raise ProblemError(labelling_off())
-        return SnippetStore(folder)
+        return SnippetStore(require_labels_folder(context))
 
     @router.api_route("/labs/snippets", methods=["GET", "HEAD"])
     async def show(request: Request, skipped: str = "") -> Response:

@@ -6,13 +6,13 @@ the numbers of pages come with the next `riffle suggest build`. Titles that the 
 are left out. So are titles of private sites, since anybody reads suggestions.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
 from schemas import Event, PageIndexed
 from streams.crawl.domains import is_page_below
 from streams.errors import PoisonError, TransientError
-from streams.grouped_calls import GroupedCalls
+from streams.grouped_calls import GroupedCalls, groups_of
 from streams.queries.counts import quarter_of
 from streams.queries.suggestions.block_words import BlockedWords, read_block_words
 from streams.queries.suggestions.page_texts import title_text
@@ -47,7 +47,7 @@ class SuggestAgent(Agent):
     ) -> None:
         self._store, self._sites, self._clock, self._blocked = store, sites, clock, blocked
         self._offers: GroupedCalls[_Offer] = GroupedCalls(
-            self._offer, _groups, TransientError, seconds=gather_seconds, full=MAX_OFFERS
+            self._offer, groups_of(MAX_OFFERS), TransientError, seconds=gather_seconds, full=MAX_OFFERS
         )
         self._private: tuple[str, ...] = ()
         self._read_at: datetime | None = None
@@ -73,11 +73,6 @@ class SuggestAgent(Agent):
         if self._read_at is None or (now - self._read_at).total_seconds() >= SITES_SECONDS:
             self._private, self._read_at = private_hosts(await self._sites.sites()), now
         return is_page_below(url, self._private)
-
-
-def _groups(offers: Sequence[_Offer]) -> Iterator[Sequence[_Offer]]:
-    for first in range(0, len(offers), MAX_OFFERS):
-        yield offers[first : first + MAX_OFFERS]
 
 
 async def build(settings: Settings, stores: Stores) -> SuggestAgent:

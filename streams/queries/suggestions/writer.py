@@ -26,30 +26,25 @@ async def offer(store: Suggestions, suggestions: Sequence[StoredSuggestion], qua
     prefixes: dict[str, dict[str, None]] = {}
     for row in rows:
         prefixes.setdefault(row.language, {})[row.prefix] = None
-    lists = await asyncio.gather(*(store.of_prefixes(language, each) for language, each in prefixes.items()))
-    lists_of = dict(zip(prefixes, lists, strict=True))
-    new: dict[tuple[str, str, str], PrefixRow] = {}
-    gone: dict[tuple[str, str, str], PrefixRow] = {}
+    answers = await asyncio.gather(*(store.of_prefixes(language, each) for language, each in prefixes.items()))
+    stored = {
+        (language, prefix): found
+        for language, lists in zip(prefixes, answers, strict=True)
+        for prefix, found in lists.items()
+    }
+    after = dict(stored)
     for row in rows:
-        found = lists_of[row.language][row.prefix]
-        if not _is_among_best(row.suggestion, found, quarter):
-            continue
-        after = [*(each for each in found if each.text != row.suggestion.text), row.suggestion]
-        too_many = superfluous(after, quarter) if len(after) > FULL else []
-        new[_key_of(row)] = row
-        gone.pop(_key_of(row), None)
-        for each in too_many:
-            key = (row.language, row.prefix, each.text)
-            if not new.pop(key, None):
-                gone[key] = PrefixRow(row.language, row.prefix, each)
-        left_out = {each.text for each in too_many}
-        lists_of[row.language][row.prefix] = [each for each in after if each.text not in left_out]
-    await store.put(new.values(), at)
-    await store.remove(gone.values(), at)
-
-
-def _key_of(row: PrefixRow) -> tuple[str, str, str]:
-    return (row.language, row.prefix, row.suggestion.text)
+        place = row.language, row.prefix
+        if _is_among_best(row.suggestion, after[place], quarter):
+            after[place] = _with(row.suggestion, after[place], quarter)
+    new: list[PrefixRow] = []
+    gone: list[PrefixRow] = []
+    for place, found in stored.items():
+        kept = {each.text for each in after[place]}
+        new += [PrefixRow(*place, each) for each in after[place] if each not in found]
+        gone += [PrefixRow(*place, each) for each in found if each.text not in kept]
+    await store.put(new, at)
+    await store.remove(gone, at)
 
 
 def _is_among_best(new: StoredSuggestion, found: Sequence[StoredSuggestion], quarter: int) -> bool:
@@ -59,3 +54,10 @@ def _is_among_best(new: StoredSuggestion, found: Sequence[StoredSuggestion], qua
         return False
     kept = best(found, quarter, KEPT)
     return len(kept) < KEPT or weight > weight_at(kept[-1], quarter)
+
+
+def _with(new: StoredSuggestion, found: Sequence[StoredSuggestion], quarter: int) -> list[StoredSuggestion]:
+    """Return a list with the new row, without the rows that a long list needs no longer."""
+    every = [*(each for each in found if each.text != new.text), new]
+    too_many = superfluous(every, quarter) if len(every) > FULL else []
+    return [each for each in every if each not in too_many]

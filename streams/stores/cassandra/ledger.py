@@ -2,7 +2,7 @@
 
 from uuid import UUID
 
-from streams.stores.cassandra.session import MAX_BATCH, CassandraSession
+from streams.stores.cassandra.session import CassandraSession
 from streams.stores.protocols import Transition
 from streams.stores.row_codec import pack_transition, unpack_transition
 
@@ -28,10 +28,7 @@ class CassandraLedger:
             }
             for transition in transitions
         ]
-        if len(rows) <= MAX_BATCH:
-            await self._session.execute_grouped(*((_RECORD, row) for row in rows))
-        else:
-            await self._session.execute_batch([(_RECORD, row) for row in rows])
+        await self._session.execute_grouped(*((_RECORD, row) for row in rows))
 
     async def history(self, page_id: UUID) -> list[Transition]:
         """Return the transitions of the page, the oldest first. They are sorted here: the rows are ordered by event."""

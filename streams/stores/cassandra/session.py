@@ -114,8 +114,11 @@ class CassandraSession:
         """Run small writes of one partition: all or none of them, and in one request with small writes of other tasks.
 
         Each has its own parameters, also `at`. Raises as `execute` does, for a failure of these writes only
-        (`grouped_writes`).
+        (`grouped_writes`). More than MAX_BATCH are no small writes, and go as in `execute_batch`.
         """
+        if len(statements) > MAX_BATCH:
+            await self.execute_batch(statements)
+            return
         try:
             async with asyncio.timeout(self._settings.request_timeout_seconds):
                 await self._grouped.execute(await self._bind(statements))

@@ -9,6 +9,7 @@ from streams.answers.evidence import Evidence
 from streams.answers.writer import MAX_SENTENCES_OF_PAGE, Outcome
 from streams.models.chat import OpenAIChat
 from streams.models.chat_protocol import Message
+from tests.loop_turns import counted_turns
 from tests.model_server import model_server
 from tests.unit.answers.world import Written, evidence, writer
 
@@ -69,21 +70,12 @@ async def test_a_wait_for_a_slot_ends_with_the_answer() -> None:
             assert [each async for each in made.answer(QUESTION, [ABOUT], "a person", outcome)] == []
             return outcome
 
-        turns = 0
-
-        async def count_turns() -> None:
-            nonlocal turns
-            while True:
-                await asyncio.sleep(0.01)
-                turns += 1
-
-        counting = asyncio.create_task(count_turns())
-        first = asyncio.create_task(ask())
-        await asyncio.sleep(0.5)
-        second = await ask()
-        counting.cancel()
+        async with counted_turns() as turns:
+            first = asyncio.create_task(ask())
+            await asyncio.sleep(0.5)
+            second = await ask()
         await chat.close()
     assert ((await first).status, second.status) == ("late", "late")
-    assert turns < 190, (
+    assert turns.count < 190, (
         "0.5 s until it began, and 1 s for the wait and the request, in turns: a machine may stand still"
     )

@@ -15,6 +15,7 @@ from streams.search.ranker import Ranker, Reader
 from streams.search.ranking.context import Pass, RankingContext
 from streams.search.trace import Trace
 from streams.stores.protocols import PageHits
+from tests.loop_turns import counted_turns
 from tests.unit.search.ranking.contexts import context_of
 
 Pages = list[PageHits]
@@ -75,20 +76,12 @@ async def test_a_pass_without_end_ends_the_search_at_its_deadline_and_blocks_nob
         released.wait(10)
         return pages
 
-    started, ticks = time.perf_counter(), 0
-
-    async def tick() -> None:
-        nonlocal ticks
-        while True:
-            await asyncio.sleep(0.01)
-            ticks += 1
-
-    ticking = asyncio.create_task(tick())
-    with pytest.raises(SearchUnavailable, match="took too long"):
-        await Ranker({}, [Pass("endless", endless)]).rank(context_of("q"), Deadline(2.0), Trace())
+    started = time.perf_counter()
+    async with counted_turns() as turns:
+        with pytest.raises(SearchUnavailable, match="took too long"):
+            await Ranker({}, [Pass("endless", endless)]).rank(context_of("q"), Deadline(2.0), Trace())
     assert time.perf_counter() - started < 5
-    assert ticks >= 3, "the event loop went on meanwhile"
-    ticking.cancel()
+    assert turns.count >= 3, "the event loop went on meanwhile"
     released.set()
 
 
