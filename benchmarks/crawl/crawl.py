@@ -28,10 +28,10 @@ from benchmarks.crawl.frontier import heap_rate
 from benchmarks.crawl.seeds import seeds_of_host
 from benchmarks.machine import describe, machine, table
 from benchmarks.own_servers import RIFFLE, environment_of, server_pids, wait_until
-from benchmarks.stack.pipeline import proportional_memory, sample
+from benchmarks.stack.pipeline import sample
 from schemas import PageDiscovered, PageFetched
 from streams.commands.console import AsJson, command, err, load_settings, out, print_json
-from streams.commands.stack.status import usage
+from streams.commands.stack.status import proportional_memory, usage
 from streams.crawl.urls import host_of
 from streams.errors import UsageError
 from streams.local.ports import free_ports

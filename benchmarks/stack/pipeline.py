@@ -19,13 +19,12 @@ from pathlib import Path
 from typing import Annotated, Any
 from uuid import uuid4
 
-import psutil
 import typer
 
 from benchmarks.machine import describe, machine, table
 from schemas import Event, PageChunked, PageFetched, PageIndexed, PageRemoved
 from streams.commands.console import AsJson, command, err, load_settings, out, print_json
-from streams.commands.stack.status import usage
+from streams.commands.stack.status import proportional_memory, usage
 from streams.commands.watching import Seen
 from streams.crawl.archives.file_importer import import_html
 from streams.errors import UsageError
@@ -182,15 +181,6 @@ def thread_seconds(pid: int) -> float:
 def _milliseconds(seconds: float, statements: int) -> float:
     """Milliseconds for one statement."""
     return round(seconds * 1000 / max(statements, 1), 2)
-
-
-def proportional_memory(pid: int) -> int:
-    """The memory of a process and its children (bytes). What processes share is divided among them."""
-    try:
-        process = psutil.Process(pid)
-        return sum(part.memory_full_info().pss for part in [process, *process.children(recursive=True)])
-    except psutil.Error:
-        return 0  # it ended meanwhile
 
 
 async def ceiling(stores: Stores, chunked: list[str]) -> dict[str, Any]:

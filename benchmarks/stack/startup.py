@@ -12,8 +12,8 @@ import typer
 
 from benchmarks.machine import describe, machine, table
 from benchmarks.own_servers import RIFFLE
-from benchmarks.stack.pipeline import proportional_memory
 from streams.commands.console import AsJson, command, err, out, print_json
+from streams.commands.stack.status import proportional_memory
 from streams.errors import UsageError
 from streams.local.state import running_state
 

@@ -11,12 +11,21 @@ from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import psutil
 import pytest
 from typer.testing import CliRunner
 
 from streams.cli import app
 from streams.commands.console import EXIT_STATUSES
-from streams.commands.stack.status import Row, _show_figures, health_of, read_figures, waits_for
+from streams.commands.stack.status import (
+    Row,
+    _show_figures,
+    health_of,
+    proportional_memory,
+    read_figures,
+    usage,
+    waits_for,
+)
 from streams.doctor import quick
 from streams.doctor.overview import Figures, Problem
 from streams.local.state import ProcessState
@@ -275,3 +284,36 @@ def test_in_production_the_gateway_is_asked_where_its_address_is_known(
     settings = settings.model_copy(update={"profile": "production", "gateway": gateway})
     found = quick.find_away(settings, {"cassandra", "qdrant", "triton"})
     assert bool(found) == is_asked
+
+
+FORKS = """
+import os
+held = bytearray(b"x" * 64_000_000)
+end, kept = os.pipe()
+if os.fork():
+    print("ready", flush=True)
+    input()
+else:  # ends with its parent
+    os.close(kept)
+    os.read(end, 1)
+"""
+
+
+@pytest.mark.parametrize("is_readable", [True, False])
+def test_memory_that_processes_share_is_counted_once_where_the_system_tells(
+    is_readable: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not is_readable:
+
+        def denied(process: psutil.Process) -> None:
+            raise psutil.AccessDenied(process.pid)
+
+        monkeypatch.setattr(psutil.Process, "memory_full_info", denied)
+    with subprocess.Popen([sys.executable, "-c", FORKS], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as parent:
+        assert parent.stdout
+        assert parent.stdout.readline() == b"ready\n"
+        assert usage(parent.pid)[0] > 128_000_000, "each of two processes is said to hold it"
+        memory_bytes = proportional_memory(parent.pid)
+        parent.communicate(b"\n")
+    assert (64_000_000 < memory_bytes < 128_000_000) == is_readable
+    assert proportional_memory(parent.pid) == 0, "it has ended"
