@@ -52,12 +52,15 @@ demo: setup ## Crawl a bundled web of real pages and open a search page (ARGS=--
 # and workers do some things by the clock. All are collected once before, beside the checks, so that each file is compiled once.
 # Tests with servers are in SERVER_TESTS only (tests/conftest.py refuses others), so nobody collects the thousands of others for them.
 SERVER_TESTS := $(addprefix tests/,chart e2e faults hostile integration wheel)
+# A machine that many share stands still now and then. A test that fails is tried once more, three of each part at most, and is named
+# (docs/decisions/0098).
+SECOND_TRY := --reruns 1 --max-suite-reruns 3 --rerun-show-tracebacks
 TEST_PROCESSES = $(shell cores=$$(nproc); n=$$((cores * 2)); echo $$((n > 8 ? 8 : n)))
 test: setup ## Run every test, on the real servers too (ARGS="-k name" for some).
 ifeq ($(strip $(ARGS)),)
 	@$(MAKE) --no-print-directory -j3 check collect
-	@$(BIN)/pytest -n $(TEST_PROCESSES) --dist worksteal -m "not integration and not browser"
-	@$(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder -m "integration or browser" $(SERVER_TESTS)
+	@$(BIN)/pytest -n $(TEST_PROCESSES) --dist worksteal $(SECOND_TRY) -m "not integration and not browser"
+	@$(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder $(SECOND_TRY) -m "integration or browser" $(SERVER_TESTS)
 else
 	@$(MAKE) --no-print-directory check
 	@$(BIN)/pytest $(ARGS)
