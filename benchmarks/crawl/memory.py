@@ -341,6 +341,8 @@ async def _serve(folder: Path) -> None:
     async def answer(request: web.BaseRequest) -> web.Response:
         if request.path == "/robots.txt":
             return web.Response(body=ROBOTS, content_type="text/plain")
+        if request.path.startswith("/.well-known/"):  # a host without such files: a page would be asked for again
+            return web.Response(status=404)
         chance = random.Random(f"{request.host}{request.path}")
         if not chance.randrange(MISSING_EVERY):
             return web.Response(status=404, text="<p>nothing</p>", content_type="text/html")
