@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from streams.caches import cached_if_short
 from streams.statements.sentences.lengths import MIN_WORDS, word_count
 from streams.statements.sentences.open_texts import MIN_PLAIN_WORDS, beginning_of, begins_inside, ends_open, is_closed
-from streams.statements.sentences.references import has_only_addresses, is_reference
+from streams.statements.sentences.references import has_only_addresses, is_reference, leads_elsewhere
 
 MIN_LED_WORDS = 2
 """Minimum words of a text below its lead-in."""
@@ -66,6 +66,22 @@ _OF_VERSION = re.compile(r"this (?:page|manual|document|documentation|guide) (?:
 """The beginning of a line that says which version of a program the pages of a site describe, by its last word."""
 _VERSION = re.compile(r"[0-9]\.[0-9]")
 _MAX_VERSION_WORDS = 9
+_HERE_IS = re.compile(r"(?:here (?:is|are)|here['’]s|below (?:is|are))\s[^.!?;:]{1,100}\.\Z", re.IGNORECASE)
+"""A sentence that announces what the page shows behind it: "Here is a small program."."""
+_SHOWN_TEXT = """
+    article articles code command commands example examples figure form function functions lines listing output program
+    script scripts steps syntax table
+"""
+_SHOWN = frozenset(_SHOWN_TEXT.split())
+"""The things that a page shows behind such a sentence: "You should read the following article."."""
+MAX_SHOWN_WORDS = 3
+MAX_ANNOUNCING_WORDS = 16
+_LIKE_BEFORE = re.compile(
+    r"(?:the same|similar (?:considerations?|remarks?|restrictions?|rules?))\s(?:\w{1,20}\s){0,3}"
+    r"(?:appl(?:y|ies)|holds?|goes)\b",
+    re.IGNORECASE,
+)
+"""The beginning of a sentence that says nothing without the one before it: "The same applies to ferries."."""
 _NAME_OF_LIST = re.compile(
     r"(?:(?:table of )?contents|(?:list|table|index) of (?:figures|tables|examples))\W{0,5}\Z", re.IGNORECASE
 )
@@ -122,23 +138,24 @@ def reads_alone(text: str, kind: str, context: Sequence[str]) -> bool:
 @cached_if_short(_KEPT_TEXTS, _MAX_KEPT_CHARS)
 def _reads_alone(text: str, kind: str, has_lead: bool) -> bool:
     words = word_count(text)
-    if kind == "code":
-        return _has_words(text, MIN_LED_WORDS)
+    if kind == "code":  # one line with a colon begins what stands below it
+        return _has_words(text, MIN_LED_WORDS) and ("\n" in text or not text.endswith(":"))
     if kind == "heading" or is_navigation(text, kind) or is_of_each_page(text) or is_line_of_contents(text, kind):
         return False
     # A row of names, such as "President | John F. Kennedy", states a fact.
     names_texts = has_only_addresses(text) if kind == "row" else is_reference(text)
-    if names_texts or is_list_of_pages(text) or points_elsewhere(text):
+    if names_texts or is_list_of_pages(text) or points_elsewhere(text) or leads_elsewhere(text):
         return False
     if kind == "row":
         return words >= MIN_WORDS
     if kind == "list":
         return words >= MIN_WORDS and not is_list_of_names(text) and (has_lead or not _ends_sentence(text))
-    if text.endswith((":", "：")) or (kind == "sentence" and ends_open(text)):  # what follows is another statement
+    # What follows is another statement.
+    if text.endswith((":", "：")) or (kind == "sentence" and (ends_open(text) or announces(text))):
         return False
     if has_lead and _has_words(text, MIN_LED_WORDS):
         return True
-    if begins_inside(text) or ends_open(text):
+    if begins_inside(text) or ends_open(text) or _LIKE_BEFORE.match(text):
         return False
     if _has_end_mark(text):
         return words >= MIN_WORDS
@@ -183,6 +200,17 @@ def points_elsewhere(text: str) -> bool:
     """Return whether a short sentence has no word with a meaning of its own: "See the above."."""
     words = text.lower().split(maxsplit=MAX_POINTING_WORDS)
     return len(words) <= MAX_POINTING_WORDS and all(word.strip(".,;:!?()\"'") in _POINTERS for word in words)
+
+
+def announces(text: str) -> bool:
+    """Return whether a sentence announces what the page shows behind it, though it ends as other sentences do."""
+    if _HERE_IS.match(text) is not None:
+        return True
+    before, _, thing = text.rpartition(" the following ")
+    words = thing.split()
+    if not before or not 0 < len(words) <= MAX_SHOWN_WORDS or before.endswith(" in"):
+        return False
+    return words[-1].removesuffix(".") in _SHOWN and text.endswith(".") and word_count(before) <= MAX_ANNOUNCING_WORDS
 
 
 def _is_name_of_text(text: str, context: Sequence[str]) -> bool:

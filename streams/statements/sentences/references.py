@@ -1,4 +1,4 @@
-"""Lines that only name other texts: entries of a bibliography, and rows of an index with the addresses of pages. Pure.
+"""Lines that only name other texts: entries of a bibliography, rows of an index, and "See Section 2.". Pure.
 
 Such a line matches the words of many queries, since it has the names of what others wrote, and it says nothing about
 them. A sentence with a name, a year or an address in it is no such line: what counts is that there is nothing else.
@@ -58,6 +58,33 @@ _MARKS = (
     re.compile(rf"\s{_PAGES}"),
 )
 """The same marks, and a publisher, a year, an issue, and pages."""
+_ENDS_INSIDE = re.compile(r"[a-z)\]”\"][.!?;:]\s+[A-Z]")
+"""The end of a sentence before another one."""
+MAX_POINTER_WORDS = 25
+"""Maximum words of a sentence that only leads to another text."""
+_LEADS_TO = re.compile(
+    r"(?:for (?:more|further|additional|full|complete|the) (?:information|details?|examples?)\b[^.!?:;,]{0,120}, )?"
+    r"(?:please )?(?:also )?(?:see|refer to)\s(?!(?:how|if|that|what|when|whether|why)\b)",
+    re.IGNORECASE,
+)
+"""The beginning of a sentence that leads elsewhere. "See a doctor." begins so, too."""
+_TO_A_TEXT = re.compile(
+    r"\s(?:(?:also|above|below|here|section|chapter|appendix|figure|table|page|article|documentation|manual)\b|"
+    r"https?://|[\w.-]{1,40}\([0-9][a-z]?\)|"
+    r"for (?:[\w-]{1,20} ){0,2}(?:information|details?|descriptions?|explanations?|examples)\b)",
+    re.IGNORECASE,
+)
+"""The part that shows that a text is meant: "See Section 40.1 for the names of events."."""
+_PLACE = re.compile(r"(?:Section|Chapter|Appendix|Table|Part|Figure) (?:[A-Z]|[0-9]{1,3})(?:\.[0-9]{1,3}){0,5}\.")
+"""The place of a text, at the end of a sentence: "Section 38.15."."""
+_IS_THERE_TEXT = """
+    covered defined described detailed discussed documented explained found given listed presented shown
+"""
+_IS_THERE = frozenset(_IS_THERE_TEXT.split())
+"""The participles before a place: "Their meaning is detailed in Section 38.15."."""
+_BE = frozenset(["is", "are", "was", "were", "be", "been"])
+MAX_SUBJECT_WORDS = 12
+"""Maximum words of a sentence before its place. A longer one says something itself."""
 _QUOTED = re.compile(r"[\"“„«][^\"“”„«»]{1,300}[\"”»]")
 _SMALL_WORD_TEXT = """
     a an and as at by de der des di du e ed eds et for from in la le of on or pp the to und van vol von with y
@@ -69,6 +96,22 @@ _SMALL_WORDS = frozenset(_SMALL_WORD_TEXT.split())
 def is_reference(text: str) -> bool:
     """Return whether a text only names other texts, by their addresses or as a bibliography does."""
     return has_only_addresses(text) or is_bibliographic(text)
+
+
+def leads_elsewhere(text: str) -> bool:
+    """Return whether a text is one sentence that says only where another text is."""
+    inner = text.strip().strip("()")
+    if word_count(inner) > MAX_POINTER_WORDS or not inner.endswith(".") or _ENDS_INSIDE.search(inner) is not None:
+        return False
+    leads = _LEADS_TO.match(inner)
+    if leads is not None and _TO_A_TEXT.search(inner, leads.end() - 1) is not None:
+        return True
+    head, title, _ = inner.partition(", “")  # the title of a place may have any words
+    before, _, place = (f"{head}." if title else inner).rpartition(" in ")
+    words = before.split()
+    if _PLACE.fullmatch(place) is None or not 0 < len(words) <= MAX_SUBJECT_WORDS:
+        return False
+    return words[-1] in {"appear", "appears"} or (words[-1] in _IS_THERE and not _BE.isdisjoint(words[-3:-1]))
 
 
 def has_only_addresses(text: str) -> bool:
