@@ -59,8 +59,20 @@ def render_snippets(result: Mapping[str, Any], out: Console) -> None:
             for example in found["examples"][failure]:
                 line = " ".join(example["text"].split())
                 out.print(f"          {line[:160]!r}", highlight=False, markup=False, soft_wrap=True)
-        if "labels" in found:
-            out.print(f"  labels: {found['labels']}", highlight=False, markup=False)
+        out.print(f"  {_of_labels(found['labels'])}", highlight=False, markup=False)
+
+
+def _of_labels(labels: Mapping[str, Any]) -> str:
+    """Return a line about the snippets with a label of a reader."""
+    added = f"; {labels['added']} were added to the file" if "added" in labels else ""
+    if not labels["labelled"]:
+        return f"no reader has labelled any of them{added}"
+    kappa = "-" if labels["kappa"] is None else f"{labels['kappa']:.2f}"
+    return (
+        f"{labels['labelled']} have a label: {labels['reader']:.3f} read alone by the reader, {labels['rule']:.3f} of "
+        f"the same by the rule; both agree on {labels['agreement']:.3f} (kappa {kappa}), "
+        f"{labels['only_rule']} only by the rule, {labels['only_reader']} only by the reader{added}"
+    )
 
 
 def render_confidence(result: Mapping[str, Any], out: Console) -> None:

@@ -68,6 +68,8 @@ class Snippet:
     """The context that is shown: without the page's title."""
     stored: str
     """The text in the index."""
+    title: str = ""
+    """The title of the page, which a reader sees above the snippet."""
 
 
 Repeated = Mapping[str, frozenset[str]]

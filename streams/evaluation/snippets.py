@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from streams.crawl.urls import InvalidUrl, canonicalize
 from streams.errors import Refused, UsageError
 from streams.evaluation.search import Options, Run, open_run
-from streams.evaluation.snippet_labels import add_snippets, compare, read_labels
+from streams.evaluation.snippet_labels import add_snippets, compare, kept_labels, read_labels
 from streams.evaluation.snippet_rule import FAILURES, Snippet, find_failure, repeated_lines
 from streams.gateway.search.answers import to_search_answer
 from streams.pages.document.model import Document
@@ -54,13 +54,14 @@ async def evaluate_snippets(
     async with AsyncExitStack() as stack:
         run = await open_run(stack, settings, options, progress)
         known = read_labels(labels) if labels else {}
+        judged = {**kept_labels(), **{name: alone for name, alone in known.items() if alone is not None}}
         found = {}
         for name, documents in sites.items():
             snippets, failures = await _judge(run, name, documents)
             found[name] = _figures(snippets, failures)
+            found[name]["labels"] = compare(snippets, failures, judged).to_dict()
             if labels:
-                added = add_snippets(labels, snippets, known)
-                found[name]["labels"] = {**compare(snippets, failures, known).to_dict(), "added": added}
+                found[name]["labels"]["added"] = add_snippets(labels, snippets, known)
         return {"sites": found}
 
 
@@ -121,7 +122,7 @@ def snippets_of(query: str, found: Found) -> list[Snippet]:
     """Return the snippets of the first results that were found, as a reader sees them."""
     stored = _stored_texts(found)
     return [
-        Snippet(query, result.url, shown.text, shown.kind, shown.context, stored[str(shown.id)])
+        Snippet(query, result.url, shown.text, shown.kind, shown.context, stored[str(shown.id)], result.title)
         for result in to_search_answer(found).results[:RESULTS]
         for shown in result.statements
     ]

@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from streams.evaluation.snippet_labels import add_snippets, read_labels
+from streams.evaluation.snippet_labels import add_snippets, read_labels, to_label
 from streams.evaluation.snippet_rule import Snippet
 from streams.gateway.labs.labels import MAX_FILE_BYTES
 from streams.gateway.labs.snippets import FILE_NAME
@@ -18,7 +18,9 @@ from streams.stores.opener import memory_stores
 from tests.stages.gateway_fakes import client, gateway
 from tests.stages.test_gateway_pages import HOSTILE, HTML, assert_harmless
 
-FERRY = Snippet("ferries", "https://harbour.test/a", "The ferry leaves at noon.", "sentence", ("Ferries",), "stored")
+FERRY = Snippet(
+    "ferries", "https://harbour.test/a", "The ferry leaves at noon.", "sentence", ("Ferries",), "stored", "Ships"
+)
 ITEM = Snippet("ferries", "https://harbour.test/a", "a storm, or", "item", ("Ferries", "It stays for:"), "stored")
 ROW = Snippet("ropes", "https://harbour.test/b", "Oban | 12 km", "row", (), "stored")
 CODE = Snippet("ropes", "https://harbour.test/b", "ferry --list\nferry --go", "code", ("We try:",), "stored")
@@ -71,14 +73,14 @@ def write(file: Path, content: bytes) -> None:
 
 def alone(file: Path) -> list[bool | None]:
     labels = read_labels(file)
-    return [labels[each.url, each.text, each.kind, each.context] for each in ALL]
+    return [labels[to_label(each).name] for each in ALL]
 
 
 async def test_snippets_are_shown_as_in_results_and_labelled_in_the_file_of_the_measurement(
     web: httpx.AsyncClient, file: Path
 ) -> None:
     html = await opened(web)
-    assert asked(html) == "Ferries The ferry leaves at noon."
+    assert asked(html) == "Ships Ferries The ferry leaves at noon.", "a reader of results sees the title, too"
     html = await done(web, html, "alone")
     assert asked(html) == "Ferries It stays for: a storm, or"
     assert "1 of 4 labelled. 100 % read alone." in html
@@ -107,7 +109,7 @@ async def test_a_snippet_is_passed_over_and_comes_again(web: httpx.AsyncClient, 
     for _ in range(3):
         html = await done(web, html, "alone")
     assert "Show those that you passed over" in html
-    assert asked(await opened(web)) == "Ferries The ferry leaves at noon."
+    assert asked(await opened(web)) == "Ships Ferries The ferry leaves at noon."
     assert alone(file) == [None, True, True, True]
 
 
@@ -161,7 +163,8 @@ async def test_a_full_file_refuses_labels_with_a_sentence(web: httpx.AsyncClient
 
 @pytest.mark.parametrize("hostile", HOSTILE)
 async def test_nothing_hostile_becomes_markup(tmp_path: Path, file: Path, hostile: str) -> None:
-    row = {"query": hostile, "url": hostile, "text": hostile, "kind": "sentence", "context": [hostile, f"{hostile}:"]}
+    texts: dict[str, Any] = dict.fromkeys(["query", "url", "title", "text"], hostile)
+    row = {**texts, "kind": "sentence", "context": [hostile, f"{hostile}:"]}
     write(file, (json.dumps(row) + "\n").encode())
     async with client(gateway(memory_stores(), labels=tmp_path)) as web:
         html = await opened(web, skipped=hostile)

@@ -25,10 +25,12 @@ class LabelledSnippet:
     context: tuple[str, ...]
     alone: bool | None = None
     """True if the snippet reads alone, None while nobody has judged it."""
+    title: str = ""
+    """The title of the page, which stands above the snippet."""
 
     @property
     def key(self) -> SnippetKey:
-        """The snippet as it is shown, which the label is about, without the query."""
+        """The snippet as it is shown, which the label is about, without the query and the page's title."""
         return self.url, self.text, self.kind, self.context
 
     @property
@@ -50,7 +52,8 @@ def parse_snippet(row: Mapping[str, Any]) -> LabelledSnippet:
     if alone is not None and not isinstance(alone, bool):
         raise ValueError("alone is true, false or null")
     url, text, kind = map(str, texts)
-    return LabelledSnippet(str(row.get("query", "")), url, text, kind, tuple(map(str, context)), alone)
+    query, title = (str(row.get(name, "")) for name in ("query", "title"))
+    return LabelledSnippet(query, url, text, kind, tuple(map(str, context)), alone, title)
 
 
 def read_snippets(lines: Iterable[str]) -> Iterator[LabelledSnippet]:
@@ -81,7 +84,7 @@ class SnippetTask:
 
 def next_snippet(snippets: Sequence[LabelledSnippet], passed: frozenset[int]) -> SnippetTask:
     """Return the first snippet without a label that was not passed over. `snippets` are all lines, in their order."""
-    latest = {each.key: each for each in snippets}
+    latest = _latest(snippets)
     current = list(latest.values())
     done = [each for each in current if each.alone is not None]
     place = next((n for n, each in enumerate(current) if each.alone is None and n not in passed), -1)
@@ -91,14 +94,24 @@ def next_snippet(snippets: Sequence[LabelledSnippet], passed: frozenset[int]) ->
         len(current),
         len(done),
         sum(each.alone is True for each in done),
-        last_labelled(snippets),
+        _last_labelled(snippets, latest),
     )
 
 
 def last_labelled(snippets: Sequence[LabelledSnippet]) -> LabelledSnippet | None:
     """Return the snippet whose label was written last, and was not taken back."""
-    latest = {each.key: each for each in snippets}
+    return _last_labelled(snippets, _latest(snippets))
+
+
+def _last_labelled(
+    snippets: Sequence[LabelledSnippet], latest: Mapping[SnippetKey, LabelledSnippet]
+) -> LabelledSnippet | None:
     return next((each for each in reversed(snippets) if each.alone is not None and latest[each.key] is each), None)
+
+
+def _latest(snippets: Iterable[LabelledSnippet]) -> dict[SnippetKey, LabelledSnippet]:
+    """Return the last line about each snippet, in the order of the first lines."""
+    return {each.key: each for each in snippets}
 
 
 def judged(snippets: Iterable[LabelledSnippet], name: str, alone: bool | None) -> LabelledSnippet | None:

@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 
 from streams.errors import UsageError
-from streams.evaluation.snippet_labels import add_snippets, compare, read_labels
+from streams.evaluation.snippet_labels import Agreement, add_snippets, compare, kept_labels, read_labels
 from streams.evaluation.snippet_rule import Snippet, find_failure, fold_line, repeated_lines
 from streams.evaluation.snippets import draw, has_verb
 from streams.statements.codec import PageStatements
@@ -80,7 +80,22 @@ def test_labels_are_added_once_kept_and_compared(tmp_path: Path) -> None:
     labels = read_labels(file)
     assert add_snippets(file, snippets, labels) == 0
     agreement = compare(snippets, ["", "navigation", ""], labels)
-    assert agreement.to_dict() == {"labelled": 2, "person": 0.5, "rule": 1.0, "agreement": 0.5}
+    assert agreement == Agreement(both=1, only_reader=0, only_rule=1, neither=0)
+
+
+def test_agreement_has_both_kinds_of_differences_and_what_chance_gives() -> None:
+    assert Agreement(both=20, only_reader=5, only_rule=10, neither=15).to_dict() == {
+        "labelled": 50, "reader": 0.5, "rule": 0.6, "agreement": 0.7, "kappa": 0.4, "only_reader": 5, "only_rule": 10,
+    }  # fmt: skip
+    assert Agreement(3, 0, 0, 0).to_dict()["kappa"] is None
+    assert Agreement(0, 0, 0, 0).to_dict()["reader"] is None
+
+
+def test_the_kept_labels_have_names_and_no_texts() -> None:
+    labels = kept_labels()
+    assert len(labels) == 312
+    assert set(map(len, labels)) == {24}
+    assert set(labels.values()) == {True, False}
 
 
 @pytest.mark.parametrize(
