@@ -9,9 +9,9 @@ import os
 import time
 from pathlib import Path
 
-FULL_LOAD = 8.0
+FULL_LOAD = 5.5
 """Load of a core, as an average of a minute, from which the machine is full with other work. A stack that indexes while
-people search stays below it."""
+people search stays below it: it has 2 to 3 for each core."""
 TRIES = 10
 RETRY_SECONDS = 0.11
 

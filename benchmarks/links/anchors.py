@@ -27,7 +27,7 @@ from benchmarks.machine import machine
 from streams.commands.console import AsJson, command, print_figures
 from streams.evaluation.metrics import ndcg
 from streams.pages.document.codec import decode_document, encode_document
-from streams.pages.sandbox.worker_messages import normalize_to_outcome
+from streams.pages.sandbox.normalizing import normalize_to_outcome
 from streams.statements.sandbox_tasks import decode_drafts, draft
 from streams.vectors.bm25 import document_vector, query_vector
 

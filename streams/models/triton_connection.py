@@ -1,9 +1,10 @@
 """One Triton server: a gRPC channel with deadlines and retries, whose answers are checked, and Riffle's errors."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
+from uuid import uuid4
 
 import numpy as np
 import structlog
@@ -13,6 +14,8 @@ from tritonclient.grpc.aio import InferenceServerClient
 from tritonclient.utils import InferenceServerException, triton_to_np_dtype
 
 from streams.errors import DeadlineExceeded, PoisonError, RiffleError, StoreUnavailable
+from streams.models.inference.link_columns import NAMES as COLUMNS
+from streams.models.inference.seals import READ, SEAL, find_row_fault, find_whole_fault
 from streams.settings import TritonSettings
 from streams.tls import TlsFiles
 
@@ -227,8 +230,8 @@ ModelState = Literal["ok", "silent", "broken"]
 def model_states(settings: TritonSettings, models: Sequence[str], timeout_seconds: float) -> dict[str, ModelState]:
     """Ask each model for one answer, blocking. Return the state of each model.
 
-    `broken`: the model's process has ended for good. Triton keeps such a model for ever: it lists the model as ready,
-    and answers nothing. `silent`: no answer in time.
+    `broken`: the model's process has ended for good, or gives answers of other requests. Triton keeps such a model for
+    ever, and lists it as ready. `silent`: no answer in time.
     """
     client = BlockingClient(settings.url, **_encryption(settings))
     try:
@@ -239,26 +242,44 @@ def model_states(settings: TritonSettings, models: Sequence[str], timeout_second
 
 def _state_of(client: BlockingClient, model: str, timeout_seconds: float) -> ModelState:
     """Return the state of a model, by its answer to a small request."""
+    text = f"a {uuid4()}".encode()  # another one each time, so that the answer of an earlier look is not taken for this
     try:
         metadata = client.get_model_metadata(model, as_json=True, client_timeout=timeout_seconds)
         tensors = []
         for described in metadata["inputs"]:
             shape = [max(int(size), 1) for size in described["shape"]]
             tensor = InferInput(described["name"], shape, described["datatype"])
-            tensor.set_data_from_numpy(_small_tensor(described["datatype"], shape))
+            tensor.set_data_from_numpy(_small_tensor(described["datatype"], shape, text))
             tensors.append(tensor)
-        client.infer(model, tensors, client_timeout=timeout_seconds)
+        answer = client.infer(model, tensors, client_timeout=timeout_seconds)
     except InferenceServerException as error:
         if BROKEN in (error.message() or ""):
             return "broken"
         return "silent" if "DEADLINE_EXCEEDED" in (error.status() or "") else "ok"
-    return "ok"
+    named = [output["name"] for output in metadata.get("outputs", [])]
+    if SEAL not in named:  # a graph, which no process of a backend answers
+        return "ok"
+    texts = [text] * sum(described["datatype"] == "BYTES" for described in metadata["inputs"])
+    if fault := _find_fault(texts, {name: answer.as_numpy(name) for name in named}):
+        log.error("the answer of a model does not belong to its request", model=model, fault=fault)
+    return "broken" if fault else "ok"
 
 
-def _small_tensor(datatype: str, shape: Sequence[int]) -> Tensor:
-    """Return the letter `a`, or ones: a token that every vocabulary has."""
+def _find_fault(texts: Sequence[bytes], outputs: Mapping[str, Tensor | None]) -> str:
+    """Return the reason why a sealed answer of one row does not belong to these texts, or an empty string."""
+    names = sorted(outputs.keys() - {SEAL, READ}, key=lambda name: COLUMNS.index(name) if name in COLUMNS else -1)
+    columns, seal = [outputs[name] for name in names], outputs[SEAL]
+    if seal is None or seal.ndim == 1:
+        return find_whole_fault(texts, 1, [*columns, seal])
+    (rows,) = columns
+    read = [outputs[READ]] if READ in outputs else []
+    return find_row_fault(texts, rows.shape[-1] if rows is not None and rows.ndim else 0, [rows, seal, *read])
+
+
+def _small_tensor(datatype: str, shape: Sequence[int], text: bytes) -> Tensor:
+    """Return the text, or ones: a token that every vocabulary has."""
     if datatype == "BYTES":
-        return np.full(shape, b"a", dtype=np.object_)
+        return np.full(shape, text, dtype=np.object_)
     return np.ones(shape, dtype=triton_to_np_dtype(datatype))
 
 

@@ -8,6 +8,8 @@ import asyncio
 import os
 import random
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
@@ -43,6 +45,7 @@ BUSY, STARVED_NICENESS, STARVED_SECONDS = 12, 15, 3_600
 READY_SECONDS = 180
 ANSWERS_SECONDS = 600
 LOCAL_MODELS = Settings().models_path / "local"
+IN_PROCESS = Settings(triton=TritonSettings(url="inprocess:"))
 MODELS = ("sbert", "statement_chain")
 TEXTS = [f"{'the log of a database is written first ' * (n % 4)}and page {n} comes behind it." for n in range(96)]
 PAGES = [[f"Page {n} has a log.", "It is written first.", f"This keeps {n} readers.", ""] * 3 for n in range(24)]
@@ -151,7 +154,7 @@ class Tally:
 @asynccontextmanager
 async def asking(embedder: Embedder, chains: ChainModel, tally: Tally) -> AsyncIterator[None]:
     """Ask both models all the time, and compare each answer with the answer of the model by itself."""
-    own = await open_models(Settings(triton=TritonSettings(url="inprocess:")))
+    own = await open_models(IN_PROCESS)
     vectors = await own.embedder.embed(TEXTS)
     links = [await own.chains.links(page) for page in PAGES]
     await own.close()
@@ -240,6 +243,34 @@ async def test_an_hour_beside_busy_processes_brings_no_wrong_answer(tmp_path: Pa
         await models.close()
     print(f"\n{tally.right} right, {tally.away} times away, {len(tally.wrong)} wrong, {server.starts - 1} ends")
     assert tally.wrong == []
+
+
+def ask_in_process(seconds: float) -> None:
+    """Ask models inside this process for some time, and print the numbers of right, missing and wrong answers."""
+
+    async def ask() -> None:
+        tally, models = Tally(), await open_models(IN_PROCESS)
+        async with asking(models.embedder, models.chains, tally):
+            await asyncio.sleep(seconds)
+        await models.close()
+        print(tally.right, tally.away, len(tally.wrong))
+
+    asyncio.run(ask())
+
+
+@pytest.mark.skipif(KILLS < 200, reason="an hour: only with RIFFLE_TEST_FAULTS=all")
+def test_an_hour_beside_busy_processes_in_process_brings_no_wrong_answer_and_no_end() -> None:
+    """The default of the local stack: no server that could end, so each call is answered."""
+    program = f"from {__name__} import ask_in_process; ask_in_process({STARVED_SECONDS})"
+    with busy(BUSY):
+        child = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, start_new_session=True)
+        raise_session_niceness(child.pid, STARVED_NICENESS)
+        printed, _ = child.communicate()
+    assert child.returncode == 0
+    right, away, wrong = map(int, printed.split())
+    print(f"\nin process: {right} right, {away} times away, {wrong} wrong")
+    assert right > 0
+    assert away == wrong == 0
 
 
 PROBES = 20

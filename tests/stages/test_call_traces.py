@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from streams.pages.sandbox.pool import ParsePool
-from streams.pages.sandbox.tasks import EXPLAIN, NORMALIZE
+from streams.pages.sandbox.worker_messages import EXPLAIN, NORMALIZE
 from streams.sandbox.inline import InlineSandbox
 from streams.settings import CrawlSettings
 from streams.topology import STAGES

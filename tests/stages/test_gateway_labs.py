@@ -12,8 +12,8 @@ import pytest
 
 from schemas.ids import page_id
 from streams.gateway.labs.explainer import MAX_WAITING, Explainer
+from streams.pages.sandbox.normalizing import normalize_to_outcome
 from streams.pages.sandbox.pool import ParsePool
-from streams.pages.sandbox.worker_messages import normalize_to_outcome
 from streams.stores.opener import Stores, memory_stores
 from streams.stores.page_record import Fetched, Normalized
 from tests.stages.gateway_fakes import client, gateway

@@ -174,6 +174,15 @@ async def test_the_most_expensive_requests_end_at_the_deadline_while_others_are_
     assert not faults
 
 
+@pytest.mark.parametrize("name", ["question", "one word", "phrases", "stop words"])
+async def test_the_most_expensive_requests_are_answered_where_there_is_time(hostile: Stores, name: str) -> None:
+    """So what is refused at a deadline is refused for its time alone."""
+    async with client(gateway(hostile, deadline_seconds=120)) as web:
+        answer = await web.get("/api/v1/search", params={"q": TEXTS[name][:2_000], "per_page": 50})
+    assert answer.status_code == 200, answer.text[:500]
+    assert answer.json()["results"]
+
+
 async def find_fault(web: httpx.AsyncClient, request: dict[str, Any]) -> str:
     """Ask, and return a description of the fault: a late answer, or a gateway that kept others waiting meanwhile. Empty
     without a fault."""

@@ -65,7 +65,13 @@ def test_a_niceness_is_a_minimum_and_never_adds_up(leader: tuple[int, int]) -> N
 
 
 @pytest.mark.parametrize(
-    ("load", "cores", "full"), [(9.0, 2, False), (16.0, 2, True), (50.0, 2, True), (50.0, 16, False)]
+    ("load", "cores", "full"),
+    [
+        pytest.param(6.0, 2, False, id="a stack that indexes while people search"),
+        pytest.param(12.0, 2, True, id="12 busy processes on two cores"),
+        pytest.param(50.0, 2, True, id="far too much"),
+        pytest.param(50.0, 16, False, id="a large machine"),
+    ],
 )
 def test_a_machine_is_full_when_much_more_waits_than_a_stack_ever_needs(load: float, cores: int, full: bool) -> None:
     assert is_machine_full(load, cores) is full

@@ -15,7 +15,8 @@ from streams.crawl.robots import MAX_ROBOTS_BYTES
 from streams.dedup.first_sight import SIMILARITY
 from streams.local.child_process import CRASH_LOGS, CRASH_SECONDS, LOG_BYTES
 from streams.local.servers.kafka import RETENTION_BYTES
-from streams.local.supervision.patience import BUSY_WEIGHT, QUIET_SECONDS, REFUSALS, SPIN_CPU_SECONDS
+from streams.local.servers.server import BUSY_WEIGHT
+from streams.local.supervision.patience import QUIET_SECONDS, REFUSALS, SPIN_CPU_SECONDS
 from streams.local.supervision.watched import SERVER_SPIN_CPU_SECONDS
 from streams.niceness import FULL_LOAD
 from streams.pages.text.normal_forms import MAX_MARKS

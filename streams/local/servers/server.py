@@ -7,6 +7,8 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any, Literal, Protocol, Self
 
+import psutil
+
 from streams.errors import StartError
 from streams.local.child_process import Child, Launch, family_cpu_seconds, keep_crash, keep_previous, stop, tail
 from streams.local.tls.identities import Identities
@@ -18,6 +20,10 @@ START_CPU_SECONDS = 1.0
 """Minimum CPU time (seconds) of a start in `ready_timeout_seconds`: a process that uses less hangs."""
 MAX_START_CPU_SECONDS = 600.0
 """Maximum CPU time of a start (seconds)."""
+IDLE_SHARE = 0.25
+"""Minimum share of the machine's processors that is idle on an idle machine."""
+BUSY_WEIGHT = 0.1
+"""Weight of a second of silence on a busy machine."""
 
 Answer = Literal["healthy", "unhealthy", "broken", "silent"]
 """A process's answer about its health. `broken`: only a restart helps."""
@@ -161,9 +167,14 @@ def spawn(server: Server, launch: Launch, logs: Path, *, crashed: bool = False) 
 
 
 def _wait_ready(server: Server, child: Child, cancelled: threading.Event) -> None:
-    """Wait until the server answers: on a busy machine as long as it computes. Raises StartError, Cancelled."""
+    """Wait until the server answers, as long as it computes. Raises StartError, Cancelled.
+
+    A process that waits for another one computes nothing: on a busy machine, where the other one is slow, its time
+    without CPU time counts a tenth.
+    """
     begun = time.monotonic()
-    deadline, used = begun + server.ready_timeout_seconds, 0.0
+    deadline, used, quiet_seconds = begun + server.ready_timeout_seconds, 0.0, 0.0
+    times = psutil.cpu_times()
     while not cancelled.is_set():
         if child.exit_code is not None:
             raise StartError(failure_message(server, f"ended ({exit_words(child.exit_code)})", child.log))
@@ -171,12 +182,22 @@ def _wait_ready(server: Server, child: Child, cancelled: threading.Event) -> Non
             return
         if time.monotonic() > deadline:
             before, used = used, family_cpu_seconds(child.pid)
-            if not before + START_CPU_SECONDS < used < MAX_START_CPU_SECONDS:
+            is_busy, times = idle_share(times, psutil.cpu_times()) < IDLE_SHARE, psutil.cpu_times()
+            waited_seconds = server.ready_timeout_seconds * (BUSY_WEIGHT if is_busy else 1.0)
+            quiet_seconds = 0.0 if used > before + START_CPU_SECONDS else quiet_seconds + waited_seconds
+            # Less a tenth of a wait: ten tenths of it are a whole one.
+            if used >= MAX_START_CPU_SECONDS or quiet_seconds > (1 - BUSY_WEIGHT / 2) * server.ready_timeout_seconds:
                 silent = f"did not answer on port {server.port} within {time.monotonic() - begun:.0f} s"
                 raise StartError(failure_message(server, silent, child.log))
             deadline = time.monotonic() + server.ready_timeout_seconds
         time.sleep(POLL_SECONDS)
     raise Cancelled
+
+
+def idle_share(before: Any, after: Any) -> float:
+    """Return the share of the processors' time between two `psutil.cpu_times()` in which they were idle."""
+    total = sum(after) - sum(before)
+    return float(after.idle - before.idle) / total if total > 0 else 0.0
 
 
 def exit_words(code: int) -> str:

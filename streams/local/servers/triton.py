@@ -22,6 +22,7 @@ from streams.local.child_process import Launch
 from streams.local.ports import free_ports
 from streams.local.servers.server import Answer, Hints, failure_message
 from streams.local.tls.identities import OPERATOR, Identities
+from streams.models.inference.repository import CHAIN_MODEL
 from streams.models.opening import IN_PROCESS
 from streams.settings import Settings, TritonSettings
 
@@ -114,7 +115,7 @@ class Triton:
     def of(cls, settings: Settings, home: Path, tls: Identities | None) -> Self:
         models = (settings.models_path / "local").resolve()
         own, query = settings.triton.model, settings.triton.query_model
-        required = (own, *([query] if query and (models / query).is_dir() else []))
+        required = (own, *(name for name in (query, CHAIN_MODEL) if name and (models / name).is_dir()))
         return cls(home / "data" / cls.name, models, required, home, tls)
 
     @property
@@ -235,7 +236,8 @@ class Triton:
     def models_answer(self) -> Answer:
         """Ask each required model for one answer.
 
-        `broken`: the process of a model has ended for good, and only a new start of the server helps. `silent`: a model
+        `broken`: the process of a model has ended for good, or gives answers of other requests, and only a new start of
+        the server helps. `silent`: a model
         gave no answer in time, because it hangs or because it has much to do.
         """
         from streams.models.triton_connection import model_states  # here, because it loads gRPC

@@ -13,7 +13,7 @@ the machine busier. So an answer that is late counts for nothing by itself:
 import math
 from dataclasses import dataclass
 
-from streams.local.servers.server import Answer
+from streams.local.servers.server import BUSY_WEIGHT, IDLE_SHARE, Answer
 
 REFUSALS = 3
 """Number of answers "unhealthy" in a row after which a process is restarted."""
@@ -23,10 +23,6 @@ QUIET_SECONDS = 180.0
 """Time without an answer and without CPU time, on an idle machine (seconds)."""
 QUIET_SHARE = 0.05
 """Maximum share of one processor that counts as no CPU time: a process that hangs may have timers."""
-IDLE_SHARE = 0.25
-"""Minimum share of the machine's processors that is idle on an idle machine."""
-BUSY_WEIGHT = 0.1
-"""Weight of a second of silence on a busy machine."""
 MAX_INTERVAL_SECONDS = 30.0
 """Maximum time between two checks that counts (seconds): the machine may have slept, or the supervisor too."""
 MAX_FORCED = 4

@@ -6,8 +6,7 @@ from typing import Any, Self
 from streams.crawl.sitemaps import Sitemap
 from streams.errors import PoisonError, Refused
 from streams.pages.sandbox.explanation import Explanation
-from streams.pages.sandbox.tasks import EXPLAIN, NORMALIZE, SITEMAP, pack_page, unpack_fields
-from streams.pages.sandbox.worker_messages import PageOutcome
+from streams.pages.sandbox.worker_messages import EXPLAIN, NORMALIZE, SITEMAP, PageOutcome, pack_page, unpack_fields
 from streams.sandbox.limits import Limits
 from streams.sandbox.pool import STALL_SECONDS, SandboxPool
 

@@ -3,7 +3,6 @@
 Request: MessagePack of [url, headers, body]. Answer: MessagePack of the fields of the result.
 """
 
-from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 from urllib.parse import urlsplit
@@ -17,30 +16,18 @@ from streams.pages.content.classifier import content_model
 from streams.pages.formats.warm_up import warm_up_files
 from streams.pages.parse.charset import load_codecs
 from streams.pages.quirks import load_quirks
-from streams.pages.sandbox.explanation import explain_removals
-from streams.pages.sandbox.worker_messages import normalize_to_outcome
+from streams.pages.sandbox.explaining import explain_removals
+from streams.pages.sandbox.normalizing import normalize_to_outcome
+from streams.pages.sandbox.worker_messages import pack_page
 from streams.pages.text.language import load_language_model
 from streams.sandbox.limits import MemoryRefused
 
-NORMALIZE = f"{__name__}:normalize_page"
-EXPLAIN = f"{__name__}:explain_page"
-SITEMAP = f"{__name__}:read_urls"
 _SHORT_OF_MEMORY = "parser"
 """The rule of a refusal by the parser. It only refuses for lack of memory."""
 _WARM_UP_PAGE = b"""<title>This page loads all models and libraries before the limits</title>
 <script type="application/ld+json">{"@type": "Thing", "name": "a thing"}</script><p>Text.
 <div itemscope itemtype="https://schema.org/Thing"><p itemprop=name>a thing</div>
 <div vocab="https://schema.org/" typeof=Thing><p property=name>a thing</div>"""
-
-
-def pack_page(body: bytes, url: str, headers: Mapping[str, str]) -> bytes:
-    packed: bytes = msgpack.packb([url, dict(headers), body], use_bin_type=True)
-    return packed
-
-
-def unpack_fields(answer: bytes) -> dict[str, Any]:
-    fields: dict[str, Any] = msgpack.unpackb(answer, raw=False, strict_map_key=False)
-    return fields
 
 
 def normalize_page(request: bytes) -> bytes:

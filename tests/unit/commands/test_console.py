@@ -17,7 +17,7 @@ from streams.commands.pages.search import print_answer
 from streams.crawl.archives.sending import ImportReport
 from streams.errors import UsageError
 from streams.gateway.http.examples import SEARCH
-from streams.pages.sandbox.worker_messages import normalize_to_outcome
+from streams.pages.sandbox.normalizing import normalize_to_outcome
 from streams.stores.opener import memory_stores
 from streams.stores.page_record import Normalized
 from streams.stores.protocols import Transition

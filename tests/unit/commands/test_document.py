@@ -7,7 +7,7 @@ import pytest
 
 from schemas.ids import page_id
 from streams.commands.pages.page import life_as_json, print_document_of, print_life
-from streams.pages.sandbox.worker_messages import normalize_to_outcome
+from streams.pages.sandbox.normalizing import normalize_to_outcome
 from streams.stores.opener import memory_stores
 from streams.stores.page_record import Normalized
 

@@ -67,12 +67,29 @@ def test_all_are_ready_when_it_returns(tmp_path: Path) -> None:
 
 
 def test_a_start_takes_as_long_as_it_needs_while_it_computes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("streams.local.servers.server.START_CPU_SECONDS", 0.01)
+    monkeypatch.setattr("streams.local.servers.server.START_CPU_SECONDS", 0.0)
     work = "import time\nwhile time.process_time() < 3: pass\n"
     slow = Program(f"{work}{LISTEN}", ready_timeout_seconds=1.0)
     running = start_all([slow], tmp_path, Reports())
     assert listens(slow.port)
     stop(running, grace_seconds=0)
+
+
+LATE = f"import threading; threading.Event().wait(2); {LISTEN}"
+
+
+@pytest.mark.parametrize(("idle", "starts"), [(0.0, True), (0.9, False)])
+def test_a_process_that_waits_for_another_one_has_time_on_a_busy_machine(
+    idle: float, starts: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A worker waited six minutes for a Kafka that was starved, used no CPU time, and was given up."""
+    monkeypatch.setattr("streams.local.servers.server.idle_share", lambda before, after: idle)
+    late = Program(LATE, ready_timeout_seconds=0.5)
+    if starts:
+        stop(start_all([late], tmp_path, Reports()), grace_seconds=0)
+    else:
+        with pytest.raises(StartError, match="did not answer on port"):
+            start_all([late], tmp_path, Reports())
 
 
 def test_a_server_yields_the_processor_once_it_is_ready(tmp_path: Path) -> None:

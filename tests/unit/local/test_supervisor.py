@@ -19,11 +19,10 @@ from streams.errors import StartError
 from streams.local.child_process import Child, Launch, stop
 from streams.local.ports import free_ports
 from streams.local.riffle_processes import RiffleProcess
-from streams.local.servers.server import Answer, spawn
+from streams.local.servers.server import BUSY_WEIGHT, Answer, spawn
 from streams.local.servers.triton import Triton
 from streams.local.supervision.health_checks import HealthChecks, ask
 from streams.local.supervision.patience import (
-    BUSY_WEIGHT,
     QUIET_SECONDS,
     REFUSALS,
     SPIN_CPU_SECONDS,

@@ -15,17 +15,20 @@ import numpy as np
 import onnxruntime
 import pytest
 from google.protobuf import json_format  # type: ignore[import-untyped]  # ships no types
+from numpy.typing import NDArray
 from tritonclient.grpc import service_pb2, service_pb2_grpc
+from tritonclient.utils import deserialize_bytes_tensor
 
 from streams.errors import StoreUnavailable, UsageError, is_outage
 from streams.models import triton_connection
 from streams.models.inference.chain_encoder import ChainEncoder
 from streams.models.inference.encoder import SentenceEncoder
+from streams.models.inference.link_columns import NAMES
 from streams.models.inference.packed_tokenizer import pack_tokenizer
 from streams.models.inference.read_output import add_read_output, add_read_output_of_rows
 from streams.models.inference.repository import CHAIN_MODEL, find_file, parameters_of, read_config
 from streams.models.inference.runtimes import session_options
-from streams.models.inference.seals import read_checksums
+from streams.models.inference.seals import SEAL, read_checksums, seal_rows, seal_whole
 from streams.models.triton import TritonChains, TritonEmbedder, TritonReranker
 from streams.models.triton_connection import ForeignAnswer, TritonConnection, model_states
 from streams.settings import Settings, TritonSettings
@@ -85,6 +88,13 @@ def embedding_graph(parameters: dict[str, str]) -> Run:
     return run
 
 
+def read_tensor(datatype: str, raw: bytes) -> NDArray[Any]:
+    if datatype == "BYTES":
+        texts: NDArray[Any] = deserialize_bytes_tensor(raw)
+        return texts
+    return np.frombuffer(raw, TYPES[datatype])
+
+
 class Server(service_pb2_grpc.GRPCInferenceServiceServicer):  # type: ignore[misc]  # generated without types
     """A Triton with graphs. `spoil` changes the outputs of a request before they are sent."""
 
@@ -102,9 +112,11 @@ class Server(service_pb2_grpc.GRPCInferenceServiceServicer):  # type: ignore[mis
         answer = service_pb2.ModelMetadataResponse(name=request.name)
         config = self.configs[request.name]
         rows = [-1] if int(config["max_batch_size"]) else []
-        for tensor in config["input"]:
-            shape = [*rows, *map(int, tensor["dims"])]
-            answer.inputs.add(name=tensor["name"], datatype=tensor["data_type"].removeprefix("TYPE_"), shape=shape)
+        for tensors, described in ((config["input"], answer.inputs), (config.get("output", []), answer.outputs)):
+            for tensor in tensors:
+                shape = [*rows, *map(int, tensor["dims"])]
+                datatype = tensor["data_type"].removeprefix("TYPE_").replace("STRING", "BYTES")
+                described.add(name=tensor["name"], datatype=datatype, shape=shape)
         return answer
 
     async def ModelInfer(self, request: Any, context: Any) -> Any:
@@ -115,7 +127,7 @@ class Server(service_pb2_grpc.GRPCInferenceServiceServicer):  # type: ignore[mis
                 text = f"[request id: <id_unknown>] unexpected inference input '{tensor.name}', allowed inputs are: x"
                 await context.abort(grpc.StatusCode.INVALID_ARGUMENT, text)
         feeds = {
-            tensor.name: np.frombuffer(raw, TYPES[tensor.datatype]).reshape(list(tensor.shape))
+            tensor.name: read_tensor(tensor.datatype, raw).reshape(list(tensor.shape))
             for tensor, raw in zip(request.inputs, request.raw_input_contents, strict=True)
         }
         outputs = self.spoil(await asyncio.to_thread(self.graphs[request.model_name], feeds))
@@ -325,6 +337,52 @@ async def test_a_model_whose_process_is_lost_is_broken(settings: TritonSettings,
     server.spoil = lose
     states = await asyncio.to_thread(model_states, settings, ["sbert"], 20.0)
     assert states == {"sbert": "broken"}
+
+
+ROWS = {
+    "input": [{"name": "TEXT", "data_type": "TYPE_STRING", "dims": ["1"]}],
+    "output": [{"name": name, "data_type": "TYPE_FP32", "dims": ["4"]} for name in ("EMBEDDING", SEAL)],
+    "max_batch_size": "8",
+}
+CHAINS = {
+    "input": [{"name": "SENTENCES", "data_type": "TYPE_STRING", "dims": ["-1"]}],
+    # Not in the order of the seal.
+    "output": [{"name": name, "data_type": "TYPE_FP32", "dims": ["-1"]} for name in (SEAL, *reversed(NAMES))],
+    "max_batch_size": "0",
+}
+
+
+def answer_rows(feeds: Feeds) -> Feeds:
+    rows = np.ones((1, 4), np.float32)
+    return {"EMBEDDING": rows, SEAL: seal_rows(list(feeds["TEXT"].reshape(-1)), rows)}
+
+
+def answer_chains(feeds: Feeds) -> Feeds:
+    columns = [np.full((1, 5) if name == "ALTERNATIVES" else 1, at, np.float32) for at, name in enumerate(NAMES)]
+    return dict(zip(NAMES, columns, strict=True)) | {SEAL: seal_whole(list(feeds["SENTENCES"]), columns)}
+
+
+@pytest.mark.parametrize(
+    ("spoiled", "state"),
+    [
+        pytest.param(lambda outputs: outputs, "ok", id="its own answer"),
+        pytest.param(lambda outputs: outputs | {SEAL: outputs[SEAL] + 1}, "broken", id="the seal of another request"),
+        pytest.param(
+            lambda outputs: {name: np.concatenate([value, value]) for name, value in outputs.items()},
+            "broken",
+            id="rows of another request",
+        ),
+    ],
+)
+@pytest.mark.parametrize(("config", "run"), [(ROWS, answer_rows), (CHAINS, answer_chains)])
+async def test_a_model_that_answers_another_request_is_broken(
+    config: dict[str, Any], run: Run, spoiled: Callable[[Feeds], Feeds], state: str
+) -> None:
+    """Triton lists such a model as ready. The supervisor, which asks for one answer, starts the server again."""
+    server = Server({"texts": config}, {"texts": run})
+    server.spoil = spoiled
+    async with serving(server) as settings:
+        assert await asyncio.to_thread(model_states, settings, ["texts"], 20.0) == {"texts": state}
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (3, 7), (64, 512)])

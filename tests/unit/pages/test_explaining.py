@@ -6,15 +6,14 @@ from hypothesis import strategies as st
 from streams.pages.document.model import Block, Document
 from streams.pages.document.to_html import to_html
 from streams.pages.parse.removal import Removal, RemovedTexts
-from streams.pages.sandbox.explanation import (
-    KINDS,
+from streams.pages.sandbox.explaining import (
     MAX_GROUPS,
     MAX_TEXT_CHARS,
     MAX_TEXTS,
-    Explanation,
     explain_removals,
     group_by_reason,
 )
+from streams.pages.sandbox.explanation import KINDS, Explanation
 
 URL = "https://a.example/"
 REMOVED = [

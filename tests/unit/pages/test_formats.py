@@ -16,7 +16,7 @@ from streams.pages.formats.pdf_lines import MAX_PAGES
 from streams.pages.formats.warm_up import pack_zip, warm_up_files
 from streams.pages.formats.zipped import MAX_MEMBER_BYTES
 from streams.pages.normalize import normalize
-from streams.pages.sandbox.worker_messages import read_document
+from streams.pages.sandbox.normalizing import read_document
 from streams.statements.drafting import draft_statements
 from tests.sentence_splitter import SPLITTER
 

@@ -7,7 +7,7 @@ import pytest
 from streams.pages.normalize import normalize
 from streams.pages.parse.hiding.rules import HidingRules, read_rules
 from streams.pages.parse.hiding.styles import how_hidden, read_declarations
-from streams.pages.sandbox.explanation import explain_removals
+from streams.pages.sandbox.explaining import explain_removals
 
 SECRET = "Quartz lanterns and marble violins are sold in the cellar behind the mill every winter for little money."
 PARAGRAPHS = [

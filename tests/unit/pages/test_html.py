@@ -13,7 +13,7 @@ from streams.pages.document.codec import decode_document, encode_document
 from streams.pages.document.model import CONTAINER_TAGS, Document
 from streams.pages.document.to_html import to_html
 from streams.pages.normalize import normalize
-from streams.pages.sandbox.worker_messages import normalize_to_outcome
+from streams.pages.sandbox.normalizing import normalize_to_outcome
 
 URL = "https://site.example/a/page"
 _TEXT = st.text(alphabet=string.ascii_letters + "123- .,<>&\"'\n\t\u00a0éß漢\u200b\x01|", max_size=24)
