@@ -3,9 +3,9 @@
     python -m benchmarks page-languages DIR
 
 DIR holds HOST/path pages, such as the unpacked miniweb. Each page is read twice: as it is, and without its
-`<html lang>`. A page whose primary language differs from its declaration is named: a person who reads the list sees whether
-the page or its declaration is wrong. Pages that declare nothing are named where their language is not the host's most
-frequent one.
+`<html lang>`. A page whose primary language differs from its declaration is named: a person who reads the list sees
+whether the page or its declaration is wrong. Pages that declare nothing are named where their language is not the
+host's most frequent one.
 """
 
 import re
