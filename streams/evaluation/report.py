@@ -77,14 +77,14 @@ def _of_labels(labels: Mapping[str, Any]) -> str:
 
 def render_confidence(result: Mapping[str, Any], out: Console) -> None:
     """Print the shares of lost queries and of confident nonsense, at the product's bound and at the others' choice."""
-    keys = ("lost", "confident_nonsense", "confident_senseless")
-    shown = [key.replace("_", " ") for key in keys]
-    rows = _columns("", "answered", *shown, "chosen by others", *shown)
+    keys = ("lost", "confident_nonsense", "confident_fresh", "confident_senseless")
+    shown = [key.removeprefix("confident_") for key in keys]
+    rows = _columns("confident results", "answered", *shown, "of index", *shown, "of others", *shown)
     for name, found in result["sets"].items():
-        other = found["chosen_by_others"]
-        ours = (f"{found[key]:.2%}" if key in found else "-" for key in keys)
-        shares = (f"{other[key]:.2%}" for key in keys)
-        rows.add_row(name, str(found["answered"]), *ours, f"{other['bound']:.2f}", *shares)
+        ways = [found, found.get("of_index", {}), found["chosen_by_others"]]
+        shares = [[f"{way[key]:.2%}" if key in way else "-" for key in keys] for way in ways]
+        bounds = [f"{way['bound']:.2f}" if "bound" in way else "-" for way in ways]
+        rows.add_row(name, str(found["answered"]), *shares[0], bounds[1], *shares[1], bounds[2], *shares[2])
     bound = "none" if result["bound"] is None else f"{result['bound']:.2f}"
     out.print(
         f"model {result['model']}, bound {bound}; all would choose {result['chosen_by_all']:.2f}", highlight=False

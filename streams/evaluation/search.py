@@ -154,8 +154,12 @@ class Run:
 
     def searcher(self, index: VectorIndex, **changed: Any) -> Searcher:
         """Return the searcher of the gateway over this index, with some options changed."""
+        return searcher_over(self.stores(index), self.settings, **changed)
+
+    def stores(self, index: VectorIndex) -> Stores:
+        """Return the stores of a search over this index."""
         # Queries are embedded by the model itself, so that their time is in the figures.
-        stores = Stores(
+        return Stores(
             vectors=index,
             embedder=self.models.embedder,
             fingerprints=MemoryFingerprints(),
@@ -163,7 +167,6 @@ class Run:
             pages=MemoryPages(),
             reranker=self.models.reranker,
         )
-        return searcher_over(stores, self.settings, **changed)
 
 
 def searcher_over(stores: Stores, settings: Settings, **changed: Any) -> Searcher:

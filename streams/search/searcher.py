@@ -37,6 +37,7 @@ from streams.search.recall_probe import RecallProbe
 from streams.search.request import SearchRequest
 from streams.search.reranking import Reranking
 from streams.search.retrieval.depth import Depth, append_new_results, depths, is_settled
+from streams.search.retrieval.index_bound import IndexBound
 from streams.search.retrieval.lists import Retrieval, read_lists
 from streams.search.retrieval.query import IndexQuery, QueryReader
 from streams.search.trace import Part, Trace, milliseconds_since
@@ -89,11 +90,13 @@ class Searcher:
         on_failure: OnFailure,
         clock: Callable[[], datetime] = _utc_now,
         recall: RecallProbe | None = None,
+        index_bound: IndexBound | None = None,
         passes: Sequence[Pass] = PASSES,
     ) -> None:
         self.options = options
         self.clock = clock
         self._stores, self._on_failure, self._recall = stores, on_failure, recall
+        self._index_bound = index_bound
         self._queries = QueryReader(stores, on_failure, options.model_languages)
         self._block_lists = BlockLists(options.block_lists)
         self._ranker = Ranker(_readers(stores, options, on_failure), passes)
@@ -109,6 +112,8 @@ class Searcher:
         page = cut_page(ranked, request, trace, now)
         if self._recall is not None and query.dense is not None and trace.states["dense"] != "failed":
             self._recall.offer(query.dense)
+        if self._index_bound is not None:
+            self._index_bound.offer()
         following = next_cursor(page, ranked, request, trace, depth=depth, now=now, salt=token_bytes(SALT_BYTES))
         frame = ranked.notes.frame
         shown = tuple(first_pages(page.shown, request.per_page, STATEMENTS_PER_PAGE, frame))
@@ -184,7 +189,11 @@ class Searcher:
             words=query.words,
             addresses=query.addresses,
             min_confidence=min_confidence(
-                trace.model, query.conditions, has_text=query.has_text, fixed=self.options.min_confidence
+                trace.model,
+                query.conditions,
+                has_text=query.has_text,
+                fixed=self.options.min_confidence,
+                of_index=self._index_bound.of if self._index_bound else lambda _: None,
             ),
             asked=query.request.text,
             language=query.request.language or "",

@@ -49,8 +49,8 @@ class SearchSettings(SettingsGroup):
     scores. 0: not used."""
     min_confidence: float | None = Field(None, ge=0, le=2)
     """Minimum confidence in the results of a query, from its words and the nearest statement; below it nothing was
-    found. 0: any results are found. Default: the measured one of the embedding model; none for another model
-    (`riffle eval confidence` measures it)."""
+    found. 0: any results are found. Default: the measured one of the embedding model, raised for an index over which
+    made nonsense has more; none for another model (`riffle eval confidence` measures it)."""
     rerank_weight: float = Field(0.6, ge=0, le=10)
     """Addition to the score of a page for each standard deviation of the cross-encoder's scores, if there is a
     cross-encoder (`RIFFLE_TRITON__RERANK_MODEL`)."""

@@ -28,6 +28,7 @@ from streams.search.options import SearchOptions
 from streams.search.recall_probe import RecallProbe
 from streams.search.rehearsal import read_optional_parts
 from streams.search.request import FIRST_PAGE, Parameters, SearchRequest
+from streams.search.retrieval.index_bound import IndexBound
 from streams.search.searcher import Found, Searcher
 from streams.search.sources import AnySource, Beside
 
@@ -89,8 +90,14 @@ class SearchService:
             on_recall=metrics.recall.observe,
             on_failure=metrics.recall_failures.inc,
         )
+        self.index_bound = IndexBound(context.stores, options, on_failure=metrics.count_failure)
         self.searcher = Searcher(
-            context.stores, options, on_failure=metrics.count_failure, clock=context.clock, recall=self.recall
+            context.stores,
+            options,
+            on_failure=metrics.count_failure,
+            clock=context.clock,
+            recall=self.recall,
+            index_bound=self.index_bound,
         )
         self._core = SearchCore(self.searcher, sources, max_at_once=max_at_once)
         self.reranks = options.rerank
@@ -207,3 +214,4 @@ class SearchService:
         await self._events.drain()
         await self.asked.drain()
         await self.recall.drain()
+        await self.index_bound.drain()

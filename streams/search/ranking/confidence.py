@@ -7,12 +7,14 @@ results are about it:
     words      greatest share of the query's words that one statement has, with its context and title. A word is worth
                its rarity among the first statements by words: of "when was vindvloos born", `born` is worth little
 
-Nothing was found if no statement has all words, and `closeness + WORDS_WORTH * words` is below a bound of the embedding
-model. The bound is measured by `riffle eval confidence` (docs/decisions/0045). Without a bound nothing is judged.
+Nothing was found if no statement has all words, and `closeness + WORDS_WORTH * words` is below a bound. The bound of an
+embedding model is measured by `riffle eval confidence` (docs/decisions/0045); without one nothing is judged. Over an
+index in which made nonsense scores high, it is raised (`index_bound.py`).
 """
 
 import json
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -33,6 +35,10 @@ READ_STATEMENTS = 20
 MAX_CHARS = 2_000
 """Maximum length of a statement with its title and context whose words are read (characters)."""
 _WORD_OPERATORS = frozenset(operator.name for operator in OPERATORS if operator.has_words)
+MAX_CONFIDENT = 0.025
+"""Maximum share of made nonsense with confident results over an index: half of the aim, since other queries differ."""
+MAX_RAISE = 0.2
+"""Maximum distance from the bound of a model up to the bound of an index: beyond it answers would be lost."""
 MAX_NEAREST = 3
 """Maximum pages that are shown if nothing was found."""
 
@@ -48,11 +54,34 @@ class Confidence:
     def score(self) -> float:
         return self.closeness + WORDS_WORTH * self.words
 
+    @property
+    def certain_score(self) -> float:
+        """The score; infinite if one statement has all words: something was found then, whatever the bound."""
+        return self.score if self.words < 1.0 else math.inf
+
 
 def measure_confidence(found: Candidates, words: Words) -> Confidence:
     """Return the features. Without words, such as for an emoji, no statement has a share of them."""
     closeness = max((hit.score for hit in found.dense), default=0.0)
     return Confidence(round(closeness, 4), round(_greatest_share(words, found.sparse[:READ_STATEMENTS]), 4))
+
+
+def measure_second_site(found: Candidates, words: Words, site_of: Callable[[str], str]) -> Confidence:
+    """Return the features without the best site of each: what one site publishes raises none of them."""
+    read = found.sparse[:READ_STATEMENTS] if words else ()
+    shares = shares_of([words_in(_terms_of(hit), words) for hit in read], len(words)) if read else []
+    return Confidence(
+        _second_best((site_of(hit.payload.host), hit.score) for hit in found.dense),
+        _second_best((site_of(hit.payload.host), share) for hit, share in zip(read, shares, strict=True)),
+    )
+
+
+def _second_best(values: Iterable[tuple[str, float]]) -> float:
+    """Return the best value of the second best site; 0 if there is one site."""
+    best: dict[str, float] = {}
+    for site, value in values:
+        best[site] = max(value, best.get(site, 0.0))
+    return sorted(best.values(), reverse=True)[1] if len(best) > 1 else 0.0
 
 
 def _greatest_share(words: Words, hits: Sequence[Hit]) -> float:
@@ -70,8 +99,12 @@ def keep_nearest_only(context: RankingContext, pages: list[PageHits]) -> list[Pa
     if context.min_confidence is None or not context.found.dense or context.notes.is_addressed:
         return pages
     measured = measure_confidence(context.found, context.words)
-    context.notes.passes["confidence"] = {"closeness": measured.closeness, "words": measured.words}
-    if measured.words == 1.0 or measured.score >= context.min_confidence:
+    context.notes.passes["confidence"] = {
+        "closeness": measured.closeness,
+        "words": measured.words,
+        "bound": round(context.min_confidence, 4),
+    }
+    if measured.certain_score >= context.min_confidence:
         return pages
     context.notes.nearest_only = True
     context.notes.facets.clear()
@@ -80,15 +113,35 @@ def keep_nearest_only(context: RankingContext, pages: list[PageHits]) -> list[Pa
 
 
 def min_confidence(
-    model: ModelInfo | None, conditions: Conditions, *, has_text: bool, fixed: float | None = None
+    model: ModelInfo | None,
+    conditions: Conditions,
+    *,
+    has_text: bool,
+    fixed: float | None = None,
+    of_index: Callable[[str], float | None] = lambda _: None,
 ) -> float | None:
     """Return the bound for the results of a query; None if they are not judged.
 
+    `fixed` is the bound of the settings, `of_index` returns the bound that was measured over the index for a model.
     Where words of the query are conditions, each result has them. A query without text has only operators.
     """
     if model is None or not has_text or not _WORD_OPERATORS.isdisjoint(conditions):
         return None
-    return model_bounds().get(model.name) if fixed is None else fixed
+    if fixed is not None:
+        return fixed
+    measured = of_index(model.name)
+    return model_bounds().get(model.name) if measured is None else measured
+
+
+def bound_of_index(of_model: float, nonsense: Sequence[float]) -> float:
+    """Return the bound for an index over which made nonsense has these scores, by the bound of the model.
+
+    At most 2.5 % of this nonsense has confident results then, as far as the bound may be raised. It is never lowered.
+    """
+    ranked = sorted(nonsense)
+    place = math.floor((1 - MAX_CONFIDENT) * len(ranked))
+    highest = ranked[place] if ranked else of_model
+    return max(of_model, min(highest, of_model + MAX_RAISE))
 
 
 def _terms_of(hit: Hit) -> frozenset[int]:

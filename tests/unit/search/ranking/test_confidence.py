@@ -10,9 +10,12 @@ from streams.models.protocols import ModelInfo
 from streams.search.query_language.query import parse_query
 from streams.search.ranking.confidence import (
     MAX_NEAREST,
+    MAX_RAISE,
     Confidence,
+    bound_of_index,
     keep_nearest_only,
     measure_confidence,
+    measure_second_site,
     min_confidence,
     model_bounds,
 )
@@ -41,6 +44,23 @@ def test_words_count_in_a_statement_with_its_context_and_title() -> None:
     assert measure_confidence(Candidates(), ()) == Confidence(0.0, 0.0), "an emoji has no terms"
 
 
+def test_the_second_best_site_counts_where_one_site_alone_must_not() -> None:
+    def with_site(number: int, score: float, site: str, text: str) -> Hit:
+        row = statement(f"https://{site}/{number}", text, title="")
+        return Hit(uuid5(UUID(int=0), f"{number} {site}"), score, payload_of(row))
+
+    terms = query_words("harbour crash")
+    dense = (with_site(1, 0.9, "a.example", ""), with_site(2, 0.8, "a.example", ""), with_site(1, 0.5, "b.example", ""))
+    sparse = (with_site(1, 9.0, "a.example", "harbour crash"), with_site(1, 3.0, "b.example", "a crash"))
+    found = Candidates(dense, sparse, limit=9)
+    second = measure_second_site(found, terms, str)
+    assert second.closeness == 0.5
+    assert 0.0 < second.words < measure_confidence(found, terms).words == 1.0
+    of_one = Candidates(dense[:2], sparse[:1], limit=9)
+    assert measure_second_site(of_one, terms, str) == Confidence(0.0, 0.0)
+    assert measure_second_site(found, (), str).words == 0.0
+
+
 @pytest.mark.parametrize(
     ("query", "is_judged"),
     [
@@ -62,6 +82,31 @@ def test_only_a_measured_model_or_a_setting_has_a_bound() -> None:
     assert min_confidence(other, {}, has_text=True) is None
     assert min_confidence(other, {}, has_text=True, fixed=0.7) == 0.7
     assert min_confidence(None, {}, has_text=True, fixed=0.7) is None, "meaning was not searched"
+
+
+def test_a_measured_index_has_its_own_bound_and_a_setting_comes_first() -> None:
+    def of_index(model: str) -> float | None:
+        return 0.7 if model == MODEL.name else None
+
+    assert min_confidence(MODEL, {}, has_text=True, of_index=of_index) == 0.7
+    assert min_confidence(MODEL, {}, has_text=True, fixed=0.4, of_index=of_index) == 0.4
+    assert min_confidence(replace(MODEL, name="another"), {}, has_text=True, of_index=of_index) is None
+
+
+@pytest.mark.parametrize(
+    ("nonsense", "bound"),
+    [
+        ([], 0.5),
+        ([0.1] * 200, 0.5),
+        ([0.1] * 195 + [0.9] * 5, 0.7),
+        ([0.1] * 196 + [0.9] * 4, 0.5),
+        ([0.1] * 190 + [0.6] * 10, 0.6),
+        ([0.1] * 100 + [math.inf] * 100, 0.5 + MAX_RAISE),
+    ],
+)
+def test_a_bound_of_an_index_lets_2_5_percent_of_nonsense_pass(nonsense: list[float], bound: float) -> None:
+    assert bound_of_index(0.5, nonsense) == pytest.approx(bound)
+    assert bound_of_index(0.5, nonsense[::-1]) == pytest.approx(bound)
 
 
 def test_the_nearest_pages_are_left_where_nothing_was_found() -> None:

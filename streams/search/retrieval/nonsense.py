@@ -74,13 +74,13 @@ class _Drawn:
         return syllables + (self.sound("ending") if self.below(2) else "")
 
 
-def make_nonsense() -> Mapping[str, tuple[str, ...]]:
-    """Return 200 queries by their kind."""
-    return {kind: tuple(_make_kind(_Drawn(kind), make)) for kind, make in _KINDS.items()}
+def make_nonsense(draw: str = "") -> Mapping[str, tuple[str, ...]]:
+    """Return 200 queries by their kind. Another `draw` has others."""
+    return {kind: tuple(_make_kind(_Drawn(f"{draw}{kind}"), make)) for kind, make in _KINDS.items()}
 
 
 def all_nonsense() -> list[str]:
-    """Return the queries of all kinds."""
+    """Return the 200 queries of all kinds."""
     return list(chain.from_iterable(make_nonsense().values()))
 
 
