@@ -26,6 +26,11 @@ import pytest
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
+from tests.running_time import use_running_time
+
+# Before the modules that keep a clock from `time` are imported.
+use_running_time()
+
 from streams.collector import OBJECTS_WHILE_LOADING, exempt_loaded_objects
 from streams.local.server_set import running_servers
 from streams.logs import configure_logging

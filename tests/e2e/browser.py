@@ -51,6 +51,8 @@ class Tab:
         self._numbers = itertools.count(1)
         self._waiting: dict[int, asyncio.Future[dict[str, Any]]] = {}
         self._events: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+        self._page = ""
+        """The browser's id of the page that was loaded last."""
         self._reader = asyncio.create_task(self._read())
 
     async def command(self, method: str, **params: Any) -> dict[str, Any]:
@@ -63,13 +65,24 @@ class Tab:
         return result
 
     async def open(self, url: str) -> None:
-        self._forget_events()
         loader = (await self.command("Page.navigate", url=url))["loaderId"]
-        # Not just any event: the one of a former page may come late.
-        await self._event("Page.lifecycleEvent", name="load", loaderId=loader)
+        while self._page != loader:
+            await self._loaded()
 
-    async def loaded(self) -> None:
-        await self._event("Page.loadEventFired")
+    async def follow(self, expression: str) -> None:
+        """Evaluate an expression that leads to another page, and wait for that page."""
+        await self.evaluate(expression)
+        await self._loaded()
+
+    async def resources(self) -> list[str]:
+        """Return the addresses of all that the page has loaded, without its own icon.
+
+        The browser asks for the icon when it likes, which is before or after the page is looked at.
+        """
+        icon = await self.evaluate("document.querySelector('link[rel=icon]').href")
+        assert icon.startswith(await self.evaluate("location.origin"))
+        loaded: list[str] = await self.evaluate("performance.getEntriesByType('resource').map(each => each.name)")
+        return [each for each in loaded if each != icon]
 
     async def run_scripts(self, *, on: bool) -> None:
         """Switch the scripts of pages on or off. Pages that are opened from then on follow it."""
@@ -104,14 +117,13 @@ class Tab:
         """Press and release a key; with `navigates`, wait for the page that it leads to."""
         code = {"Backspace": 8, "Tab": 9, "Enter": 13, "Escape": 27, "ArrowUp": 38, "ArrowDown": 40}[key]
         text = {"text": "\r"} if key == "Enter" else {}
-        self._forget_events()
         for kind in ("keyDown", "keyUp"):
             extra = text if kind == "keyDown" else {}
             await self.command(
                 "Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=code, **extra
             )
         if navigates:
-            await self.loaded()
+            await self._loaded()
 
     async def click(self, selector: str) -> None:
         """Click on the first element that the selector finds, and wait for the page that it leads to."""
@@ -119,10 +131,9 @@ class Tab:
             f"(e => {{ e.scrollIntoView({{block: 'center'}}); const b = e.getClientRects()[0]; "
             f"return [b.x + b.width / 2, b.y + b.height / 2] }})(document.querySelector({selector!r}))"
         )
-        self._forget_events()
         for kind in ("mousePressed", "mouseReleased"):
             await self.command("Input.dispatchMouseEvent", type=kind, x=box[0], y=box[1], button="left", clickCount=1)
-        await self.loaded()
+        await self._loaded()
 
     async def screenshot(self) -> bytes:
         """A PNG of the whole page, as far as it goes."""
@@ -133,15 +144,15 @@ class Tab:
         self._reader.cancel()
         await self._socket.close()
 
-    def _forget_events(self) -> None:
-        while not self._events.empty():
-            self._events.get_nowait()
-
-    async def _event(self, method: str, **params: str) -> None:
+    async def _loaded(self) -> None:
+        """Wait until another page is loaded than the last one, whose events may come late."""
         async with asyncio.timeout(START_SECONDS):
             while True:
                 event = await self._events.get()
-                if event["method"] == method and params.items() <= event["params"].items():
+                params = event["params"]
+                is_load = event["method"] == "Page.lifecycleEvent" and params["name"] == "load"
+                if is_load and params["loaderId"] != self._page:
+                    self._page = params["loaderId"]
                     return
 
     async def _read(self) -> None:

@@ -52,6 +52,13 @@ async def _with_scripts(tab: Tab, suggesting: str) -> AsyncIterator[None]:
     await tab.run_scripts(on=False)
 
 
+async def asked(tab: Tab, least: int) -> int:
+    """Return the number of requests for suggestions. The browser may count one a moment after its answer is used."""
+    await tab.until(f"{ASKED} >= {least}")
+    count: int = await tab.evaluate(ASKED)
+    return count
+
+
 async def box(tab: Tab, name: str) -> Any:
     return await tab.evaluate(f"document.querySelector('#q').{name}")
 
@@ -91,19 +98,19 @@ async def test_a_request_waits_for_a_pause_and_answers_are_kept(tab: Tab, sugges
     await tab.until("document.activeElement?.id === 'q'")
     await tab.evaluate(TYPE_AT_ONCE % "write")
     await tab.until(IS_OPEN)
-    assert await tab.evaluate(ASKED) == 1, "five letters in a row are one request"
+    assert await asked(tab, 1) == 1, "five letters in a row are one request"
     for letter in "-ahe":
         await tab.type(letter)
     await tab.until(f"{SHOWN}.length === 2")
     for _ in range(4):
         await tab.press("Backspace")
     await tab.until(f"{SHOWN}.length === 3")
-    assert await tab.evaluate(ASKED) == 1, "a short list has all completions"
+    assert await asked(tab, 1) == 1, "a short list has all completions"
     await tab.open(f"{suggesting}/help")
     await tab.evaluate("document.querySelector('#q').focus()")
     await tab.type("write")
     await tab.until(IS_OPEN)
-    assert await tab.evaluate(ASKED) == 0, "the next page knows the answer"
+    assert await asked(tab, 0) == 0, "the next page knows the answer"
     await tab.evaluate(
         "sessionStorage.setItem('riffle-suggestions', JSON.stringify({write: [Date.now() - 1, ['stale']]}))"
     )
@@ -111,17 +118,17 @@ async def test_a_request_waits_for_a_pause_and_answers_are_kept(tab: Tab, sugges
     await tab.evaluate("document.querySelector('#q').focus()")
     await tab.type("write")
     await tab.until(IS_OPEN)
-    assert (await tab.evaluate(ASKED), "stale" in await tab.evaluate(SHOWN)) == (1, False), "an old answer expires"
+    assert (await asked(tab, 1), "stale" in await tab.evaluate(SHOWN)) == (1, False), "an old answer expires"
 
 
 async def test_the_likely_next_letters_are_asked_ahead(tab: Tab, suggesting: str) -> None:
     await tab.type("sqlite ")
     await tab.until(IS_OPEN)
     await tab.until(f"{KEPT} === 3")
-    assert await tab.evaluate(ASKED) == 3
+    assert await asked(tab, 3) == 3
     await tab.type("a")
     await tab.until(f"{SHOWN}.every(each => each.startsWith('sqlite a'))")
-    assert await tab.evaluate(ASKED) == 3, "the list was there before the letter"
+    assert await asked(tab, 3) == 3, "the list was there before the letter"
 
 
 async def test_another_script_is_suggested_in_its_direction(tab: Tab, suggesting: str) -> None:

@@ -50,7 +50,7 @@ class QdrantProcess:
     def stop(self) -> None:
         assert self.process is not None
         self.process.terminate()
-        status = self.process.wait(30)
+        status = self.process.wait(120)
         assert status in (0, -signal.SIGTERM), f"the server ended with {status}: {self._log.read_text()}"
 
     def _ready(self) -> None:

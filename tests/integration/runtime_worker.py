@@ -117,9 +117,7 @@ def settings_of(bootstrap: str, home: Path, **runtime: object) -> Settings:
     return Settings(
         home=home,
         kafka=KafkaSettings(bootstrap=bootstrap, partitions=4),
-        runtime=RuntimeSettings(
-            retry_backoff_seconds=0.01, retry_topic_delay_seconds=0.1, session_timeout_seconds=6.0, **runtime
-        ),
+        runtime=RuntimeSettings(retry_backoff_seconds=0.01, retry_topic_delay_seconds=0.1, **runtime),
     )
 
 
@@ -129,12 +127,17 @@ def main() -> None:
     parser.add_argument("run")
     parser.add_argument("home", type=Path)
     parser.add_argument("--instance", default="")
+    parser.add_argument("--session-seconds", type=float)
     parser.add_argument("--accept-loss", action="store_true")
     parser.add_argument("--health-port", type=int, default=0)
     arguments = parser.parse_args()
     stage = stage_of(arguments.run)
     settings = settings_of(
-        arguments.bootstrap, arguments.home, instance=arguments.instance, health_port=arguments.health_port
+        arguments.bootstrap,
+        arguments.home,
+        instance=arguments.instance,
+        health_port=arguments.health_port,
+        session_timeout_seconds=arguments.session_seconds,
     )
     configure_logging(settings)
     create_topics(settings, topics_of((Asked, Answered), (stage,)))

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.integration("cassandra")
 
 
 async def test_duplicates_handled_at_once_have_one_representative(stack: Settings, fresh_name: str) -> None:
-    settings = stack.cassandra.model_copy(update={"keyspace": fresh_name, "request_timeout_seconds": 20.0})
+    settings = stack.cassandra.model_copy(update={"keyspace": fresh_name, "request_timeout_seconds": 60.0})
     await cassandra.migrate(settings)
     session = await cassandra.connect(settings)
     try:

@@ -48,15 +48,19 @@ from tests.integration.runtime_worker import Answered, Asked, settings_of, stage
 pytestmark = pytest.mark.integration("kafka")
 
 DEADLINE_SECONDS = 180.0
+SHORT_SESSION_SECONDS, LONG_SESSION_SECONDS = 6.0, 60.0
+"""Time after which the broker gives the partitions of a silent worker to others: short where a test kills or stops
+a worker, elsewhere longer than a machine stands still, since what is not committed by then is handled twice.
+"""
 
 
 class Run:
     """One stage of its own, its topics, and the worker processes that a test starts and kills."""
 
-    def __init__(self, bootstrap: str, home: Path) -> None:
+    def __init__(self, bootstrap: str, home: Path, session_seconds: float = LONG_SESSION_SECONDS) -> None:
         self.home = home
         self.stage: Stage = stage_of(f"test-{uuid4().hex[:8]}")
-        self.settings = settings_of(bootstrap, home)
+        self.settings = settings_of(bootstrap, home, session_timeout_seconds=session_seconds)
         self.workers: list[subprocess.Popen[bytes]] = []
         create_topics(self.settings, topics_of((Asked, Answered), (self.stage,)))
 
@@ -65,6 +69,7 @@ class Run:
     ) -> subprocess.Popen[bytes]:
         command = [sys.executable, "-m", "tests.integration.runtime_worker"]
         command += [self.settings.kafka.bootstrap, self.stage.name, str(self.home), "--instance", instance, *options]
+        command += ["--session-seconds", str(self.settings.runtime.session_timeout_seconds)]
         release = {"NEWER_RELEASE": "yes"} if newer else {}
         with (self.home / f"worker-{len(self.workers)}.log").open("wb") as log:
             worker = subprocess.Popen(
@@ -115,10 +120,10 @@ class Run:
         found = []
         for number in range(self.settings.kafka.partitions):
             place = TopicPartition(topic, number, 0)
-            _, top = consumer.get_watermark_offsets(place, timeout=10)
+            _, top = consumer.get_watermark_offsets(place, timeout=DEADLINE_SECONDS)
             consumer.assign([place])
             while top > 0:
-                message = consumer.poll(10)
+                message = consumer.poll(DEADLINE_SECONDS)
                 assert message is not None, f"{topic} ends at {top}, but no more came"
                 found.append(message)
                 if (message.offset() or 0) + 1 >= top:
@@ -135,6 +140,14 @@ class Run:
 @pytest.fixture
 async def run(only_kafka: Settings, tmp_path: Path) -> AsyncIterator[Run]:
     run = Run(only_kafka.kafka.bootstrap, tmp_path)
+    yield run
+    run.stop()
+
+
+@pytest.fixture
+async def short_run(only_kafka: Settings, tmp_path: Path) -> AsyncIterator[Run]:
+    """A run whose broker soon notices workers that fall silent, or come."""
+    run = Run(only_kafka.kafka.bootstrap, tmp_path, SHORT_SESSION_SECONDS)
     yield run
     run.stop()
 
@@ -173,17 +186,20 @@ async def test_kafkas_clock_gives_records_their_times_also_in_topics_of_a_former
     admin = AdminClient(client_config(run.settings.kafka))
     former = ConfigEntry("message.timestamp.type", "CreateTime", incremental_operation=AlterConfigOpType.SET)
     place = ConfigResource(ResourceType.TOPIC, Asked.topic, incremental_configs=[former])
-    admin.incremental_alter_configs([place])[place].result(30)
+    admin.incremental_alter_configs([place])[place].result(DEADLINE_SECONDS)
     changed: list[str] = []
-    while not changed:  # the broker shows the former value a moment later
-        changed = set_record_times(run.settings, topics)
-        await asyncio.sleep(0.2)
+    async with asyncio.timeout(DEADLINE_SECONDS):
+        while not changed:  # until the broker shows the former value
+            changed = set_record_times(run.settings, topics)
+            await asyncio.sleep(0.2)
     assert changed == [Asked.topic]
-    assert set_record_times(run.settings, topics) == []
+    async with asyncio.timeout(DEADLINE_SECONDS):
+        while set_record_times(run.settings, topics):  # until the broker shows the new value, too
+            await asyncio.sleep(0.2)
     producer = RawProducer(client_config(run.settings.kafka))
     for seconds in (0, time.time() - 8 * 86_400, time.time() + 10 * 365 * 86_400):
         producer.produce(Asked.topic, b"x", timestamp=int(seconds * 1_000))
-    producer.flush(30)
+    producer.flush(DEADLINE_SECONDS)
     times = [message.timestamp()[1] / 1_000 for message in run.read_topic(Asked.topic)]
     assert len(times) == 3
     assert all(abs(found - time.time()) < 300 for found in times)
@@ -198,7 +214,7 @@ async def test_headers_without_a_value_stop_no_worker_and_stay_in_the_letter(run
     producer.produce(Asked.topic, good.value, good.key, headers=[("ce_id", None)])  # type: ignore[list-item]  # as above
     not_before = [("riffle-topic", b"x"), ("riffle-not-before", b"2026-01-01T00:00:00"), ("riffle-stage", None)]
     producer.produce(run.stage.retry_topic, None, None, headers=not_before)  # type: ignore[arg-type]  # as above
-    producer.flush(30)
+    producer.flush(DEADLINE_SECONDS)
     worker = run.start_worker()
     await run.until_done(21)
     assert worker.poll() is None
@@ -207,21 +223,21 @@ async def test_headers_without_a_value_stop_no_worker_and_stay_in_the_letter(run
     assert {("ce_id", None)} <= {header for letter in letters for header in letter.headers() or []}
 
 
-async def test_a_worker_that_was_away_before_its_first_commit_skips_nothing(run: Run) -> None:
+async def test_a_worker_that_was_away_before_its_first_commit_skips_nothing(short_run: Run) -> None:
     """It still holds events of the partitions that it lost. One of them must not be committed before the others."""
-    await run.ask(range(4), "slow")
-    await run.ask(range(4, 2_000))
-    worker = run.start_worker(pause_seconds=0.05, instance="0")
-    await run.until_logged("worker started")
+    await short_run.ask(range(4), "slow")
+    await short_run.ask(range(4, 2_000))
+    worker = short_run.start_worker(pause_seconds=0.05, instance="0")
+    await short_run.until_logged("worker started")
     await asyncio.sleep(1.0)
     worker.send_signal(signal.SIGSTOP)
-    await asyncio.sleep(run.settings.runtime.session_timeout_seconds + 3)
+    await asyncio.sleep(short_run.settings.runtime.session_timeout_seconds + 3)
     worker.send_signal(signal.SIGCONT)
     await asyncio.sleep(3.0)
     worker.kill()
-    run.start_worker()
-    await run.until_done(2_000)
-    assert set(run.handled()) == set(range(2_000))
+    short_run.start_worker()
+    await short_run.until_done(2_000)
+    assert set(short_run.handled()) == set(range(2_000))
 
 
 async def test_an_event_that_fails_in_place_comes_back_through_the_retry_topic(run: Run) -> None:
@@ -241,27 +257,27 @@ async def test_an_event_that_fails_in_place_comes_back_through_the_retry_topic(r
 
 
 @pytest.mark.parametrize("instance", ["", "0"], ids=["anonymous", "static member"])
-async def test_kill_in_mid_batch_loses_nothing(run: Run, instance: str) -> None:
-    await run.ask(range(400))
+async def test_kill_in_mid_batch_loses_nothing(short_run: Run, instance: str) -> None:
+    await short_run.ask(range(400))
     for kill in range(3):
-        worker = run.start_worker(instance=instance, pause_seconds=0.05)
+        worker = short_run.start_worker(instance=instance, pause_seconds=0.05)
         end = time.monotonic() + DEADLINE_SECONDS
-        while len(run.handled()) < 60 * (kill + 1) and time.monotonic() < end:
+        while len(short_run.handled()) < 60 * (kill + 1) and time.monotonic() < end:
             await asyncio.sleep(0.02)
         worker.kill()
         worker.wait()
-    run.start_worker(instance=instance)
-    await run.until_done(400)
-    handled = run.handled()
+    short_run.start_worker(instance=instance)
+    await short_run.until_done(400)
+    handled = short_run.handled()
     assert set(handled) == set(range(400)), "an event was lost"
     # What was in progress or not yet committed comes again, and no more than that.
     assert sum(handled.values()) - 400 < 3 * 200
-    answers = run.read_topic(Answered.topic)
+    answers = short_run.read_topic(Answered.topic)
     ids = {dict(m.headers() or [])["ce_id"] for m in answers}
     assert len(ids) == 400, "an event that was handled again got another id"
 
 
-async def test_a_worker_that_was_stopped_for_longer_than_its_session_loses_nothing(run: Run) -> None:
+async def test_a_worker_that_was_stopped_for_longer_than_its_session_loses_nothing(short_run: Run) -> None:
     """Also before the first commit of a partition: what Faust drops at the rebalance must be fetched again."""
     asked = 0
 
@@ -270,41 +286,41 @@ async def test_a_worker_that_was_stopped_for_longer_than_its_session_loses_nothi
     async def go_on_asking() -> None:
         nonlocal asked
         while not enough:  # a cancelled client of Kafka may leave a connection open
-            await run.ask(range(asked, asked + 5))
+            await short_run.ask(range(asked, asked + 5))
             asked += 5
             await asyncio.sleep(0.05)
 
-    worker = run.start_worker(pause_seconds=0.02)
-    await run.until_logged("worker started")
+    worker = short_run.start_worker(pause_seconds=0.02)
+    await short_run.until_logged("worker started")
     asking = asyncio.create_task(go_on_asking())
-    await run.until_handled(1)
+    await short_run.until_handled(1)
     worker.send_signal(signal.SIGSTOP)
-    await asyncio.sleep(run.settings.runtime.session_timeout_seconds + 4)
+    await asyncio.sleep(short_run.settings.runtime.session_timeout_seconds + 4)
     worker.send_signal(signal.SIGCONT)
     await asyncio.sleep(6)
     enough = True
     await asking
-    await run.until_done(asked)
-    assert set(run.handled()) >= set(range(asked))
+    await short_run.until_done(asked)
+    assert set(short_run.handled()) >= set(range(asked))
 
 
-async def test_two_workers_split_the_partitions_and_a_third_joining_loses_nothing(run: Run) -> None:
-    await run.ask(range(300))
+async def test_two_workers_split_the_partitions_and_a_third_joining_loses_nothing(short_run: Run) -> None:
+    await short_run.ask(range(300))
     for _ in range(2):
-        run.start_worker(pause_seconds=0.02)
+        short_run.start_worker(pause_seconds=0.02)
     end = time.monotonic() + DEADLINE_SECONDS
-    while len(run.handled()) < 50 and time.monotonic() < end:
+    while len(short_run.handled()) < 50 and time.monotonic() < end:
         await asyncio.sleep(0.05)
-    third = run.start_worker(pause_seconds=0.02)
-    await run.ask(range(300, 600))
-    await run.until_done(600)
-    assert set(run.handled()) == set(range(600))
-    await run.until_logged("worker started", worker=2)
+    third = short_run.start_worker(pause_seconds=0.02)
+    await short_run.ask(range(300, 600))
+    await short_run.until_done(600)
+    assert set(short_run.handled()) == set(range(600))
+    await short_run.until_logged("worker started", worker=2)
     third.send_signal(signal.SIGTERM)
-    assert third.wait(30) == 0, "a worker that gets SIGTERM finishes its events and ends with status 0"
-    await run.ask(range(600, 650))
-    await run.until_done(650)
-    assert set(run.handled()) == set(range(650))
+    assert third.wait(DEADLINE_SECONDS) == 0, "a worker that gets SIGTERM finishes its events and ends with status 0"
+    await short_run.ask(range(600, 650))
+    await short_run.until_done(650)
+    assert set(short_run.handled()) == set(range(650))
 
 
 async def send_bytes(run: Run, *values: bytes) -> None:
@@ -312,7 +328,7 @@ async def send_bytes(run: Run, *values: bytes) -> None:
     producer = RawProducer({**client_config(run.settings.kafka), "message.max.bytes": 2_000_000})
     for value in values:
         producer.produce(run.stage.inputs[0].topic, key=b"key", value=value)
-    assert await asyncio.to_thread(producer.flush, 30) == 0
+    assert await asyncio.to_thread(producer.flush, DEADLINE_SECONDS) == 0
 
 
 async def test_records_of_a_megabyte_are_dead_letters_and_stop_nothing(run: Run) -> None:
@@ -355,7 +371,7 @@ async def test_while_a_store_is_away_events_wait_in_their_topic(run: Run) -> Non
 def page(port: int, name: str) -> str:
     """A page of the worker, whatever its status."""
     try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/{name}", timeout=10) as answer:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/{name}", timeout=DEADLINE_SECONDS) as answer:
             return str(answer.read().decode())
     except urllib.error.HTTPError as error:
         return error.read().decode()
@@ -364,7 +380,7 @@ def page(port: int, name: str) -> str:
 async def test_a_worker_that_is_stopped_while_kafka_is_away_ends_and_writes_few_lines(tmp_path: Path) -> None:
     """The client of Kafka waits for the broker, and logs each try to reach it."""
     with running_servers(tmp_path / "servers", {"kafka"}) as settings:
-        run = Run(settings.kafka.bootstrap, tmp_path)
+        run = Run(settings.kafka.bootstrap, tmp_path, SHORT_SESSION_SECONDS)
         try:
             worker = run.start_worker(pause_seconds=0.05)
             await run.ask(range(100))
@@ -403,7 +419,7 @@ async def test_a_follower_reads_partitions_that_were_added_since(run: Run, monke
     seen = await asyncio.to_thread(lambda: poll_until(follower, 20))
     admin = AdminClient(client_config(run.settings.kafka))
     for future in admin.create_partitions([NewPartitions(Asked.topic, 9)]).values():
-        future.result(30)
+        future.result(DEADLINE_SECONDS)
     await asyncio.sleep(1)
     await run.ask(range(20, 60))
     seen += await asyncio.to_thread(lambda: poll_until(follower, 40))
@@ -435,7 +451,7 @@ async def test_an_event_of_a_newer_release_waits_until_the_worker_is_upgraded(ru
         await asyncio.sleep(0.2)
     assert 20 not in run.handled()
     former.send_signal(signal.SIGTERM)
-    assert await asyncio.to_thread(former.wait, 30) == 0
+    assert await asyncio.to_thread(former.wait, DEADLINE_SECONDS) == 0
     run.start_worker(newer=True)
     await run.until_done(21)
     assert set(run.handled()) == set(range(21))
@@ -446,13 +462,13 @@ async def test_events_that_are_deleted_before_the_first_one_was_handled_are_noti
     worker = run.start_worker()
     await run.until_logged("worker started")
     worker.send_signal(signal.SIGTERM)
-    assert await asyncio.to_thread(worker.wait, 30) == 0
+    assert await asyncio.to_thread(worker.wait, DEADLINE_SECONDS) == 0
     await run.ask(range(40))
     topic = run.stage.inputs[0].topic
     places = [TopicPartition(topic, number, -1) for number in range(run.settings.kafka.partitions)]
     admin = AdminClient(client_config(run.settings.kafka))
     for future in admin.delete_records(places).values():
-        future.result(30)
+        future.result(DEADLINE_SECONDS)
     refused = run.start_worker()
     assert await asyncio.to_thread(refused.wait, DEADLINE_SECONDS) == 1
     assert f"40 of {topic}" in (run.home / "worker-1.log").read_text()
@@ -463,13 +479,13 @@ async def test_a_worker_refuses_to_start_after_events_that_were_deleted_unhandle
     worker = run.start_worker()
     await run.until_done(50)
     worker.send_signal(signal.SIGTERM)
-    assert await asyncio.to_thread(worker.wait, 30) == 0
+    assert await asyncio.to_thread(worker.wait, DEADLINE_SECONDS) == 0
     await run.ask(range(50, 400))
     topic = run.stage.inputs[0].topic
     places = [TopicPartition(topic, number, -1) for number in range(run.settings.kafka.partitions)]
     admin = AdminClient(client_config(run.settings.kafka))
     for future in admin.delete_records(places).values():
-        future.result(30)
+        future.result(DEADLINE_SECONDS)
     lost = {lag.topic: (lag.events, lag.lost) for lag in stage_lags(run.settings, (run.stage,))}[topic]
     assert lost == (0, 350)
     await run.ask(range(400, 420))
@@ -479,6 +495,6 @@ async def test_a_worker_refuses_to_start_after_events_that_were_deleted_unhandle
     accepting = run.start_worker("--accept-loss")
     await run.until_done(70)
     accepting.send_signal(signal.SIGTERM)
-    assert await asyncio.to_thread(accepting.wait, 30) == 0
+    assert await asyncio.to_thread(accepting.wait, DEADLINE_SECONDS) == 0
     assert set(run.handled()) == {*range(50), *range(400, 420)}
     check_retention(run.settings, (run.stage,))

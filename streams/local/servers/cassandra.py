@@ -116,6 +116,15 @@ commitlog_sync: group
 commitlog_sync_group_window: 5ms
 commitlog_segment_size: 32MiB
 commitlog_total_space: 256MiB
+# How long a request may take is its client's to say. By default a write fails after 2 s: on a machine that stands still
+# for longer, or has a slow disk, it would be refused although it is on disk a moment later.
+read_request_timeout: 60s
+range_request_timeout: 60s
+write_request_timeout: 60s
+counter_write_request_timeout: 60s
+cas_contention_timeout: 60s
+request_timeout: 60s
+native_transport_timeout: 60s
 # On a full disk: end, and be started again by the supervisor. By default it would stay, and answer nothing any more.
 disk_failure_policy: die
 commit_failure_policy: die

@@ -24,7 +24,7 @@ BOTH = ["memory", pytest.param("cassandra", marks=pytest.mark.integration("cassa
 @pytest.fixture(scope="session")
 def cassandra_settings(stack: Settings) -> CassandraSettings:
     """The running Cassandra, and a keyspace of our own."""
-    return stack.cassandra.model_copy(update={"keyspace": fresh_name("contracts"), "request_timeout_seconds": 20.0})
+    return stack.cassandra.model_copy(update={"keyspace": fresh_name("contracts"), "request_timeout_seconds": 60.0})
 
 
 @pytest_asyncio.fixture(scope="session")

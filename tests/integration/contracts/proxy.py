@@ -5,6 +5,8 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Self
 
+from streams.local.ports import free_ports
+
 
 class Proxy:
     """`async with Proxy(port) as proxy`: connect to `proxy.port` instead."""
@@ -17,7 +19,7 @@ class Proxy:
         self._heard.set()
         self._answered = asyncio.Event()
         self._answered.set()
-        self.port = 0
+        (self.port,) = free_ports(1)  # no client's connection takes it while it is cut
 
     async def __aenter__(self) -> Self:
         await self.restore()
@@ -33,7 +35,6 @@ class Proxy:
     async def restore(self) -> None:
         """Accept connections, on the same port as before."""
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", self.port)
-        self.port = self._server.sockets[0].getsockname()[1]
 
     async def cut(self) -> None:
         """Close all connections and refuse new ones."""

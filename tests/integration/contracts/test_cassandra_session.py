@@ -1,7 +1,6 @@
 """The session on a real Cassandra: what it says when the server is away, and what it does when it is back."""
 
 import asyncio
-import socket
 from collections.abc import AsyncIterator
 from typing import Any
 from uuid import UUID, uuid4
@@ -10,6 +9,7 @@ import pytest
 import pytest_asyncio
 
 from streams.errors import DeadlineExceeded, PoisonError, StoreUnavailable, TransientError, UsageError
+from streams.local.ports import free_ports
 from streams.settings import CassandraSettings
 from streams.stores import cassandra
 from streams.stores.cassandra import CassandraPages, CassandraSession
@@ -24,8 +24,9 @@ PATIENCE_SECONDS = 60.0
 @pytest_asyncio.fixture
 async def session(proxy: Proxy, cassandra_settings: CassandraSettings) -> AsyncIterator[CassandraSession]:
     """A session through the proxy, with a short deadline."""
-    here = cassandra_settings.model_copy(update={"port": proxy.port, "request_timeout_seconds": 2.0})
+    here = cassandra_settings.model_copy(update={"port": proxy.port})
     opened = await cassandra.connect(here)
+    opened._settings = here.model_copy(update={"request_timeout_seconds": 2.0})
     yield opened
     await opened.close()
 
@@ -34,15 +35,8 @@ async def test_the_clock_of_one_machine_does_not_differ_from_itself(session: Cas
     assert abs(await session.clock_ahead_seconds()) < 0.1
 
 
-async def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
 async def test_a_server_that_is_not_there_is_named_with_its_address(cassandra_settings: CassandraSettings) -> None:
-    nowhere = cassandra_settings.model_copy(update={"port": await free_port()})
+    nowhere = cassandra_settings.model_copy(update={"port": free_ports(1)[0]})
     with pytest.raises(
         StoreUnavailable, match=rf"127\.0\.0\.1:{nowhere.port} can't be reached.*RIFFLE_CASSANDRA__HOSTS"
     ):

@@ -1,7 +1,6 @@
 """The models: one suite over the fake, the model files in this process, and the real Triton."""
 
 import asyncio
-import socket
 from collections.abc import AsyncIterator
 
 import numpy as np
@@ -9,6 +8,7 @@ import pytest
 import pytest_asyncio
 
 from streams.errors import DeadlineExceeded, StoreUnavailable, UsageError
+from streams.local.ports import free_ports
 from streams.models.memory import MemoryChains, MemoryEmbedder, MemoryReranker
 from streams.models.opening import open_models
 from streams.models.protocols import Models
@@ -93,15 +93,8 @@ async def test_antecedents_are_earlier_and_never_beyond_a_break(
     assert all(0 <= link.need <= 1 and 0 <= link.leaf <= 1 for link in links)
 
 
-def closed_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
 async def test_a_server_that_is_not_there_is_named() -> None:
-    url = f"127.0.0.1:{closed_port()}"
+    url = f"127.0.0.1:{free_ports(1)[0]}"
     with pytest.raises(StoreUnavailable, match=f"{url}.*RIFFLE_TRITON__URL"):
         await open_models(Settings(triton=TritonSettings(url=url, timeout_seconds=2)))
 
@@ -161,7 +154,7 @@ async def test_a_server_without_the_query_model_embeds_queries_by_the_other_one(
 @pytest.mark.integration("triton")
 async def test_queries_have_a_server_of_their_own(stack: Settings) -> None:
     """The server for statements is away: a gateway only needs the other server."""
-    away = TritonSettings(url=f"127.0.0.1:{closed_port()}", query_url=stack.triton.url, timeout_seconds=5)
+    away = TritonSettings(url=f"127.0.0.1:{free_ports(1)[0]}", query_url=stack.triton.url, timeout_seconds=5)
     models = await open_models(Settings(triton=away))
     assert (await models.embedder.embed(["A dog barked."], urgent=True)).shape[0] == 1
     with pytest.raises(StoreUnavailable):

@@ -89,4 +89,4 @@ class _gateway:  # noqa: N801 - used as a context manager
 
     def __exit__(self, *_: object) -> None:
         self._process.terminate()
-        self._process.wait(30)
+        self._process.wait(120)

@@ -10,7 +10,7 @@ from streams.local.servers import cassandra, kafka
 from streams.local.servers.triton import why_not
 from streams.local.supervisor import Supervisor
 from streams.servers import NAMES
-from streams.settings import Settings, TritonSettings
+from streams.settings import CassandraSettings, Settings, TritonSettings
 from streams.topology import STAGES, Stage
 
 DATA = Path("/home/somebody/.riffle/data/server")
@@ -54,6 +54,13 @@ def test_kafka_does_not_replicate_its_own_topics(name: str) -> None:
 )
 def test_cassandra_listens_on_loopback_alone(line: str) -> None:
     assert line in cassandra.yaml(DATA, 21003, 21004).splitlines()
+
+
+def test_a_request_to_the_local_cassandra_ends_by_its_clients_deadline() -> None:
+    lines = [line.split(": ") for line in cassandra.yaml(DATA, 1, 2).splitlines() if "timeout: " in line]
+    seconds = {name: float(value.removesuffix("s")) for name, value in lines}
+    assert seconds.keys() >= {f"{kind}_request_timeout" for kind in ("read", "write", "range", "counter_write")}
+    assert min(seconds.values()) > 2 * CassandraSettings().request_timeout_seconds
 
 
 def test_segments_of_the_commit_log_without_a_byte_are_removed(tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ class Sweeps:
     def look(self, now: float) -> str:
         """Look, and wait for the end of a sweep that started."""
         if self.children:
-            self.children[-1].process.wait(30)
+            self.children[-1].process.wait(120)
         return self.weekly.look(now)
 
 

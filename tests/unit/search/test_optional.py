@@ -71,7 +71,7 @@ async def test_whatever_goes_wrong_the_part_is_missing_with_its_reason(
     errors: list[type[BaseException]] = []
     given: list[str] = []
     part = OptionalPart("part", lambda error: errors.append(type(error)))
-    assert await part.read(Reading(outcome), asyncio.timeout(0.05), given.append) == found
+    assert await part.read(Reading(outcome), asyncio.timeout(0.5), given.append) == found
     assert (given, errors) == (reasons, counted)
 
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import threading
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -73,16 +72,16 @@ async def test_a_pass_without_end_ends_the_search_at_its_deadline_and_blocks_nob
     released = threading.Event()
 
     def endless(_context: RankingContext, pages: Pages) -> Pages:
-        released.wait(10)
+        released.wait()
         return pages
 
-    started = time.perf_counter()
-    async with counted_turns() as turns:
-        with pytest.raises(SearchUnavailable, match="took too long"):
-            await Ranker({}, [Pass("endless", endless)]).rank(context_of("q"), Deadline(2.0), Trace())
-    assert time.perf_counter() - started < 5
-    assert turns.count >= 3, "the event loop went on meanwhile"
-    released.set()
+    try:
+        async with counted_turns() as turns:
+            with pytest.raises(SearchUnavailable, match="took too long"):
+                await Ranker({}, [Pass("endless", endless)]).rank(context_of("q"), Deadline(2.0), Trace())
+        assert turns.count >= 3, "the event loop went on meanwhile"
+    finally:
+        released.set()
 
 
 async def test_no_pass_begins_after_the_deadline() -> None:
