@@ -119,7 +119,8 @@ class GroupedCalls(Generic[T]):
             if len(group) == 1:
                 _end(group, error)
             else:
-                await asyncio.gather(*(self._send_group([call]) for call in group))
+                stay = [call for call in group if not call.done.done()]  # the caller of none of these has gone
+                await asyncio.gather(*(self._send_group([call]) for call in stay))
         except BaseException:
             for call in group:
                 call.done.cancel()

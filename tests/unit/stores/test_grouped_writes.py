@@ -154,6 +154,21 @@ async def test_a_caller_that_is_cancelled_during_the_request_leaves_the_others_a
     assert server.sizes == [2]
 
 
+async def test_a_write_whose_caller_has_gone_is_not_sent_again() -> None:
+    """Another worker may have its event by then, and a store without times of writes would keep the older one."""
+    server = Server()
+    server.answers.clear()
+    grouped, (one, other) = GroupedWrites(server.send), writes(2)
+    calls = [asyncio.create_task(grouped.execute([each])) for each in (one, Bound((REFUSED,)), other)]
+    await server.begun.wait()
+    calls[0].cancel()
+    server.answers.set()
+    left, refused, written = await asyncio.gather(*calls, return_exceptions=True)
+    assert (type(left), type(refused), written) == (asyncio.CancelledError, ValueError, None)
+    assert server.sizes == [3, 1, 1]
+    assert server.requests[1:] == [[Bound((REFUSED,))], [other]]
+
+
 async def test_a_request_that_is_cancelled_ends_its_callers() -> None:
     server = Server()
     server.answers.clear()
