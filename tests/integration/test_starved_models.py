@@ -291,7 +291,7 @@ async def test_the_probe_of_a_cluster_finds_a_lost_process_and_no_fault_of_a_bus
             (proc / str(pid)).symlink_to(f"/proc/{pid}")
 
         async def fault() -> str:
-            return await asyncio.to_thread(find_fault, server.http, LIVE, proc)
+            return await asyncio.to_thread(find_fault, server.http, LIVE, proc, READY_SECONDS)
 
         async def until(*, is_found: bool) -> None:
             async with asyncio.timeout(READY_SECONDS):
