@@ -13,6 +13,8 @@ from pathlib import Path
 from streams.errors import StartError
 
 WANTED = 17
+VERSION_SECONDS = 300.0
+"""Maximum time of `java -version` (seconds): a busy machine is no reason to pass a Java over."""
 _VERSION = re.compile(r'version "(\d+)')
 
 
@@ -30,7 +32,8 @@ def find_java(environment: Mapping[str, str] = os.environ) -> Path:
 def major_version(java: Path) -> int | None:
     """Return the major version that `java -version` prints, or None if it can't be run."""
     try:
-        done = subprocess.run([str(java), "-version"], capture_output=True, text=True, timeout=30, check=True)  # noqa: S603
+        command = [str(java), "-version"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=VERSION_SECONDS, check=True)  # noqa: S603
     except (OSError, subprocess.SubprocessError):
         return None
     match = _VERSION.search(done.stderr)

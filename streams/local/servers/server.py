@@ -2,6 +2,7 @@
 
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
@@ -10,7 +11,16 @@ from typing import Any, Literal, Protocol, Self
 import psutil
 
 from streams.errors import StartError
-from streams.local.child_process import Child, Launch, family_cpu_seconds, keep_crash, keep_previous, stop, tail
+from streams.local.child_process import (
+    Child,
+    Launch,
+    family_cpu_seconds,
+    keep_crash,
+    keep_previous,
+    kill_orphans,
+    stop,
+    tail,
+)
 from streams.local.tls.identities import Identities
 from streams.settings import Settings
 
@@ -24,6 +34,9 @@ IDLE_SHARE = 0.25
 """Minimum share of the machine's processors that is idle on an idle machine."""
 BUSY_WEIGHT = 0.1
 """Weight of a second of silence on a busy machine."""
+MAX_CRASHES = 2
+"""Maximum number of crashes after which a server is started once more. On a busy machine Triton now and then takes the
+lock of its own shared memory for broken, and aborts."""
 
 Answer = Literal["healthy", "unhealthy", "broken", "silent"]
 """A process's answer about its health. `broken`: only a restart helps."""
@@ -99,6 +112,10 @@ class Cancelled(Exception):
     """The start was cancelled from outside."""
 
 
+class CrashedError(StartError):
+    """A signal ended the server before it answered."""
+
+
 Report = Callable[[str, dict[str, Any]], None]
 """Called with ("preparing" | "starting" | "ready", {"name", "title", "seconds"?, "pid"?, "port"?})."""
 
@@ -129,11 +146,12 @@ class _Start:
         self.children: list[Child] = []
         self.preparing: dict[Future[Any], Server] = {}
         self.waiting: dict[Future[Any], tuple[Server, Child]] = {}
+        self.crashes: Counter[str] = Counter()
+        """The crashes of each server, by its name."""
 
     def run(self, servers: Sequence[Server]) -> list[Child]:
         for server in servers:
-            self.report("preparing", {"name": server.name, "title": server.title})
-            self.preparing[self.pool.submit(server.prepare)] = server
+            self._prepare(server)
         while futures := {*self.preparing, *self.waiting}:
             if self.cancelled.is_set():
                 raise Cancelled
@@ -141,14 +159,27 @@ class _Start:
                 if future in self.preparing:
                     self._spawn(self.preparing.pop(future), future.result())
                 else:
-                    future.result()
-                    server, child = self.waiting.pop(future)
-                    child.yield_processor()
-                    self._report_on("ready", server, child)
+                    self._end_wait(future, *self.waiting.pop(future))
         return self.children
 
+    def _prepare(self, server: Server) -> None:
+        self.report("preparing", {"name": server.name, "title": server.title})
+        self.preparing[self.pool.submit(server.prepare)] = server
+
+    def _end_wait(self, future: Future[Any], server: Server, child: Child) -> None:
+        """Note that a server is ready, or start it again after a crash. Raises its other failures."""
+        if isinstance(future.exception(), CrashedError) and self.crashes[server.name] < MAX_CRASHES:
+            self.crashes[server.name] += 1
+            self.children.remove(child)
+            kill_orphans(child)
+            self._prepare(server)
+            return
+        future.result()
+        child.yield_processor()
+        self._report_on("ready", server, child)
+
     def _spawn(self, server: Server, launch: Launch) -> None:
-        child = spawn(server, launch, self.logs)
+        child = spawn(server, launch, self.logs, crashed=self.crashes[server.name] > 0)
         self.children.append(child)
         self._report_on("starting", server, child)
         self.waiting[self.pool.submit(_wait_ready, server, child, self.cancelled)] = (server, child)
@@ -167,7 +198,7 @@ def spawn(server: Server, launch: Launch, logs: Path, *, crashed: bool = False) 
 
 
 def _wait_ready(server: Server, child: Child, cancelled: threading.Event) -> None:
-    """Wait until the server answers, as long as it computes. Raises StartError, Cancelled.
+    """Wait until the server answers, as long as it computes. Raises StartError, CrashedError, Cancelled.
 
     A process that waits for another one computes nothing: on a busy machine, where the other one is slow, its time
     without CPU time counts a tenth.
@@ -177,7 +208,8 @@ def _wait_ready(server: Server, child: Child, cancelled: threading.Event) -> Non
     times = psutil.cpu_times()
     while not cancelled.is_set():
         if child.exit_code is not None:
-            raise StartError(failure_message(server, f"ended ({exit_words(child.exit_code)})", child.log))
+            kind = CrashedError if child.exit_code < 0 else StartError
+            raise kind(failure_message(server, f"ended ({exit_words(child.exit_code)})", child.log))
         if server.is_ready():
             return
         if time.monotonic() > deadline:

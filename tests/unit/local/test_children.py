@@ -11,12 +11,22 @@ import psutil
 import pytest
 
 from streams.local import child_process
-from streams.local.child_process import Child, Launch, keep_crash, keep_previous, kill_orphans, rotate, stop, tail
+from streams.local.child_process import (
+    Child,
+    Launch,
+    family_cpu_seconds,
+    keep_crash,
+    keep_previous,
+    kill_orphans,
+    rotate,
+    stop,
+    tail,
+)
 from streams.local.riffle_processes import gateway, workers
 from streams.niceness import raise_session_niceness
 from tests.child_processes import niceness_above_own, unreaped
 
-DEADLINE_SECONDS = 20.0
+DEADLINE_SECONDS = 120.0
 SLEEP = "import time; time.sleep(600)"
 READY = "print('ready', flush=True)"
 
@@ -297,3 +307,21 @@ def test_a_child_that_somebody_else_made_nice_stays_so(tmp_path: Path, monkeypat
         assert given == []
     finally:
         stop([child], 0)
+
+
+def test_the_cpu_time_of_a_process_has_that_of_its_children(tmp_path: Path) -> None:
+    busy = "[sys.executable, '-c', 'while True: pass']"
+    child = started(f"{READY}\nimport subprocess, sys; subprocess.run({busy})", tmp_path)
+    try:
+        deadline = time.monotonic() + DEADLINE_SECONDS
+        while family_cpu_seconds(child.pid) < child_seconds(child.pid) + 0.05:
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+    finally:
+        stop([child], grace_seconds=0)
+
+
+def child_seconds(pid: int) -> float:
+    """Return the CPU time of a process alone."""
+    own = psutil.Process(pid).cpu_times()
+    return own.user + own.system

@@ -16,7 +16,8 @@ from streams.errors import StartError
 from streams.local.child_process import Launch, stop
 from streams.local.ports import free_ports
 from streams.local.probing import listens
-from streams.local.servers.server import Cancelled, Hints, start_all
+from streams.local.servers import server as starting
+from streams.local.servers.server import MAX_CRASHES, START_CPU_SECONDS, Cancelled, Hints, start_all
 from streams.local.servers.triton import Triton, why_not
 from tests.child_processes import niceness_above_own
 
@@ -67,9 +68,19 @@ def test_all_are_ready_when_it_returns(tmp_path: Path) -> None:
 
 
 def test_a_start_takes_as_long_as_it_needs_while_it_computes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("streams.local.servers.server.START_CPU_SECONDS", 0.0)
-    work = "import time\nwhile time.process_time() < 3: pass\n"
-    slow = Program(f"{work}{LISTEN}", ready_timeout_seconds=1.0)
+    begin, used = tmp_path / "begin", 0.0
+
+    def compute(_pid: int) -> float:
+        """Return the CPU time of a server that computes all the time. It listens after its third deadline."""
+        nonlocal used
+        used += 2 * START_CPU_SECONDS
+        if used > 5 * START_CPU_SECONDS:
+            begin.touch()
+        return used
+
+    monkeypatch.setattr(starting, "family_cpu_seconds", compute)
+    work = f"import os, time\nwhile not os.path.exists({str(begin)!r}): time.sleep(0.02)\n"
+    slow = Program(work + LISTEN, ready_timeout_seconds=0.2)
     running = start_all([slow], tmp_path, Reports())
     assert listens(slow.port)
     stop(running, grace_seconds=0)
@@ -132,6 +143,34 @@ def test_one_that_does_not_start_says_what_and_what_to_do(tmp_path: Path, server
 
     assert says in str(raised.value)
     assert str(tmp_path / "thing.log") in str(raised.value)
+
+
+CRASHES = """import os
+with open(%r, "a+") as tries:
+    tries.write("x")
+    if tries.tell() <= %d:
+        tries.flush()
+        os.abort()
+"""
+
+
+@pytest.mark.parametrize(("crashes", "starts"), [(1, 2), (MAX_CRASHES, MAX_CRASHES + 1)])
+def test_one_that_crashes_while_it_starts_is_started_again(tmp_path: Path, crashes: int, starts: int) -> None:
+    tries, reports = tmp_path / "tries", Reports()
+    server = Program(CRASHES % (str(tries), crashes) + LISTEN)
+
+    (child,) = start_all([server], tmp_path / "logs", reports)
+
+    assert (listens(server.port), len(reports.pids())) == (True, starts)
+    assert child.pid == reports.pids()[-1]
+    stop([child], grace_seconds=0)
+
+
+def test_one_that_crashes_at_each_start_fails_in_the_end(tmp_path: Path) -> None:
+    reports = Reports()
+    with pytest.raises(StartError, match="signal 6"):
+        start_all([Program("import os; os.abort()")], tmp_path, reports)
+    assert len(reports.pids()) == MAX_CRASHES + 1
 
 
 def test_the_message_quotes_the_log(tmp_path: Path) -> None:
