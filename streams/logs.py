@@ -15,6 +15,10 @@ QUIET = ("aiokafka", "faust", "mode", "cassandra", "httpx", "kafka", "asyncio", 
 """Libraries whose info messages are not logged, and whose other messages are limited."""
 
 
+_processors: list[structlog.typing.Processor] = []
+"""Structlog's processors. Loggers keep the list from their first line on, so it is filled anew, and not replaced."""
+
+
 def clean_values(_: Any, __: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
     """Clean the texts of a log line: a value may quote a page or a server, and the terminal would obey its controls."""
     return {name: clean_text(value) if isinstance(value, str) else value for name, value in event.items()}
@@ -54,8 +58,9 @@ def configure_logging(settings: Settings) -> None:
         shared.append(structlog.processors.format_exc_info)
     else:
         shared.append(clean_values)
+    _processors[:] = [*shared, renderer]
     structlog.configure(
-        processors=[*shared, renderer],
+        processors=_processors,
         wrapper_class=structlog.make_filtering_bound_logger(level),
         logger_factory=structlog.PrintLoggerFactory(cast(TextIO, _Stderr())),
         cache_logger_on_first_use=True,

@@ -9,6 +9,7 @@ import pytest
 import structlog
 from hypothesis import given
 from hypothesis import strategies as st
+from structlog.testing import capture_logs
 
 from streams.logs import configure_logging
 from streams.plain_text import clean_line, clean_text, escape_unsafe, is_unsafe
@@ -63,9 +64,9 @@ def _logging_as_before() -> Any:
     root = logging.getLogger()
     handlers, level = root.handlers[:], root.level
     yield
+    configure_logging(Settings())
     root.handlers[:] = handlers
     root.setLevel(level)
-    structlog.reset_defaults()
 
 
 @pytest.mark.usefixtures("_logging_as_before")
@@ -83,3 +84,14 @@ def test_a_log_line_carries_no_control_sequence(log_json: bool, capsys: pytest.C
     assert written.count("failed") == 2
     assert "\x1b" not in written
     assert "\x07" not in written
+
+
+@pytest.mark.usefixtures("_logging_as_before")
+def test_a_logger_that_was_used_follows_the_next_configuration() -> None:
+    """A command that runs in this process configures logging: afterwards tests of log lines saw none."""
+    used = structlog.get_logger("riffle")
+    used.info("its first line")
+    configure_logging(Settings(log_json=True))
+    with capture_logs() as lines:
+        used.warning("the next line")
+    assert [line["event"] for line in lines] == ["the next line"]
