@@ -35,7 +35,7 @@ from tests.hostile.servers import BadServer, Script, bad_server, raw, response
 URL = "https://bad.example/x"
 
 
-def scheduled(seconds: float = 60, **fields: Any) -> PageScheduled:
+def scheduled(seconds: float = 600, **fields: Any) -> PageScheduled:
     until = utc_from_micros(now_micros()) + timedelta(seconds=seconds)
     values = {"page_id": page_id(URL), "url": URL, "host": "bad.example", "lease_id": uuid4(), "attempt": 2, "depth": 3}
     return PageScheduled(lease_until=until, **{**values, "crawl_id": "c", **fields})
@@ -52,7 +52,7 @@ class Stage:
     def __init__(self, server: BadServer, stores: Stores) -> None:
         self.server = server
         self.stores = stores
-        self.agent = FetchAgent(server.settings(timeout_seconds=10, delay_seconds=0), stores)
+        self.agent = FetchAgent(server.settings(timeout_seconds=10, delay_seconds=0, clock_bound_seconds=300), stores)
 
     async def fetch(self, event: PageScheduled) -> list[PageFetched]:
         outputs = await self.agent.handle(delivery(event))
@@ -150,7 +150,7 @@ async def test_another_lease_of_the_page_is_another_request(tmp_path: Path) -> N
 
 
 async def test_an_expired_lease_is_not_fetched(tmp_path: Path) -> None:
-    (outputs,), _, requests = await run(tmp_path, response(b"<p>Hi"), scheduled(seconds=-60, generation=7))
+    (outputs,), _, requests = await run(tmp_path, response(b"<p>Hi"), scheduled(seconds=-3_600, generation=7))
     [answer] = outputs
     assert (answer.outcome, answer.retryable, answer.lease_expired, answer.generation) == ("timeout", True, True, 7)
     assert requests == 0

@@ -266,7 +266,9 @@ def test_servers_that_accept_connections_and_say_nothing_are_away_in_time(
         problems = quick.find_away(settings)
         assert time.monotonic() - started < 3
     assert [problem.advice.split()[-1] for problem in problems] == ["cassandra", "qdrant", "triton", "gateway"]
-    assert "Qdrant: No answer within 1 s" in [problem.what for problem in problems]
+    # Two deadlines of one second, which end together on a machine that stood still.
+    qdrant = next(problem.what for problem in problems if problem.what.startswith("Qdrant"))
+    assert "No answer within 1 s" in qdrant or "timed out" in qdrant
 
 
 def test_models_inside_of_processes_need_no_server(closed_port: int, tmp_path: Path) -> None:

@@ -46,6 +46,8 @@ PAGE = [
     "This blocks them.",
     "Therefore it ends.",
 ] * 40
+PATIENCE_SECONDS = 120.0
+"""Deadline of an answer by the clock of gRPC, which goes on while the machine stands still (seconds)."""
 Feeds = dict[str, np.ndarray[Any, Any]]
 Run = Callable[[Feeds], Feeds]
 TYPES = {"INT64": np.int64, "FP32": np.float32}
@@ -324,7 +326,7 @@ async def test_a_client_of_a_model_of_texts_reads_the_configuration_again_once_t
 
 
 async def test_doctor_asks_graphs_for_an_answer(settings: TritonSettings) -> None:
-    states = await asyncio.to_thread(model_states, settings, ["sbert", CHAIN_MODEL], 20.0)
+    states = await asyncio.to_thread(model_states, settings, ["sbert", CHAIN_MODEL], PATIENCE_SECONDS)
     assert states == {"sbert": "ok", CHAIN_MODEL: "ok"}
 
 
@@ -335,7 +337,7 @@ async def test_a_model_whose_process_is_lost_is_broken(settings: TritonSettings,
         raise RuntimeError("Failed to process the request(s), message: Stub process 'sbert_0_0' is not healthy.")
 
     server.spoil = lose
-    states = await asyncio.to_thread(model_states, settings, ["sbert"], 20.0)
+    states = await asyncio.to_thread(model_states, settings, ["sbert"], PATIENCE_SECONDS)
     assert states == {"sbert": "broken"}
 
 
