@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 import threading
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -67,26 +68,35 @@ def test_all_are_ready_when_it_returns(tmp_path: Path) -> None:
     stop(running, grace_seconds=0)
 
 
+@dataclass
+class Late:
+    """A server that listens when it is let, however slow the machine is."""
+
+    folder: Path
+
+    def __post_init__(self) -> None:
+        begin = f"import os, time\nwhile not os.path.exists({str(self.folder / 'begin')!r}): time.sleep(0.02)\n"
+        self.server = Program(begin + LISTEN, ready_timeout_seconds=0.2)
+
+    def listen(self) -> None:
+        (self.folder / "begin").touch()
+        while not listens(self.server.port):
+            time.sleep(0.02)
+
+
 def test_a_start_takes_as_long_as_it_needs_while_it_computes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    begin, used = tmp_path / "begin", 0.0
+    late, used = Late(tmp_path), 0.0
 
     def compute(_pid: int) -> float:
-        """Return the CPU time of a server that computes all the time. It listens after its third deadline."""
+        """Return the CPU time of a server that computes all the time, and listens after its third deadline."""
         nonlocal used
         used += 2 * START_CPU_SECONDS
         if used > 5 * START_CPU_SECONDS:
-            begin.touch()
+            late.listen()
         return used
 
     monkeypatch.setattr(starting, "family_cpu_seconds", compute)
-    work = f"import os, time\nwhile not os.path.exists({str(begin)!r}): time.sleep(0.02)\n"
-    slow = Program(work + LISTEN, ready_timeout_seconds=0.2)
-    running = start_all([slow], tmp_path, Reports())
-    assert listens(slow.port)
-    stop(running, grace_seconds=0)
-
-
-LATE = f"import threading; threading.Event().wait(2); {LISTEN}"
+    stop(start_all([late.server], tmp_path, Reports()), grace_seconds=0)
 
 
 @pytest.mark.parametrize(("idle", "starts"), [(0.0, True), (0.9, False)])
@@ -94,13 +104,22 @@ def test_a_process_that_waits_for_another_one_has_time_on_a_busy_machine(
     idle: float, starts: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A worker waited six minutes for a Kafka that was starved, used no CPU time, and was given up."""
-    monkeypatch.setattr("streams.local.servers.server.idle_share", lambda before, after: idle)
-    late = Program(LATE, ready_timeout_seconds=0.5)
+    late, looks = Late(tmp_path), 0
+
+    def look(_before: Any, _after: Any) -> float:
+        nonlocal looks
+        looks += 1
+        if looks == 5:
+            late.listen()
+        return idle
+
+    monkeypatch.setattr(starting, "family_cpu_seconds", lambda _pid: 0.0)
+    monkeypatch.setattr(starting, "idle_share", look)
     if starts:
-        stop(start_all([late], tmp_path, Reports()), grace_seconds=0)
+        stop(start_all([late.server], tmp_path, Reports()), grace_seconds=0)
     else:
         with pytest.raises(StartError, match="did not answer on port"):
-            start_all([late], tmp_path, Reports())
+            start_all([late.server], tmp_path, Reports())
 
 
 def test_a_server_yields_the_processor_once_it_is_ready(tmp_path: Path) -> None:
