@@ -53,6 +53,7 @@ SECTIONS: Sections = {
         "first-results": ("benchmarks.search.first_results:run", "First results over the bundled web."),
         "known-items": ("benchmarks.search.known_items:run", "How often the page that a query names is first."),
         "open-sets": ("benchmarks.search.open_sets:run", "Makes test collections of further kinds."),
+        "late-interaction": ("benchmarks.search.late_interaction:run", "What vectors of tokens add to the ranking."),
     },
     "Entities and answers": {
         "entity-dump": ("benchmarks.knowledge.entity_dump:run", "The import of a generated dump: speed, memory."),

@@ -38,7 +38,7 @@ TITLE_WORDS = range(1, 11)
 REORDERED_WORDS = range(3, 9)
 MAX_QUERIES = 200
 """Maximum number of queries of a kind."""
-RANKINGS: Mapping[str, Mapping[str, float]] = {
+RANKINGS: Mapping[str, Mapping[str, Any]] = {
     "with names": {},
     "without": {"title_weight": 0.0, "site_weight": 0.0},
 }

@@ -26,6 +26,7 @@ import typer
 
 from streams.commands.console import command
 from streams.crawl.urls import InvalidUrl, canonicalize
+from streams.evaluation.snippets import draw
 from streams.local.demo import unpack
 from streams.pages.document.model import Document
 from streams.pages.normalize import normalize
@@ -59,10 +60,10 @@ class Page:
     document: Document
 
 
-def read_web(folder: Path) -> list[Page]:
-    """Return the normalized pages of a folder HOST/path, by URL."""
-    pages = []
-    for file in sorted(folder.glob("*/**/*.html")):
+def read_web(folder: Path, count: int | None = None) -> list[Page]:
+    """Return the normalized pages of a folder HOST/path, by URL. `count` is the maximum number of drawn pages."""
+    files, pages = sorted(folder.glob("*/**/*.html")), []
+    for file in files if count is None else draw(files, count, lambda file: str(file.relative_to(folder))):
         url = canonicalize(f"https://{file.relative_to(folder)}")
         document = normalize(file.read_bytes(), url=url).document
         pages.append(Page(url, document.title, tuple(block.text for block in document.blocks), document))

@@ -22,6 +22,8 @@ from streams.models.opening import open_models
 from streams.models.protocols import Embedder, Models
 from streams.pages.document.model import Document
 from streams.search.options import SearchOptions
+from streams.search.ranking.context import Pass
+from streams.search.ranking.order import PASSES
 from streams.search.searcher import Searcher
 from streams.settings import Settings
 from streams.statements.codec import PageStatements
@@ -152,9 +154,9 @@ class Run:
             found[name] = _figures(rankings, collection.queries)
         return found
 
-    def searcher(self, index: VectorIndex, **changed: Any) -> Searcher:
-        """Return the searcher of the gateway over this index, with some options changed."""
-        return searcher_over(self.stores(index), self.settings, **changed)
+    def searcher(self, index: VectorIndex, passes: Sequence[Pass] = PASSES, **changed: Any) -> Searcher:
+        """Return the searcher of the gateway over this index, with some options changed, or other passes."""
+        return searcher_over(self.stores(index), self.settings, passes, **changed)
 
     def stores(self, index: VectorIndex) -> Stores:
         """Return the stores of a search over this index."""
@@ -169,10 +171,10 @@ class Run:
         )
 
 
-def searcher_over(stores: Stores, settings: Settings, **changed: Any) -> Searcher:
+def searcher_over(stores: Stores, settings: Settings, passes: Sequence[Pass] = PASSES, **changed: Any) -> Searcher:
     """Return a searcher with the options of the gateway's, but with time enough, and `changed` ones."""
     options = SearchOptions.of(settings).model_copy(update={"deadline_seconds": DEADLINE_SECONDS, **changed})
-    return Searcher(stores, options, on_failure=_raise)
+    return Searcher(stores, options, on_failure=_raise, passes=passes)
 
 
 def _figures(rankings: Sequence[Sequence[str]], queries: Sequence[Query]) -> dict[str, float]:

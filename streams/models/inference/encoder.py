@@ -76,13 +76,18 @@ class SentenceEncoder:
         return vectors
 
     def _run(self, encodings: Sequence[Encoding], length: int) -> Floats:
+        hidden, mask = self.last_layer(encodings, length)
+        return self._pool(hidden, mask.astype(np.float32))
+
+    def last_layer(self, encodings: Sequence[Encoding], length: int) -> tuple[Floats, NDArray[np.int64]]:
+        """Return the network's output for texts that are padded to this length, and which places have a token."""
         ids = np.zeros((len(encodings), length), dtype=np.int64)
         mask = np.zeros_like(ids)
         for row, encoding in enumerate(encodings):
             ids[row, : len(encoding)] = encoding.ids
             mask[row, : len(encoding)] = 1
         feeds = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
-        return self._pool(self._model(feeds), mask.astype(np.float32))
+        return self._model(feeds), mask
 
     def _pool(self, hidden: Floats, mask: Floats) -> Floats:
         if self._pooling == "graph":  # the file ends with it
