@@ -150,6 +150,20 @@ async def test_the_pages_of_a_private_site_are_found_by_its_keys_only(stores: St
     assert "docs.example" not in page.text
 
 
+async def test_a_private_site_below_a_host_of_another_site_stays_private() -> None:
+    texts = {"docs.example": "The write-ahead log.", "intern.docs.example": "Salaries are in a log of the third floor."}
+    stores = await searchable([statement(f"https://{host}/wal", text) for host, text in texts.items()])
+    await stores.api_keys.put_site(Site("all", "All", ("docs.example",)), 1)
+    await stores.api_keys.put_site(Site("intern", "Intern", ("intern.docs.example",), is_private=True), 1)
+    wider, own = await new_key(stores, site="all"), await new_key(stores, site="intern")
+    async with client(gateway(stores, access=AccessSettings(private_sites=True))) as web:
+        seen = [await web.get(ASK, headers=header) for header in (wider, own)]
+        page = await web.get("/sites/all?q=log")
+    assert [{result["host"] for result in each.json()["results"]} for each in seen] == [{host} for host in texts]
+    assert "https://docs.example/wal" in page.text
+    assert "intern.docs.example" not in page.text
+
+
 async def store_record(stores: Stores, url: str, duplicate_of: str = "") -> None:
     """Store that a page was normalized, and is a duplicate of another one."""
     normalized = Normalized.of_row({"url": url, "generation": 1, "title": "Wood"})

@@ -25,8 +25,9 @@ class Sight:
 
     def limit(self, given: Parameters) -> Parameters:
         """Return the parameters of a search that finds only these pages. Raises InvalidQuery for a foreign domain."""
+        given = replace(given, private=self.private)
         if not self.only:
-            return replace(given, private=self.private)
+            return given
         wanted = [ascii_host(domain.strip().removeprefix("*.")) or domain for domain in given.include]
         if foreign := [domain for domain in wanted if not is_below(domain, self.only)]:
             detail = f"{foreign[0]} is not a domain of this site."
@@ -35,7 +36,13 @@ class Sight:
 
 
 def sight_of(site: Site | None, sites: Mapping[str, Site]) -> Sight:
-    """Return what a client of this site may see, or a client of none."""
-    if site is not None:
-        return Sight(only=site.hosts)
-    return Sight(private=private_hosts(sites.values()))
+    """Return what a client of this site may see, or a client of none.
+
+    A private site below a host of this site stays private: `intern.example.org` to clients of a site `example.org`. A
+    host that this site names itself, or that is below one that it names, is its own.
+    """
+    if site is None:
+        return Sight(private=private_hosts(sites.values()))
+    others = private_hosts(other for other in sites.values() if other.name != site.name)
+    foreign = (host for host in others if not any(is_below(own, [host]) for own in site.hosts))
+    return Sight(only=site.hosts, private=tuple(foreign))

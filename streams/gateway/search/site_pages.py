@@ -9,7 +9,7 @@ from markupsafe import escape
 from starlette.responses import HTMLResponse, Response
 
 from streams.gateway.access.guard import Guard
-from streams.gateway.access.sight import Sight
+from streams.gateway.access.sight import sight_of
 from streams.gateway.http.problems import Problem, ProblemError
 from streams.gateway.http.templates import Views
 from streams.gateway.search.answers import limit_to
@@ -26,7 +26,8 @@ def site_routes(service: SearchService, guard: Guard, views: Views, public_url: 
 
     @router.api_route("/sites/{name}", methods=["GET", "HEAD"])
     async def site(request: Request, name: str, q: str = "", cursor: str = "") -> Response:
-        found = (await guard.sites()).get(name)
+        sites = await guard.sites()
+        found = sites.get(name)
         if found is None or found.is_private:
             raise ProblemError(_unknown(name))
         if not q.strip():
@@ -34,7 +35,7 @@ def site_routes(service: SearchService, guard: Guard, views: Views, public_url: 
             content = views.render("site.html", request, site=found, answer=None, box=box_of(found, base))
             return HTMLResponse(content, headers=CACHE)
         await guard.check_person(request)
-        sight = Sight(only=found.hosts)
+        sight = sight_of(found, sites)
         answer = await service.start(q, sight.limit(Parameters(cursor=cursor)), exact=True).answer()
         shown = limit_to(answer, sight)
         return HTMLResponse(

@@ -13,12 +13,12 @@ from streams.gateway.access.bucket import Allowance, Bucket
 from streams.gateway.access.clients import address_of, given_key, hash_address
 from streams.gateway.access.costs import cost_of_search
 from streams.gateway.access.limiter import Limiter
-from streams.gateway.access.sight import Sight
+from streams.gateway.access.sight import Sight, sight_of
 from streams.search.errors import InvalidQuery
 from streams.search.request import Parameters, parse
 from streams.stores.memory import MemoryApiSpending
 from streams.stores.opener import memory_stores
-from streams.stores.protocols import ApiKey, Spending
+from streams.stores.protocols import ApiKey, Site, Spending
 
 NOW = 20_000 * 86_400.0
 
@@ -166,6 +166,31 @@ COSTS = [(1, 10, 0, False, 1), (1, 50, 0, False, 1), (6, 10, 0, False, 2), (10, 
 @pytest.mark.parametrize(("page", "per_page", "operators", "reranks", "cost"), COSTS)
 def test_a_search_costs_what_it_asks_for(page: int, per_page: int, operators: int, reranks: bool, cost: int) -> None:
     assert cost_of_search(page, per_page, operators, reranks=reranks) == cost
+
+
+@pytest.mark.parametrize(
+    ("own", "private", "hidden"),
+    [
+        pytest.param(["a.example"], ["intern.a.example"], ("intern.a.example",), id="below a host of the site"),
+        pytest.param(["a.example"], ["a.example"], (), id="a host that both name"),
+        pytest.param(["docs.intern.a.example"], ["intern.a.example"], (), id="the site's host is the narrower one"),
+        pytest.param(["a.example", "intern.a.example"], ["intern.a.example"], (), id="named besides its domain"),
+        pytest.param(["a.example"], ["b.example"], ("b.example",), id="elsewhere"),
+    ],
+)
+@pytest.mark.parametrize("is_private", [False, True])
+def test_a_private_site_is_hidden_from_wider_sites(
+    own: list[str], private: list[str], hidden: tuple[str, ...], is_private: bool
+) -> None:
+    sites = {
+        "own": Site("own", "", tuple(own), is_private=is_private),
+        "other": Site("other", "", tuple(private), is_private=True),
+    }
+    sight = sight_of(sites["own"], sites)
+    assert sight.private == hidden
+    assert sight.limit(Parameters()).private == hidden
+    assert sight.shows(f"https://{own[0]}/")
+    assert not any(sight.shows(f"https://{host}/") for host in hidden)
 
 
 def test_a_client_of_a_site_sees_its_pages_only() -> None:
