@@ -1,9 +1,17 @@
-"""Records in Cassandra: one row per part, so that no stage reads before it writes."""
+"""Records in Cassandra: one row per part, so that no stage reads before it writes.
+
+Reads that come at about the same time share a request, as small writes do (`grouped_calls`): the request costs client
+and server more than such a read.
+"""
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
 from uuid import UUID
 
+from streams.errors import DeadlineExceeded
+from streams.grouped_calls import GroupedCalls, groups_of
 from streams.stores.cassandra.session import CassandraSession
 from streams.stores.packing import pack, unpack
 from streams.stores.page_record import Normalized, PageRecord
@@ -11,6 +19,7 @@ from streams.stores.stored_part import StoredPart
 
 _PUT = "INSERT INTO pages (page_id, part, value) VALUES (:page_id, :part, :value) USING TIMESTAMP :at"
 _GET = "SELECT part, value FROM pages WHERE page_id = :page_id"
+_GET_MANY = "SELECT page_id, part, value FROM pages WHERE page_id IN :page_ids"
 _GET_PART = "SELECT value FROM pages WHERE page_id = :page_id AND part = :part"
 _SCAN = (
     "SELECT DISTINCT page_id, token(page_id) FROM pages "
@@ -19,12 +28,23 @@ _SCAN = (
 
 _ERASE = "DELETE FROM pages USING TIMESTAMP :at WHERE page_id = :page_id"
 
+MAX_READS = 10
+"""Maximum number of records in one request."""
+
+
+@dataclass(slots=True)
+class _Read:
+    page_id: UUID
+    parts: dict[str, Any] = field(default_factory=dict)
+
 
 class CassandraPages:
     """Records in Cassandra: each stage's latest facts about a page."""
 
     def __init__(self, session: CassandraSession) -> None:
         self._session = session
+        # The time of a request that is over is over for each of its reads: the server gets no more requests.
+        self._reads = GroupedCalls(self._read, groups_of(MAX_READS), DeadlineExceeded)
 
     async def put(self, page_id: UUID, part: StoredPart, at: int) -> None:
         row = {"page_id": page_id, "part": part.PART, "value": pack(part.row()), "at": at}
@@ -32,8 +52,24 @@ class CassandraPages:
 
     async def get(self, page_id: UUID) -> PageRecord:
         """Return the record of the page. It is empty if nothing is known."""
-        rows = await self._session.execute(_GET, {"page_id": page_id})
-        return PageRecord({part: unpack(value) for part, value in rows})
+        read = _Read(page_id)
+        await self._reads.call(read)
+        return PageRecord(read.parts)
+
+    async def _read(self, reads: Sequence[_Read]) -> None:
+        """Read records in one request. One by itself is asked for by its key, so its owner is asked."""
+        wanted = {read.page_id: read for read in reads}
+        if len(wanted) == 1:
+            (page_id,) = wanted
+            rows = await self._session.execute(_GET, {"page_id": page_id})
+            found = [(page_id, *row) for row in rows]
+        else:
+            found = await self._session.execute(_GET_MANY, {"page_ids": list(wanted)})
+        parts: dict[UUID, dict[str, Any]] = {}
+        for page_id, part, value in found:
+            parts.setdefault(page_id, {})[part] = unpack(value)
+        for read in reads:
+            read.parts = dict(parts.get(read.page_id, {}))
 
     async def get_normalized(self, page_ids: Sequence[UUID]) -> dict[UUID, Normalized]:
         """Return the part `normalized` of each page that has one. The pages are read side by side."""
