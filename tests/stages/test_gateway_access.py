@@ -152,7 +152,9 @@ async def test_the_pages_of_a_private_site_are_found_by_its_keys_only(stores: St
 
 async def test_a_private_site_below_a_host_of_another_site_stays_private() -> None:
     texts = {"docs.example": "The write-ahead log.", "intern.docs.example": "Salaries are in a log of the third floor."}
-    stores = await searchable([statement(f"https://{host}/wal", text) for host, text in texts.items()])
+    domains = {"sites": ["docs.example", "intern.docs.example"]}
+    pages = [statement(f"https://{host}/wal", text) for host, text in texts.items()]
+    stores = await searchable([pages[0], pages[1] | domains])
     await stores.api_keys.put_site(Site("all", "All", ("docs.example",)), 1)
     await stores.api_keys.put_site(Site("intern", "Intern", ("intern.docs.example",), is_private=True), 1)
     wider, own = await new_key(stores, site="all"), await new_key(stores, site="intern")
