@@ -86,9 +86,6 @@ class Stage:
     """True if the stage starts the journey of pages by itself. The stage pauses while a later one is too far behind."""
     urgent: tuple[type[Event], ...] = ()
     """The inputs that a command may send ahead of all others, since a person waits for the outcome."""
-    handed: tuple[type[Event], ...] = ()
-    """The inputs that the stage before it keeps, and sends again after a crash. In a process of both stages they don't
-    go through Kafka."""
     beside_journey: bool = False
     """True if no page waits for this stage on its way into the index."""
 
@@ -120,10 +117,6 @@ class Stage:
     def urgent_topic(self) -> str:
         """The topic of events that are handled before all others. It has records of each type in `urgent`."""
         return f"{self.name}{_URGENT}"
-
-    def is_handed(self, event: Event) -> bool:
-        """Return whether the stage takes this event from a stage of its process. A region takes only its own events."""
-        return type(event) in self.handed and (not self.regional or getattr(event, "region", "") == self.region)
 
     @property
     def own_topics(self) -> tuple[str, ...]:
@@ -157,7 +150,6 @@ STAGES: tuple[Stage, ...] = (
         stores=("records",),
         concurrency=32,
         regional=True,
-        handed=(PageScheduled,),  # a lease is in its host's row until it is answered
     ),
     Stage(
         name="normalize",

@@ -39,7 +39,7 @@ _STATUS: dict[Reason, str] = {
 }
 """The sentence for each reason that needs no other field."""
 _WAITS_FOR: dict[NextStage, str] = {
-    "frontier": "discovered, not yet fetched",
+    "frontier": "discovered, not yet scheduled",
     "fetch": "scheduled, not yet fetched",
     "normalize": "fetched, not yet normalized",
     "dedup": "normalized, not yet compared with other pages",

@@ -36,11 +36,10 @@ from streams.runtime.ordering import InOrder, KeyedTasks, Work
 from streams.runtime.poison.brake import Brake
 from streams.runtime.poison.header_names import accept_all_header_names
 from streams.runtime.processing import Processor
-from streams.runtime.records import Incoming, Record, handed_record, incoming_of, is_sent_ahead, order_key
+from streams.runtime.records import Incoming, Record, incoming_of, is_sent_ahead, order_key
 from streams.runtime.sign_in.passwords import sign_in_with_current_passwords
 from streams.runtime.sign_in.tokens import TokenProvider
 from streams.settings import Settings
-from streams.stores.host_buckets import partition_of
 from streams.topology import Stage, is_urgent_topic
 from streams.tracing import send_span
 
@@ -175,16 +174,11 @@ class StageApp:
         self._background: list[asyncio.Task[None]] = []
         self._started = asyncio.Event()
         self._observer: StageObserver | None = None
-        self._processor: Processor | None = None
-        self._main_partitions: frozenset[int] = frozenset()
-        """The partitions of the stage's inputs that this worker has."""
-        self._handed: dict[int, Record] = {}
-        """Records that were handed over and are not done, by offset."""
         self.failed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     def connect(self, processor: Processor, observer: StageObserver) -> None:
         """Connect the stage's topics to the processor. Call it before `start`."""
-        self._observer, self._processor = observer, processor
+        self._observer = observer
         feeders = {
             "main": [event.topic for event in self.stage.inputs],
             "retry": [self.stage.retry_topic],
@@ -219,34 +213,6 @@ class StageApp:
                 yield None
 
         return feed
-
-    def hand_over(self, record: Record) -> bool:
-        """Handle a record that another stage of this process made, without Kafka. Return False if it must go there.
-
-        It must if another worker may have its partition. The other stage sends it again after a crash of this process,
-        so it is acknowledged to nobody.
-        """
-        if not (self.ready and self._partitions and self._processor and self._observer):
-            return False
-        partition = partition_of(record.key.decode(), self._partitions)
-        if partition not in self._main_partitions:
-            return False
-        incoming = handed_record(record, partition)
-        self._handed[incoming.offset] = record
-
-        async def done() -> None:
-            self._handed.pop(incoming.offset, None)
-
-        self._observer.arrived(incoming)
-        self._submit(incoming, self._guard(self._processor, incoming, done), 0.0)
-        return True
-
-    async def _hand_to_kafka(self, records: Sequence[Record]) -> None:
-        """Send records that were handed over and not handled. If Kafka is away, their stage sends them again."""
-        try:
-            await self.send(records)
-        except Exception as error:
-            log.warning("events that were handed over were not sent", stage=self.stage.name, error=repr(error))
 
     def _is_current(self, event: Any) -> bool:
         """Return True if the event was fetched in the present generation of the group."""
@@ -362,9 +328,6 @@ class StageApp:
         await self._on_revoked()
         if not await self._tasks.drain(self._drain_seconds):
             log.warning("events were cancelled at a rebalance", stage=self.stage.name)
-        if self._handed:
-            self.run_in_background(self._hand_to_kafka(list(self._handed.values())))
-            self._handed.clear()
         for order in self._orders.values():
             order.forget()
         if self._observer:
@@ -372,8 +335,7 @@ class StageApp:
 
     async def _announce(self, owned: set[TP]) -> None:
         main = self.stage.inputs[0].topic
-        self._main_partitions = frozenset(tp.partition for tp in owned if tp.topic == main)
-        await self._on_assigned(self._main_partitions)
+        await self._on_assigned(frozenset(tp.partition for tp in owned if tp.topic == main))
 
     async def offsets(self) -> dict[TP, PartitionOffsets]:
         """Return the broker's committed, first and next offset of each of this worker's partitions."""

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, TypeVar
-from uuid import UUID
 
 from schemas import Envelope, Event, InvalidEvent, NewerEvent
 from schemas.envelope import Header
@@ -22,9 +21,6 @@ from streams.topology import STAGES, Stage, is_urgent_topic
 
 SENT_AHEAD = f"{PREFIX}sent-ahead"
 """The header of a record with the stages that have a copy of the record in their urgent topic, separated by spaces."""
-
-OFFSET_SHIFT = 128 - 62
-"""Number of bits of an event's id that are left out of the place of a record without Kafka, which has 62 bits."""
 
 Found = TypeVar("Found")
 Headers = Iterable[Header] | Mapping[str, bytes | None] | None
@@ -111,16 +107,6 @@ def incoming_of(event: Any) -> Incoming:
         headers=list(headers.items() if isinstance(headers, Mapping) else headers),
         time=message.timestamp or 0.0,
     )
-
-
-def handed_record(record: Record, partition: int) -> Incoming:
-    """Return a record that another stage of this process hands over, as if it had come from Kafka.
-
-    Its offset is below 0, where Kafka has none, and follows from the event's id: the same event has the same place in
-    each process, so the brake recognises it.
-    """
-    number = UUID((dict(record.headers)["ce_id"] or b"").decode()).int >> OFFSET_SHIFT
-    return Incoming(record.topic, partition, -1 - number, record.key, record.value, record.headers)
 
 
 def order_key(stage: Stage, incoming: Incoming) -> bytes:

@@ -113,7 +113,6 @@ async def run_worker(
         for stage in stages
     }
     running: list[_Running] = []
-    apps: list[StageApp] = []
     async with AsyncExitStack() as stack:
         provider = stack.enter_context(traced(names, settings.otlp_endpoint, settings.trace_share))
         health = HealthServer(
@@ -140,10 +139,7 @@ async def run_worker(
         brake.begin()
         # All at once, since each joins its group and waits for the broker.
         running += await asyncio.gather(
-            *(
-                _start(stage, settings, prepared, metrics, provider, progress[stage.label], brake, apps)
-                for stage in stages
-            )
+            *(_start(stage, settings, prepared, metrics, provider, progress[stage.label], brake) for stage in stages)
         )
         if clock_ahead := prepared.stores.clock_ahead:
             comparing = asyncio.create_task(compare_clocks(clock_ahead, partial(_show_clock, metrics, stages)))
@@ -209,9 +205,7 @@ async def _start(
     provider: TracerProvider,
     progress: Progress,
     brake: Brake,
-    apps: list[StageApp],
 ) -> _Running:
-    """Start a stage, and add its app to the apps of this process."""
     agent, partitions = prepared.agents[stage.label], prepared.partitions[stage.name]
     agent.partition_count = partitions
     observer = StageObserver(stage.label, metrics, provider)
@@ -225,8 +219,7 @@ async def _start(
         agent.later_stage_behind = watch
         app.run_in_background(watch.run())
     # The agent first: it must be ready for the first event, and that may come with the assignment.
-    await agent.start(emitter(stage, app, apps))
-    apps.append(app)
+    await agent.start(_emitter(stage, app))
     await app.start()
     return _Running(stage, agent, app, progress, processor.breaker, watch)
 
@@ -243,17 +236,10 @@ def with_region(stages: Sequence[Stage], settings: Settings) -> tuple[Stage, ...
     return in_regions(tuple(stages), [region] if region else [])
 
 
-def emitter(stage: Stage, app: StageApp, apps: Sequence[StageApp]) -> Emit:
-    """Return the function by which a stage sends events without an input: to a stage of this process, or to Kafka.
-
-    `apps` are the stages of this process that have begun.
-    """
-
+def _emitter(stage: Stage, app: StageApp) -> Emit:
     async def emit(event: Event, cause: str) -> None:
         assert type(event) in stage.outputs, f"{stage.name} has no output {type(event).__name__} in the topology"
-        record = encode(event, cause=cause, source=stage.name, time=datetime.now(UTC))
-        if not any(other.stage.is_handed(event) and other.hand_over(record) for other in apps):
-            await app.send([record])
+        await app.send([encode(event, cause=cause, source=stage.name, time=datetime.now(UTC))])
 
     return emit
 
