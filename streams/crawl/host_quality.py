@@ -15,7 +15,10 @@ RANK_GAIN = 0.2
 
 @dataclass(frozen=True, slots=True)
 class HostRecord:
-    """The counts of a host. All numbers are of pages that were fetched and settled."""
+    """The counts of a host. All numbers are of pages that were fetched and settled.
+
+    All but one are of pages that a person, a sitemap or the site itself led to: another site can't lower the quality.
+    """
 
     settled: int = 0
     unique: int = 0
@@ -24,6 +27,8 @@ class HostRecord:
     """Sum of the quality of the unique pages."""
     rank: float = 1.0
     """Its rank by links: 1 without in-links."""
+    of_strangers: int = 0
+    """Pages that only other sites led to: they are no part of the quality."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,10 @@ The count is written before the row. So after a crash between the two, the same 
 
 The links of a page to other domains are also stored under the page. When the page is removed (but for a duplicate,
 which is still there), or read again, the worker of the page emits them as lost, and the worker of each linked host
-takes them back: the row of the two hosts goes on with another page of the linking host that links to the same page, or
-is deleted. All rows have the generation of the linking page as write time. So links that a page still has when it is
-read again, and all that comes late, stay as they are: links are lost with the generation before the one that was read.
+takes them back: the row of the two hosts goes on with another page of the linking domain that links to the same page
+(below another host, if only that one has such a page), or is deleted. All rows have the generation of the linking page
+as write time. So links that a page still has when it is read again, and all that comes late, stay as they are: links
+are lost with the generation before the one that was read.
 
 Links of a generation of a page that is no longer the last one are not stored. Their group is stored first, and the
 page's record is read afterwards. So the worker of the page sees the group, or the record tells that it came late.
@@ -108,22 +109,41 @@ class LinksAgent(Agent):
         is_followed = any(group.followed for group in later)
         if behind and behind[0] == event.source_url and behind[1] <= at and not is_followed:
             if other:
-                await self._links.add(host, source, other, behind[1] + 1)  # it replaces only this row
+                await self._move_row(host, source, other, behind[1], at)
             else:
                 await self._remove_source(host, source, at)
         await self._links.remove_links_of(event.source_page_id, _group_of(event))
 
     async def _take_back_page_links(self, lost: Sequence[LinkFound], source: str, at: int) -> str:
-        """Delete the links to pages. Returns another page of the host `source` with one of these links, or ""."""
+        """Delete the links to pages. Returns another page with one of these links, or "".
+
+        It is a page of the registrable domain of `source`, and of this host itself if there is one.
+        """
         other = ""
         for link in lost:
             first = first_place_of(link.source_url)
             for row in await self._links.page_links(link.target_page_id, PAGES_PER_DOMAIN, first):
                 if row.source_url == link.source_url:
                     await self._links.remove_page_link(row, at)
-                elif host_of(row.source_url) == source and not row.nofollow:
-                    other = row.source_url
+                elif not row.nofollow and same_domain(host_of(row.source_url), source):
+                    other = other if other and host_of(other) == source else row.source_url
         return other
+
+    async def _move_row(self, host: str, source: str, page: str, former_at: int, at: int) -> None:
+        """Let the row of two hosts go on with another page of the linking domain. `former_at`: its write time.
+
+        The row of another linking host is written before this one is deleted: the domain counts all the time.
+        """
+        own = host_of(page)
+        if own == source:
+            await self._links.add(host, source, page, former_at + 1)  # it replaces only this row
+            return
+        groups = await self._links.links_of(page_id(page))
+        found_at = max((group.generation for group in groups if host_of(group.urls[0]) == host), default=0)
+        await self._links.add(host, own, page, max(former_at + 1, found_at))
+        if await self._links.source_page(host, own) is None:  # a later removal of this row hides it
+            await self._links.add(host, own, page, at + 1)
+        await self._links.remove(host, source, at)
 
     async def _remove_source(self, host: str, source: str, at: int) -> None:
         sources = await self._links.sources(host, self._max_sources)

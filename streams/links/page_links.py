@@ -2,7 +2,9 @@
 
 A page keeps at most DOMAINS * PAGES_PER_DOMAIN links. The place of a link follows from the hash of its domain and of
 its page: so a worker writes without reading, and a redelivery writes the same row. Two domains with one place share it,
-and the last one stays.
+and the last one stays: of 100 linking domains with one page each, 98 are kept, of 500 some 454, of 1,000 some 847. So
+the number of linking domains that is shown is a lower bound. The count of the host (`agent`) is exact in its first
+digit.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

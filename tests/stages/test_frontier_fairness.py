@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+from schemas import PageSettled
+from schemas.ids import page_id
 from streams.crawl.frontier import decisions
 from streams.crawl.frontier.hosts.host_state import Host
 from streams.crawl.frontier.policy import Policy
@@ -19,7 +21,7 @@ from streams.crawl.frontier.scheduling.ordering import (
     head_start,
     max_waiting,
 )
-from streams.crawl.host_quality import FULL_RANK
+from streams.crawl.host_quality import FULL_RANK, judge_host
 from streams.maintenance.frontier_hosts import view_host
 from streams.settings import CrawlSettings
 from streams.stores.host_buckets import bucket_of
@@ -290,3 +292,31 @@ def test_the_budget_of_a_host_follows_its_pages() -> None:
     assert bad.page_limit(70, policy) == 70, "the number of a crawl holds as it is"
     read = Host.from_row(bad.to_row(None, 1))
     assert read.record == bad.record
+
+
+def settled(url: str, verdict: str) -> PageSettled:
+    quality = 0.9 if verdict == "changed" else None
+    return PageSettled.model_validate(
+        {"page_id": page_id(url), "url": url, "host": "victim.example", "verdict": verdict, "quality": quality,
+         "generation": START + 10**12}
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("junk", [0, 200])
+async def test_copies_that_a_stranger_leads_to_lower_no_budget(junk: int) -> None:
+    """The victim answers any query with the same page, as most hosts do: the junk ends as duplicates."""
+    world = World(web(junk), CrawlSettings(delay_seconds=1), 1, 0, 0)
+    for url in (f"{EVIL}/", f"{VICTIM}/"):
+        world.seed(url)
+    await world.run()
+    pages = [url for url in world.pages() if url.startswith(VICTIM)]
+    assert len(pages) == 21 + junk
+    for url in pages:
+        world.send(settled(url, "duplicate" if "junk" in url else "changed"))
+        world.now += 1
+    await world.run()
+    live = world.in_memory("victim.example")
+    assert live
+    record = live.host.record
+    assert (record.settled, record.unique, record.of_strangers) == (21, 21, junk)
+    assert judge_host(record).budget_factor > 1.5

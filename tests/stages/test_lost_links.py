@@ -118,6 +118,37 @@ async def test_another_page_of_the_host_takes_the_place() -> None:
     assert (await web.links.ranks(["hub.example"]))["hub.example"].in_links == 0
 
 
+async def test_a_page_of_another_host_of_the_domain_takes_the_place() -> None:
+    """A domain has one row, under the host that was found first. Its other hosts have the link as well."""
+    web = Web()
+    await web.find("https://www.blog.com/1", HUB)
+    await web.find("https://blog.com/2", HUB)
+    await web.find("https://other.com/2", HUB)
+    for _ in range(2):  # a redelivery
+        await web.lose("https://www.blog.com/1", at=100)
+        assert await web.sources() == {"blog.com": "https://blog.com/2", "other.com": "https://other.com/2"}
+        assert (await web.links.ranks(["hub.example"]))["hub.example"].in_links == 2
+    await web.lose("https://blog.com/2", at=100)
+    assert set(await web.sources()) == {"other.com"}
+    assert (await web.links.ranks(["hub.example"]))["hub.example"].in_links == 1
+
+
+async def test_the_row_of_a_domain_moves_between_its_hosts_and_back() -> None:
+    web = Web()
+    for at, url in enumerate(["https://blog.com/3", "https://www.blog.com/1", "https://blog.com/2"], 1):
+        await web.find(url, HUB, at=at)
+    await web.lose("https://blog.com/3", at=30)
+    assert await web.sources() == {"blog.com": "https://blog.com/2"}, "the same host first"
+    await web.find("https://blog.com/3", HUB, at=31)
+    await web.lose("https://blog.com/2", at=40)
+    await web.lose("https://blog.com/3", at=50)
+    assert await web.sources() == {"www.blog.com": "https://www.blog.com/1"}
+    for at in (49, 52):  # before and after the row of this host was deleted
+        await web.find("https://blog.com/2", HUB, at=at)
+    await web.lose("https://www.blog.com/1", at=60)
+    assert await web.sources() == {"blog.com": "https://blog.com/2"}
+
+
 async def test_a_page_that_comes_back_counts_again() -> None:
     web = Web()
     for at in (1, 3, 5):

@@ -12,6 +12,7 @@ from streams.commands.watching import Bars
 from streams.crawl.archives.exporter import ExportReport, ExportSource, export_warc
 from streams.crawl.archives.writer import warcinfo
 from streams.errors import UsageError
+from streams.maintenance.page_copies import reason_against_export
 from streams.stores.opener import open_stores
 
 export_app = command_group("Write pages for other programs: WARC files.")
@@ -28,6 +29,8 @@ async def warc(
     """Write the pages as a WARC file: each request with its response, what the crawler knows of it, and revisits.
 
     A page whose text did not change since is a revisit. Pages that were imported have no exchange: they are resources.
+
+    Pages that ask for no copies (`noarchive`, `nosnippet`, `noindex`) or that left the index are left out, and counted.
 
     Examples:
 
@@ -46,16 +49,20 @@ async def warc(
 
             opened.write(warcinfo(file.name, f"riffle/{version('riffle-search')}", datetime.now(UTC)))
             source = ExportSource(stores.pages, stores.ledger, stores.blobs)
-            report = await export_warc(source, opened, show, hosts=frozenset(host or ()))
+            report = await export_warc(source, opened, show, reason_against_export, hosts=frozenset(host or ()))
     partial.rename(file)
     print_result(
         f"{report.pages:,} pages in {report.records:,} records, {report.written_bytes:,} bytes: {file}",
         {"file": str(file), "pages": report.pages, "records": report.records, "bytes": report.written_bytes,
-         "versions_not_kept": report.missing},
+         "versions_not_kept": report.missing, "left_out": report.left_out},
         as_json,
     )  # fmt: skip
     if report.missing and not as_json:
         out.print(f"  {report.missing:,} older versions of pages are no longer kept.", highlight=False)
+    if report.left_out and not as_json:
+        reasons = ", ".join(f"{reason}: {count:,}" for reason, count in sorted(report.left_out.items()))
+        text = f"  Left out, since these pages ask for no copies or left the index: {reasons}."
+        out.print(text, highlight=False)
     return 0 if report.pages else EXIT_NO
 
 

@@ -1,11 +1,12 @@
 """The export of pages as a WARC file: the exchanges of each page, by its history.
 
-Pages are read by token, so none is written twice. A body that is no longer kept (it was replaced, and nothing refers to
-it) is counted, and its visit is left out.
+Pages are read by token, so none is written twice. A page that is given to nobody as a copy is left out, with all its
+versions, and counted by the reason: the caller knows the rule. A body that is no longer kept (it was replaced, and
+nothing refers to it) is counted, and its visit is left out.
 """
 
-from collections.abc import AsyncIterator, Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import BinaryIO
 
 from schemas import PageFetched
@@ -13,6 +14,7 @@ from streams.crawl.archives.writer import Visit, records_of
 from streams.crawl.exchange import Exchange, decode_exchange
 from streams.crawl.urls import host_of
 from streams.errors import MissingBlob, PoisonError
+from streams.stores.page_record import PageRecord
 from streams.stores.protocols import Blobs, Ledger, Pages, Transition
 
 FIRST_TOKEN, LAST_TOKEN = -(2**63), 2**63 - 1
@@ -29,8 +31,14 @@ class ExportReport:
     written_bytes: int = 0
     missing: int = 0
     """Number of visits whose body is no longer kept."""
+    left_out: dict[str, int] = field(default_factory=dict)
+    """Number of pages that are no part of the archive, by the reason."""
     share: float = 0.0
     """Share of the pages that were looked at (0..1)."""
+
+
+Refusal = Callable[[PageRecord, Sequence[Transition]], str]
+"""Returns why a page with this record and history is left out, in a word; an empty text if it is not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +54,7 @@ async def export_warc(
     source: ExportSource,
     file: BinaryIO,
     progress: Callable[[ExportReport], None],
+    refusal: Refusal,
     *,
     hosts: frozenset[str] = frozenset(),
 ) -> ExportReport:
@@ -53,11 +62,15 @@ async def export_warc(
     report, after = ExportReport(), FIRST_TOKEN
     while rows := await source.pages.scan(after, LAST_TOKEN, SCANNED_PAGES):
         for token, page in rows:
-            events = _fetches(await source.ledger.history(page))
+            after = token
+            history = await source.ledger.history(page)
+            events = _fetches(history)
             if events and (not hosts or host_of(events[0].url) in hosts):
+                if reason := refusal(await source.pages.get(page), history):
+                    report.left_out[reason] = report.left_out.get(reason, 0) + 1
+                    continue
                 visits = [visit async for visit in _visits(source.blobs, events, report)]
                 _write(file, records_of(visits), report)
-            after = token
         report.share = (after - FIRST_TOKEN) / (LAST_TOKEN - FIRST_TOKEN)
         progress(report)
     report.share = 1.0

@@ -4,8 +4,7 @@ from collections.abc import Iterable
 
 from streams.gateway.http.problems import Problem, ProblemError
 from streams.gateway.page.lookup import PageData
-
-_NO_COPIES = {"noarchive", "noindex", "nosnippet", "none"}
+from streams.maintenance.page_copies import directive_against_copies
 
 
 def refuse_copies(data: PageData) -> None:
@@ -17,8 +16,8 @@ def refuse_copies(data: PageData) -> None:
 
 def refuse_directives(directives: Iterable[str]) -> None:
     """Raise ProblemError for the directives of a page that asks for no copies."""
-    if forbidding := _NO_COPIES.intersection(directives):
-        raise ProblemError(_no_copies(f"The page says `{sorted(forbidding)[0]}`."))
+    if directive := directive_against_copies(directives):
+        raise ProblemError(_no_copies(f"The page says `{directive}`."))
 
 
 def _no_copies(why: str) -> Problem:

@@ -10,7 +10,7 @@ from uuid import UUID
 import pytest
 from warcio.archiveiterator import ArchiveIterator
 
-from schemas import Event, LinkFound, PageFetched
+from schemas import Event, LinkFound, PageFetched, PageRemoved
 from schemas.envelope import utc_from_micros
 from schemas.ids import page_id
 from streams.crawl.archives.common_crawl_importer import import_common_crawl
@@ -20,8 +20,9 @@ from streams.crawl.archives.importer import import_warc, import_wat
 from streams.crawl.archives.writer import IDENTICAL, NOT_MODIFIED, warcinfo
 from streams.crawl.exchange import Exchange, encode_exchange
 from streams.errors import UsageError
+from streams.maintenance.page_copies import reason_against_export
 from streams.stores.memory import MemoryBlobs, MemoryLedger, MemoryPages
-from streams.stores.page_record import Fetched
+from streams.stores.page_record import Fetched, Normalized, Removed
 from streams.stores.protocols import Transition
 
 URL = "https://sea.example/tides?a=1"
@@ -64,8 +65,19 @@ class World:
         file = BytesIO(warcinfo("a.warc.gz", "riffle/0", utc_from_micros(NOON)))
         file.seek(0, 2)
         source = ExportSource(self.pages, self.ledger, self.blobs)
-        report = await export_warc(source, file, lambda _: None, hosts=frozenset(hosts))
+        report = await export_warc(source, file, lambda _: None, reason_against_export, hosts=frozenset(hosts))
         return file.getvalue(), report
+
+    async def normalized(self, *directives: str, url: str = URL) -> None:
+        """The page was read, and these are its directives."""
+        await self.pages.put(page_id(url), Normalized.of_row({"directives": directives}), NOON)
+
+    async def removed(self, reason: str, hours: int, url: str = URL) -> None:
+        at = NOON + hours * 3_600_000_000
+        event = PageRemoved.model_validate({"page_id": page_id(url), "url": url, "generation": at, "reason": reason})
+        data = event.model_dump(mode="json")
+        await self.pages.put(event.page_id, Removed.of_row({"reason": reason, "generation": at}), at)
+        await self.ledger.record(Transition(event.page_id, UUID(int=at), event.topic, "/riffle/x", at, data=data))
 
 
 def read(content: bytes) -> list[tuple[str, Any, bytes]]:
@@ -130,6 +142,40 @@ async def test_an_export_counts_what_is_no_longer_kept() -> None:
     content, report = await world.export()
     assert (report.pages, report.missing) == (0, 1)
     assert [kind for kind, _, _ in read(content)] == ["warcinfo"]
+
+
+LEFT_OUT = [
+    # headers of the answer, directives of the page, reason of a removal an hour later; why the archive lacks the page
+    ({}, [], "", ""),
+    ({"x-robots-tag": "noindex, noarchive, noai"}, [], "", "noarchive"),
+    ({"x-robots-tag": "rifflebot: none"}, [], "", "noindex"),
+    ({"x-robots-tag": "otherbot: noarchive"}, [], "", ""),
+    ({"x-robots-tag": "nofollow, noai"}, [], "", ""),  # models do not read it, and people may have a copy
+    ({}, ["nofollow", "nosnippet"], "", "nosnippet"),  # of an element
+    ({}, ["noindex"], "noindex", "noindex"),
+    ({}, [], "noindex", "noindex"),  # such as a past date
+    ({}, [], "gone", "gone"),
+    ({}, [], "refused", "refused"),  # by robots.txt
+    ({}, [], "blocked", "blocked"),
+    ({}, [], "request", "request"),
+    ({}, [], "duplicate", ""),  # it is still there
+]
+
+
+@pytest.mark.parametrize(("headers", "directives", "removed", "reason"), LEFT_OUT)
+async def test_pages_that_nobody_gets_are_in_no_archive(
+    headers: dict[str, str], directives: list[str], removed: str, reason: str
+) -> None:
+    world = World()
+    await world.fetched(0, url="https://sea.example/other")
+    await world.fetched(0, headers=headers)
+    await world.normalized(*directives)
+    if removed:
+        await world.removed(removed, 1)
+    content, report = await world.export()
+    urls = {record.rec_headers["WARC-Target-URI"] for _, record, _ in read(content)[1:]}
+    assert urls == {"https://sea.example/other", *([] if reason else [URL])}
+    assert (report.pages, report.left_out) == ((1, {reason: 1}) if reason else (2, {}))
 
 
 def record(kind: str, headers: str, block: bytes) -> bytes:

@@ -6,10 +6,12 @@ from typing import Any
 
 import pytest
 
+from schemas import PageDiscovered
 from schemas.ids import page_id
 from streams.crawl.frontier.scheduling.traps import MAX_PATHS, MAX_QUERIES, Traps, is_far_month
 from streams.maintenance.frontier_hosts import view_host, why_left_out
 from streams.settings import CrawlSettings
+from streams.stores.host_buckets import bucket_of
 from streams.stores.memory import MemoryFrontier
 from streams.stores.protocols import FrontierUrl
 from tests.stages.frontier_world import SECOND, Site, World, discovered
@@ -17,53 +19,162 @@ from tests.stages.frontier_world import SECOND, Site, World, discovered
 TODAY = int(datetime(2030, 6, 15, tzinfo=UTC).timestamp())
 
 
-@pytest.mark.parametrize(
-    ("path", "is_far"),
-    [
-        ("calendar/2031/09/", True),
-        ("calendar/2031/07/", False),  # thirteen months ahead
-        ("events/2030-12-24/concert", False),
-        ("events/month/2044-02", True),
-        ("kalender?year=2040&month=3", True),
-        ("calendar?date=1950-01-01", True),
-        ("events/2012/05/", False),  # past events are pages like others
-        ("blog/2044/02/post", False),  # no calendar
-        ("t/topic/2050/12", False),  # a number that looks like a year
-        ("calendar", False),
-        ("calendar/99999/12", False),
-        ("calendar/2044/13", False),
-    ],
-)
-def test_months_far_from_today(path: str, is_far: bool) -> None:
+MONTHS = [
+    # Calendars, with the month in the forms that calendars use.
+    ("calendar/2031/09/", True, "fifteen months ahead"),
+    ("calendar/2031/07/", False, "thirteen months ahead"),
+    ("events/month/2044-02", True, "a view of events"),
+    ("events/archive/1998/05", True, "a list of a month long ago"),
+    ("month/2044-05-12", True, "a day"),
+    ("month/2024-05-12", False, "some years ago"),
+    ("kalender?year=2040&month=3", True, "the query has the month"),
+    ("calendar?month=3&year=2050", True, "in another order"),
+    ("calendar?view=x&m=03&day=1&y=2050", True, "short names"),
+    ("calendar?date=1950-01-01", True, "long ago"),
+    ("calendar?date=2050-03", True, "one parameter"),
+    ("calendar?date=2050%2F03%2F01", True, "escaped slashes"),
+    ("calendar/20500301", True, "a day without separators"),
+    ("kalender/2050/w12", True, "a week"),
+    ("calendar/03-2050", True, "the month first"),
+    ("calendar.php?d=20500301", True, "with an ending"),
+    ("events-calendar/2044/02", True, "two words for a calendar"),
+    ("veranstaltungskalender/2044/02/", True, "a compound of another language"),
+    ("school-calendar/2044/02/list", True, "the word is the last of its part"),
+    ("archive?year=2050&month=3", True, "months of a blog are not ahead"),
+    # Pages with a date, whose names have such letters.
+    ("2003/05/how-to-prevent-flu", False, "'event' in 'prevent'"),
+    ("2004/11/monthly-report", False, "'month' in 'monthly'"),
+    ("monatsmagazin/artikel/1995-04", False, "'monat' in a name"),
+    ("blog/2001/01/agenda-21-summit", False, "a name after the date"),
+    ("news/schedule-3000-11-bus", False, "a number of a bus"),
+    ("eventsourcing/0001-2", False, "a page of a series"),
+    ("events/1234-5", False, "a number, no year"),
+    ("events/104512", False, "a number of an event"),
+    ("calendar/2026/05/1234", False, "a number of an event in a month"),
+    ("2001/05/calendar-girls-review", False, "the word is in the name"),
+    ("archive?year=1995&month=3", False, "an old archive"),
+    ("reports?month=1995-03", False, "an old report"),
+    ("events/1996/07/jazz-night", False, "a page of an old event"),
+    ("calendar/1996/07/12/jazz-night.html", False, "a page of an old event in a calendar"),
+    ("events/2030-12-24/concert", False, "an event that is planned"),
+    ("events/2012/05/", False, "past events are pages like others"),
+    ("blog/2044/02/post", False, "no calendar"),
+    ("t/topic/2050/12", False, "a number that looks like a year"),
+    ("search?q=events+2050-12", False, "a question"),
+    ("calendar", False, "no month"),
+    ("calendar/99999/12", False, "no year"),
+    ("calendar/2044/13", False, "no month of a year"),
+    ("calendar?month=13&year=2050", False, "the same in a query"),
+]
+
+
+@pytest.mark.parametrize(("path", "is_far", "_why"), MONTHS, ids=[f"{path}: {why}" for path, _, why in MONTHS])
+def test_months_far_from_today(path: str, is_far: bool, _why: str) -> None:
     assert is_far_month(path, TODAY) is is_far
+    assert is_far_month(path.upper(), TODAY) is is_far
 
 
 def link(url: str, **fields: Any) -> Any:
-    return discovered(url, referrer="https://a.example/", **fields)
+    return discovered(url, **{"referrer": "https://a.example/", **fields})
+
+
+def take(traps: Traps, event: PageDiscovered) -> str | None:
+    """Let the frontier take a URL that it did not know, unless it is a trap."""
+    reason = traps.find(event, TODAY)
+    if reason is None:
+        traps.count(event)
+    return reason
 
 
 def test_queries_of_a_path_explode_and_other_paths_do_not() -> None:
     traps = Traps()
-    reasons = [traps.take(link(f"https://a.example/search?q={n}"), TODAY) for n in range(MAX_QUERIES + 3)]
+    reasons = [take(traps, link(f"https://a.example/search?q={n}")) for n in range(MAX_QUERIES + 3)]
     assert set(reasons[:MAX_QUERIES]) == {None}
     assert {reason.partition(": more")[0] for reason in reasons[MAX_QUERIES:] if reason} == {"trap: query explosion"}
-    assert traps.take(link("https://a.example/search"), TODAY) is None
-    assert traps.take(link("https://a.example/list?page=1"), TODAY) is None
+    assert take(traps, link("https://a.example/search")) is None
+    assert take(traps, link("https://a.example/list?page=1")) is None
     assert Traps(traps.row()).row() == traps.row()
     assert traps.left_out == {"query explosion": 3}
+
+
+def test_queries_that_strangers_lead_to_leave_out_no_link_of_the_site() -> None:
+    traps = Traps()
+    evil = "https://evil.example/"
+    found = [take(traps, link(f"https://a.example/article?id=junk{n}", referrer=evil)) for n in range(MAX_QUERIES + 1)]
+    assert found[:-1] == [None] * MAX_QUERIES
+    assert str(found[-1]).endswith("by links of other sites")
+    assert take(traps, link("https://a.example/article?id=1")) is None
+    assert take(traps, link("https://www.a.example/article?id=1", referrer="https://a.example/")) is None
+    assert traps.reason("https://a.example/article?id=2", TODAY) == found[-1], "so a link of a stranger is left out"
+
+
+def test_paths_of_strangers_do_not_displace_those_of_the_site() -> None:
+    traps = Traps()
+    for n in range(MAX_QUERIES):
+        take(traps, link(f"https://a.example/search?q={n}"))
+    for n in range(2 * MAX_PATHS):
+        take(traps, link(f"https://a.example/{n}?x", referrer="https://evil.example/"))
+    assert take(traps, link("https://a.example/search?q=one+more"))
+
+
+def test_counts_of_a_former_release_are_forgotten() -> None:
+    """It counted the links of strangers as those of the site, so they may be of anybody."""
+    key = next(iter(_row_of_one("https://a.example/article?id=1")["own_queries"]))
+    traps = Traps({"left_out": {"query explosion": 7}, "queries": {key: MAX_QUERIES + 1}})
+    assert take(traps, link("https://a.example/article?id=1")) is None
+    assert traps.row() == {"left_out": {"query explosion": 7}, "own_queries": {key: 1}}
+
+
+def _row_of_one(url: str) -> dict[str, dict[str, int]]:
+    traps = Traps()
+    take(traps, link(url))
+    return traps.row()
+
+
+EVIL, VICTIM = "https://evil.example", "https://victim.example"
+
+
+async def test_junk_links_of_a_stranger_cost_the_site_none_of_its_pages() -> None:
+    own = {f"/article?id={n}": list[str]() for n in range(20)}
+    junk = [f"{VICTIM}/article?id=junk{n}" for n in range(MAX_QUERIES + 1)]
+    pages = {f"/{n}": junk[700 * n : 700 * (n + 1)] for n in range(3)}
+    victim = Site(links={"/": [f"{VICTIM}{path}" for path in own], **own})
+    evil = Site(links={"/": [f"{EVIL}{path}" for path in pages], **pages})
+    settings = CrawlSettings(delay_seconds=1, max_pages_per_host=100)
+    world = World({"victim.example": victim, "evil.example": evil}, settings, 1, 0.0)
+    for seed in (EVIL, VICTIM):
+        world.seed(f"{seed}/")
+        await world.run()
+    assert {f"{VICTIM}{path}" for path in own} <= set(world.pages())
+
+
+async def test_a_url_counts_once_however_often_it_is_announced() -> None:
+    """The queue takes 100 URLs of this stranger. What finds no place is announced anew, and still counts nothing."""
+    links = [f"{VICTIM}/search?q={n}" for n in range(200)]
+    pages = {f"/{n}": links for n in range(15)}
+    evil = Site(links={"/": [f"{EVIL}{path}" for path in pages], **pages})
+    settings = CrawlSettings(delay_seconds=60, max_pages_per_host=1_000)
+    world = World({"victim.example": Site(links={}), "evil.example": evil}, settings, 1, 0.0)
+    world.seed(f"{EVIL}/")
+    await world.run(hours=0.4)
+    row = await world.frontier_store.host(bucket_of("victim.example"), "victim.example")
+    assert row
+    (counted,) = row.state["traps"]["stranger_queries"].values()
+    urls = [await world.frontier_store.url(page_id(url)) for url in links]
+    assert counted == len([url for url in urls if url]) < len(links)
 
 
 @pytest.mark.parametrize("fields", [{"why": "sitemap"}, {"why": "seed", "depth": 0}, {"purpose": "sitemap"}])
 def test_what_a_person_or_a_sitemap_names_is_no_trap(fields: dict[str, Any]) -> None:
     traps = Traps()
-    assert traps.take(link("https://a.example/calendar/2099/01", **fields), TODAY) is None
+    assert take(traps, link("https://a.example/calendar/2099/01", **fields)) is None
     assert traps.row() == {}
 
 
 def test_the_reason_of_a_url_is_found_again_and_counts_nothing() -> None:
     traps = Traps()
     urls = [f"https://a.example/search?q={n}" for n in range(MAX_QUERIES + 1)]
-    taken = [traps.take(link(url), TODAY) for url in [*urls, "https://a.example/calendar/2099/01"]]
+    taken = [take(traps, link(url)) for url in [*urls, "https://a.example/calendar/2099/01"]]
     row = traps.row()
     for url, reason in ((urls[-1], taken[-2]), ("https://a.example/calendar/2099/01", taken[-1])):
         assert reason == traps.reason(url, TODAY)
@@ -99,8 +210,8 @@ async def test_who_asks_for_a_url_gets_the_reason(url: str, begin: str) -> None:
 def test_memory_is_bounded() -> None:
     traps = Traps()
     for number in range(3 * MAX_PATHS):
-        traps.take(link(f"https://a.example/{number}?x"), TODAY)
-    assert len(traps.row()["queries"]) == MAX_PATHS
+        take(traps, link(f"https://a.example/{number}?x"))
+    assert len(traps.row()["own_queries"]) == MAX_PATHS
 
 
 async def test_a_calendar_without_end_leaves_the_host_its_other_pages() -> None:

@@ -4,7 +4,7 @@ It is stored as one row. The queue and the URLs have rows of their own.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 from uuid import UUID
 
@@ -192,10 +192,15 @@ class Host:
         return host_quality(self.record) if policy.rank_priority else MIDDLE
 
     def count_settled(self, *, is_unique: bool, quality: float | None) -> None:
-        """Count a page that is settled for the first time."""
+        """Count a page of the site's own that is settled for the first time."""
         gained = (MIDDLE if quality is None else quality) if is_unique else 0.0
         settled, unique = self.record.settled + 1, self.record.unique + is_unique
-        self.record = HostRecord(settled, unique, self.record.quality_sum + gained, self.record.rank)
+        total = self.record.quality_sum + gained
+        self.record = replace(self.record, settled=settled, unique=unique, quality_sum=total)
+
+    def count_settled_of_stranger(self) -> None:
+        """Count a settled page that only other sites led to."""
+        self.record = replace(self.record, of_strangers=self.record.of_strangers + 1)
 
     def gap(self, policy: Policy) -> int:
         """Return the delay without jitter (microseconds)."""
@@ -240,7 +245,8 @@ class Host:
     def probe_due(self, policy: Policy, now: int) -> bool:
         """Return whether the host must be asked for a name that can't exist before any page."""
         is_known = now < self.not_found.fetched_at + PROBE_SECONDS * SECOND
-        return policy.soft_404_probes and self.record.settled >= PROBE_AFTER_PAGES and not is_known
+        settled = self.record.settled + self.record.of_strangers
+        return policy.soft_404_probes and settled >= PROBE_AFTER_PAGES and not is_known
 
     def closed_for(self, now: int) -> int:
         """Return how long the host may not be asked at this time of day (microseconds)."""

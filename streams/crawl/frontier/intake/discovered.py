@@ -145,8 +145,7 @@ async def _decide(batch: UrlBatch, event: PageDiscovered) -> Decision:
         return Skip(reason, known)
     if reason := _reason_against_source(batch, event, known):
         return Skip(reason, known)
-    live.is_changed = live.is_changed or "?" in event.url  # the traps count it
-    if known is None and (trap := live.host.traps.take(event, frontier.now() // SECOND)):
+    if known is None and (trap := live.host.traps.find(event, frontier.now() // SECOND)):
         batch.is_trapped = True
         return Skip(trap, None)
     may_wait = known is None and may_be_alias(event)
@@ -206,12 +205,22 @@ async def _carry_out(batch: UrlBatch, decision: Decision, event: PageDiscovered)
         case Skip():
             return await _skip(batch, decision, event)
         case Refuse(known):
+            _count(batch, event, known)
             return await _refuse(batch, event, known)
         case Hold():
+            _count(batch, event, None)
             return await _hold(batch, decision, event)
         case Queue(known):
-            await _queue(batch, event, known)
+            if await _queue(batch, event, known):
+                _count(batch, event, known)
             return []
+
+
+def _count(batch: UrlBatch, event: PageDiscovered, known: FrontierUrl | None) -> None:
+    """Let the traps of the host count a URL that is taken for the first time."""
+    if known is None and "?" in event.url:
+        batch.live.host.traps.count(event)
+        batch.live.is_changed = True
 
 
 def _with_place(batch: UrlBatch, url: FrontierUrl, event: PageDiscovered) -> FrontierUrl:
@@ -272,12 +281,13 @@ async def _hold(batch: UrlBatch, decision: Hold, event: PageDiscovered) -> Seque
     return [_alias_removal(event, target, batch.at)]
 
 
-async def _queue(batch: UrlBatch, event: PageDiscovered, known: FrontierUrl | None) -> None:
+async def _queue(batch: UrlBatch, event: PageDiscovered, known: FrontierUrl | None) -> bool:
+    """Queue the URL. Returns False if there is no place for it."""
     live = batch.live
     leased = known if known and live.host.is_leased(known.page_id) else None
     position = leased.position if leased else batch.position(event, known)
     if position is None:
-        return  # no trace of the URL: it is discovered again, by its own site or when fewer wait
+        return False  # no trace of the URL: it is discovered again, by its own site or when fewer wait
     url = decisions.queue_url(event, known, batch.cause, position, batch.frontier.now())
     if leased:
         url = replace(url, attempt=leased.attempt)  # the answer to the lease counts for this event, too
@@ -285,6 +295,7 @@ async def _queue(batch: UrlBatch, event: PageDiscovered, known: FrontierUrl | No
     batch.write(url)
     if not url.stranger:  # else its own site may lead to it, too
         batch.seen.append(event.page_id)
+    return True
 
 
 async def _leave_other_crawl(batch: UrlBatch, event: PageDiscovered, known: FrontierUrl | None) -> None:

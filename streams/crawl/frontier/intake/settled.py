@@ -25,7 +25,10 @@ async def _write(frontier: FrontierState, event: PageSettled, live: LiveHost) ->
     url = await frontier.hosts.url(live, event.page_id) or decisions.url_of_settled(event)
     live.is_changed = True
     if event.purpose == "page" and not url.settled_generation:
-        live.host.count_settled(is_unique=event.verdict in ("changed", "unchanged"), quality=event.quality)
+        if url.stranger:  # anybody can lead to copies of a page: they say nothing about the site
+            live.host.count_settled_of_stranger()
+        else:
+            live.host.count_settled(is_unique=event.verdict in ("changed", "unchanged"), quality=event.quality)
     if url.settled_generation < event.generation:
         at = decisions.next_version(url, frontier.now())
         url = replace(url, at=at, settled_generation=event.generation, verdict=event.verdict)

@@ -1,21 +1,27 @@
 """Traps: URLs of a host that a program makes without end. Pure.
 
-    calendar          a month far in the future or long ago, in a URL that has a word for a calendar
+    calendar          a month far in the future or long ago, in a URL with a word for a calendar
     query explosion   more than MAX_QUERIES URLs of one path that differ only in their query
 
 A trap costs a host nothing but the trapped URLs: they are left out, and the host's row counts them by name. What a
 person or a sitemap names is never a trap. A trapped URL has no row: who asks for it gets the reason by the same rules.
 Depth, repetition and long queries are rules of each URL by itself (`streams.crawl.urls.reason_not_to_crawl`), and
 session ids are no part of a canonical URL.
+
+Anybody can link to any number of queries of another's path. So the URLs that strangers found have counts of their own:
+these counts leave out further links of strangers, and never a link of the site itself. A URL counts once, when the
+frontier takes it, however often it is announced.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
+from typing import Literal
 
 import xxhash
 
 from schemas.crawl import PageDiscovered
+from streams.crawl.frontier.scheduling.ordering import finder_of
 
 MONTHS_AHEAD = 13
 """Number of months from now on whose pages may be events that are planned."""
@@ -26,10 +32,33 @@ MAX_QUERIES = 2_000
 MAX_CHARS = 500
 """Maximum characters of a URL that are looked at."""
 MAX_PATHS = 64
-"""Maximum number of paths with queries that a host remembers. The path that was seen first is forgotten."""
+"""Maximum number of paths with queries that a host remembers, of the site and of strangers each. The path that was seen
+first is forgotten.
+"""
 
-_MONTH = re.compile(r"(?<![0-9])([0-9]{4})(?:[/_-]|&\w{1,12}=)(0?[1-9]|1[0-2])(?![0-9])")
-_CALENDAR = re.compile(r"calend|kalender|agenda|events?\b|whats-on|schedule|month|monat", re.IGNORECASE)
+_HINT = re.compile(r"calend|kalend|agenda|event|whats-on|schedule|month|monat|termine|veranstalt", re.IGNORECASE)
+"""A URL without any of these letters has no word for a calendar."""
+_CALENDARS = frozenset({"calendar", "calendars", "kalender", "calendrier", "calendario", "month", "months", "monat"})
+_EVENTS = frozenset({"event", "events", "agenda", "schedule", "schedules", "termine", "veranstaltungen", "whats-on"})
+"""Words for lists of events: pages of real events stand below them, too."""
+_BESIDE = frozenset({"of", "the", "view", "monthly", "full", "day", "week", "year", "list", "page", "archive"})
+"""Words that may stand beside a word for a calendar in its part of the path, as in `calendar-of-events`."""
+_VIEWS = _BESIDE | _CALENDARS | {"grid", "index", "html", "htm", "php", "aspx", "jsp", "print", "ics", "ical"}
+"""Words after a month that are no name of an event."""
+_YEAR_NAMES = frozenset({"year", "yr", "jahr", "y", "yyyy", "ano", "anno", "annee", "jaar"})
+_MONTH_NAMES = frozenset({"month", "mon", "monat", "m", "mm", "mes", "mois", "mese", "maand"})
+_YEARS = range(1900, 2200)
+"""Years in forms that numbers of events have, too."""
+
+_MONTH = re.compile(r"(?<![0-9])([0-9]{4})(?:[/_-]|%2f)(0?[1-9]|1[0-2])(?![0-9])")
+_WEEK = re.compile(r"(?<![0-9])([0-9]{4})[/_-]?k?w(?:eek)?[/_-]?([0-9]{1,2})(?![0-9])")
+_DAY = re.compile(r"(?<![0-9])([0-9]{4})(0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])(?![0-9])")
+_MONTH_FIRST = re.compile(r"(?<![0-9])(0?[1-9]|1[0-2])(?:[/_-]|%2f)([0-9]{4})(?![0-9])")
+_NAME = re.compile(r"[a-z]{2,}|%[0-9a-f]{2}")
+
+Kind = Literal["calendar", "events"]
+Month = tuple[int, int, int]
+"""Year, month, and the place after it in its text."""
 
 
 class Traps:
@@ -39,48 +68,68 @@ class Traps:
         row = row or {}
         self.left_out: dict[str, int] = dict(row.get("left_out", {}))
         """Number of URLs that were left out, by the name of the trap."""
-        self._queries: dict[str, int] = dict(row.get("queries", {}))
-        """Number of URLs with a query, by the hash of their path."""
+        # The part `queries` of former releases mixed the counts of the site and of strangers: it is not read.
+        self._of_site: dict[str, int] = dict(row.get("own_queries", {}))
+        """Number of URLs with a query that the site itself led to first, by the hash of their path."""
+        self._of_strangers: dict[str, int] = dict(row.get("stranger_queries", {}))
+        """The same of URLs that other sites led to first."""
 
     def row(self) -> dict[str, dict[str, int]]:
         """Return what is stored. It is empty for most hosts."""
-        parts = {"left_out": self.left_out, "queries": self._queries}
+        parts = {
+            "left_out": self.left_out,
+            "own_queries": self._of_site,
+            "stranger_queries": self._of_strangers,
+        }
         return {name: part for name, part in parts.items() if part}
 
-    def take(self, event: PageDiscovered, now_seconds: int) -> str | None:
-        """Return why a URL is left out, and count it; or None."""
-        if event.why not in ("link", "redirect", "canonical") or event.depth == 0 or event.purpose != "page":
+    def find(self, event: PageDiscovered, now_seconds: int) -> str | None:
+        """Return why a URL is left out, and count that it is; or None."""
+        if not _may_be_trap(event):
             return None
-        rest = _after_host(event.url)
-        path, _, query = rest.partition("?")
-        if query and not is_far_month(rest, now_seconds):
-            self._count_query(path)
-        found = self._find(rest, now_seconds)
+        found = self._find(_after_host(event.url), now_seconds, is_own=not finder_of(event))
         if found is None:
             return None
         name, detail = found
         self.left_out[name] = self.left_out.get(name, 0) + 1
         return f"trap: {name}: {detail}"
 
+    def count(self, event: PageDiscovered) -> None:
+        """Count a URL that the frontier takes and that it did not know before."""
+        path, _, query = _after_host(event.url).partition("?")
+        if query and _may_be_trap(event):
+            _count(self._of_strangers if finder_of(event) else self._of_site, _key(path))
+
     def reason(self, url: str, now_seconds: int) -> str | None:
-        """Return why a link to a URL would be left out now, or None. Nothing is counted."""
-        found = self._find(_after_host(url), now_seconds)
+        """Return why a link to a URL would be left out now, at least one of another site; or None.
+
+        Nothing is counted.
+        """
+        rest = _after_host(url)
+        found = self._find(rest, now_seconds, is_own=True) or self._find(rest, now_seconds, is_own=False)
         return f"trap: {found[0]}: {found[1]}" if found else None
 
-    def _find(self, rest: str, now_seconds: int) -> tuple[str, str] | None:
+    def _find(self, rest: str, now_seconds: int, *, is_own: bool) -> tuple[str, str] | None:
         """Return the name and the detail of the trap that a path with its query is in."""
         if is_far_month(rest, now_seconds):
             return "calendar", "a month far from today"
         path, _, query = rest.partition("?")
-        if query and self._queries.get(_key(path), 0) > MAX_QUERIES:
-            return "query explosion", f"more than {MAX_QUERIES:,} URLs of this path with a query"
+        counts = self._of_site if is_own else self._of_strangers
+        if query and counts.get(_key(path), 0) >= MAX_QUERIES:
+            by = "" if is_own else ", by links of other sites"
+            return "query explosion", f"more than {MAX_QUERIES:,} URLs of this path with a query{by}"
         return None
 
-    def _count_query(self, path: str) -> None:
-        key = _key(path)
-        if key not in self._queries and len(self._queries) >= MAX_PATHS:
-            del self._queries[next(iter(self._queries))]
-        self._queries[key] = self._queries.get(key, 0) + 1
+
+def _may_be_trap(event: PageDiscovered) -> bool:
+    """Return whether the URL is a page that a link, a redirect or a canonical link led to."""
+    return event.why in ("link", "redirect", "canonical") and event.depth > 0 and event.purpose == "page"
+
+
+def _count(counts: dict[str, int], key: str) -> None:
+    if key not in counts and len(counts) >= MAX_PATHS:
+        del counts[next(iter(counts))]
+    counts[key] = counts.get(key, 0) + 1
 
 
 def _after_host(url: str) -> str:
@@ -92,12 +141,84 @@ def _key(path: str) -> str:
 
 
 def is_far_month(path: str, now_seconds: int) -> bool:
-    """Return whether a path with its query names a month that a calendar has and an event hardly does."""
-    if not _CALENDAR.search(path, 0, MAX_CHARS):
+    """Return whether a path with its query names a month that a calendar has and an event hardly does.
+
+    The word for a calendar stands before the month, as a part of the path by itself. A word in the name of a page
+    ("how-to-prevent-flu", "agenda-21-summit") says nothing.
+    """
+    if not _HINT.search(path, 0, MAX_CHARS):
         return False
     today = datetime.fromtimestamp(now_seconds, UTC)
-    for year, month in _MONTH.findall(path, 0, MAX_CHARS):
-        months = (int(year) - today.year) * 12 + int(month) - today.month
-        if not -MONTHS_BACK <= months <= MONTHS_AHEAD:
+    where, _, query = path[:MAX_CHARS].lower().partition("?")
+    kind, start = _find_calendar(where)
+    if kind and _is_far(where[start:], _months_in(where[start:], kind), today):
+        return True
+    asked, is_named = _months_asked(query, kind or "calendar")
+    if kind:
+        return _is_far("", asked, today)
+    # An archive may be older than any calendar: without a calendar in the path only the future is one.
+    return is_named and any(_months_from(today, month) > MONTHS_AHEAD for month in asked)
+
+
+def _find_calendar(path: str) -> tuple[Kind | None, int]:
+    """Return what the parts of a path say, and where the first of them that says it begins."""
+    kind: Kind | None = None
+    first, start = 0, 0
+    for part in path.split("/"):
+        found = _kind_of(part)
+        if found and not kind:
+            kind, first = found, start
+        elif found == "calendar":
+            kind = found
+        start += len(part) + 1
+    return kind, first
+
+
+def _kind_of(part: str) -> Kind | None:
+    """Return whether a part of a path is a word for a calendar or for events, such as `events-calendar.php`."""
+    name = part.partition(".")[0]
+    words = [word for word in re.split(r"[-_+]", name) if word and not word.isdecimal()]
+    if not words:
+        return None
+    is_known = name in _EVENTS or all(word in _CALENDARS or word in _EVENTS or word in _BESIDE for word in words)
+    if words[-1].endswith(("calendar", "kalender")) or (is_known and not _CALENDARS.isdisjoint(words)):
+        return "calendar"
+    return "events" if is_known and (name in _EVENTS or not _EVENTS.isdisjoint(words)) else None
+
+
+def _months_in(text: str, kind: Kind) -> list[Month]:
+    """Return the months that a text names, in the forms that calendars use."""
+    found = [(int(one[1]), int(one[2]), one.end()) for one in _MONTH.finditer(text)]
+    found += [(int(one[1]), (int(one[2]) - 1) * 12 // 53 + 1, one.end()) for one in _WEEK.finditer(text)]
+    if kind == "events":  # whose numbers may look like any year
+        return [month for month in found if month[0] in _YEARS]
+    if not found:
+        found = [(int(one[1]), int(one[2]), one.end()) for one in _DAY.finditer(text)]
+        found += [(int(one[2]), int(one[1]), one.end()) for one in _MONTH_FIRST.finditer(text)]
+        found = [month for month in found if month[0] in _YEARS]
+    return found
+
+
+def _months_asked(query: str, kind: Kind) -> tuple[list[Month], bool]:
+    """Return the months that a query names, and whether one of its parameters has the name of a month."""
+    pairs = [part.partition("=")[::2] for part in query.split("&")]
+    years = [int(value) for name, value in pairs if name in _YEAR_NAMES and re.fullmatch("[0-9]{4}", value)]
+    months = [int(value) for name, value in pairs if name in _MONTH_NAMES and re.fullmatch("0?[1-9]|1[0-2]", value)]
+    found = [(year, month, 0) for year in years[:1] for month in months[:1]]
+    found += [(year, month, 0) for _, value in pairs for year, month, _ in _months_in(value, kind)]
+    return found, any(name in _CALENDARS for name, _ in pairs)
+
+
+def _is_far(text: str, months: Iterable[Month], today: datetime) -> bool:
+    """Return whether one of the months is far ahead, or far back and not followed by the name of an event."""
+    for month in months:
+        distance = _months_from(today, month)
+        if distance > MONTHS_AHEAD:
+            return True
+        if distance < -MONTHS_BACK and all(name in _VIEWS for name in _NAME.findall(text, month[2])):
             return True
     return False
+
+
+def _months_from(today: datetime, month: Month) -> int:
+    return (month[0] - today.year) * 12 + month[1] - today.month

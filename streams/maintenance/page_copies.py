@@ -1,0 +1,32 @@
+"""The pages that are given to nobody as a copy: neither to programs nor to people nor in an archive."""
+
+from collections.abc import Iterable, Sequence
+
+from streams.ledger.status import status_of
+from streams.pages.parse.robots_directives import directives
+from streams.stores.page_record import PageRecord
+from streams.stores.protocols import Transition
+
+_NO_COPIES = {"noarchive", "noindex", "nosnippet", "none"}
+_LEFT = {"gone", "noindex", "blocked", "refused", "soft_404"}
+"""Reasons of the status of a page that left the index."""
+
+
+def directive_against_copies(found: Iterable[str]) -> str:
+    """Return the directive of a page that asks for no copies, or an empty text."""
+    return min(_NO_COPIES.intersection(found), default="")
+
+
+def reason_against_export(record: PageRecord, history: Sequence[Transition]) -> str:
+    """Return why an archive leaves a page out, in a word, or an empty text.
+
+    A page is left out if it asks for no copies, was removed on request, or left the index. The last headers count, too:
+    its answer may be on its way through the stages.
+    """
+    if record.removed.reason == "request":
+        return "request"
+    wishes = {*record.normalized.directives, *directives((), record.fetched.headers or {})}
+    if directive := directive_against_copies(wishes):
+        return directive
+    reason = status_of(history).reason
+    return reason if reason in _LEFT else ""
