@@ -1,29 +1,68 @@
-"""The signals of publishers about their content, as robots.txt, tdmrep.json and headers state them. Pure.
+"""The wishes of publishers about their content, as robots.txt, tdmrep.json and headers state them. Pure.
 
 They have a module of their own, since the processes that parse pages read them, too, and load nothing that they don't
 need.
 """
 
+import re
 from collections.abc import Mapping
 
+USES = ("search", "ai-input", "ai-train")
+"""The uses that Riffle heeds."""
 MAX_SIGNALS = 32
-"""Maximum number of signals in one line."""
-_ANSWERS = {"yes": True, "y": True, "no": False, "n": False}
+"""Maximum number of signals of other uses."""
+DIRECTIVES = frozenset(
+    [
+        "noindex",
+        "nofollow",
+        "noarchive",
+        "nosnippet",
+        "noimageindex",
+        "notranslate",
+        "indexifembedded",
+        "nocache",
+        "noai",
+        "noimageai",
+        "none",
+    ]
+)
+"""The directives for robots that stand alone."""
+DIRECTIVES_WITH_VALUE = frozenset({"max-snippet", "max-image-preview", "max-video-preview", "unavailable_after"})
+_WITHOUT_EFFECT = frozenset({"all", "index", "follow", "archive", "snippet", "noodp", "noydir", "nositelinkssearchbox"})
 _SAME_SIGNALS = {"train-ai": "ai-train"}
+_SIGNAL = re.compile(r"([a-z][a-z0-9_-]{0,39}) ?= ?\"?(yes|y|no|n)(?![a-z0-9_-])")
 
 
 def parse_signals(text: str) -> dict[str, bool]:
     """Return the signals of `search=yes, ai-train=no`. Of two answers to one question `no` holds.
 
     Content-Signal and Content-Usage (IETF, AI preferences) have other names for training: both become `ai-train`.
+    Whatever stands between the signals is passed over, so that it hides no refusal.
     """
     found: dict[str, bool] = {}
-    for part in text.lower().replace(";", ",").split(",", MAX_SIGNALS):
-        name, _, says = (each.strip() for each in part.partition("="))
-        if says in _ANSWERS:
-            name = _SAME_SIGNALS.get(name, name)[:40]
-            found[name] = found.get(name, True) and _ANSWERS[says]
+    for name, says in _SIGNAL.findall(" ".join(text.lower().split())):
+        add_signals(found, {_SAME_SIGNALS.get(name, name): says[0] == "y"})
     return found
+
+
+def add_signals(known: dict[str, bool], more: Mapping[str, bool]) -> None:
+    """Add signals to those that are known. Where they differ, `no` holds."""
+    for name, allowed in more.items():
+        if name in known or name in USES or len(known) < MAX_SIGNALS:
+            known[name] = known.get(name, True) and allowed
+
+
+def robot_of(item: str) -> tuple[str, str]:
+    """Return the robot that an item of X-Robots-Tag names, and its first directive. Without a robot: "" and the item.
+
+    Google documents `robot: directive` and `directive: value`, and no way to tell them apart. Here a robot's name is
+    followed by a known directive, and is none itself: so a new directive (`foo: 3, noindex`) hides nothing behind it.
+    """
+    name, colon, rest = (part.strip() for part in item.lower().partition(":"))
+    first = rest.replace(";", " ").partition(":")[0].split()
+    is_directive = bool(first) and first[0] in DIRECTIVES | DIRECTIVES_WITH_VALUE | _WITHOUT_EFFECT
+    is_robot = name == "*" or (is_directive and name not in DIRECTIVES | DIRECTIVES_WITH_VALUE)
+    return (name, rest) if colon and is_robot else ("", item)
 
 
 def format_signals(signals: Mapping[str, bool]) -> str:

@@ -4,13 +4,13 @@ The extensions are crawl-delay, request-rate, visit-time, sitemaps, and the sign
 be used for. `robots_lines` reads the lines, `robots_patterns` matches paths. Reading a file takes time linear in it.
 """
 
-import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import TYPE_CHECKING, Literal
 
-from streams.crawl.content_signals import parse_signals
+from streams.crawl.content_signals import USES, add_signals, parse_signals
 from streams.crawl.robots_lines import Key, read_lines
 from streams.crawl.robots_patterns import PatternSet, Rule, escape_pattern
 
@@ -27,13 +27,18 @@ MAX_SITEMAPS = 200
 """Maximum number of sitemaps that a file may name."""
 MAX_WINDOWS = 16
 """Maximum number of visit times that a file may name."""
+MAX_SIGNAL_PATHS = 1_000
+"""Maximum number of paths with signals of their own."""
 
 RobotsAccess = Literal["rules", "allow", "redirect", "unreachable"]
 
 _AGENT = re.compile(rb"[A-Za-z_-]*")
-_RATE = re.compile(r"([0-9]{1,9})/([0-9]{1,9})([smhd]?)")
-_RATE_UNITS = {"": 1, "s": 1, "m": 60, "h": 3_600, "d": 86_400}
-_WINDOW = re.compile(r"([01][0-9]|2[0-4]):?([0-5][0-9])-([01][0-9]|2[0-4]):?([0-5][0-9])")
+_UNIT = r"(?: ?(ms|s|sec|second|m|min|minute|h|hour|d|day)s?(?![a-z]))?"
+_NUMBER = re.compile(rf"(?<![-0-9.,])([0-9]{{0,9}}(?:[.,][0-9]{{1,9}})?){_UNIT}")
+_RATE = re.compile(rf"([0-9]{{1,9}}(?:[.,][0-9]{{1,9}})?) ?[a-z]{{0,9}} ?(?:/|per) ?([0-9]{{0,9}}){_UNIT}")
+_UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0}
+_TIME = r"([01]?[0-9]|2[0-4])[:.h]?([0-5][0-9])"
+_WINDOW = re.compile(rf"(?<![0-9:.]){_TIME} ?(?:-|\u2013|to) ?{_TIME}(?![0-9])")
 
 Window = tuple[int, int]
 """Begin and end of a time of day (minutes since midnight, UTC). A window that ends before it begins is over night."""
@@ -47,6 +52,8 @@ class _Group:
     delay_seconds: float = 0.0
     windows: list[Window] = field(default_factory=list)
     signals: dict[str, bool] = field(default_factory=dict)
+    refusals: list[tuple[str, frozenset[str]]] = field(default_factory=list)
+    """Paths with the uses that the file forbids there."""
 
     def take(self, key: Key, value: bytes) -> None:
         match key:
@@ -59,7 +66,16 @@ class _Group:
             case "visit-time":
                 self.windows = [*self.windows, *_windows(value)][:MAX_WINDOWS]
             case "signal":
-                self.signals.update(parse_signals(value.decode("latin-1")))
+                self._take_signals(value.decode("utf-8", "replace"))
+
+    def _take_signals(self, value: str) -> None:
+        """Take a line of signals. It may name paths first (`/private/ ai-input=n`), of which only refusals count."""
+        signals = parse_signals(value)
+        paths = list(takewhile(lambda word: word[:1] in "/*" and not parse_signals(word), value.split()))
+        if not paths or not signals:
+            add_signals(self.signals, signals)
+        for path in paths[: MAX_SIGNAL_PATHS - len(self.refusals)]:
+            self.refusals.append((path, frozenset(name for name, allowed in signals.items() if not allowed)))
 
 
 class Rules:
@@ -71,8 +87,14 @@ class Rules:
         """Time between two fetches (seconds): the longest of crawl-delay and request-rate. 0: none is asked for."""
         self.windows: tuple[Window, ...] = tuple(group.windows)
         """The times of day in which the host may be asked. Empty: always."""
-        self.signals: Mapping[str, bool] = group.signals
-        """Uses that the file allows or forbids (`search`, `ai-train`, `ai-input`, ...)."""
+        self._signals: Mapping[str, bool] = group.signals
+        self._refusals = {
+            use: PatternSet(
+                Rule(escape_pattern(path.encode()), allow=False) for path, uses in group.refusals if use in uses
+            )
+            for use in USES
+            if any(use in uses for _, uses in group.refusals)
+        }
         self.sitemaps = sitemaps
         """The sitemaps that the file names, as it names them."""
 
@@ -83,6 +105,12 @@ class Rules:
         """
         path = _path_of(url)
         return path == "/robots.txt" or self._patterns.allows(path)
+
+    def signals_for(self, url: str) -> dict[str, bool]:
+        """Return the uses of a page that the file allows or forbids (`search`, `ai-train`, `ai-input`, ...)."""
+        path = _path_of(url)
+        refused = {use: False for use, patterns in self._refusals.items() if not patterns.allows(path)}
+        return {**self._signals, **refused}
 
 
 def parse(content: bytes, agent: str) -> Rules:
@@ -175,21 +203,38 @@ def _first_of(url: str, start: int) -> int:
 
 
 def _seconds(value: bytes) -> float:
-    try:
-        seconds = float(value)
-    except ValueError:
-        return 0.0
-    return max(seconds, 0.0) if math.isfinite(seconds) else 0.0
+    """Return the seconds of a delay. What surrounds the first number is passed over: `10s`, `1,5`, `[5]`, `2 min`."""
+    for number, unit in _NUMBER.findall(_text(value)):
+        if number:
+            return _float(number) * _unit_seconds(unit)
+    return 0.0
 
 
 def _seconds_per_request(value: bytes) -> float:
-    """Return the seconds per request of `1/10`, `30/1m` or `1/10s 0800-1230`. Hours are ignored: it always holds."""
-    found = _RATE.match(value.decode("latin-1").lower())
-    if not found or not int(found[1]):
-        return 0.0
-    return int(found[2]) * _RATE_UNITS[found[3]] / int(found[1])
+    """Return the seconds per request of `1/10`, `30/1m` or `1/10s 0800-1230`. Hours are ignored: it always holds.
+
+    A number alone is read as a delay: so the host is never asked faster than it may have meant.
+    """
+    found = _RATE.search(_text(value))
+    if not found:
+        return _seconds(value)
+    requests = _float(found[1])
+    return int(found[2] or 1) * _unit_seconds(found[3] or "") / requests if requests else 0.0
+
+
+def _float(number: str) -> float:
+    return float(number.replace(",", "."))
+
+
+def _unit_seconds(unit: str) -> float:
+    return 0.001 if unit == "ms" else _UNITS[unit[:1]]
 
 
 def _windows(value: bytes) -> Iterator[Window]:
-    for found in _WINDOW.finditer(value.decode("latin-1")):
+    for found in _WINDOW.finditer(_text(value)):
         yield int(found[1]) * 60 + int(found[2]), int(found[3]) * 60 + int(found[4])
+
+
+def _text(value: bytes) -> str:
+    """Return a value in lower case, with one space in place of several."""
+    return " ".join(value.decode("utf-8", "replace").lower().split())

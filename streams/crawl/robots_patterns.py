@@ -32,14 +32,14 @@ class Rule:
 
 
 class PatternSet:
-    """All patterns of a crawler in one file."""
+    """All patterns of a crawler in one file. `allow_folders`: allowing an index file also allows its folder."""
 
-    def __init__(self, rules: Iterable[Rule]) -> None:
+    def __init__(self, rules: Iterable[Rule], *, allow_folders: bool = True) -> None:
         self._prefixes: dict[str, bool] = {}
         self._whole: dict[str, bool] = {}
         globs: dict[str, bool] = {}
         for rule in rules:
-            for pattern in _variants(rule):
+            for pattern in _variants(rule, allow_folders):
                 if "*" in pattern:
                     globs[pattern] = rule.allow or globs.get(pattern, False)
                 elif pattern.endswith("$"):
@@ -83,16 +83,16 @@ def _escape(match: re.Match[bytes]) -> bytes:
     return found.upper() if found.startswith(b"%") else b"%%%02X" % found[0]
 
 
-def _variants(rule: Rule) -> Iterator[str]:
+def _variants(rule: Rule, allow_folders: bool) -> Iterator[str]:
     """Yield the patterns of a rule.
 
-    Allowing an index file also allows its folder. Disallowing a spelling also disallows how canonical URLs spell the
-    same path. Allowing does not: in doubt a page stays unread.
+    Allowing an index file also allows its folder (`allow_folders`). Disallowing a spelling also disallows how canonical
+    URLs spell the same path. Allowing does not: in doubt a page stays unread.
     """
     yield rule.pattern
     if rule.allow:
         folder, slash, name = rule.pattern.rpartition("/")
-        if slash and (slash + name).startswith(_INDEX):
+        if allow_folders and slash and (slash + name).startswith(_INDEX):
             yield f"{folder}/$"
     else:
         decoded = _UNRESERVED_ESCAPE.sub(lambda escape: chr(int(escape[0][1:], 16)), rule.pattern)

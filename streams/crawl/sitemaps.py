@@ -34,6 +34,10 @@ DAY_SECONDS = 86_400
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MAX_TAG_CHARS = 4_096
 """Maximum characters of a tag that are read."""
+MAX_MEMBERS = 1_000
+"""Maximum number of gzip members that are read."""
+_PIECE_BYTES = 16 * 1024
+"""Maximum size of a piece of a gzip file that is unpacked at once (bytes): what is left of it is copied."""
 CHANGE_SECONDS = {
     "always": 3_600,
     "hourly": 3_600,
@@ -52,7 +56,11 @@ _NAMES = frozenset({"loc", "link", "changefreq", "priority"}) | _ENTRIES | _DATE
 _HEAD_CHARS = 4_096
 """Number of characters in which the root element stands."""
 
-_ROOT = re.compile(r"<(?:[A-Za-z][\w.-]{0,20}:)?(sitemapindex|urlset|rss|rdf|feed)\b", re.IGNORECASE)
+_ATOM_PREFIXES = frozenset({"", "atom", "a10"})
+"""Prefixes of elements of Atom within RSS, of which `a10` is the one of .NET."""
+
+_CDATA = "<![CDATA["
+_ROOT = re.compile(r"<(?:([A-Za-z][\w.-]{0,20}):)?(sitemapindex|urlset|rss|rdf|feed)\b", re.IGNORECASE)
 _HREF = re.compile(r"""\bhref ?= ?(?:"([^"]{0,2048})"|'([^']{0,2048})')""")
 _REL = re.compile(r"""\brel ?= ?(?:"([^"]{0,200})"|'([^']{0,200})')""")
 _OTHER_REL = re.compile(r"""\brel ?= ?["'](?!alternate["'])""")
@@ -85,14 +93,17 @@ def read_sitemap(body: bytes) -> Sitemap:
     text = _unpack(body).decode("utf-8", "replace").lstrip("\ufeff \t\r\n")
     if text.startswith("{"):
         return _read_json_feed(text)
+    is_xml = text.startswith("<")
+    text = _without_comments(text) if is_xml else text
     root = _ROOT.search(text, 0, _HEAD_CHARS)
     if root is None:
-        return Sitemap() if text.startswith("<") else Sitemap(pages=_first(iter(text.splitlines()), MAX_URLS))
-    match root[1].lower():
+        return Sitemap() if is_xml else Sitemap(pages=_first(iter(text.splitlines()), MAX_URLS))
+    prefix = (root[1] or "").lower()
+    match root[2].lower():
         case "sitemapindex":
-            return Sitemap(sitemaps=_first(_values(text, "loc"), MAX_SITEMAPS))
+            return Sitemap(sitemaps=_first(_values(text, "loc", prefix), MAX_SITEMAPS))
         case "urlset":
-            return _read_urlset(text)
+            return _read_urlset(text, prefix)
     related = list(_related(text))
     hubs = _first((address for rel, address in related if rel == "hub"), MAX_HUBS)
     topic = next((address for rel, address in related if rel == "self"), "")
@@ -109,8 +120,8 @@ class _Note:
     priority: int = MIDDLE_PRIORITY
 
 
-def _read_urlset(text: str) -> Sitemap:
-    pages, notes = _first(_values(text, "loc"), MAX_URLS), _notes(text)
+def _read_urlset(text: str, prefix: str) -> Sitemap:
+    pages, notes = _first(_values(text, "loc", prefix), MAX_URLS), _notes(text, prefix)
     known = [notes.get(page, _NO_NOTE) for page in pages]
     changes = tuple(note.change_seconds for note in known)
     priorities = tuple(note.priority for note in known)
@@ -130,19 +141,22 @@ def _dates(pages: Sequence[str], notes: Mapping[str, _Note]) -> tuple[int, ...]:
 _NO_NOTE = _Note()
 
 
-def _notes(text: str) -> dict[str, _Note]:
+def _notes(text: str, prefix: str | None = None) -> dict[str, _Note]:
     """Return the properties of pages: an entry is about its first address, and the first entry of a page counts.
 
-    There are MAX_URLS entries at most: later ones have no properties.
+    `prefix`: the only one of elements that count; None: those of feeds do. There are MAX_URLS entries at most: later
+    ones have no properties.
     """
     notes: dict[str, _Note] = {}
     page, note = "", _Note()
     for tag in _tags(text):
+        if prefix is not None and tag.prefix != prefix:
+            continue
         if tag.name in _ENTRIES:  # it begins or ends
             if page and len(notes) < MAX_URLS:
                 notes.setdefault(page, note)
             page, note = "", _Note()
-        elif tag.name in ("loc", "link"):
+        elif tag.name == "loc" or (tag.name == "link" and tag.prefix in _ATOM_PREFIXES):
             page = page or (_address(text, tag) or "").strip()
         elif tag.name in _DATES:
             note.modified = max(note.modified, _seconds(_content(text, tag.end).strip()))
@@ -177,46 +191,81 @@ def _seconds(date: str) -> int:
 
 
 def _unpack(body: bytes) -> bytes:
-    """Return the file without gzip, cut at MAX_BYTES. A damaged archive gives what could be unpacked."""
+    """Return the file without gzip, cut at MAX_BYTES. A damaged archive gives what could be unpacked.
+
+    A gzip file may have several members (RFC 1952, section 2.2). What follows the last one is ignored.
+    """
     if not body.startswith(b"\x1f\x8b"):
         return body[:MAX_BYTES]
-    try:
-        return zlib.decompressobj(zlib.MAX_WBITS | 16).decompress(body, MAX_BYTES)
-    except zlib.error:
-        return b""
+    unpacked, at = bytearray(), 0
+    for _ in range(MAX_MEMBERS):
+        stream = zlib.decompressobj(zlib.MAX_WBITS | 16)
+        while not stream.eof and at < len(body) and len(unpacked) < MAX_BYTES:
+            piece = body[at : at + _PIECE_BYTES]
+            try:
+                unpacked += stream.decompress(piece, MAX_BYTES - len(unpacked))
+            except zlib.error:
+                return bytes(unpacked)
+            at += len(piece) - len(stream.unused_data)
+        if not stream.eof or not body.startswith(b"\x1f\x8b", at):
+            break
+    return bytes(unpacked)
 
 
-def _values(text: str, name: str) -> Iterator[str]:
-    """Yield the text of each element with this name, up to the next tag."""
+def _without_comments(text: str) -> str:
+    """Return XML without its comments. One without an end takes all that follows it."""
+    parts, kept, at = [], 0, 0
+    while (start := text.find("<!", at)) >= 0:
+        at = start + 2
+        if text.startswith("<!--", start):
+            parts.append(text[kept:start])
+            kept = at = _behind(text, "-->", start + 4)
+        elif text.startswith(_CDATA, start):
+            at = _behind(text, "]]>", start)
+    return "".join([*parts, text[kept:]])
+
+
+def _behind(text: str, mark: str, start: int) -> int:
+    """Return the place behind the mark, or the end of the text."""
+    found = text.find(mark, start)
+    return len(text) if found < 0 else found + len(mark)
+
+
+def _values(text: str, name: str, prefix: str) -> Iterator[str]:
+    """Yield the text of each element with this name and prefix, up to the next tag."""
     for tag in _tags(text):
-        if tag.name == name and not tag.attributes.endswith("/"):
+        if tag.name == name and tag.prefix == prefix and not tag.attributes.endswith("/"):
             yield _content(text, tag.end)
 
 
 @dataclass(frozen=True, slots=True)
 class _Tag:
     name: str
-    """In lower case, without a prefix."""
+    """In lower case, without its prefix."""
+    prefix: str
     attributes: str
     end: int
     """Place behind the tag."""
 
 
 def _tags(text: str) -> Iterator[_Tag]:
-    """Yield the tags of elements that matter."""
+    """Yield the tags of elements that matter. What looks like a tag within a CDATA section is none."""
     end = 0
     while (start := text.find("<", end)) >= 0 and (end := text.find(">", start) + 1):
+        if text.startswith(_CDATA, start):
+            end = _behind(text, "]]>", start)
+            continue
         name, _, attributes = text[start + 1 : min(end - 1, start + MAX_TAG_CHARS)].partition(" ")
-        name = name.rpartition(":")[2].strip("/ \t\r\n").lower()
+        prefix, _, name = name.strip("/ \t\r\n").lower().rpartition(":")
         if name in _NAMES:
-            yield _Tag(name, attributes, end)
+            yield _Tag(name, prefix, attributes, end)
 
 
 def _content(text: str, start: int) -> str:
     """Return the text from `start` up to the next tag, without the frame of a CDATA section."""
     part = text[start : start + MAX_URL_CHARS + 64].lstrip()
-    if part.startswith("<![CDATA["):
-        return part[9:].partition("]]>")[0]
+    if part.startswith(_CDATA):
+        return part[len(_CDATA) :].partition("]]>")[0]
     return html.unescape(part.partition("<")[0])
 
 
@@ -226,7 +275,7 @@ def _feed(text: str) -> Iterator[str]:
     for tag in _tags(text):
         if tag.name in ("entry", "item"):
             in_entry = True
-        elif in_entry and tag.name == "link" and (address := _address(text, tag)):
+        elif in_entry and tag.name == "link" and tag.prefix in _ATOM_PREFIXES and (address := _address(text, tag)):
             yield address
 
 

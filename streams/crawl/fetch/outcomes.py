@@ -1,12 +1,12 @@
 """The meaning of an HTTP response for the crawl: from its status and headers to an outcome. Pure."""
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
 from schemas.crawl import Outcome, Purpose
+from streams.crawl.content_signals import robot_of
 from streams.crawl.file_kinds import is_readable
 from streams.crawl.urls import InvalidUrl, resolve
 
@@ -41,8 +41,6 @@ _SITEMAP_TYPES = (
     | {"text/xml", "application/xml", "application/json", "text/plain", "application/gzip", "application/x-gzip"}
 )
 _NEVER_BETTER = frozenset({501, 505, 508, 510, 511})
-_ROBOT = re.compile(r"\s*(?!unavailable_after|max-)[\w*-]{1,60}:", re.IGNORECASE)
-"""The name of a robot at the beginning of X-Robots-Tag."""
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
 
@@ -100,9 +98,14 @@ def select_headers(headers: Mapping[str, Sequence[str]]) -> dict[str, str]:
 
 def _join(name: str, values: Sequence[str]) -> str:
     """Join the values of one header. An X-Robots-Tag without a robot's name, behind one with a name, is for all."""
-    if name == "x-robots-tag" and any(map(_ROBOT.match, values)):
-        return ", ".join(value if _ROBOT.match(value) else f"*: {value}" for value in values)
+    if name == "x-robots-tag" and any(map(_names_robot, values)):
+        return ", ".join(value if _names_robot(value) else f"*: {value}" for value in values)
     return ", ".join(values)
+
+
+def _names_robot(value: str) -> bool:
+    """Return whether the first item of an X-Robots-Tag names a robot."""
+    return bool(robot_of(value[:MAX_HEADER_CHARS].partition(",")[0])[0])
 
 
 def retry_after_seconds(value: str | None, now: datetime) -> float:

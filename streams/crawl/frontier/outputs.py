@@ -7,7 +7,7 @@ from streams.allowed_origins import origin_of
 from streams.crawl.frontier.hosts.host_answers import BLOCKED_AFTER_FAILURES
 from streams.crawl.frontier.hosts.host_state import Host, Lease
 from streams.crawl.frontier.policy import Policy
-from streams.crawl.frontier.scheduling.purposes import PURPOSES, purpose_of
+from streams.crawl.frontier.scheduling.purposes import PURPOSES, event_purpose_of
 from streams.crawl.scope import CrawlScope
 from streams.crawl.urls import host_of
 from streams.stores.protocols import FrontierUrl
@@ -28,7 +28,7 @@ def page_scheduled(
         page_id=url.page_id,
         url=url.url,
         host=url.host,
-        purpose=purpose_of(url),
+        purpose=event_purpose_of(url),
         lease_id=lease.lease_id,
         lease_until=utc_from_micros(lease.begin_by or lease.until),
         generation=lease.generation or None,
@@ -106,7 +106,7 @@ def _redirect_discovered(target: str, url: FrontierUrl) -> PageDiscovered:
         url=target,
         host=host_of(target),
         why="redirect",
-        purpose=purpose_of(url),
+        purpose=event_purpose_of(url),
         referrer=url.url,
         force=url.forced,
         redirects=url.redirects + 1,

@@ -125,7 +125,7 @@ class WebPages:
             await self._wait(host, max(rules.delay_seconds, self._settings.delay_seconds))
             answer = await self._get(url, "page")
         reserved = host.rights.reserves(url.removeprefix(origin_of(url)))
-        signals = format_signals(rules.signals)
+        signals = format_signals(rules.signals_for(url))
         return replace(answer, headers=with_signals_of_host(answer.headers, signals, tdm_reserved=reserved))
 
     async def _rules(self, host: _Host, url: str) -> Rules:

@@ -4,32 +4,16 @@ Opt-outs are the reservation of text and data mining (`TDM-Reservation`), and th
 `Content-Usage`. The fetcher adds the signals of robots.txt to the page's own.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
-from streams.crawl.content_signals import parse_signals
+from streams.crawl.content_signals import DIRECTIVES, DIRECTIVES_WITH_VALUE, USES, parse_signals, robot_of
 from streams.crawl.unavailable_after import without_weekdays
 
 BOT = "rifflebot"
 """The name of Riffle's robot, unless the headers have another one."""
 ROBOT_NAME = "riffle-robot-name"
 """A field that is added to a page's headers: the name of this installation's robot, as robots.txt files use it."""
-KNOWN = frozenset(
-    [
-        "noindex",
-        "nofollow",
-        "noarchive",
-        "nosnippet",
-        "noimageindex",
-        "notranslate",
-        "indexifembedded",
-        "nocache",
-        "noai",
-        "noimageai",
-        "none",
-    ]
-)
-_SIGNALS = ("search", "ai-input", "ai-train")
-_WITH_VALUE = frozenset({"max-snippet", "max-image-preview", "max-video-preview", "unavailable_after"})
+_ALL_ROBOTS = ("*", "robots", "all")
 
 
 def directives(metas: Iterable[tuple[str, str]], headers: Mapping[str, str]) -> tuple[str, ...]:
@@ -48,7 +32,7 @@ def directives(metas: Iterable[tuple[str, str]], headers: Mapping[str, str]) -> 
     if headers.get("tdm-reservation", "").strip() == "1":
         found.add("noai")
     signals = parse_signals(f"{headers.get('content-signal', '')}, {headers.get('content-usage', '')}")
-    found |= {f"{name}=no" for name in _SIGNALS if signals.get(name) is False}
+    found |= {f"{name}=no" for name in USES if signals.get(name) is False}
     if "search=no" in found:
         found.add("noindex")
     if "none" in found:
@@ -58,27 +42,31 @@ def directives(metas: Iterable[tuple[str, str]], headers: Mapping[str, str]) -> 
 
 def _items(value: str) -> list[str]:
     """Return the directives of a value in lower case. A date loses its weekday."""
-    return without_weekdays(value.lower()).split(",")
+    return without_weekdays(value.lower()).replace(";", ",").split(",")
 
 
 def _parse(content: str) -> set[str]:
-    found = set()
-    for item in _items(content):
-        name, _, value = (part.strip() for part in item.partition(":"))
-        if name in KNOWN or (name in _WITH_VALUE and value):
-            found.add(f"{name}:{value}" if value and name in _WITH_VALUE else name)
-    return found
+    return {found for item in _items(content) for found in _directives(item)}
+
+
+def _directives(item: str) -> Iterator[str]:
+    """Yield the directives of an item: one with a value, or words of which each known one counts."""
+    name, colon, value = (part.strip() for part in item.partition(":"))
+    if colon and name in DIRECTIVES_WITH_VALUE:
+        if value:
+            yield f"{name}:{value}"
+    else:
+        yield from DIRECTIVES.intersection(name.split())
 
 
 def _header(value: str, robot: str) -> set[str]:
-    """Read `X-Robots-Tag: noindex, otherbot: nofollow, noarchive`. A name with a colon starts another robot's part."""
+    """Read `X-Robots-Tag: noindex, otherbot: nofollow, noarchive`. A robot's name with a colon starts its part."""
     found: set[str] = set()
     is_own = True
     for item in _items(value):
-        name, colon, rest = (part.strip() for part in item.partition(":"))
-        if colon and name not in _WITH_VALUE:
-            is_own = name in (robot, "*")
-            item = rest
+        named, rest = robot_of(item)
+        if named:
+            is_own = named in (robot, *_ALL_ROBOTS)
         if is_own:
-            found |= _parse(item)
+            found.update(_directives(rest))
     return found

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+import fastwarc
 import pytest
 from warcio.archiveiterator import ArchiveIterator
 
@@ -111,6 +112,25 @@ async def test_another_library_reads_each_exchange_as_it_was() -> None:
     assert profiles == [NOT_MODIFIED, IDENTICAL]
     assert records[6][2] == b"<p>Changed."
     assert (report.pages, report.records, report.share) == (1, 7, 1.0)
+
+
+async def test_a_second_library_reads_the_same_records() -> None:
+    world = World()
+    await world.fetched(0)
+    await world.fetched(1, None, status=304)
+    await world.fetched(2)
+    content, _ = await world.export()
+    found = [
+        (record.record_type.name, record.record_id, record.reader.read(), record.verify_block_digest())
+        for record in fastwarc.ArchiveIterator(BytesIO(content), parse_http=True)
+        if record.record_type.name != "warcinfo"
+    ]
+    expected = [
+        (kind, record.rec_headers["WARC-Record-ID"], received)
+        for kind, record, received in read(content)
+        if kind != "warcinfo"
+    ]
+    assert [each[:3] for each in found] == expected
 
 
 async def test_an_import_of_an_export_gives_the_same_pages(tmp_path: Path) -> None:

@@ -37,6 +37,36 @@ def test_the_longest_location_decides(path: str, is_reserved: bool) -> None:
 
 
 @pytest.mark.parametrize(
+    ("file", "path", "is_reserved"),
+    [
+        # An index file is no folder here, as it is in robots.txt.
+        ([{"location": "/a/index.html", "tdm-reservation": 0}, {"location": "/", "tdm-reservation": 1}], "/a/", True),
+        ([{"location": "/a/index.html", "tdm-reservation": 0}, {"location": "/", "tdm-reservation": 1}],
+         "/a/index.html", False),
+        # Other forms of the same.
+        ([{"location": "/", "tdm-reservation": True}], "/x", True),
+        ([{"location": "/", "tdm-reservation": 1.0}], "/x", True),
+        ([{"location": "/", "tdm-reservation": " True"}], "/x", True),
+        ([{"location": "/", "tdm-reservation": False}], "/x", False),
+        ([{"location": "/", "tdm-reservation": 2}], "/x", False),
+        ({"location": "/a", "tdm-reservation": 1}, "/a/b", True),
+        ({"location": "/a", "tdm-reservation": 1}, "/b", False),
+        ([{"location": "a/b", "tdm-reservation": 1}], "/a/b", True),
+        ([{"location": "https://a.example/x", "tdm-reservation": 1}], "/x/y", True),
+        ([{"location": "https://a.example/x", "tdm-reservation": 1}], "/z", False),
+        ([{"location": "https://a.example", "tdm-reservation": 1}], "/z", True),
+        # A reservation without a path is for all of the host, and a permission without one for nothing.
+        ([{"tdm-reservation": 1}], "/x", True),
+        ([{"location": "", "tdm-reservation": 1}, {"tdm-reservation": 0}], "/x", True),
+        ([{"location": ["/a"], "tdm-reservation": 1}], "/x", True),
+    ],
+)  # fmt: skip
+def test_a_reservation_in_any_form_holds(file: Any, path: str, is_reserved: bool) -> None:
+    for encoding in ("utf-8", "utf-8-sig"):
+        assert parse_rights(json.dumps(file).encode(encoding)).reserves(path) is is_reserved
+
+
+@pytest.mark.parametrize(
     "body", [b"", b"{}", b"[]", b"<html>", b"[" * 50_000, b"[1, null]", b"\xff", b" " * MAX_BYTES + b"[]"]
 )
 def test_a_file_that_is_none_reserves_nothing(body: bytes) -> None:

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.crawl import Outcome
+from streams.crawl.content_signals import MAX_SIGNALS
 from streams.crawl.robots import MAX_ROBOTS_BYTES, RobotsAccess, parse, product_token, robots_access, seconds_until_open
 
 REAL = Path(__file__).resolve().parents[3].parent / "shared" / "data" / "robots" / "real_robots.tar.zst"
@@ -123,6 +124,21 @@ CASES = [
 ]
 
 
+STRICTER = [
+    (ALL + "Disallow: /%62", "/b", "the escape of a letter also forbids the letter, since canonical URLs have that"),
+    (ALL + "Disallow: /a b", "/a%20b", "a space also forbids its escape: 63 of the real files have such lines"),
+    (ALL + 'Disallow: /a"<b', "/a%22%3Cb", "so do other characters that browsers escape"),
+]
+"""Where Google's published matcher allows a path, and Riffle does not."""
+
+
+@pytest.mark.parametrize(("text", "path"), [c[:2] for c in STRICTER], ids=[c[2] for c in STRICTER])
+def test_riffle_is_stricter_than_googles_matcher(text: str, path: str) -> None:
+    assert not parse(text.encode(), "RiffleBot").allowed(f"https://example.com{path}")
+    allowing = text.replace("Disallow", "Disallow: /\nAllow")
+    assert not parse(allowing.encode(), "RiffleBot").allowed(f"https://example.com{path}"), "allowing allows no more"
+
+
 @pytest.mark.parametrize(("text", "path", "allowed"), [c[:3] for c in CASES], ids=[c[3] for c in CASES])
 def test_rules(text: str, path: str, allowed: bool) -> None:
     assert parse(text.encode(), "RiffleBot").allowed(f"https://example.com{path}") is allowed
@@ -144,6 +160,26 @@ def test_rules(text: str, path: str, allowed: bool) -> None:
         ("Crawl-delay: nan", 0.0),
         ("Crawl-delay: -1", 0.0),
         ("Crawl-delay: soon", 0.0),
+        # What surrounds a number hides it not.
+        ("Crawl-delay: 10s", 10.0),
+        ("Crawl-delay: 10 seconds", 10.0),
+        ("Crawl-delay: 10 hosts", 10.0),
+        ("Crawl-delay: 1,5", 1.5),
+        ("Crawl-delay: .5", 0.5),
+        ("Crawl-delay: [5]", 5.0),
+        ("Crawl-delay: = 5", 5.0),
+        ("Crawl-delay: 2 min", 120.0),
+        ("Crawl-delay: 1 hour", 3_600.0),
+        ("Crawl-delay: 500ms", 0.5),
+        ("Crawl-delay: 9999999999999999999", 86_400.0),
+        ("Request-rate: 1 / 10", 10.0),
+        ("Request-rate: 1 /10 s", 10.0),
+        ("Request-rate: 1 per 10 seconds", 10.0),
+        ("Request-rate: 1 page/10s 0800-1230", 10.0),
+        ("Request-rate: 1/5 minutes", 300.0),
+        ("Request-rate: 0.5/10", 20.0),
+        ("Request-rate: 1/minute", 60.0),
+        ("Request-rate: 10", 10.0),
     ],
 )
 def test_the_crawl_delay(text: str, seconds: float) -> None:
@@ -181,8 +217,59 @@ def test_what_a_file_says_beside_rules() -> None:
         Content-Signal: search=no"""
     rules = parse(text.encode(), "RiffleBot")
     assert rules.sitemaps == ("https://a.example/one.xml", "https://a.example/two.xml")
-    assert rules.signals == {"search": True, "ai-train": False}
+    assert rules.signals_for("https://a.example/") == {"search": True, "ai-train": False}
     assert rules.windows == ((1_320, 360),)
+
+
+@pytest.mark.parametrize(
+    ("lines", "path", "is_allowed"),
+    [
+        ("Content-Signal: ai-input=no\nContent-Signal: ai-input=yes", "/", False),
+        ("Content-Signal: ai-input=yes\nContent-Signal: ai-input=no", "/", False),
+        ("Content-Signal: ai-input=no\nContent-Usage: ai-input=y", "/", False),
+        ("Content-Signal: ai-input=no\nDisallow: /b\nUser-agent: *\nContent-Signal: ai-input=yes", "/", False),
+        ("Content-Signal: ai-input=no search=yes", "/", False),
+        ('Content-Signal: please, no robots; ai-input = "no"', "/", False),
+        ("Content-Signal: " + ", ".join(f"x{n}=no" for n in range(99)) + ", ai-input=no", "/", False),
+        ("Content-Signal: ai-input=yes", "/", True),
+        ("Content-Signal: ai-input=nothing", "/", None),
+        ("Content-Signal: ai-input=no-way", "/", None),
+        # A path in front of the signals.
+        ("Content-Usage: /private/ ai-input=n", "/private/a", False),
+        ("Content-Usage: /private/ ai-input=n", "/public", None),
+        ("Content-Usage: ai-input=y\nContent-Usage: /private/ ai-input=n", "/private/a", False),
+        ("Content-Usage: /private/ ai-input=n\nContent-Usage: ai-input=y", "/private/a", False),
+        ("Content-Usage: /a/ /*.pdf$ ai-input=n", "/b/c.pdf", False),
+        ("Content-Usage: /caf\u00e9 ai-input=n", "/caf%C3%A9", False),
+        ("Content-Usage: ai-input=n\nContent-Usage: /free/ ai-input=y", "/free/", False),
+        ("Content-Usage: /private/,ai-input=n", "/public", False),
+    ],
+)
+def test_a_refusal_of_a_use_is_kept(lines: str, path: str, is_allowed: bool | None) -> None:
+    rules = parse(f"User-agent: *\n{lines}\n".encode(), "RiffleBot")
+    assert rules.signals_for(f"https://a.example{path}").get("ai-input") is is_allowed
+
+
+def test_signals_of_other_uses_are_bounded() -> None:
+    text = ALL + "".join(f"Content-Signal: x{n}=no\n" for n in range(9_999)) + "Content-Usage: /a ai-input=n\n" * 2_000
+    assert len(parse(text.encode(), "RiffleBot").signals_for("https://a.example/a")) == MAX_SIGNALS + 1
+
+
+@pytest.mark.parametrize(
+    ("value", "windows"),
+    [
+        ("0600-0845", ((360, 525),)),
+        ("06:00 - 08:45", ((360, 525),)),
+        ("600-845", ((360, 525),)),
+        ("6:00 \u2013 8:45", ((360, 525),)),
+        ("06.00 to 08.45 UTC", ((360, 525),)),
+        ("0600-0845, 2200 - 2330", ((360, 525), (1_320, 1_410))),
+        ("2600-0845", ()),
+        ("soon", ()),
+    ],
+)
+def test_visit_times(value: str, windows: tuple[tuple[int, int], ...]) -> None:
+    assert parse(f"{ALL}Visit-time: {value}\n".encode(), "RiffleBot").windows == windows
 
 
 @pytest.mark.parametrize(

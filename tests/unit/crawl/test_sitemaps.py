@@ -12,10 +12,12 @@ from schemas.ids import page_id
 from streams.crawl.sitemaps import (
     DAY_SECONDS,
     MAX_BYTES,
+    MAX_MEMBERS,
     MAX_SITEMAPS,
     MAX_URL_CHARS,
     MAX_URLS,
     Sitemap,
+    _unpack,
     read_sitemap,
 )
 from streams.pages.sitemap_events import sitemap_events
@@ -28,7 +30,18 @@ CASES = [
     (URLSET.format(f"<url><loc>{A}</loc></url><url><loc> {ESCAPED}\n</loc></url>"), (A, B), "a sitemap"),
     (URLSET.format(f"<url><loc><![CDATA[{B}]]></loc></url>"), (B,), "CDATA"),
     (f"<s:urlset xmlns:s='x'><s:url><s:loc>{A}</s:loc></s:url></s:urlset>", (A,), "a prefix"),
-    (URLSET.format(f"<url><loc>{A}</loc><image:image><image:loc>{B}</image:loc>"), (A, B), "cut, with images"),
+    (URLSET.format(f"<url><loc>{A}</loc><image:image><image:loc>{B}</image:loc>"), (A,), "cut, with an image"),
+    (f"<s:urlset xmlns:s='x'><s:url><s:loc>{A}</s:loc><loc>{B}</loc></s:url></s:urlset>", (A,), "another namespace"),
+    (URLSET.format(f"<!-- <url><loc>{B}</loc></url> --><url><loc>{A}</loc></url>"), (A,), "a comment"),
+    (f"<!-- <rss> -->{URLSET.format(f'<url><loc><!-- x -->{A}</loc></url>')}", (A,), "comments elsewhere"),
+    (URLSET.format(f"<url><loc>{A}</loc></url><!-- <url><loc>{B}</loc></url>"), (A,), "a comment without an end"),
+    (
+        URLSET.format(f"<url><loc>{A}</loc></url><x><![CDATA[<!-- <loc>{B}</loc>]]></x><url><loc>{A}2</loc></url>"),
+        (A, f"{A}2"),
+        "tags within CDATA",
+    ),
+    (f"<rss><item><media:link>{B}</media:link><link>{A}</link></item></rss>", (A,), "RSS with media"),
+    (f'<rss><item><atom:link href="{A}"/></item></rss>', (A,), "RSS with Atom"),
     (f"\ufeff{A}\r\n{B}\n\n", (A, B), "text"),
     (f"<rss><channel><link>https://x.example/</link><item><link>{A}</link></item></channel></rss>", (A,), "RSS"),
     (
@@ -50,6 +63,25 @@ def test_formats(text: str, pages: tuple[str, ...]) -> None:
     found = read_sitemap(text.encode())
     assert found == Sitemap(pages=pages, is_feed=found.is_feed)
     assert read_sitemap(gzip.compress(text.encode())) == found
+
+
+def test_an_index_has_no_images_and_no_comments() -> None:
+    text = f"<sitemapindex><!-- <loc>{A}.old</loc> --><image:loc>{B}</image:loc><loc>{A}.xml</loc></sitemapindex>"
+    assert read_sitemap(text.encode()).sitemaps == (f"{A}.xml",)
+
+
+@pytest.mark.parametrize("behind", [b"", b"\0" * 512, b"\x1f\x8b damaged"])
+def test_all_members_of_a_gzip_file_are_read(behind: bytes) -> None:
+    file = URLSET.format("".join(f"<url><loc>{A}/{n}</loc></url>" for n in range(20))).encode()
+    members = b"".join(gzip.compress(file[at : at + 100]) for at in range(0, len(file), 100))
+    assert read_sitemap(members + behind) == read_sitemap(file)
+
+
+def test_members_of_a_gzip_file_are_bounded() -> None:
+    member = gzip.compress(f"{A}\n".encode())
+    assert read_sitemap(member * MAX_MEMBERS + gzip.compress(B.encode())).pages == (A,)
+    bombs = gzip.compress(b"x" * 40_000_000) * 3
+    assert len(_unpack(bombs)) == MAX_BYTES
 
 
 def test_an_index_names_sitemaps() -> None:
@@ -78,13 +110,13 @@ def test_dates_of_changes(date: str, seconds: int) -> None:
 def test_a_date_belongs_to_the_page_of_its_element() -> None:
     image = f"<image:image><image:loc>{B}</image:loc></image:image>"
     text = URLSET.format(f"<url><loc>{A}</loc>{image}<lastmod>2026-01-02</lastmod></url>")
-    assert read_sitemap(text.encode()) == Sitemap(pages=(A, B), modified=(1767398399, 0))
+    assert read_sitemap(text.encode()) == Sitemap(pages=(A,), modified=(1767398399,))
     fetched = PageFetched(
         page_id=page_id(A), url="https://a.example/s.xml", host="a.example", outcome="ok",
         generation=1767398400 * 1_000_000, purpose="sitemap",
     )  # fmt: skip
     (event,) = sitemap_events(fetched, read_sitemap(text.encode()))
-    assert [(one.url, one.modified) for one in event.each()] == [(A, (1767398399,)), (B, (0,))]
+    assert [(one.url, one.modified) for one in event.each()] == [(A, (1767398399,))]
     later = fetched.model_copy(update={"generation": fetched.generation + 4 * 86_400 * 1_000_000})
     (event,) = sitemap_events(later, read_sitemap(text.encode()))
     assert event.modified == (), "no news"

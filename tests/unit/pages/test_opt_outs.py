@@ -60,6 +60,38 @@ def test_each_robots_header_stands_by_itself(values: list[str], expected: tuple[
     assert directives([], select_headers({"x-robots-tag": values})) == expected
 
 
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        # A directive that is not known may have a value, and hides nothing.
+        (["foo: 3, noindex"], ("noindex",)),
+        (["foo: bar, noindex", "nofollow"], ("nofollow", "noindex")),
+        (["otherbot: nofollow", "foo: 3, noindex"], ("noindex",)),
+        (["foo:, noindex"], ("noindex",)),
+        # A known directive is no robot's name.
+        (["noindex: 1, nofollow"], ("nofollow", "noindex")),
+        (["otherbot: nosnippet", "noindex: all"], ("noindex",)),
+        (["max-image-preview: none, noindex"], ("max-image-preview:none", "noindex")),
+        # A robot's name is followed by a known directive.
+        (["otherbot: all, noindex"], ()),
+        (["otherbot: max-snippet: 3, noindex"], ()),
+        (["otherbot: noindex; nofollow"], ()),
+        (["otherbot: index, follow, rifflebot: noindex"], ("noindex",)),
+        (["otherbot: noindex, robots: nofollow"], ("nofollow",)),
+        # Other marks between directives.
+        (["noindex;nofollow"], ("nofollow", "noindex")),
+        (["noindex nofollow"], ("nofollow", "noindex")),
+        (["rifflebot: noindex;nofollow noarchive"], ("noarchive", "nofollow", "noindex")),
+        (["unavailable_after: 25 Jun 2030 15:00:00 GMT; noindex"],
+         ("noindex", "unavailable_after:25 jun 2030 15:00:00 gmt")),
+    ],
+)  # fmt: skip
+def test_no_directive_is_hidden(values: list[str], expected: tuple[str, ...]) -> None:
+    assert directives([], select_headers({"x-robots-tag": values})) == expected
+    if not any("bot" in value for value in values):
+        assert directives([("robots", value) for value in values], {}) == expected
+
+
 def test_the_robot_has_the_name_of_the_setting() -> None:
     headers = select_headers({"x-robots-tag": ["corpbot: noindex, rifflebot: nofollow"]})
     metas = [("corpbot", "nosnippet"), ("rifflebot", "noarchive")]

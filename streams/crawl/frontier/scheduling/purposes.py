@@ -7,7 +7,7 @@ from typing import Literal
 from schemas.crawl import Purpose
 from streams.stores.protocols import FrontierUrl
 
-LeasePurpose = Literal["page", "sitemap", "robots", "rights", "probe"]
+LeasePurpose = Literal["page", "sitemap", "feed", "robots", "rights", "probe"]
 Intake = Literal["fetched", "host_file"]
 
 
@@ -28,13 +28,24 @@ class PurposeRule:
 PURPOSES: Mapping[LeasePurpose, PurposeRule] = {
     "page": PurposeRule(is_of_host=False, costs_budget=True, intake="fetched", event="page"),
     "sitemap": PurposeRule(is_of_host=False, costs_budget=False, intake="fetched", event="sitemap"),
+    "feed": PurposeRule(is_of_host=False, costs_budget=False, intake="fetched", event="sitemap"),
     "robots": PurposeRule(is_of_host=True, costs_budget=False, intake="host_file", event="robots"),
     "rights": PurposeRule(is_of_host=True, costs_budget=False, intake="host_file", event="robots"),
     "probe": PurposeRule(is_of_host=True, costs_budget=False, intake="host_file", event="robots"),
 }
-"""A sitemap may be a feed: only its content says which. The pages of both are discovered by the normalize stage."""
+"""A sitemap may be a feed, too: only its content says so. The pages of both are discovered by the normalize stage."""
 
 
-def purpose_of(url: FrontierUrl) -> Literal["page", "sitemap"]:
-    """Return the purpose of a URL in the queue. A row of a newer release may have another one: it is read as a page."""
-    return "sitemap" if url.purpose == "sitemap" else "page"
+def purpose_of(url: FrontierUrl) -> Literal["page", "sitemap", "feed"]:
+    """Return the purpose of a URL in the queue: a feed is a sitemap that a page names.
+
+    A row of a newer release may have another purpose: it is read as a page.
+    """
+    if url.purpose != "sitemap":
+        return "page"
+    return "feed" if url.why == "link" else "sitemap"
+
+
+def event_purpose_of(url: FrontierUrl) -> Purpose:
+    """Return the purpose in events of a URL in the queue."""
+    return PURPOSES[purpose_of(url)].event

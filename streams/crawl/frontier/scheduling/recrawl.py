@@ -12,6 +12,7 @@ from typing import Literal
 
 from streams.crawl.frontier.policy import JITTER, SECOND
 from streams.crawl.frontier.scheduling.change_hints import ChangeHints
+from streams.crawl.frontier.scheduling.purposes import purpose_of
 from streams.stores.protocols import FrontierUrl
 
 FIRST_SECONDS = 3_600
@@ -131,7 +132,7 @@ def plan_visit(
 
 def _source_seconds(url: FrontierUrl, interval: int, hints: ChangeHints) -> int:
     """Return the time until a sitemap is read again, or a feed: a feed by how often it changes, a day at most."""
-    if url.why == "link":
+    if purpose_of(url) == "feed":
         return min(max(interval, MIN_FEED_SECONDS), SITEMAP_SECONDS)
     return PROVEN_SITEMAP_SECONDS if hints.are_proven else SITEMAP_SECONDS
 

@@ -62,10 +62,10 @@ async def emit_host_file(frontier: FrontierState, host: Host, lease: Lease) -> N
     await frontier.emit(outputs.host_file_scheduled(host, lease, frontier.policy, region), str(lease.lease_id))
 
 
-async def content_signal(frontier: FrontierState, known: Robots) -> str:
-    """Return the signals of the host's robots.txt about uses of its content."""
+async def content_signal(frontier: FrontierState, known: Robots, url: str) -> str:
+    """Return the signals of the host's robots.txt about uses of a page."""
     try:
-        signals = (await frontier.robots.get(known.ref)).signals if known.ref else {}
+        signals = (await frontier.robots.get(known.ref)).signals_for(url) if known.ref else {}
     except MissingBlob:
         return ""
     return format_signals(signals)
