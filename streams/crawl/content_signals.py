@@ -26,7 +26,7 @@ DIRECTIVES = frozenset(
         "none",
     ]
 )
-"""The directives for robots that stand alone."""
+"""The directives for robots that have no value."""
 DIRECTIVES_WITH_VALUE = frozenset({"max-snippet", "max-image-preview", "max-video-preview", "unavailable_after"})
 _WITHOUT_EFFECT = frozenset({"all", "index", "follow", "archive", "snippet", "noodp", "noydir", "nositelinkssearchbox"})
 _SAME_SIGNALS = {"train-ai": "ai-train"}

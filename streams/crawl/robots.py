@@ -27,6 +27,8 @@ MAX_SITEMAPS = 200
 """Maximum number of sitemaps that a file may name."""
 MAX_WINDOWS = 16
 """Maximum number of visit times that a file may name."""
+MAX_VALUE_BYTES = 500
+"""Maximum length of a delay, a rate or visit times that is read (bytes)."""
 MAX_SIGNAL_PATHS = 1_000
 """Maximum number of paths with signals of their own."""
 
@@ -213,7 +215,7 @@ def _seconds(value: bytes) -> float:
 def _seconds_per_request(value: bytes) -> float:
     """Return the seconds per request of `1/10`, `30/1m` or `1/10s 0800-1230`. Hours are ignored: it always holds.
 
-    A number alone is read as a delay: so the host is never asked faster than it may have meant.
+    A value that is only a number is read as a delay: so the host is never asked faster than it may have meant.
     """
     found = _RATE.search(_text(value))
     if not found:
@@ -236,5 +238,5 @@ def _windows(value: bytes) -> Iterator[Window]:
 
 
 def _text(value: bytes) -> str:
-    """Return a value in lower case, with one space in place of several."""
-    return " ".join(value.decode("utf-8", "replace").lower().split())
+    """Return the beginning of a value in lower case, with one space in place of several."""
+    return " ".join(value[:MAX_VALUE_BYTES].decode("utf-8", "replace").lower().split())

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-import fastwarc
 import pytest
 from warcio.archiveiterator import ArchiveIterator
 
@@ -119,11 +118,12 @@ async def test_a_second_library_reads_the_same_records() -> None:
     await world.fetched(0)
     await world.fetched(1, None, status=304)
     await world.fetched(2)
+    fastwarc = pytest.importorskip("fastwarc")  # comes with another extractor, where that has a wheel
     content, _ = await world.export()
     found = [
-        (record.record_type.name, record.record_id, record.reader.read(), record.verify_block_digest())
+        (str(record.record_type).rpartition(".")[2], record.record_id, record.reader.read(), record.verify_block_digest())
         for record in fastwarc.ArchiveIterator(BytesIO(content), parse_http=True)
-        if record.record_type.name != "warcinfo"
+        if not str(record.record_type).endswith("warcinfo")
     ]
     expected = [
         (kind, record.rec_headers["WARC-Record-ID"], received)

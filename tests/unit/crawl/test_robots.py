@@ -129,7 +129,7 @@ STRICTER = [
     (ALL + "Disallow: /a b", "/a%20b", "a space also forbids its escape: 63 of the real files have such lines"),
     (ALL + 'Disallow: /a"<b', "/a%22%3Cb", "so do other characters that browsers escape"),
 ]
-"""Where Google's published matcher allows a path, and Riffle does not."""
+"""Paths that Google's published matcher allows, and Riffle does not."""
 
 
 @pytest.mark.parametrize(("text", "path"), [c[:2] for c in STRICTER], ids=[c[2] for c in STRICTER])

@@ -54,6 +54,9 @@ _MONTH = re.compile(r"(?<![0-9])([0-9]{4})(?:[/_-]|%2f)(0?[1-9]|1[0-2])(?![0-9])
 _WEEK = re.compile(r"(?<![0-9])([0-9]{4})[/_-]?k?w(?:eek)?[/_-]?([0-9]{1,2})(?![0-9])")
 _DAY = re.compile(r"(?<![0-9])([0-9]{4})(0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])(?![0-9])")
 _MONTH_FIRST = re.compile(r"(?<![0-9])(0?[1-9]|1[0-2])(?:[/_-]|%2f)([0-9]{4})(?![0-9])")
+_WORDS = re.compile(r"[-_+]")
+_YEAR_NUMBER = re.compile("[0-9]{4}")
+_MONTH_NUMBER = re.compile("0?[1-9]|1[0-2]")
 _NAME = re.compile(r"[a-z]{2,}|%[0-9a-f]{2}")
 
 Kind = Literal["calendar", "events"]
@@ -177,7 +180,7 @@ def _find_calendar(path: str) -> tuple[Kind | None, int]:
 def _kind_of(part: str) -> Kind | None:
     """Return whether a part of a path is a word for a calendar or for events, such as `events-calendar.php`."""
     name = part.partition(".")[0]
-    words = [word for word in re.split(r"[-_+]", name) if word and not word.isdecimal()]
+    words = [word for word in _WORDS.split(name) if word and not word.isdecimal()]
     if not words:
         return None
     is_known = name in _EVENTS or all(word in _CALENDARS or word in _EVENTS or word in _BESIDE for word in words)
@@ -202,8 +205,8 @@ def _months_in(text: str, kind: Kind) -> list[Month]:
 def _months_asked(query: str, kind: Kind) -> tuple[list[Month], bool]:
     """Return the months that a query names, and whether one of its parameters has the name of a month."""
     pairs = [part.partition("=")[::2] for part in query.split("&")]
-    years = [int(value) for name, value in pairs if name in _YEAR_NAMES and re.fullmatch("[0-9]{4}", value)]
-    months = [int(value) for name, value in pairs if name in _MONTH_NAMES and re.fullmatch("0?[1-9]|1[0-2]", value)]
+    years = [int(value) for name, value in pairs if name in _YEAR_NAMES and _YEAR_NUMBER.fullmatch(value)]
+    months = [int(value) for name, value in pairs if name in _MONTH_NAMES and _MONTH_NUMBER.fullmatch(value)]
     found = [(year, month, 0) for year in years[:1] for month in months[:1]]
     found += [(year, month, 0) for _, value in pairs for year, month, _ in _months_in(value, kind)]
     return found, any(name in _CALENDARS for name, _ in pairs)
