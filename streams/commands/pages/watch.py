@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
@@ -20,7 +20,7 @@ from streams.clock import now_micros
 from streams.commands.console import AsJson, command, err, load_settings, need_kafka, out, print_json
 from streams.commands.pages.importing import Exclude, HeldBack, Include, print_report, report_as_fields
 from streams.crawl.archives.file_importer import import_files, stamp_files
-from streams.crawl.archives.folders import Changes, Stamps, compare, read_stamps, url_of, write_stamps
+from streams.crawl.archives.folders import Changes, Stamps, compare, read_stamps, twins_of, url_of, write_stamps
 from streams.crawl.archives.readers import Limits, Placing
 from streams.crawl.archives.sending import MAX_BODY_BYTES, ImportReport
 from streams.crawl.url_patterns import make_patterns
@@ -107,7 +107,7 @@ def print_look(look: Look, *, as_json: bool) -> None:
     if as_json:
         print_json({**report_as_fields(look.imported), "removed": look.removed})
         return
-    if look.changes.changed:
+    if look.imported.seen:
         print_report(look.imported)
     if look.removed:
         out.print(f"{look.removed} pages of deleted files are removed.", highlight=False)
@@ -136,19 +136,20 @@ class Followed:
         now = await asyncio.to_thread(stamp_files, self._folder)
         changes = compare(self._stamps, now)
         limits, report = self._limits(now_micros()), ImportReport()
-        if changes.changed:
+        twins = await asyncio.to_thread(twins_of, changes.gone, now, limits)
+        if changed := sorted({*changes.changed, *twins}):  # the page of a deleted file is now that of its twin
             held_back = HeldBack(self._stores, time.monotonic)
             blobs, crawl_id = self._stores.blobs, uuid4().hex[:12]
             report = await import_files(
                 self._folder,
-                changes.changed,
+                changed,
                 limits,
                 blobs,
                 self._producer,
                 crawl_id=crawl_id,
                 is_held_back=held_back,
             )
-        if removals := removals_of(changes.gone, limits):
+        if removals := removals_of(changes.gone, twins, limits):
             await self._producer.send_ahead(removals)
         if changes:
             await asyncio.to_thread(self._save, now)
@@ -162,9 +163,13 @@ class Followed:
         unfinished.replace(self._file)
 
 
-def removals_of(paths: Sequence[str], limits: Limits) -> list[PageRemoved]:
-    """Return the removals of the pages of deleted files."""
-    urls = [url for path in paths if (url := url_of(path, limits))]
+def removals_of(paths: Sequence[str], there: Iterable[str], limits: Limits) -> list[PageRemoved]:
+    """Return the removals of the pages of deleted files. A page that has a file `there` stays: it was only renamed.
+
+    Its import has the same generation as the removal would have, and of these two the removal wins.
+    """
+    kept = {url_of(path, limits) for path in there}
+    urls = dict.fromkeys(url for path in paths if (url := url_of(path, limits)) and url not in kept)
     return [
         PageRemoved(
             page_id=page_id(url), url=url, generation=limits.latest, reason="gone", detail="its file was deleted"

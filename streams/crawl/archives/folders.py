@@ -5,7 +5,7 @@ the look as its generation: an older copy that is put back is as new as its comi
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
@@ -46,6 +46,12 @@ def url_of(path: str, limits: Limits) -> str | None:
     except InvalidUrl:
         return None
     return url if belongs(url, limits.patterns) else None
+
+
+def twins_of(gone: Sequence[str], there: Iterable[str], limits: Limits) -> list[str]:
+    """Return the files that have the URL of a deleted file: `index.htm` is the page of its folder, as `index.html`."""
+    urls = {url_of(path, limits) for path in gone} - {None}
+    return [path for path in there if url_of(path, limits) in urls] if urls else []
 
 
 def write_stamps(stamps: Stamps) -> str:

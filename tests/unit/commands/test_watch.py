@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from schemas import Event
+from schemas import Event, PageFetched, PageRemoved
 from streams.allowed_origins import EVERY_ORIGIN
 from streams.cli import app
 from streams.commands.pages.watch import Followed, follow_changes, print_look
@@ -34,9 +34,14 @@ class Sent:
 
 
 def followed(folder: Path, home: Path) -> Followed:
-    producer: Any = Sent()
+    return followed_with_events(folder, home)[0]
+
+
+def followed_with_events(folder: Path, home: Path) -> tuple[Followed, Sent]:
+    sent = Sent()
+    producer: Any = sent
     place = Placing(with_scheme("https://docs.example/", EVERY_ORIGIN))
-    return Followed(Settings(home=home), memory_stores(), producer, folder, place, ())
+    return Followed(Settings(home=home), memory_stores(), producer, folder, place, ()), sent
 
 
 async def test_json_is_one_document_of_a_look(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -65,6 +70,48 @@ async def test_people_read_nothing_where_nothing_changed(tmp_path: Path, capsys:
     (folder / "a.html").unlink()
     print_look(await looks.look(), as_json=False)
     assert capsys.readouterr().out == "1 pages of deleted files are removed.\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "renamed_to"),
+    [
+        (["index.htm"], "index.html"),
+        (["guide/index.html"], "guide/index.xhtml"),
+        (["index.htm", "index.html"], None),  # the other file of the page is deleted
+    ],
+)
+async def test_a_page_whose_file_was_only_renamed_stays(
+    tmp_path: Path, before: list[str], renamed_to: str | None
+) -> None:
+    folder = tmp_path / "docs"
+    for name in before:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(f"<p>The words of {name}.")
+    looks, sent = followed_with_events(folder, tmp_path / "home")
+    await looks.look()
+    page = sent.events[-1]
+    sent.events.clear()
+    last = folder / before[-1]
+    last.rename(folder / renamed_to) if renamed_to else last.unlink()
+    look = await looks.look()
+    assert (look.removed, [type(event) for event in sent.events]) == (0, [PageFetched])
+    assert [event.page_id for event in sent.events if isinstance(event, PageFetched)] == [page.page_id]
+    assert not (await looks.look()).changes
+
+
+async def test_a_page_of_two_files_is_removed_with_the_last_one(tmp_path: Path) -> None:
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    files = [folder / "index.htm", folder / "index.html"]
+    for file in files:
+        file.write_text("<p>Words of a page.")
+    looks, sent = followed_with_events(folder, tmp_path / "home")
+    await looks.look()
+    sent.events.clear()
+    for file in files:
+        file.unlink()
+    assert (await looks.look()).removed == 1
+    assert [type(event) for event in sent.events] == [PageRemoved]
 
 
 async def test_a_change_while_the_first_look_lasts_is_seen(tmp_path: Path) -> None:

@@ -47,13 +47,13 @@ def test_a_damaged_state_means_that_each_file_is_new(text: str) -> None:
 )
 def test_the_url_of_a_file(path: str, url: str) -> None:
     assert url_of(path, LIMITS) == url
-    (removal,) = removals_of([path], LIMITS)
+    (removal,) = removals_of([path], [], LIMITS)
     assert (removal.url, removal.reason, removal.generation) == (url, "gone", NOW)
 
 
 def test_a_file_that_was_left_out_has_no_page_to_remove() -> None:
     limits = Limits(1_000, NOW, ("-*/drafts/*",), LIMITS.place)
-    assert removals_of(["drafts/a.html"], limits) == []
+    assert removals_of(["drafts/a.html"], [], limits) == []
 
 
 async def test_changed_files_are_sent_as_of_now_and_links_to_other_files_are_not_followed(tmp_path: Path) -> None:
