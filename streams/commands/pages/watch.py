@@ -20,7 +20,16 @@ from streams.clock import now_micros
 from streams.commands.console import AsJson, command, err, load_settings, need_kafka, out, print_json
 from streams.commands.pages.importing import Exclude, HeldBack, Include, print_report, report_as_fields
 from streams.crawl.archives.file_importer import import_files, stamp_files
-from streams.crawl.archives.folders import Changes, Stamps, compare, read_stamps, twins_of, url_of, write_stamps
+from streams.crawl.archives.folders import (
+    UNREAD,
+    Changes,
+    Stamps,
+    compare,
+    read_stamps,
+    twins_of,
+    url_of,
+    write_stamps,
+)
 from streams.crawl.archives.readers import Limits, Placing
 from streams.crawl.archives.sending import MAX_BODY_BYTES, ImportReport
 from streams.crawl.url_patterns import make_patterns
@@ -151,7 +160,8 @@ class Followed:
             )
         if removals := removals_of(changes.gone, twins, limits):
             await self._producer.send_ahead(removals)
-        if changes:
+        now |= dict.fromkeys(report.unread, UNREAD)
+        if now != self._stamps:
             await asyncio.to_thread(self._save, now)
         self._stamps = now
         return Look(changes, report, len(removals))

@@ -32,6 +32,9 @@ from streams.errors import UsageError
 from streams.runtime.agent import Emit
 from streams.stores.protocols import Blobs
 
+UNREADABLE = "can't be read"
+"""Reason for which a file is skipped that another look may read."""
+
 
 async def import_html(
     folder: Path,
@@ -83,10 +86,17 @@ async def import_files(
 ) -> ImportReport:
     """Import these files of a followed folder, as of `limits.latest`. Raises the errors of `blobs` and `emit`."""
     report = ImportReport(total=len(files))
-    read = (_read_file(folder, folder / file, limits) for file in files)
-    records = (replace(one, generation=limits.latest) if isinstance(one, ArchivedPage) else one for one in read)
+
+    def read(file: str) -> ArchivedPage | Skipped:
+        record = _read_file(folder, folder / file, limits)
+        if isinstance(record, ArchivedPage):
+            return replace(record, generation=limits.latest)
+        if record.reason == UNREADABLE:
+            report.unread.append(file)
+        return record
+
     sender = Sender(blobs, emit, crawl_id, 0, limits.latest, is_held_back)
-    await send_all(records, lambda: report.seen, report, sender, no_progress, always)
+    await send_all(map(read, files), lambda: report.seen, report, sender, no_progress, always)
     return report
 
 
@@ -128,5 +138,5 @@ def _read_file(folder: Path, file: Path, limits: Limits) -> ArchivedPage | Skipp
             body = opened.read(limits.max_body_bytes + 1)
         modified_at = file.stat().st_mtime_ns // 1_000
     except OSError as error:
-        return Skipped("can't be read", f"{file}: {error.strerror}")
+        return Skipped(UNREADABLE, f"{file}: {error.strerror}")
     return page_of_file(file.relative_to(folder).parts, modified_at, body, limits)

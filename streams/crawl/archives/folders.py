@@ -17,6 +17,8 @@ Stamp = tuple[int, int]
 """Time of the last change (nanoseconds since 1970 UTC), and size (bytes)."""
 Stamps = Mapping[str, Stamp]
 """Stamp of each file by its path below the folder."""
+UNREAD: Stamp = (0, -1)
+"""Stamp of a file that could not be read: no look finds the same, so each one tries it again."""
 
 
 @dataclass(frozen=True, slots=True)

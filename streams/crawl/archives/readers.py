@@ -2,7 +2,7 @@
 
 A reader yields a page, or the reason why a record is skipped. A page's generation is the time of its archiving (a
 record's WARC-Date, a file's modification time). So a repeated import changes nothing, and never replaces a page that
-was fetched later.
+was fetched later. A file without a possible time (1970 in Nix, 1980 in a ZIP) is as new as its import.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -71,7 +71,7 @@ class Placing:
         """Return the URL of a file below the folder. A page `index.html` is the page of its folder."""
         *folders, name = path
         shown = [*folders, "" if name in INDEX_NAMES else name]
-        return f"{self.address.rstrip('/')}/{'/'.join(map(quote, shown))}"
+        return f"{self.address.rstrip('/')}/{'/'.join(map(_quoted, shown))}"
 
     def of_record(self, target: str) -> str:
         """Return the URL of a WARC record."""
@@ -225,10 +225,16 @@ def generation_of(date: str) -> int | None:
 
 def page_of_file(parts: tuple[str, ...], modified_at: int, body: bytes, limits: Limits) -> ArchivedPage | Skipped:
     """Make the page of a file below a folder. `parts` are the names of its path: host first, unless `place` has it."""
+    generation = modified_at if _EARLIEST <= modified_at <= limits.latest else limits.latest
     if limits.place.address:
-        return _page(limits.place.of_file(parts), modified_at, body, "html", limits)
+        return _page(limits.place.of_file(parts), generation, body, "html", limits)
     if len(parts) < 2:
         return Skipped("not in a folder named like its host", "/".join(parts))
     host, *path = parts
     # A file's name is quoted: a question mark in it does not begin a query.
-    return _page(f"https://{host}/{'/'.join(map(quote, path))}", modified_at, body, "html", limits)
+    return _page(f"https://{host}/{'/'.join(map(_quoted, path))}", generation, body, "html", limits)
+
+
+def _quoted(name: str) -> str:
+    """Quote the name of a file byte by byte, as web servers do: a name need not be UTF-8."""
+    return quote(name, errors="surrogateescape")

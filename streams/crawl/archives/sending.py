@@ -35,6 +35,8 @@ class ImportReport:
     """Number of skipped records by reason."""
     examples: dict[str, str] = field(default_factory=dict)
     """The first skipped record of each reason."""
+    unread: list[str] = field(default_factory=list)
+    """Files of a followed folder that could not be read: the next look tries them again."""
     resumed: int = 0
     """Number of records that an interrupted run had sent."""
     done: int = 0
@@ -49,7 +51,8 @@ class ImportReport:
     def skip(self, record: Skipped) -> None:
         """Count a skipped record, and keep it if it is the first of its reason."""
         self.skipped[record.reason] += 1
-        self.examples.setdefault(record.reason, record.detail)
+        # A detail may be the name of a file that is not UTF-8, which can be printed nowhere.
+        self.examples.setdefault(record.reason, record.detail.encode(errors="replace").decode())
 
 
 Progress = Callable[[ImportReport], None]

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 from collections.abc import Sequence
 from contextlib import aclosing
 from pathlib import Path
@@ -13,8 +14,10 @@ from typer.testing import CliRunner
 from schemas import Event, PageFetched, PageRemoved
 from streams.allowed_origins import EVERY_ORIGIN
 from streams.cli import app
+from streams.commands.pages.importing import print_report
 from streams.commands.pages.watch import Followed, follow_changes, print_look
-from streams.crawl.archives.readers import Placing
+from streams.crawl.archives.readers import Placing, Skipped
+from streams.crawl.archives.sending import ImportReport
 from streams.crawl.urls import with_scheme
 from streams.settings import Settings
 from streams.stores.opener import memory_stores
@@ -90,6 +93,7 @@ async def test_a_page_whose_file_was_only_renamed_stays(
     looks, sent = followed_with_events(folder, tmp_path / "home")
     await looks.look()
     page = sent.events[-1]
+    assert isinstance(page, PageFetched)
     sent.events.clear()
     last = folder / before[-1]
     last.rename(folder / renamed_to) if renamed_to else last.unlink()
@@ -112,6 +116,36 @@ async def test_a_page_of_two_files_is_removed_with_the_last_one(tmp_path: Path) 
         file.unlink()
     assert (await looks.look()).removed == 1
     assert [type(event) for event in sent.events] == [PageRemoved]
+
+
+async def test_a_file_that_could_not_be_read_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    names = ["a.html", os.fsdecode(b"caf\xe9.html")]
+    for name in names:
+        (folder / name).write_text("<p>Words of a page.")
+    looks = followed(folder, tmp_path / "home")
+    opened = Path.open
+
+    def refuse(path: Path, *args: Any, **options: Any) -> Any:
+        if path.name in names:
+            raise PermissionError(13, "Permission denied")
+        return opened(path, *args, **options)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "open", refuse)
+        look = await looks.look()
+        assert (look.imported.imported, look.imported.skipped["can't be read"]) == (0, 2)
+    again = followed(folder, tmp_path / "home")  # the next start
+    assert (await again.look()).imported.imported == 2
+    assert not (await again.look()).changes
+
+
+def test_a_report_names_a_file_whose_name_is_not_utf_8(capsys: pytest.CaptureFixture[str]) -> None:
+    report = ImportReport()
+    report.skip(Skipped("can't be read", os.fsdecode(b"caf\xe9.html")))
+    print_report(report)
+    assert "caf?.html" in capsys.readouterr().out
 
 
 async def test_a_change_while_the_first_look_lasts_is_seen(tmp_path: Path) -> None:

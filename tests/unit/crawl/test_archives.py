@@ -146,6 +146,8 @@ FILES: dict[str, tuple[tuple[str, ...], str | None]] = {
     "so is a percent sign": (("example.org", "100%.html"), "https://example.org/100%25.html"),
     "so is a number sign": (("example.org", "c#.html"), "https://example.org/c%23.html"),
     "another script": (("example.org", "東京.html"), "https://example.org/%E6%9D%B1%E4%BA%AC.html"),
+    "a name in Latin-1 is quoted byte by byte": (("example.org", "caf\udce9.html"), "https://example.org/caf%E9.html"),
+    "a host that is no text": (("caf\udce9", "a.html"), None),
     "host in capitals": (("EXAMPLE.org", "A.html"), "https://example.org/A.html"),
     "not in a folder": (("guide.html",), None),
     "a folder that is not a host": (("my folder", "guide.html"), None),
@@ -157,3 +159,19 @@ FILES: dict[str, tuple[tuple[str, ...], str | None]] = {
 def test_a_files_path_is_its_url(parts: tuple[str, ...], url: str | None) -> None:
     page = page_of_file(parts, MAY_2024, b"<p>", LIMITS)
     assert (page.url if isinstance(page, ArchivedPage) else None) == url
+
+
+@pytest.mark.parametrize(
+    ("modified_at", "generation"),
+    [
+        (MAY_2024, MAY_2024),
+        (1_000_000, LIMITS.latest),  # each file of Nix
+        (315_532_800_000_000, LIMITS.latest),  # a ZIP without times: 1980
+        (-1, LIMITS.latest),
+        (LIMITS.latest + 30_000_000, LIMITS.latest),  # a clock that is ahead
+    ],
+)
+def test_a_file_without_a_possible_time_is_as_new_as_its_import(modified_at: int, generation: int) -> None:
+    page = page_of_file(("example.org", "a.html"), modified_at, b"<p>", LIMITS)
+    assert isinstance(page, ArchivedPage), page
+    assert page.generation == generation

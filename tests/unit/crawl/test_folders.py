@@ -42,6 +42,7 @@ def test_a_damaged_state_means_that_each_file_is_new(text: str) -> None:
     [
         ("index.html", "https://docs.example/v2/"),
         ("guide/a b.md", "https://docs.example/v2/guide/a%20b.md"),
+        ("caf\udce9.html", "https://docs.example/v2/caf%E9.html"),  # in Latin-1: the bytes of the name
         ("x?.txt", "https://docs.example/v2/x%3F.txt"),
     ],
 )
