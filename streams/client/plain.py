@@ -39,7 +39,7 @@ class Riffle:
     ) -> None:
         """`address` is the gateway's, `key` a key of its API. `http`: a client of your own, with its own settings.
 
-        Raises ValueError if the address does not begin with http:// or https://.
+        Raises ValueError if the address does not begin with http:// or https://, or if no header can carry the key.
         """
         self._address, self._headers = requests.base_of(address), requests.headers_of(key)
         self._http = http or httpx.Client(timeout=timeout_seconds, follow_redirects=False)
@@ -176,7 +176,7 @@ class Riffle:
                     return answer
                 failure = requests.error_of(answer.status_code, answer.headers, _content_of(answer))
             except httpx.TransportError as error:
-                failure = NotReached(f"{self._address} does not answer ({error or type(error).__name__})")
+                failure = NotReached(f"{self._address} does not answer ({requests.reason_of(error)})")
             pause = requests.pause_before(tried, failure if isinstance(failure, ApiError) else None)
             if pause is None:
                 raise failure

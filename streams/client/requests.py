@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
 
+import httpx
+
 from streams.client.errors import ApiError
 
 TRIES = 3
@@ -64,11 +66,23 @@ def base_of(address: str) -> str:
 
 
 def headers_of(key: str) -> dict[str, str]:
+    """Return the headers of each request. White space around a key does not count: a file ends with a line's end.
+
+    Raises ValueError, without the key, if no header can carry it.
+    """
+    key = key.strip()
+    if not all("!" <= character <= "~" for character in key):
+        raise ValueError("the key has a character that no key has: a space, a control character, or one beyond ASCII")
     return {
         "User-Agent": USER_AGENT,
         "Accept": "application/json",
         **({"Authorization": f"Bearer {key}"} if key else {}),
     }
+
+
+def reason_of(error: Exception) -> str:
+    """Return the reason of a failed request. An illegal request has none: its text shows headers, and so secrets."""
+    return type(error).__name__ if isinstance(error, httpx.LocalProtocolError) else str(error) or type(error).__name__
 
 
 def error_of(status: int, headers: Mapping[str, str], content: Any) -> ApiError:

@@ -121,6 +121,37 @@ def test_an_address_of_no_web_server_is_refused_at_once(
         form(address)
 
 
+SECRET = "rfl_aaaaaaaaaaaa_SECRET"
+
+
+@pytest.mark.parametrize("key", [f"{SECRET}\n{SECRET}", f"{SECRET} {SECRET}", f"{SECRET}\x00", f"{SECRET}\u2013x"])
+@pytest.mark.parametrize("form", [Riffle, AsyncRiffle])
+def test_a_key_that_no_header_can_carry_is_refused_at_once_and_not_shown(
+    key: str, form: Callable[..., Riffle | AsyncRiffle]
+) -> None:
+    with pytest.raises(ValueError, match="the key has a character that no key has") as refused:
+        form("http://riffle.test", key=key)
+    assert "SECRET" not in str(refused.value)
+
+
+def test_white_space_around_a_key_is_no_part_of_it() -> None:
+    assert requests.headers_of(f" {SECRET}\r\n")["Authorization"] == f"Bearer {SECRET}"
+    assert "Authorization" not in requests.headers_of("\n")
+
+
+async def test_an_illegal_header_of_the_callers_own_client_is_not_shown(
+    address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def sleep(_: float) -> None:
+        return None
+
+    monkeypatch.setattr("streams.client.aio.asyncio", SimpleNamespace(sleep=sleep))
+    async with httpx.AsyncClient(headers={"X-Secret": f"{SECRET}\n"}) as http:
+        with pytest.raises(NotReached, match="LocalProtocolError") as refused:
+            await AsyncRiffle(address, http=http).search("log")
+    assert "SECRET" not in str(refused.value)
+
+
 def test_an_answer_of_something_else_is_an_error() -> None:
     proxy = httpx.Client(transport=httpx.MockTransport(lambda _: httpx.Response(404, text="<h1>nginx</h1>")))
     with (

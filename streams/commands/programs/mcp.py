@@ -25,11 +25,15 @@ async def mcp(
     """
     settings = load_settings()
     address, key = gateway or settings.gateway.address, settings.access.key.get_secret_value()
-    if not address.startswith(("http://", "https://")):
-        raise UsageError(f"{address} is no address of a gateway: it begins with http:// or https://")
+    from streams.client import AsyncRiffle, requests
+
+    try:
+        requests.base_of(address)
+        requests.headers_of(key)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
     if sys.stdin.isatty():
         err.print(f"Waiting for a client, to ask {address} for it. Ctrl-C ends this.", highlight=False)
-    from streams.client import AsyncRiffle
     from streams.gateway.tools.server import make_server
 
     @asynccontextmanager
