@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 from fastapi import FastAPI
+from starlette.datastructures import Headers
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
@@ -76,10 +77,10 @@ class ToolsEndpoint:
     @asynccontextmanager
     async def _open_client(self, ctx: "Context[Any, Any]") -> AsyncIterator[AsyncRiffle]:
         request = ctx.request_context.request
-        given = dict(ctx.headers or {})
+        given = request.headers if request is not None else Headers()
         client = request.client if request is not None else None
         transport = httpx.ASGITransport(self._app, client=(client.host, client.port) if client else ("", 0))
-        headers = {name: given[name] for name in _PASSED if name in given}
+        headers = [(name, value) for name in _PASSED for value in given.getlist(name)]
         base = f"http://{given.get('host', 'localhost')}"
         async with httpx.AsyncClient(transport=transport, headers=headers, base_url=base) as inside:
             yield AsyncRiffle(base, http=inside)

@@ -136,12 +136,26 @@ ADDRESSES = [
     ("10.0.0.1", "203.0.113.9, 198.51.100.7", "198.51.100.7", "the client's own lie stands before it"),
     ("10.0.0.1", "198.51.100.7, 10.0.0.2", "198.51.100.7", "two proxies"),
     ("10.0.0.1", "rubbish", "rubbish", "counts as one client"),
+    ("10.0.0.1", "203.0.113.9\n198.51.100.7", "198.51.100.7", "the client's own line stands above the proxy's"),
+    ("10.0.0.1", "203.0.113.9\n198.51.100.7\n10.0.0.2", "198.51.100.7", "each proxy adds a line"),
+    ("10.0.0.1", "198.51.100.7:1234", "198.51.100.7", "a port is no part of the address"),
+    ("10.0.0.1", "[2001:db8::1]:80", "2001:db8::1", "a port behind brackets"),
+    ("10.0.0.1", "[2001:db8::1]", "2001:db8::1", "brackets alone"),
+    ("10.0.0.1", "2001:db8::1", "2001:db8::1", "an IPv6 address has no port without brackets"),
+    ("10.0.0.1", "198.51.100.7, 10.0.0.2:443", "198.51.100.7", "a proxy with its port"),
+    ("10.0.0.1", "::ffff:198.51.100.7", "198.51.100.7", "IPv4 that is written as IPv6"),
+    ("::ffff:10.0.0.1", "198.51.100.7", "198.51.100.7", "a proxy that is written as IPv6"),
+    ("10.0.0.1", "[", "[", "no address"),
+    ("10.0.0.1", "rubbish:80", "rubbish:80", "no address with a port"),
 ]
 
 
 @pytest.mark.parametrize(("peer", "forwarded", "client", "why"), ADDRESSES)
 def test_the_address_of_a_client(peer: str, forwarded: str, client: str, why: str) -> None:
-    assert address_of(request(peer, x_forwarded_for=forwarded), ["10.0.0.0/8"]) == client, why
+    lines = [(b"x-forwarded-for", line.encode()) for line in forwarded.split("\n")]
+    asked = Request({"type": "http", "headers": lines, "client": (peer, 1)})
+    for network in ("10.0.0.0/8", "::ffff:10.0.0.0/104"):
+        assert address_of(asked, [network]) == client, why
 
 
 def test_addresses_are_hashed_with_a_key_of_the_day() -> None:
@@ -151,6 +165,7 @@ def test_addresses_are_hashed_with_a_key_of_the_day() -> None:
     assert len(hashes) == 4
     assert hash_address("2001:db8::1", 1, b"s") == hash_address("2001:db8::ffff:1", 1, b"s"), "one network of 64 bits"
     assert hash_address("192.0.2.1", 1, b"s") != hash_address("192.0.2.1", 2, b"s")
+    assert hash_address("::ffff:192.0.2.1", 1, b"s") == hash_address("192.0.2.1", 1, b"s"), "IPv4 written as IPv6"
 
 
 def test_a_key_comes_as_bearer_or_as_password() -> None:
