@@ -144,8 +144,8 @@ _NO_NOTE = _Note()
 def _notes(text: str, prefix: str | None = None) -> dict[str, _Note]:
     """Return the properties of pages: an entry is about its first address, and the first entry of a page counts.
 
-    `prefix`: the only one of elements that count; None: the elements of feeds do. There are MAX_URLS entries at most: later
-    ones have no properties.
+    `prefix`: the only one of elements that count; None: the elements of feeds do. There are MAX_URLS entries at most:
+    later ones have no properties.
     """
     notes: dict[str, _Note] = {}
     page, note = "", _Note()

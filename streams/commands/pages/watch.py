@@ -146,7 +146,7 @@ class Followed:
         changes = compare(self._stamps, now)
         limits, report = self._limits(now_micros()), ImportReport()
         twins = await asyncio.to_thread(twins_of, changes.gone, now, limits)
-        if changed := sorted({*changes.changed, *twins}):  # the page of a deleted file is now that of its twin
+        if changed := sorted({*changes.changed, *twins}):  # the twin of a deleted file has its page now
             held_back = HeldBack(self._stores, time.monotonic)
             blobs, crawl_id = self._stores.blobs, uuid4().hex[:12]
             report = await import_files(

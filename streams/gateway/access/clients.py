@@ -52,7 +52,7 @@ def given_key(request: Request) -> str:
 def address_of(request: Request, proxies: Sequence[str]) -> str:
     """Return the client's address. `X-Forwarded-For` is read from its end, as far as trusted proxies wrote it.
 
-    Several lines of the header are one list (RFC 9110): a proxy may add its own line below that of the client.
+    Several lines of the header are one list (RFC 9110): a proxy may add its own line below the line of the client.
     """
     address = without_port(request.client.host) if request.client else ""
     hops = ",".join(request.headers.getlist("x-forwarded-for")).split(",")[-MAX_HOPS:]

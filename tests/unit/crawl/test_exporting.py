@@ -121,7 +121,12 @@ async def test_a_second_library_reads_the_same_records() -> None:
     fastwarc = pytest.importorskip("fastwarc")  # comes with another extractor, where that has a wheel
     content, _ = await world.export()
     found = [
-        (str(record.record_type).rpartition(".")[2], record.record_id, record.reader.read(), record.verify_block_digest())
+        (
+            str(record.record_type).rpartition(".")[2],
+            record.record_id,
+            record.reader.read(),
+            record.verify_block_digest(),
+        )
         for record in fastwarc.ArchiveIterator(BytesIO(content), parse_http=True)
         if not str(record.record_type).endswith("warcinfo")
     ]
