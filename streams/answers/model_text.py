@@ -17,10 +17,23 @@ MAX_NAMED = 4
 
 _CITED = re.compile(r"\[\s{0,2}(\d{1,2}(?:\s{0,2},\s{0,2}\d{1,2}){0,5})\s{0,2}\]")
 _LINK = re.compile(r"!?\[([^\[\]]{0,300})\]\(([^()]{0,600})\)")
-_TAG = re.compile(r"<[^<>]{0,300}>")
+_TAG = re.compile(r"<[/!?A-Za-z][^<>]{0,300}>")
+_ARGUMENT = re.compile(r"<[A-Za-z][\w, ]{0,60}>")
+"""What a name of a program may have behind it: `List<String>`. It is no tag."""
 _ADDRESS = re.compile(r"(?:(?:https?|ftp|file|ws|wss)://|www\.|mailto:|data:|javascript:)\S{0,600}+", re.IGNORECASE)
-_MARKER = re.compile(r"^\s{0,8}(?:[-*•>#]{1,6}|\d{1,2}[.)])\s+")
-_EMPHASIS = re.compile(r"[*_`~#|\\]{1,3}")
+_MARKER = re.compile(r"^\s{0,8}(?:[-*•]|#{1,6}|>{1,6}(?=\s{1,4}[^\s\d])|\d{1,2}[.)])\s+")
+_FENCE = re.compile(r"^\s{0,8}(?:```|~~~)\w{0,20}\s*$")
+_CODE = re.compile(r"(?<![\w`])(`{1,2})([^`]{1,300})\1(?![\w`])")
+_EMPHASIS = re.compile(
+    r"(?<![\w*])(\*{1,3})(?=[^\s*])([^*]{1,400})(?<=\S)\1(?![\w*])"
+    r"|(?<![\w~])(~~)(?=[^\s~])([^~]{1,400})(?<=\S)~~(?![\w~])"
+    r"|(?<![\w_])(_{1,3})(?=[^\W_])([^_]{1,400}\s[^_]{1,100})(?<=\S)\5(?![\w_])"
+)
+"""Pairs of marks around whole words. Other such characters belong to what is said: `*.log`, `~5`, `C#`, `_id`."""
+_NESTED = 2
+"""Emphasis inside of emphasis that is read."""
+_SIGNED = re.compile(r"^(?:[\"“”' ,;:]|[-–—](?!\d)){0,40}")
+"""What may stand before a sentence, except the sign of a number."""
 _BREAK = re.compile(r"(?<=[.!?]) (?=[A-Z\"“])")
 
 
@@ -54,7 +67,7 @@ class SentenceReader:
 
 def sentences_of(line: str) -> Iterator[ModelSentence]:
     """Yield the sentences of a line, each with the statements that are named behind it."""
-    line = _LINK.sub(r"\1 ", visible(line[:MAX_LINE_CHARS]))
+    line = _without_marks(_LINK.sub(r"\1 ", visible(line[:MAX_LINE_CHARS])))
     place = 0
     for cited in _CITED.finditer(line):
         numbers = tuple(int(number) for number in cited[1].split(","))[:MAX_NAMED]
@@ -70,14 +83,36 @@ def named_numbers(text: str) -> list[int]:
 
 
 def _with_last_named(text: str, named: tuple[int, ...]) -> Iterator[ModelSentence]:
-    parts = [plain for part in _BREAK.split(clean_line(text)) if (plain := plain_sentence(part))]
+    parts = [plain for part in _BREAK.split(clean_line(text)) if (plain := _plain_sentence(part))]
     for number, part in enumerate(parts, start=1):
         yield ModelSentence(part, named if number == len(parts) else ())
 
 
-def plain_sentence(text: str) -> str:
-    """Return the text without markup and addresses; empty if nothing is left that says something."""
-    text = _ADDRESS.sub(" ", _TAG.sub(" ", text))
-    text = _EMPHASIS.sub("", _MARKER.sub("", text))
-    text = clean_line(text).strip("\"“”' ,;:-–—")
+def _without_marks(line: str) -> str:
+    """Return a line without the marks of emphasis, code, headings and lists around its words."""
+    if _FENCE.match(line):
+        return ""
+    parts: list[str] = []
+    place = 0
+    for code in _CODE.finditer(line):  # what stands in code is no emphasis
+        parts += [_without_emphasis(line[place : code.start()]), code[2]]
+        place = code.end()
+    return _MARKER.sub("", "".join([*parts, _without_emphasis(line[place:])]))
+
+
+def _without_emphasis(text: str) -> str:
+    for _ in range(_NESTED):
+        text = _EMPHASIS.sub(lambda found: found[2] or found[4] or found[6], text)
+    return text
+
+
+def _plain_sentence(text: str) -> str:
+    """Return the text without tags and addresses; empty if nothing is left that says something."""
+    text = _ADDRESS.sub(" ", _TAG.sub(_of_tag, text))
+    text = _SIGNED.sub("", clean_line(text)).rstrip("\"“”' ,;:-–—")
     return text if any(char.isalpha() for char in text) else ""
+
+
+def _of_tag(tag: re.Match[str]) -> str:
+    before = tag.string[tag.start() - 1 : tag.start()]
+    return tag[0] if before.isalnum() and _ARGUMENT.fullmatch(tag[0]) else " "

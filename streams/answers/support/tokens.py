@@ -27,9 +27,12 @@ MAX_TOKENS = 240
 MAX_CHARS = 1_500
 
 _PIECE = re.compile(
-    r"(?P<word>[^\W\d_][\w]{0,60}+(?:[.'’\-][^\W_]{1,40}+){0,6})|(?P<boundary>[,;:()\[\]—–]|(?<=\s)-(?=\s))|(?P<end>[.!?](?=\s|$))"
+    r"(?P<word>(?:(?<![\w.])[.#@$])?[^\W\d_][\w]{0,60}+(?:[.'’\-][^\W_]{1,40}+){0,6}"
+    r"(?:(?:\+{1,2}|#|\*)(?![\w+#*])|\+\+(?=\d))?)"
+    r"|(?P<boundary>[,;:()\[\]—–]|(?<=\s)-(?=\s))|(?P<end>[.!?](?=\s|$))"
     r"|(?P<other>[\w][\w.+#\-/]{0,60}+)"
 )
+"""A word has the signs of its name: `C`, `C++` and `C#` are three languages, `.NET` is no net."""
 _CLITICS = {"can't": ("can", "not"), "won't": ("will", "not"), "cannot": ("can", "not")}
 
 

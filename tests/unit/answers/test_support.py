@@ -43,6 +43,13 @@ CASES = [
     ("Not all metals are magnetic.", "All metals are magnetic.", CHANGED),
     ("The library is closed.", "The library was closed.", CHANGED),
     ("He must not, under any condition, open the door.", "He must open the door.", CHANGED),
+    ("C++ was designed by Bjarne Stroustrup.", "C was designed by Bjarne Stroustrup.", CHANGED),
+    ("C++ was designed by Bjarne Stroustrup.", "C++ was designed by Bjarne Stroustrup.", SAME),
+    ("C# was designed by Anders Hejlsberg, a Dane.", "C# was designed by Anders Hejlsberg.", SAME),
+    ("C# was designed by Anders Hejlsberg.", "C was designed by Anders Hejlsberg.", CHANGED),
+    ("C++17 has structured bindings.", "C17 has structured bindings.", CHANGED),
+    ("The A* search is optimal.", "A search is optimal.", CHANGED),
+    (".NET was written by Microsoft.", "The net was written by Microsoft.", CHANGED),
     ("Anything.", "", CHANGED),
 ]
 
