@@ -5,6 +5,7 @@
 """
 
 import re
+import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
@@ -25,6 +26,7 @@ _MONTH_NAMES = "january february march april may june july august september octo
 _ONES, _TENS, _ORDINALS = _UP_TO_NINETEEN.split(), _IN_TENS.split(), _IN_ORDER.split()
 _SCALES = {
     "hundred": 100, "thousand": 1_000, "million": 10**6, "billion": 10**9, "trillion": 10**12, "dozen": 12,
+    "lakh": 10**5, "crore": 10**7,
 }  # fmt: skip
 _VALUES = {
     **{word: Decimal(value) for value, word in enumerate(_ONES)},
@@ -51,8 +53,8 @@ _UNITS = {
 _BY_NAME = {name: unit for unit, names in _UNITS.items() for name in names.split()}
 
 _PART = re.compile(
-    r"(?P<currency>[$€£¥])?(?P<sign>(?<![\w.])[-−](?=\d))?(?P<digits>\d{1,3}(?:,\d{3}){1,5}(?:\.\d{1,9})?(?!\d)|\d{1,15}(?:\.\d{1,9})?)"
-    r"(?P<suffix>(?:st|nd|rd|th|s|k|m|mn|bn|b|tn)(?![\w]))?"
+    r"(?P<currency>[$€£¥])?(?P<sign>(?<![\w.%])[-−–](?=\d))?(?P<digits>\d{1,3}(?:,\d{3}){1,5}(?:\.\d{1,9})?(?!\d)|\d{1,15}(?:\.\d{1,9})?)"
+    r"(?P<part>[¼-¾⅐-⅞])?(?P<suffix>(?:st|nd|rd|th|s|k|m|mn|bn|b|tn)(?![\w]))?"
     r"|(?P<word>[A-Za-z]{1,20}+)"
     r"|(?P<mark>%|°[CFcf]?|(?:km|m)²|[€£¥])",
 )
@@ -97,6 +99,8 @@ def _read(parts: list[re.Match[str]], text: str) -> Iterator[Quantity]:
 def _of_digits(parts: list[re.Match[str]], place: int, text: str) -> tuple[Quantity, int]:
     part = parts[place]
     value = Decimal(part["digits"].replace(",", ""))
+    if part["part"]:
+        value += Decimal(str(unicodedata.numeric(part["part"])))
     suffix = (part["suffix"] or "").lower()
     unit = _BY_NAME.get(part["currency"] or "", "")
     end, place = part.end(), place + 1

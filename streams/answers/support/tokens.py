@@ -33,6 +33,7 @@ _PIECE = re.compile(
     r"|(?P<other>[\w][\w.+#\-/]{0,60}+)"
 )
 """A word has the signs of its name: `C`, `C++` and `C#` are three languages, `.NET` is no net."""
+_COMPARISONS = "<>≤≥≈~±≠"
 _CLITICS = {"can't": ("can", "not"), "won't": ("will", "not"), "cannot": ("can", "not")}
 
 
@@ -54,7 +55,7 @@ def tokens_of(text: str) -> list[Token]:
     place, is_first = 0, True
     while place < len(text) and len(found) < MAX_TOKENS:
         if quantity := quantities.get(place):
-            value = f"{quantity.value:f} {quantity.unit}".strip()
+            value = f"{quantity.value:f} {quantity.unit}{_compared(text, place)}".strip()
             found.append(Token("quantity", value, text[place : quantity.end]))
             place, is_first = quantity.end, False
             continue
@@ -70,6 +71,12 @@ def tokens_of(text: str) -> list[Token]:
         is_first = bool(match["end"])
         place = end
     return found
+
+
+def _compared(text: str, place: int) -> str:
+    """Return the sign of comparison before a number, which belongs to it: `≥ 5` is no `5`."""
+    found = text[max(0, place - 3) : place].split()
+    return "".join(char for char in found[-1] if char in _COMPARISONS) if found else ""
 
 
 def _before_quantity(match: re.Match[str], quantities: Mapping[int, object]) -> int:

@@ -50,6 +50,16 @@ CASES = [
     ("C++17 has structured bindings.", "C17 has structured bindings.", CHANGED),
     ("The A* search is optimal.", "A search is optimal.", CHANGED),
     (".NET was written by Microsoft.", "The net was written by Microsoft.", CHANGED),
+    ("The input voltage must be ≥ 5 V.", "The input voltage must be ≤ 5 V.", CHANGED),
+    ("The input voltage must be ≥ 5 V.", "The input voltage must be ≥ 5 V.", SAME),
+    ("The input voltage must be < 5 V.", "The input voltage must be 5 V.", CHANGED),
+    ("The lake is ~5 km long.", "The lake is 5 km long.", CHANGED),
+    ("The temperature on the peak is –40 °C.", "The temperature on the peak is 40 °C.", CHANGED),
+    ("The temperature on the peak is –40 °C.", "The temperature on the peak is -40 °C.", SAME),
+    ("The recipe needs 2½ cups of flour.", "The recipe needs 2 cups of flour.", CHANGED),
+    ("The recipe needs 2½ cups of flour.", "The recipe needs 2.5 cups of flour.", SAME),
+    ("The bridge cost 5 crore rupees.", "The bridge cost 5 rupees.", CHANGED),
+    ("The bridge cost 5 crore rupees.", "The bridge cost 50 million rupees.", SAME),
     ("Anything.", "", CHANGED),
 ]
 
