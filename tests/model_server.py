@@ -44,6 +44,8 @@ class ModelServer:
     way: Way = "quote"
     piece_chars: int = 7
     pause_seconds: float = 0.0
+    finish: str = ""
+    """The reason for the end that it names, if any."""
     requests: list[dict[str, Any]] = field(default_factory=list)
     paths: list[str] = field(default_factory=list)
     keys: list[str] = field(default_factory=list)
@@ -86,7 +88,8 @@ class ModelServer:
         kind = "application/json" if self.way == "whole" else "text/event-stream"
         writer.write(f"HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\nconnection: close\r\n\r\n".encode())
         if self.way == "whole":
-            writer.write(json.dumps({"choices": [{"message": {"content": text}}]}).encode())
+            choice = {"message": {"content": text}, "finish_reason": self.finish or None}
+            writer.write(json.dumps({"choices": [choice]}).encode())
             return
         if self.way == "nonsense":
             writer.write(b"data: <html>not json\n\n")
@@ -99,6 +102,9 @@ class ModelServer:
                 await asyncio.sleep(self.pause_seconds)
             if self.way != "huge":
                 break
+        if self.finish:
+            last = {"choices": [{"delta": {}, "finish_reason": self.finish}]}
+            writer.write(f"data: {json.dumps(last)}\n\n".encode())
         if self.way == "cut":
             return
         usage = {"prompt_tokens": 100, "completion_tokens": 20}

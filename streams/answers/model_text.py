@@ -59,10 +59,14 @@ class SentenceReader:
         for line in lines:
             yield from sentences_of(line)
 
-    def end(self) -> Iterator[ModelSentence]:
-        """Yield the sentences of the last line. Its last sentence may be cut."""
+    def end(self, *, is_cut: bool = False) -> Iterator[ModelSentence]:
+        """Yield the sentences of the last line.
+
+        `is_cut`: the text has no end. A last sentence that names no statement behind it is left out: it may go on.
+        """
         rest, self._rest = self._rest, ""
-        yield from sentences_of(rest)
+        sentences = list(sentences_of(rest))
+        yield from sentences[:-1] if is_cut and sentences and not sentences[-1].named else sentences
 
 
 def sentences_of(line: str) -> Iterator[ModelSentence]:

@@ -67,6 +67,8 @@ class Outcome:
     withheld: int = 0
     """Pages whose publishers allow no input of models."""
     cached: int = 0
+    lacks: Literal["", "late", "unavailable", "cut"] = ""
+    """Why sentences may be missing: the model failed for a page, or its text about one has no end."""
     ends_at: float = 0.0
     """The end time of the answer, by the clock of the event loop. It bounds the waits for slots and all requests."""
 
@@ -116,14 +118,14 @@ class Writer:
             return []
         outcome.asked = len(pages)
         messages = prompts.messages_for(prompts.RELATED, question, pages[0])
-        reader = SentenceReader()
+        reader, usage = SentenceReader(), Usage()
         written: list[ModelSentence] = []
         try:
-            async for piece in self._text(messages, outcome):
+            async for piece in self._text(messages, outcome, usage):
                 written += reader.read(piece)
         except TransientError as error:
             _note(error, outcome)
-        written += reader.end()
+        written += reader.end(is_cut=usage.is_cut)
         found = related_questions((each.text for each in written), pages[0], question)
         _conclude(outcome, found)
         return found
@@ -150,7 +152,7 @@ class Writer:
         messages, pieces = prompts.messages_for(prompts.CRITERION, criterion, page), []
         first = page[0]
         try:
-            async for piece in self._text(messages, outcome):
+            async for piece in self._text(messages, outcome, Usage()):
                 pieces.append(piece)
         except TransientError as error:
             _note(error, outcome)
@@ -202,7 +204,7 @@ class Writer:
         fits: Callable[[CheckedSentence, str], bool],
     ) -> None:
         """Ask about one page, and put its supported sentences into the queue, and at last None."""
-        reader, found, checked = SentenceReader(), 0, 0
+        reader, usage, found, checked = SentenceReader(), Usage(), 0, 0
         messages = prompts.messages_for(instructions, question, page)
 
         async def check(sentences: Iterable[ModelSentence]) -> None:
@@ -220,7 +222,7 @@ class Writer:
                     outcome.dropped += 1
 
         try:
-            async for piece in self._text(messages, outcome):
+            async for piece in self._text(messages, outcome, usage):
                 await check(reader.read(piece))
         except TransientError as error:
             _note(error, outcome)
@@ -228,7 +230,7 @@ class Writer:
             log.exception("a page was not read by the model")
             _note(error, outcome)
         else:
-            await check(reader.end())
+            await check(reader.end(is_cut=usage.is_cut))
         finally:
             queue.put_nowait(None)
 
@@ -242,14 +244,14 @@ class Writer:
             outcome.status = "limited"
         return not outcome.refusal
 
-    async def _text(self, messages: Sequence[Message], outcome: Outcome) -> AsyncIterator[str]:
-        """Yield the pieces of the model's text, from the cache if the same was asked before."""
+    async def _text(self, messages: Sequence[Message], outcome: Outcome, usage: Usage) -> AsyncIterator[str]:
+        """Yield the pieces of the model's text, from the cache if the same was asked before. A cut text is not kept."""
         key = key_of(self._options.model, messages)
         if (known := self._cache.get(key)) is not None:
             outcome.cached += 1
             yield known
             return
-        usage, pieces = Usage(), []
+        pieces = []
         await self._take_slot(outcome.ends_at)
         try:
             options = ChatOptions(self._options.max_tokens, _seconds_until(outcome.ends_at))
@@ -260,7 +262,10 @@ class Writer:
             self._slots.release()
             prompt, answer = usage.prompt * self._options.prompt_price, usage.answer * self._options.answer_price
             self._budgets.pay((prompt + answer) / 1e6, self._clock())
-        self._cache.put(key, "".join(pieces))
+        if usage.is_cut:
+            outcome.lacks = outcome.lacks or "cut"
+        else:
+            self._cache.put(key, "".join(pieces))
 
     async def _take_slot(self, ends_at: float) -> None:
         """Wait until fewer than the maximum of pages are being asked. Raises DeadlineExceeded."""
@@ -322,5 +327,5 @@ def _seconds_until(ends_at: float) -> float:
 
 
 def _note(error: BaseException, outcome: Outcome) -> None:
-    outcome.status = "late" if isinstance(error, DeadlineExceeded) else "unavailable"
+    outcome.status = outcome.lacks = "late" if isinstance(error, DeadlineExceeded) else "unavailable"
     log.info("the language model did not answer", error=str(error))

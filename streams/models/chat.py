@@ -22,6 +22,8 @@ MAX_BYTES = 512 * 1024
 MAX_CHARS = 16_000
 """Maximum characters of an answer's text."""
 CONNECT_SECONDS = 3.0
+CUT_ENDS = ("length", "max_tokens", "content_filter", "error", "abort")
+"""A server's reasons for the end of a text that is not whole."""
 CHARS_PER_TOKEN = 4
 """Characters of a token, where the server does not count them."""
 
@@ -35,6 +37,8 @@ class _Reading:
     chars: int = 0
     line: bytearray = field(default_factory=bytearray)
     is_done: bool = False
+    finish: str = ""
+    """The server's reason for the end, if it gives one."""
 
 
 class OpenAIChat:
@@ -55,6 +59,7 @@ class OpenAIChat:
             async with asyncio.timeout(options.deadline_seconds), self._asked(messages, options) as response:
                 async for piece in _pieces(response, reading):
                     yield piece
+                usage.is_cut = _is_cut(reading)
         except UsageError as error:  # its key can't be read
             raise ModelUnavailable(str(error)) from error
         except TimeoutError as error:
@@ -104,6 +109,7 @@ async def _pieces(response: httpx.Response, reading: _Reading) -> AsyncIterator[
             if reading.is_done:
                 return
     if not is_stream:
+        reading.is_done = True
         if piece := _of_object(bytes(reading.line), reading):
             yield piece
         return
@@ -111,6 +117,13 @@ async def _pieces(response: httpx.Response, reading: _Reading) -> AsyncIterator[
         yield piece
     if not reading.is_done and not reading.chars:
         raise ModelUnavailable("the language model's answer ended without a text")
+
+
+def _is_cut(reading: _Reading) -> bool:
+    """Return whether the text has another end than its own. Some servers send no reason, and some no `[DONE]`."""
+    if reading.chars >= MAX_CHARS:
+        return True
+    return reading.finish in CUT_ENDS if reading.finish else not reading.is_done
 
 
 def _of_line(line: bytes, reading: _Reading) -> str:
@@ -135,6 +148,8 @@ def _of_object(content: bytes, reading: _Reading) -> str:
     _count(answer.get("usage"), reading.usage)
     choices = answer.get("choices")
     first = choices[0] if isinstance(choices, list) and choices else {}
+    if isinstance(first, Mapping) and isinstance(reason := first.get("finish_reason"), str):
+        reading.finish = reason
     part = first.get("delta") or first.get("message") or {} if isinstance(first, Mapping) else {}
     text = part.get("content") if isinstance(part, Mapping) else ""
     text = text if isinstance(text, str) else ""

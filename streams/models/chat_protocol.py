@@ -22,10 +22,12 @@ class Message:
 
 @dataclass(slots=True)
 class Usage:
-    """The tokens of an answer: counted by the server, or estimated from the characters."""
+    """The tokens of an answer: counted by the server, or estimated from the characters; and whether it was cut."""
 
     prompt: int = 0
     answer: int = 0
+    is_cut: bool = False
+    """True: the text ends at a limit of tokens or characters, or the stream had no end."""
 
 
 @dataclass(frozen=True, slots=True)

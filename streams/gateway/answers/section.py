@@ -21,6 +21,7 @@ WORDS = {
     "unknown": "It does not know: no statement of the results answers this, as far as the check can tell.",
     "unavailable": "The language model does not answer at the moment.",
     "late": "The language model took too long.",
+    "cut": "The language model's text was cut off before its end.",
     "nothing": "The model got no statement: nothing was found, or the publishers do not allow it.",
     "person": "You have had as many answers as one person gets. Ask again later; the results are not limited.",
     "installation": "This search engine has given as many answers in this hour as it may. The results are not limited.",
@@ -31,6 +32,8 @@ WORDS = {
 
 def reason_of(outcome: Outcome) -> str:
     """Return why there is no answer, or why it may be incomplete; empty if neither is so."""
+    if outcome.status == "answered" and outcome.lacks:
+        return f"The answer may be incomplete. {WORDS[outcome.lacks]}"
     return WORDS.get(outcome.refusal or outcome.status, "")
 
 

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 
 from streams.answers.evidence import Evidence
 from streams.answers.writer import MAX_SENTENCES_OF_PAGE, Outcome
+from streams.gateway.answers.section import reason_of
 from streams.models.chat import OpenAIChat
-from streams.models.chat_protocol import Message
+from streams.models.chat_protocol import Message, ModelUnavailable
 from tests.loop_turns import counted_turns
 from tests.model_server import model_server
 from tests.unit.answers.world import Written, evidence, writer
@@ -41,6 +42,35 @@ async def test_sentences_beside_the_question_take_no_place_of_the_answer() -> No
     assert len(BESIDE) == MAX_SENTENCES_OF_PAGE
     texts, outcome = await answer([*BESIDE, ABOUT])
     assert (texts, outcome.status) == ([ABOUT.text], "answered")
+
+
+async def test_a_cut_text_loses_its_last_sentence_and_is_asked_for_again() -> None:
+    """Cut behind "mice", the last sentence would say something else with a full stop."""
+    page = [ABOUT, evidence("https://metals.test/", "The paint of the tower is safe in mice, if they are old.")]
+    chat, outcome = Written(lambda _: f"{ABOUT.text} {ABOUT.text} The paint of the tower", is_cut=True), Outcome()
+    made = writer(chat)
+    shown = [each.text async for each in made.answer(QUESTION, page, "a person", outcome)]
+    assert (shown, outcome.status, outcome.lacks, outcome.dropped) == ([ABOUT.text], "answered", "cut", 0)
+    assert reason_of(outcome).startswith("The answer may be incomplete.")
+    assert [each.text async for each in made.answer(QUESTION, page, "a person", Outcome())] == shown
+    assert len(chat.asked) == 2
+
+
+async def test_a_cut_sentence_whose_statement_is_named_is_whole() -> None:
+    made = writer(Written(lambda _: f"{ABOUT.text} [1]", is_cut=True))
+    assert [each.text async for each in made.answer(QUESTION, [ABOUT], "a person", Outcome())] == [ABOUT.text]
+
+
+async def test_an_answer_that_lacks_a_page_says_so() -> None:
+    def write(messages: Sequence[Message]) -> str:
+        if "Bob Ray" in messages[-1].content:
+            raise ModelUnavailable("gone")
+        return quote(messages)
+
+    pages, outcome = [ABOUT, evidence("https://other.test/", "Bob Ray paints the Quill tower in autumn.")], Outcome()
+    shown = [each.text async for each in writer(Written(write)).answer(QUESTION, pages, "a person", outcome)]
+    assert (shown, outcome.status, outcome.lacks) == ([ABOUT.text], "answered", "unavailable")
+    assert reason_of(outcome) == "The answer may be incomplete. The language model does not answer at the moment."
 
 
 async def test_an_answer_has_one_end_time_for_its_slots_and_its_requests() -> None:

@@ -53,8 +53,8 @@ def evidence(
 class Written:
     """A chat model that writes what a function makes of the messages."""
 
-    def __init__(self, write: Callable[[Sequence[Message]], str]) -> None:
-        self._write = write
+    def __init__(self, write: Callable[[Sequence[Message]], str], *, is_cut: bool = False) -> None:
+        self._write, self._is_cut = write, is_cut
         self.asked: list[Sequence[Message]] = []
 
     async def stream(self, messages: Sequence[Message], options: ChatOptions, usage: Usage) -> AsyncIterator[str]:
@@ -63,6 +63,7 @@ class Written:
         text = self._write(messages)
         for start in range(0, len(text), 5):
             yield text[start : start + 5]
+        usage.is_cut = self._is_cut
 
     async def close(self) -> None:
         pass

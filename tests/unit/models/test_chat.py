@@ -1,9 +1,12 @@
-"""A key that no request can carry makes the language model unavailable."""
+"""The client of a language model: keys that no request can carry, and texts without an end."""
 
 import pytest
 
 from streams.models.chat import OpenAIChat
 from streams.models.chat_protocol import ChatOptions, Message, ModelUnavailable, Usage
+from tests.model_server import Way, model_server
+
+QUESTION = 'Question: "How high is the tower?"\n\n{"n": 1, "text": "The tower is 300 m high."}'
 
 
 @pytest.mark.parametrize("key", ["sk-schlüssel", "sk-one\nsk-two", "sk-blank "], ids=["umlaut", "two lines", "blank"])
@@ -14,3 +17,26 @@ async def test_a_key_that_no_header_has_makes_the_model_unavailable_and_is_not_s
             pass
     await chat.close()
     assert "sk-" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("way", "finish", "is_cut"),
+    [
+        ("quote", "stop", False),
+        ("quote", "", False),  # it ends with [DONE]
+        ("quote", "length", True),
+        ("quote", "content_filter", True),
+        ("cut", "", True),
+        ("cut", "stop", False),  # some servers send no [DONE]
+        ("whole", "", False),
+        ("whole", "length", True),
+        ("huge", "", True),
+    ],
+)
+async def test_a_text_that_ends_at_a_limit_or_without_an_end_is_cut(way: Way, finish: str, is_cut: bool) -> None:
+    async with model_server(way, piece_chars=4_000, finish=finish) as server:
+        chat, usage = OpenAIChat(server.url, "any"), Usage()
+        pieces = [piece async for piece in chat.stream([Message("user", QUESTION)], ChatOptions(8, 60.0), usage)]
+        await chat.close()
+    assert "".join(pieces).startswith("The tower is 300 m high. [1]")
+    assert usage.is_cut == is_cut
