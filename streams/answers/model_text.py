@@ -19,7 +19,7 @@ _CITED = re.compile(r"\[\s{0,2}(\d{1,2}(?:\s{0,2},\s{0,2}\d{1,2}){0,5})\s{0,2}\]
 _LINK = re.compile(r"!?\[([^\[\]]{0,300})\]\(([^()]{0,600})\)")
 _TAG = re.compile(r"<[/!?A-Za-z][^<>]{0,300}>")
 _ARGUMENT = re.compile(r"<[A-Za-z][\w, ]{0,60}>")
-"""What a name of a program may have behind it: `List<String>`. It is no tag."""
+"""The part of a program's name in `List<String>`. It is no tag."""
 _ADDRESS = re.compile(r"(?:(?:https?|ftp|file|ws|wss)://|www\.|mailto:|data:|javascript:)\S{0,600}+", re.IGNORECASE)
 _MARKER = re.compile(r"^\s{0,8}(?:[-*•]|#{1,6}|>{1,6}(?=\s{1,4}[^\s\d])|\d{1,2}[.)])\s+")
 _FENCE = re.compile(r"^\s{0,8}(?:```|~~~)\w{0,20}\s*$")
@@ -27,13 +27,13 @@ _CODE = re.compile(r"(?<![\w`])(`{1,2})([^`]{1,300})\1(?![\w`])")
 _EMPHASIS = re.compile(
     r"(?<![\w*])(\*{1,3})(?=[^\s*])([^*]{1,400})(?<=\S)\1(?![\w*])"
     r"|(?<![\w~])(~~)(?=[^\s~])([^~]{1,400})(?<=\S)~~(?![\w~])"
-    r"|(?<![\w_])(_{1,3})(?=[^\W_])([^_]{1,400}\s[^_]{1,100})(?<=\S)\5(?![\w_])"
+    r"|(?<![\w_])(_{1,3})(?=[^\W_])([^_]{1,500})(?<=\S)\5(?![\w_])"
 )
 """Pairs of marks around whole words. Other such characters belong to what is said: `*.log`, `~5`, `C#`, `_id`."""
 _NESTED = 2
 """Emphasis inside of emphasis that is read."""
 _SIGNED = re.compile(r"^(?:[\"“”' ,;:]|[-–—](?!\d)){0,40}")
-"""What may stand before a sentence, except the sign of a number."""
+"""Characters that may stand before a sentence, except the sign of a number."""
 _BREAK = re.compile(r"(?<=[.!?]) (?=[A-Z\"“])")
 
 
@@ -106,8 +106,14 @@ def _without_marks(line: str) -> str:
 
 def _without_emphasis(text: str) -> str:
     for _ in range(_NESTED):
-        text = _EMPHASIS.sub(lambda found: found[2] or found[4] or found[6], text)
+        text = _EMPHASIS.sub(_of_emphasis, text)
     return text
+
+
+def _of_emphasis(found: re.Match[str]) -> str:
+    """Return the marked words. A single word between underscores is a name, as `_id_`."""
+    words = found[2] or found[4] or found[6]
+    return words if found[6] is None or any(char.isspace() for char in words) else found[0]
 
 
 def _plain_sentence(text: str) -> str:

@@ -1,4 +1,4 @@
-"""What a model wrote is read without markup, and never becomes another text by that."""
+"""The text of a model is read without markup, and never becomes another text by that."""
 
 import pytest
 
@@ -41,7 +41,7 @@ MARKED = [
 
 
 @pytest.mark.parametrize("text", VERBATIM)
-def test_characters_of_what_is_said_are_kept(text: str) -> None:
+def test_characters_of_the_words_are_kept(text: str) -> None:
     assert [(each.text, each.named) for each in sentences_of(f"{text} [1]")] == [(text, (1,))]
 
 
