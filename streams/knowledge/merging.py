@@ -52,6 +52,7 @@ def merge_parts(entity_id: str, parts: Mapping[str, Part], aliases: Sequence[str
         website=_first(part.website for _, part in known),
         rank=max(_rank(source, part) for source, part in known),
         sources=tuple(source for source, _ in known),
+        source_urls=tuple(part.url for _, part in known),
         linking_domains=max(part.linking_domains for _, part in known),
     )
 

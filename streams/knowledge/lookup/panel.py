@@ -1,6 +1,6 @@
 """The contents of a panel, as pydantic models: for the page and for the API. Pure."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal
 from urllib.parse import urlsplit
 
@@ -135,7 +135,7 @@ def to_panel(entity: Entity, named: Mapping[str, Entity]) -> Panel:
         facts=facts,
         website=entity.website,
         related=tuple(related(named[link] for link in entity.links if link in named))[:MAX_RELATED],
-        sources=tuple(_source(name, entity) for name in entity.sources if name in SOURCES),
+        sources=tuple(_sources(entity)),
         found_in_index=entity.is_found,
         linking_domains=entity.linking_domains if entity.is_found else 0,
     )
@@ -180,10 +180,14 @@ def _value(value: Value, named: Mapping[str, Entity]) -> PanelValue | None:
     )
 
 
-def _source(name: str, entity: Entity) -> PanelSource:
-    title, licence, licence_url = SOURCES[name]
-    url = entity.summary_url if name == "wikipedia" else entity.url
-    return PanelSource(name=title, url=url, licence=licence, licence_url=licence_url)
+def _sources(entity: Entity) -> Iterator[PanelSource]:
+    """Yield each source with its own page. A record of a former version names no pages of its sources: a source has a
+    link then only if it is the only one, so none leads to the page of another."""
+    urls = entity.source_urls or ((entity.url,) if len(entity.sources) == 1 else ("",) * len(entity.sources))
+    for name, url in zip(entity.sources, urls, strict=False):
+        if name in SOURCES:
+            title, licence, licence_url = SOURCES[name]
+            yield PanelSource(name=title, url=url, licence=licence, licence_url=licence_url)
 
 
 def host_of(url: str) -> str:

@@ -1,8 +1,8 @@
 """An item of Wikidata's JSON dump becomes a part of an entity. Pure: bytes in, values out.
 
 Of the statements of a property the preferred ones are taken, else the normal ones, never the deprecated ones. A
-statement about a time (population) is taken with the latest time. `since` is written only where no end is stated and
-the subject itself has not ended.
+quantity that is measured again (population) is taken with the latest time. A statement about a part of its subject is
+left out. `since` is written only where no end is stated and the subject itself has not ended.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -43,6 +43,14 @@ _NAMES_OF_PEOPLE = frozenset({"Q101352", "Q202444", "Q11879590", "Q12308941", "Q
 _ENDS = ("P570", "P576", "P582", "P2669", "P3999")
 """Properties that end their subject: death, dissolution, end."""
 _START, _END, _AT = "P580", "P582", "P585"
+_REPLACED, _OF_PART = "P1366", "P518"
+"""Qualifiers: who or what came next, and the part of the subject that a statement is about."""
+_NO_ENCYCLOPEDIAS = frozenset({
+    "commonswiki", "wikidatawiki", "metawiki", "specieswiki", "mediawikiwiki", "sourceswiki", "outreachwiki",
+    "incubatorwiki", "wikimaniawiki", "foundationwiki", "wikifunctionswiki", "testwiki", "test2wiki",
+    "testwikidatawiki",
+})  # fmt: skip
+"""Wikis whose ids end as the ids of Wikipedias do. Their pages are no articles."""
 _MAX_STATEMENTS = 400
 """Maximum statements of a property that are looked at."""
 
@@ -60,7 +68,8 @@ def to_part(item: Json, language: str) -> Part | None:
     if not NO_PANEL.isdisjoint(classes):
         return None
     sitelinks = item.get("sitelinks")
-    sites = [name for name in sitelinks if name.endswith("wiki")] if isinstance(sitelinks, Mapping) else []
+    links = sitelinks if isinstance(sitelinks, Mapping) else {}
+    sites = [name for name in links if name.endswith("wiki") and name not in _NO_ENCYCLOPEDIAS]
     description = _in_language(item.get("descriptions"), language)
     if not _NAMES_OF_PEOPLE.isdisjoint(classes) or not (description or sites):
         return Part(kind="label", label=label, description=description)
@@ -142,7 +151,7 @@ def _image(claims: Json, language: str) -> Image | None:
 
 
 def _facts(claims: Json, wanted: Sequence[tuple[str, str]], identity: str, language: str) -> Iterator[Fact]:
-    has_ended = any(claims.get(one) for one in _ENDS)
+    has_ended = any(_is_stated(each.get("mainsnak")) for one in _ENDS for each in _ranked(claims, one))
     for one, label in wanted:
         values = [
             value.model_copy(update={"note": _note(statement, has_ended), "source_url": _source(statement)})
@@ -158,23 +167,40 @@ def _facts(claims: Json, wanted: Sequence[tuple[str, str]], identity: str, langu
 def _best(claims: Json, one: str, language: str) -> list[tuple[Json, Value]]:
     """Return the statements of a property that count, with their values, in the order of a panel.
 
-    Statements with a point in time are about one changing value: only the latest is returned.
+    Quantities with a point in time are one value that was measured again: only the latest is returned. Awards and
+    winners have such times too, and all of them count.
     """
+    found: list[tuple[Json, Value]] = []
+    dated: list[tuple[Value, tuple[Json, Value]]] = []
+    for each in _ranked(claims, one):
+        snak = each.get("mainsnak")
+        datavalue = snak.get("datavalue") if isinstance(snak, Mapping) else None
+        if value := to_value(datavalue, language):
+            found.append((each, value))
+            if isinstance(datavalue, Mapping) and datavalue.get("type") == "quantity" and (when := _time(each, _AT)):
+                dated.append((when, found[-1]))
+    return [max(dated, key=lambda each: _sortable(each[0]))[1]] if dated else found
+
+
+def _ranked(claims: Json, one: str) -> list[Json]:
+    """Return the statements of a property that have the best rank and are about the whole subject."""
     statements = claims.get(one)
     if not isinstance(statements, list):
         return []
-    known = [each for each in statements[:_MAX_STATEMENTS] if isinstance(each, Mapping)]
+    known = [each for each in statements[:_MAX_STATEMENTS] if isinstance(each, Mapping) and not _has(each, _OF_PART)]
     preferred = [each for each in known if each.get("rank") == "preferred"]
-    found = []
-    for each in preferred or [each for each in known if each.get("rank", "normal") == "normal"]:
-        snak = each.get("mainsnak")
-        value = to_value(snak.get("datavalue"), language) if isinstance(snak, Mapping) else None
-        if value:
-            found.append((each, value))
-    dated = [(when, pair) for pair in found if (when := _time(pair[0], _AT))]
-    if dated:
-        return [max(dated, key=lambda each: _sortable(each[0]))[1]]
-    return found
+    return preferred or [each for each in known if each.get("rank", "normal") == "normal"]
+
+
+def _is_stated(snak: Any) -> bool:
+    """Return whether something has a value, be it an unknown one. `novalue` says that there is none: no death."""
+    return isinstance(snak, Mapping) and snak.get("snaktype", "value") != "novalue"
+
+
+def _has(statement: Json, qualifier: str) -> bool:
+    qualifiers = statement.get("qualifiers")
+    snaks = qualifiers.get(qualifier) if isinstance(qualifiers, Mapping) else None
+    return isinstance(snaks, list) and any(map(_is_stated, snaks))
 
 
 def _time(statement: Json, qualifier: str) -> Value | None:
@@ -198,8 +224,7 @@ def _sortable(value: Value) -> tuple[int, str]:
 def _note(statement: Json, has_ended: bool) -> str:
     """Return when a value holds, in words. An end that is stated as unknown is no "since"."""
     start, end, at = (_time(statement, one) for one in (_START, _END, _AT))
-    qualifiers = statement.get("qualifiers")
-    states_end = isinstance(qualifiers, Mapping) and bool(qualifiers.get(_END))
+    states_end = _has(statement, _END) or _has(statement, _REPLACED)
     if start and end:
         first, last = year_of(start), year_of(end)
         return first if first == last else f"{first}–{last}"
@@ -215,7 +240,8 @@ def _source(statement: Json) -> str:
     references = statement.get("references")
     for reference in references[:20] if isinstance(references, list) else ():
         snaks = reference.get("snaks") if isinstance(reference, Mapping) else None
-        for snak in (snaks.get("P854") or ())[:3] if isinstance(snaks, Mapping) else ():
+        addresses = snaks.get("P854") if isinstance(snaks, Mapping) else None
+        for snak in addresses[:3] if isinstance(addresses, list) else ():
             datavalue = snak.get("datavalue") if isinstance(snak, Mapping) else None
             value = to_value(datavalue, "")
             if value and value.url and len(value.url) <= MAX_ADDRESS_CHARS:

@@ -17,10 +17,13 @@ _MONTHS = (
     "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
     "December",
 )  # fmt: skip
+_DAYS = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+"""Days of the months. A leap day is taken in each year: calendars differ in it."""
 DAY, MONTH, YEAR, DECADE, CENTURY, MILLENNIUM = 11, 10, 9, 8, 7, 6
 _JULIAN = "Q1985786"
 _SCALES = {5: 10_000, 4: 100_000, 3: 1_000_000, 2: 10_000_000, 1: 100_000_000, 0: 1_000_000_000}
 """Precisions beyond a millennium: the number of years that a date is exact to."""
+_YEARS_SINCE_CHRIST = 2_000
 MAX_TEXT_CHARS = 300
 Json = Mapping[str, Any]
 
@@ -76,7 +79,7 @@ def time_value(value: Json) -> Value | None:
     era = " BC" if before else ""
     julian = " (Julian)" if str(value.get("calendarmodel", "")).endswith(_JULIAN) and precision == DAY else ""
     iso = f"{'-' if before else ''}{year:04}"
-    if precision >= DAY and 1 <= month <= 12 and 1 <= day <= 31:
+    if precision >= DAY and 1 <= month <= 12 and 1 <= day <= _DAYS[month - 1]:
         return Value(text=f"{day} {_MONTHS[month - 1]} {year}{era}{julian}", time=f"{iso}-{month:02}-{day:02}")
     if precision >= MONTH and 1 <= month <= 12:
         return Value(text=f"{_MONTHS[month - 1]} {year}{era}", time=f"{iso}-{month:02}")
@@ -89,7 +92,9 @@ def time_value(value: Json) -> Value | None:
     if precision == MILLENNIUM:
         return Value(text=f"{_ordinal((year + 999) // 1000)} millennium{era}")
     scale = _SCALES.get(precision)
-    return Value(text=f"about {round(year / scale) * scale:,} years ago") if scale and before else None
+    # Integers: years may be longer than a float is exact. What is less than half of the precision ago has no words.
+    ago = (year + _YEARS_SINCE_CHRIST + scale // 2) // scale * scale if scale and before else 0
+    return Value(text=f"about {ago:,} years ago") if ago else None
 
 
 def year_of(value: Value) -> str:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from urllib.parse import quote
 
 from streams.knowledge.entity import MAX_LINKS, MAX_NAME_CHARS, MAX_OPTIONS, MAX_SUMMARY_CHARS, Option, Part
-from streams.knowledge.wikipedia.wikitext import ListedMeaning, read_lead, read_meanings, summarize
+from streams.knowledge.wikipedia.wikitext import ListedMeaning, is_namespace, read_lead, read_meanings, summarize
 from streams.knowledge.wikipedia.xml_page import XmlPage
 
 LICENCE = "CC BY-SA 4.0"
@@ -24,7 +24,11 @@ _DISAMBIGUATION = re.compile(
     r"\s*(?:\||\}\})",
     re.IGNORECASE,
 )
-_LIST_TITLE = re.compile(r"(?:Lists? of|Index of|Outline of|Timeline of|Glossary of|Liste (?:der|von|des)|Anexo:) ?.*")
+_LIST_TITLE = re.compile(
+    r"(?:Lists? of|Index of .*articles$|Outline of|Timeline of|Glossary of|Liste (?:der|von|des)|Anexo:) ?.*"
+)
+_IS_WORK = re.compile(r"(?:.* )?(?:film|album|song|novel|book|play|opera|painting|band|magazine|podcast|series|game)")
+"""Qualifiers of the titles of works, whatever these begin with: `Timeline of Earth (film)`."""
 MAX_BOLD_NAMES = 8
 
 
@@ -46,16 +50,21 @@ def to_article(page: XmlPage, site: str, language: str) -> Article | None:
         return None
     identity = article_id(site, title)
     if page.redirect:
-        if len(page.redirect) > MAX_NAME_CHARS or ":" in page.redirect.split(" ", 1)[0]:
+        if len(page.redirect) > MAX_NAME_CHARS or _leads_elsewhere(page.redirect):
             return None
         return Article(identity, page.page_id, alias_of=article_id(site, page.redirect), alias=title)
     if is_disambiguation(page):
         part = _choice(page, site)
-    elif _LIST_TITLE.fullmatch(title):
+    elif _LIST_TITLE.fullmatch(title) and not _IS_WORK.fullmatch(base_of(title)[1]):
         return None
     else:
         part = _article_part(page, site, language)
     return Article(identity, page.page_id, part) if part else None
+
+
+def _leads_elsewhere(target: str) -> bool:
+    namespace, mark, rest = target.partition(":")
+    return bool(mark) and is_namespace(namespace, rest)
 
 
 def article_id(site: str, title: str) -> str:

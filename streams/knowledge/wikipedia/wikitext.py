@@ -149,7 +149,7 @@ class _Walker:
         if mark and namespace.strip().lower() in _MEDIA:
             return
         if (
-            not (mark and _is_namespace(namespace, rest))
+            not (mark and is_namespace(namespace, rest))
             and title
             and not title.startswith("#")
             and len(lead.links) < 200
@@ -191,7 +191,7 @@ class _Walker:
         yield from parts
 
 
-def _is_namespace(name: str, rest: str) -> bool:
+def is_namespace(name: str, rest: str) -> bool:
     """Return whether a title begins with a namespace or another wiki's prefix: `Category:`, `de:`. A colon with a space
     behind it belongs to the title: `Avatar: The Last Airbender`."""
     return name.isascii() and name.replace("-", "").isalpha() and not rest.startswith(" ")

@@ -33,6 +33,10 @@ def time(text: str, precision: int, calendar: str = "") -> dict[str, Any]:
         (time("-0300-00-00T00:00:00Z", 7), "3rd century BC", ""),
         (time("-13798000000-00-00T00:00:00Z", 3), "about 13,798,000,000 years ago", ""),
         (time("+1952-13-40T00:00:00Z", 11), "1952", "1952"),
+        (time("+2023-02-31T00:00:00Z", 11), "February 2023", "2023-02"),  # no such day
+        (time("+2024-02-29T00:00:00Z", 11), "29 February 2024", "2024-02-29"),
+        (time("-4000-00-00T00:00:00Z", 5), "about 10,000 years ago", ""),  # 6,000, exact to 10,000
+        (time("-45000-00-00T00:00:00Z", 5), "about 50,000 years ago", ""),
     ],
 )
 def test_a_date_is_as_exact_as_it_is_known(datavalue: Any, words: str, iso: str) -> None:
@@ -75,6 +79,7 @@ def test_other_values(datavalue: Any, words: str, unit: str) -> None:
         {"type": "wikibase-entityid", "value": {"id": "javascript:alert(1)"}},
         {"type": "quantity", "value": {"amount": "1e999"}},
         time("yesterday", 11),
+        time("-4000-00-00T00:00:00Z", 4),  # exact to 100,000 years: nothing is known
     ],
 )
 def test_what_has_no_words_is_no_value(datavalue: Any) -> None:
@@ -86,7 +91,8 @@ def statement(value: Any, rank: str = "normal", **qualifiers: Any) -> dict[str, 
         "mainsnak": {"datavalue": value},
         "rank": rank,
         "qualifiers": {
-            one: [{"datavalue": each} if each else {"snaktype": "somevalue"}] for one, each in qualifiers.items()
+            one: [each if each and "snaktype" in each else {"datavalue": each} if each else {"snaktype": "somevalue"}]
+            for one, each in qualifiers.items()
         },
     }
 
@@ -116,6 +122,11 @@ def notes(part: Part | None, label: str) -> list[tuple[str, str]]:
 
 
 YEAR = {year: time(f"+{year}-00-00T00:00:00Z", 9) for year in (1990, 2000, 2010)}
+NO_VALUE = {"snaktype": "novalue"}
+
+
+def number(amount: int) -> dict[str, Any]:
+    return {"type": "quantity", "value": {"amount": f"+{amount}", "unit": "1"}}
 
 
 @pytest.mark.parametrize(
@@ -129,7 +140,21 @@ YEAR = {year: time(f"+{year}-00-00T00:00:00Z", 9) for year in (1990, 2000, 2010)
         ([statement(entity(1), P580=YEAR[1990])], [("Q1", "since 1990")]),
         ([statement(entity(1), P580=YEAR[1990], P582=None)], [("Q1", "from 1990")]),  # it ended, nobody knows when
         ([statement(entity(1), P582=YEAR[2000])], [("Q1", "until 2000")]),
-        ([statement(entity(1), P585=YEAR[1990]), statement(entity(2), P585=YEAR[2010])], [("Q2", "2010")]),
+        ([statement(entity(1), P580=YEAR[1990], P582=NO_VALUE)], [("Q1", "since 1990")]),  # it has no end
+        ([statement(entity(1), P580=YEAR[1990], P1366=entity(2))], [("Q1", "from 1990")]),  # another one came next
+        ([statement(entity(1), P580=YEAR[1990], P1366=NO_VALUE)], [("Q1", "since 1990")]),
+        # Each of these times has its own holder: none replaces another.
+        (
+            [statement(entity(1), P585=YEAR[1990]), statement(entity(2), P585=YEAR[2010]), statement(entity(3))],
+            [("Q1", "1990"), ("Q2", "2010"), ("Q3", "")],
+        ),
+        # One value that was measured again.
+        ([statement(number(1), P585=YEAR[2010]), statement(number(2), P585=YEAR[1990])], [("1", "2010")]),
+        (
+            [statement(number(1), P585=YEAR[1990]), statement(number(2), P585=YEAR[2010], P518=entity(9))],
+            [("1", "1990")],
+        ),
+        ([statement(number(1)), statement(number(2), "preferred", P518=entity(9))], [("1", "")]),
         ([statement(entity(1)), statement(entity(1))], [("Q1", "")]),
         (["nonsense", {}, {"mainsnak": 3}, statement(entity(1), P580={"value": []})], [("Q1", "")]),
     ],
@@ -140,9 +165,33 @@ def test_ranks_and_times(statements: list[Any], shown: list[tuple[str, str]]) ->
     assert [pair for one in part.facts for pair in notes(part, one.label)] == shown
 
 
-def test_nothing_lasts_until_today_for_whom_it_has_ended() -> None:
-    claims = {"P39": [statement(entity(1), P580=YEAR[1990])], "P570": [statement(YEAR[2000])]}
-    assert notes(to_part(item(**claims), "en"), "Position") == [("Q1", "from 1990")]
+@pytest.mark.parametrize(
+    ("deaths", "note"),
+    [
+        ([statement(YEAR[2000])], "from 1990"),
+        ([{"mainsnak": {"snaktype": "somevalue"}, "rank": "normal"}], "from 1990"),  # on an unknown day
+        ([{"mainsnak": NO_VALUE, "rank": "normal"}], "since 1990"),  # alive
+        ([statement(YEAR[2000], "deprecated")], "since 1990"),  # reported by mistake
+        ([statement(YEAR[2000]), {"mainsnak": NO_VALUE, "rank": "preferred"}], "since 1990"),
+        ("nonsense", "since 1990"),
+    ],
+)
+def test_nothing_lasts_until_today_for_whom_it_has_ended(deaths: Any, note: str) -> None:
+    part = to_part(item(P39=[statement(entity(1), P580=YEAR[1990])], P570=deaths), "en")
+    assert notes(part, "Position") == [("Q1", note)]
+
+
+@pytest.mark.parametrize("addresses", [{"a": 1}, 5, "abc", [5], None])
+def test_a_malformed_source_leaves_the_fact(addresses: Any) -> None:
+    cited = {**statement(entity(1)), "references": [{"snaks": {"P854": addresses}}]}
+    assert notes(to_part(item(P106=[cited]), "en"), "Occupation") == [("Q1", "")]
+
+
+def test_only_encyclopedias_count_as_wikis_with_an_article() -> None:
+    links = {one: {"title": "Ada"} for one in ("enwiki", "commonswiki", "specieswiki", "wikidatawiki", "metawiki")}
+    part = to_part({**item(), "sitelinks": links}, "en")
+    assert part
+    assert part.sitelinks == 1
 
 
 def test_the_order_and_the_source_of_facts_are_those_of_the_group() -> None:

@@ -82,6 +82,12 @@ LONG = "'''{0}''' is a thing that has a whole sentence of its own, with a [[neig
             ("enwiki:Rust (programming language)", "Rustlang", ""),
         ),
         (page("Shortcut", redirect="Wikipedia:Help"), None),
+        (page("ATLA", redirect="Avatar: The Last Airbender"), ("enwiki:Avatar: The Last Airbender", "ATLA", "")),
+        (page("Automata", redirect="Nier: Automata"), ("enwiki:Nier: Automata", "Automata", "")),
+        (page("Index of physics articles", LONG.format("Index")), None),
+        (page("Timeline of Earth", LONG.format("Timeline")), None),
+        (page("Index of refraction", LONG.format("Index")), ("entity", "Index of refraction", "")),
+        (page("Timeline of Earth (film)", LONG.format("Earth")), ("entity", "Timeline of Earth", "film")),
     ],
     ids=lambda value: value.title if isinstance(value, XmlPage) else "",
 )
