@@ -1,0 +1,115 @@
+"""The dates and quantities that a statement gives for a question, and whether two statements give the same. Pure.
+
+Only values of one kind are compared: dates with dates, lengths with lengths, amounts with amounts in the same unit. So
+two pages that share the year in which a tower was built still differ about its height.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+
+from streams.answers.support.quantities import MAX_CHARS, Quantity, month_of, quantities_of
+
+ROUNDING = Decimal("0.01")
+"""Maximum difference of two values in different units, as a share of the greater one: `300 m` and `984 ft`."""
+_KINDS: Mapping[str, Mapping[str, str]] = {
+    "length": {
+        "mm": "0.001", "cm": "0.01", "m": "1", "km": "1000", "in": "0.0254", "ft": "0.3048", "yd": "0.9144",
+        "mi": "1609.344",
+    },
+    "mass": {"mg": "0.000001", "g": "0.001", "kg": "1", "t": "1000", "oz": "0.028349523125", "lb": "0.45359237"},
+    "volume": {"ml": "0.001", "l": "1"},
+    "duration": {"ms": "0.001", "s": "1", "min": "60", "h": "3600", "d": "86400", "w": "604800"},
+    "area": {"sqm": "1", "ha": "10000", "sqkm": "1000000"},
+    "speed": {"kmh": "1", "mph": "1.609344"},
+}  # fmt: skip
+_FACTORS = {unit: (kind, Decimal(factor)) for kind, units in _KINDS.items() for unit, factor in units.items()}
+_DATE = re.compile(
+    r"\b(?:(?P<iso>\d{4})-(?P<iso_month>0[1-9]|1[0-2])-(?P<iso_day>0[1-9]|[12]\d|3[01])"
+    r"|(?P<day>\d{1,2})(?:st|nd|rd|th)?(?: of)? (?P<month>[A-Za-z]{3,9}),? (?P<year>\d{4})"
+    r"|(?P<us_month>[A-Za-z]{3,9}) (?P<us_day>\d{1,2})(?:st|nd|rd|th)?,? (?P<us_year>\d{4})"
+    r"|(?P<short_month>[A-Za-z]{3,9}),? (?P<short_year>\d{4})"
+    r"|(?P<only>1\d{3}|2[01]\d{2}))(?![\d.,]?\d)"
+)
+
+Date = tuple[int, int, int]
+"""Year, month and day; 0 for a part that is not stated."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """The values of a statement that the question doesn't have."""
+
+    dates: frozenset[Date]
+    amounts: Mapping[str, frozenset[tuple[Decimal, str]]]
+    """Values with their units, by kind: `length`, or the unit where it has no kind; empty for bare numbers."""
+
+    def __bool__(self) -> bool:
+        return bool(self.dates or self.amounts)
+
+
+def stated_in(text: str, question: str) -> Stated:
+    """Return the dates and amounts of a statement, without what the question has."""
+    asked = {each.value for each in quantities_of(question)}
+    given = quantities_of(text)
+    found = [place for place in _DATE.finditer(text[:MAX_CHARS]) if not _has_amount(place, given)]
+    amounts: dict[str, set[tuple[Decimal, str]]] = {}
+    for each in given:
+        is_of_date = any(place.start() <= each.start < place.end() for place in found)
+        if not is_of_date and each.value not in asked:
+            kind = _FACTORS[each.unit][0] if each.unit in _FACTORS else each.unit
+            amounts.setdefault(kind, set()).add((each.value, each.unit))
+    dates = frozenset(date for date in map(_date_of, found) if Decimal(date[0]) not in asked)
+    return Stated(dates, {kind: frozenset(values) for kind, values in amounts.items()})
+
+
+def _has_amount(place: re.Match[str], given: Iterable[Quantity]) -> bool:
+    """Return whether a number of the place has a unit, as in `1200 m`: then it is no year."""
+    return any(each.unit not in ("", "#") and place.start() <= each.start < place.end() for each in given)
+
+
+def is_same(one: Stated, other: Stated, form: str) -> bool | None:
+    """Return whether two statements give the same value; None if they have no values of one kind.
+
+    `form`: `time` or `number`, what the question asks for.
+    """
+    if form == "time" and one.dates and other.dates:
+        return any(_agree(first, second) for first in one.dates for second in other.dates)
+    amounts, further = _amounts_of(one), _amounts_of(other)
+    common = amounts.keys() & further.keys()
+    # A bare number says less than an amount with a unit.
+    kinds = [kind for kind in common if kind] or list(common)
+    if not kinds:
+        return None
+    return any(_is_close(first, second) for kind in kinds for first in amounts[kind] for second in further[kind])
+
+
+def _amounts_of(stated: Stated) -> Mapping[str, frozenset[tuple[Decimal, str]]]:
+    """Return the amounts. Where there are no others, what looks like a year may be one: `has 1500 members`."""
+    return stated.amounts or {"": frozenset((Decimal(year), "") for year, *_ in stated.dates)}
+
+
+def _agree(one: Date, other: Date) -> bool:
+    """Return whether two dates may be the same day. A part that one of them lacks counts for nothing."""
+    return all(a == b or not a or not b for a, b in zip(one, other, strict=True))
+
+
+def _is_close(one: tuple[Decimal, str], other: tuple[Decimal, str]) -> bool:
+    """Return whether two amounts of a kind are equal, or nearly equal in different units."""
+    (value, unit), (further, further_unit) = one, other
+    if unit == further_unit:
+        return value == further
+    first, second = value * _FACTORS[unit][1], further * _FACTORS[further_unit][1]
+    return abs(first - second) <= ROUNDING * max(abs(first), abs(second))
+
+
+def _date_of(found: re.Match[str]) -> Date:
+    if found["iso"]:
+        return int(found["iso"]), int(found["iso_month"]), int(found["iso_day"])
+    if found["only"]:
+        return int(found["only"]), 0, 0
+    prefix = next(prefix for prefix in ("", "us_", "short_") if found[f"{prefix}month"])
+    month = month_of(found[f"{prefix}month"])
+    day = int(found[f"{prefix}day"]) if month and prefix != "short_" else 0
+    return int(found[f"{prefix}year"]), month, day  # the word before a year is often no month: `built 1889`
