@@ -43,6 +43,7 @@ class AsyncRiffle:
         """
         self._address, self._headers = requests.base_of(address), requests.headers_of(key)
         self._http = http or httpx.AsyncClient(timeout=timeout_seconds, follow_redirects=False)
+        self._is_own = http is None
 
     async def __aenter__(self) -> Self:
         return self
@@ -53,8 +54,9 @@ class AsyncRiffle:
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Close the connections."""
-        await self._http.aclose()
+        """Close the connections. A client that was given stays open: it is its owner's."""
+        if self._is_own:
+            await self._http.aclose()
 
     async def search(
         self,
@@ -65,8 +67,8 @@ class AsyncRiffle:
         cursor: str = "",
         host: str = "",
         language: str = "",
-        include: Sequence[str] = (),
-        exclude: Sequence[str] = (),
+        include: str | Sequence[str] = (),
+        exclude: str | Sequence[str] = (),
         sort: Sort = "relevance",
         exact: bool = False,
         explain: bool = False,
@@ -80,8 +82,8 @@ class AsyncRiffle:
             cursor=cursor,
             host=host,
             language=language,
-            include=list(include),
-            exclude=list(exclude),
+            include=requests.texts_of(include),
+            exclude=requests.texts_of(exclude),
             sort=sort,
             exact=exact,
             explain=explain,
@@ -133,13 +135,16 @@ class AsyncRiffle:
             for vector in part["vectors"]:
                 yield cast(list[float], vector)
 
-    async def answer(self, q: str, *, then: Sequence[str] = ()) -> ModelAnswer:
+    async def answer(self, q: str, *, then: str | Sequence[str] = ()) -> ModelAnswer:
         """Return the answer of the gateway's language model. `then`: the further questions of a conversation.
 
-        Raises ApiError, of the kind `no-model` where the gateway has none.
+        Raises ApiError, of the kind `no-model` where the gateway has none, and NotReached if the answer broke off.
         """
-        answer = await self._ask(requests.get("answer", q=q, then=list(then)))
-        return answer_of(answer.text)
+        answer = await self._ask(requests.get("answer", q=q, then=requests.texts_of(then)))
+        found = answer_of(answer.text)
+        if not found["end"]:
+            raise NotReached(f"the answer of {self._address} broke off before its end")
+        return found
 
     async def feed(self, q: str, format: FeedFormat = "rss") -> str:
         """Return the newest results of a query as a feed."""
@@ -156,7 +161,10 @@ class AsyncRiffle:
 
     async def _json(self, request: ApiRequest) -> Any:
         answer = await self._ask(request)
-        return answer.json()
+        content = _content_of(answer)
+        if not isinstance(content, dict):  # such as the page of a proxy where people sign in
+            raise requests.error_of(answer.status_code, answer.headers, content)
+        return content
 
     async def _ask(self, request: ApiRequest) -> httpx.Response:
         """Return the answer to a request, which is repeated if that may help. Raises ApiError and NotReached."""
@@ -175,7 +183,7 @@ class AsyncRiffle:
                 if answer.is_success:
                     return answer
                 failure = requests.error_of(answer.status_code, answer.headers, _content_of(answer))
-            except httpx.TransportError as error:
+            except httpx.RequestError as error:
                 failure = NotReached(f"{self._address} does not answer ({requests.reason_of(error)})")
             pause = requests.pause_before(tried, failure if isinstance(failure, ApiError) else None)
             if pause is None:

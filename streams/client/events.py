@@ -22,8 +22,12 @@ def answer_of(stream: str) -> ModelAnswer:
 
 
 def events_of(stream: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the name and the content of each event, as the API writes them."""
+    """Yield the name and the content of each event, as the API writes them, up to an event that broke off."""
     for block in stream.strip().split("\n\n"):
         name, _, data = block.partition("\n")
         if name.startswith("event: ") and data.startswith("data: "):
-            yield name[7:], json.loads(data[6:])
+            try:
+                content = json.loads(data[6:])
+            except ValueError:
+                return
+            yield name[7:], content

@@ -1,7 +1,8 @@
 """The requests of the client, and when a failed one is repeated: what both forms of the client share. Pure."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from email.utils import parsedate_to_datetime
 from typing import Any
 from urllib.parse import quote
 
@@ -62,7 +63,16 @@ def base_of(address: str) -> str:
     """Return the gateway's address without a slash at its end. Raises ValueError if it is no address of HTTP."""
     if not address.startswith(("http://", "https://")):
         raise ValueError(f"the gateway's address begins with http:// or https://, and this one does not: {address!r}")
+    try:
+        httpx.URL(address)
+    except httpx.InvalidURL as error:
+        raise ValueError(f"the gateway's address {address!r} can't be read: {error}") from error
     return address.rstrip("/")
+
+
+def texts_of(texts: str | Sequence[str]) -> list[str]:
+    """Return a list of texts. One text is a list of one, and not of its letters."""
+    return [texts] if isinstance(texts, str) else list(texts)
 
 
 def headers_of(key: str) -> dict[str, str]:
@@ -88,8 +98,18 @@ def reason_of(error: Exception) -> str:
 def error_of(status: int, headers: Mapping[str, str], content: Any) -> ApiError:
     """Return the error of an answer with a problem, or of an answer of something else, such as a proxy."""
     problem = content if isinstance(content, dict) else {"title": "No answer of a Riffle gateway"}
-    after = headers.get("retry-after", "")
-    return ApiError(status, problem, float(after) if after.isdigit() else None)
+    return ApiError(status, problem, _seconds_of(headers.get("retry-after", ""), headers.get("date", "")))
+
+
+def _seconds_of(after: str, date: str) -> float | None:
+    """Return the seconds of `Retry-After` (RFC 9110, 10.2.3): a number, or a time after the answer's `Date`."""
+    if after.isascii() and after.isdigit():
+        return float(after)
+    try:
+        seconds = (parsedate_to_datetime(after) - parsedate_to_datetime(date)).total_seconds()
+    except (TypeError, ValueError):
+        return None
+    return max(seconds, 0.0)
 
 
 def _text(value: Any) -> Any:

@@ -112,6 +112,12 @@ def test_an_address_without_a_gateway(monkeypatch: pytest.MonkeyPatch) -> None:
     assert paused == [0.5, 1.0]
 
 
+@pytest.mark.parametrize("form", [Riffle, AsyncRiffle])
+def test_an_address_that_cannot_be_read_is_refused_at_once(form: Callable[[str], Riffle | AsyncRiffle]) -> None:
+    with pytest.raises(ValueError, match="can't be read"):
+        form("http://search.example:port")
+
+
 @pytest.mark.parametrize("address", ["search.example", "127.0.0.1:8080", "ftp://search.example", ""])
 @pytest.mark.parametrize("form", [Riffle, AsyncRiffle])
 def test_an_address_of_no_web_server_is_refused_at_once(
@@ -176,3 +182,71 @@ PAUSES = [
 @pytest.mark.parametrize(("tried", "error", "pause"), PAUSES)
 def test_what_is_tried_again(tried: int, error: ApiError | None, pause: float | None) -> None:
     assert requests.pause_before(tried, error) == pause
+
+
+def over(answer: httpx.Response | Exception) -> httpx.Client:
+    """A client of HTTP that gets this answer to everything."""
+
+    def handle(request: httpx.Request) -> httpx.Response:
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    return httpx.Client(transport=httpx.MockTransport(handle))
+
+
+@pytest.mark.parametrize(
+    ("answer", "error"),
+    [
+        pytest.param(httpx.Response(200, html="<h1>Sign in</h1>"), ApiError, id="the page of a proxy"),
+        pytest.param(httpx.Response(200, json=[1]), ApiError, id="no object"),
+        pytest.param(httpx.DecodingError("no gzip"), NotReached, id="broken gzip"),
+        pytest.param(httpx.TooManyRedirects("around"), NotReached, id="redirects"),
+    ],
+)
+def test_each_fault_of_an_answer_is_one_of_two_errors(
+    answer: httpx.Response | Exception, error: type[Exception], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("streams.client.plain.time.sleep", lambda seconds: None)
+    with pytest.raises(error):
+        Riffle(http=over(answer)).search("x")
+
+
+def test_an_answer_that_broke_off_is_an_error() -> None:
+    begun = 'event: sentence\ndata: {"text": "A log is wri'
+    with pytest.raises(NotReached, match="broke off"):
+        Riffle(http=over(httpx.Response(200, text=begun))).answer("x")
+
+
+def test_a_client_of_http_that_was_given_stays_open() -> None:
+    given = over(httpx.Response(200, json={"results": []}))
+    with Riffle(http=given) as riffle:
+        riffle.search("x")
+    assert not given.is_closed
+
+
+def test_one_domain_is_a_list_of_one() -> None:
+    asked: list[httpx.URL] = []
+
+    def handle(request: httpx.Request) -> httpx.Response:
+        asked.append(request.url)
+        return httpx.Response(200, json={"results": []})
+
+    Riffle(http=httpx.Client(transport=httpx.MockTransport(handle))).search("x", include="docs.example")
+    assert asked[0].params.get_list("include") == ["docs.example"]
+
+
+@pytest.mark.parametrize(
+    ("after", "seconds"),
+    [
+        ("7", 7.0),
+        ("Fri, 27 Nov 2026 08:00:30 GMT", 30.0),
+        ("Fri, 27 Nov 2026 07:00:00 GMT", 0.0),
+        ("\u00b2", None),
+        ("soon", None),
+        ("", None),
+    ],
+)
+def test_the_time_to_wait_is_a_number_or_a_date(after: str, seconds: float | None) -> None:
+    headers = {"retry-after": after, "date": "Fri, 27 Nov 2026 08:00:00 GMT"}
+    assert requests.error_of(503, headers, None).retry_after_seconds == seconds
