@@ -25,8 +25,23 @@ _OPENING = re.compile(r"\{\{|\[\[|<")
 MAX_LEVELS = 12
 """Maximum nesting of nodes that is followed."""
 _HEADING = re.compile(r"^==", re.MULTILINE)
-_SHOWN_FIRST = frozenset({"nowrap", "nobold", "small", "big", "em", "strong", "abbr", "math", "mvar"})
+_SHOWN_FIRST = frozenset({
+    "nowrap", "nobold", "small", "big", "em", "strong", "abbr", "math", "mvar", "ill", "interlanguage link", "nts", "number",
+})  # fmt: skip
 """Templates that show their first argument."""
+_CIRCA = frozenset({"circa", "c.", "ca.", "ca"})
+_DATES = re.compile(r"(?:birth|death|start|end|film)[ -](?:date|year)(?: and (?:age|years ago))?|bda|dda|dob|dod")
+"""Templates that show a year, a month and a day. An age is not shown."""
+_MONTHS = (
+    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
+    "December",
+)  # fmt: skip
+_BETWEEN = {
+    "to": " to ", "-": "–", "–": "–", "and": " and ", "or": " or ", "x": " × ", "×": " × ", "by": " by ", "to(-)": " to ",
+}  # fmt: skip
+"""What stands between two numbers of `convert`, and how it is shown."""
+_AMOUNT = re.compile(r"[-+−]?[0-9][0-9.,/]{0,15}")
+_FORMAT_NUMBER = "formatnum:"
 _SHOWN_SECOND = frozenset({"lang", "langx", "transliteration", "transl"})
 """Templates that show their second argument. The first one is a language."""
 _IS_LANGUAGE = re.compile(r"lang-[a-z-]{2,12}")
@@ -169,8 +184,16 @@ class _Walker:
             return
         arguments = [one.value for one in node.params if not one.showkey]
         if name in ("convert", "cvt") and len(arguments) >= 2:
-            unit = str(arguments[1]).strip()
-            yield f"{str(arguments[0]).strip()} {unit}"
+            yield _converted([str(one).strip() for one in arguments[:6]])
+        elif name in _CIRCA:
+            yield " ".join(["c.", *self.words(arguments[0].nodes, lead, level + 1)] if arguments else ["c."])
+        elif name == "val" and arguments:
+            units = (str(one.value).strip() for one in node.params if str(one.name).strip() in ("u", "ul"))
+            yield " ".join([str(arguments[0]).strip(), *units])
+        elif _DATES.fullmatch(name):
+            yield _date([str(one).strip() for one in arguments[:3]])
+        elif name.startswith(_FORMAT_NUMBER):
+            yield name.removeprefix(_FORMAT_NUMBER)
         elif (name in _SHOWN_FIRST or _IS_LANGUAGE.fullmatch(name)) and arguments:
             yield from self.words(arguments[0].nodes, lead, level + 1)
         elif name in _SHOWN_SECOND and len(arguments) >= 2:
@@ -195,6 +218,28 @@ def is_namespace(name: str, rest: str) -> bool:
     """Return whether a title begins with a namespace or another wiki's prefix: `Category:`, `de:`. A colon with a space
     behind it belongs to the title: `Avatar: The Last Airbender`."""
     return name.isascii() and name.replace("-", "").isalpha() and not rest.startswith(" ")
+
+
+def _converted(arguments: list[str]) -> str:
+    """Return the first amount of `convert`: `5 ft 6 in` of `5|ft|6|in|cm`, `5 to 10 km` of `5|to|10|km|mi`."""
+    first, second, *rest = arguments
+    if second.lower() in _BETWEEN and len(rest) >= 2:
+        return f"{first}{_BETWEEN[second.lower()]}{rest[0]} {rest[1]}"
+    if len(rest) >= 2 and _AMOUNT.fullmatch(rest[0]) and not _AMOUNT.fullmatch(rest[1]):
+        return f"{first} {second} {rest[0]} {rest[1]}"
+    return f"{first} {second}"
+
+
+def _date(arguments: list[str]) -> str:
+    """Return `2 January 1990` of `1990|1|2`, as far as it is given. Empty if it is no date."""
+    numbers = [int(one) for one in arguments if one.isascii() and one.isdigit() and len(one) <= 4]
+    if len(numbers) != len(arguments) or not numbers:
+        return arguments[0] if arguments else ""
+    year, *rest = numbers
+    if not rest or not 1 <= rest[0] <= len(_MONTHS):
+        return str(year)
+    day = [str(one) for one in rest[1:] if 1 <= one <= 31]
+    return " ".join([*day, _MONTHS[rest[0] - 1], str(year)])
 
 
 def _first(node: Template) -> str:
