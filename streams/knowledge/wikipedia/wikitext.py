@@ -26,7 +26,8 @@ MAX_LEVELS = 12
 """Maximum nesting of nodes that is followed."""
 _HEADING = re.compile(r"^==", re.MULTILINE)
 _SHOWN_FIRST = frozenset({
-    "nowrap", "nobold", "small", "big", "em", "strong", "abbr", "math", "mvar", "ill", "interlanguage link", "nts", "number",
+    "nowrap", "nobold", "small", "big", "em", "strong", "abbr", "math", "mvar", "ill", "interlanguage link", "nts",
+    "number",
 })  # fmt: skip
 """Templates that show their first argument."""
 _CIRCA = frozenset({"circa", "c.", "ca.", "ca"})
@@ -37,9 +38,9 @@ _MONTHS = (
     "December",
 )  # fmt: skip
 _BETWEEN = {
-    "to": " to ", "-": "–", "–": "–", "and": " and ", "or": " or ", "x": " × ", "×": " × ", "by": " by ", "to(-)": " to ",
+    "to": " to ", "-": "–", "–": "–", "and": " and ", "or": " or ", "x": " × ", "×": " × ", "by": " by ",
 }  # fmt: skip
-"""What stands between two numbers of `convert`, and how it is shown."""
+"""The words between two numbers of `convert`, and how they are shown."""
 _AMOUNT = re.compile(r"[-+−]?[0-9][0-9.,/]{0,15}")
 _FORMAT_NUMBER = "formatnum:"
 _SHOWN_SECOND = frozenset({"lang", "langx", "transliteration", "transl"})
