@@ -59,7 +59,7 @@ def stated_in(text: str, question: str) -> Stated:
         is_of_date = any(place.start() <= each.start < place.end() for place in found)
         if not is_of_date and each.value not in asked:
             kind = _FACTORS[each.unit][0] if each.unit in _FACTORS else each.unit
-            amounts.setdefault(kind, set()).add((each.value, each.unit))
+            amounts.setdefault(kind, set()).add(each.key)
     dates = frozenset(date for date in map(_date_of, found) if Decimal(date[0]) not in asked)
     return Stated(dates, {kind: frozenset(values) for kind, values in amounts.items()})
 

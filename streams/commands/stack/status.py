@@ -160,13 +160,11 @@ def _row(process: ProcessState, settings: Settings, state: StackState) -> Row:
 def usage(pid: int) -> tuple[int, float]:
     """Return resident memory (bytes) and CPU time (seconds) of a process and its children; zeros if it has ended."""
     memory_bytes, cpu_seconds = 0, 0.0
-    with suppress(psutil.NoSuchProcess):
-        process = psutil.Process(pid)
-        for part in [process, *process.children(recursive=True)]:
-            with suppress(psutil.NoSuchProcess), part.oneshot():  # what ended meanwhile is not counted, the others are
-                memory_bytes += part.memory_info().rss
-                times = part.cpu_times()
-                cpu_seconds += times.user + times.system
+    for part in _family_of(pid):
+        with suppress(psutil.NoSuchProcess), part.oneshot():  # what ended meanwhile is not counted, the others are
+            memory_bytes += part.memory_info().rss
+            times = part.cpu_times()
+            cpu_seconds += times.user + times.system
     return memory_bytes, cpu_seconds
 
 
@@ -178,15 +176,22 @@ def proportional_memory(pid: int) -> int:
     resident counts. A look takes some 20 ms of CPU time a process.
     """
     memory_bytes = 0
-    with suppress(psutil.NoSuchProcess):
-        process = psutil.Process(pid)
-        for part in [process, *process.children(recursive=True)]:
-            with suppress(psutil.NoSuchProcess):
-                try:
-                    memory_bytes += part.memory_full_info().pss
-                except (psutil.AccessDenied, AttributeError):  # no such figure on other systems than Linux
-                    memory_bytes += part.memory_info().rss
+    for part in _family_of(pid):
+        with suppress(psutil.NoSuchProcess):
+            try:
+                memory_bytes += part.memory_full_info().pss
+            except (psutil.AccessDenied, AttributeError):  # no such figure on other systems than Linux
+                memory_bytes += part.memory_info().rss
     return memory_bytes
+
+
+def _family_of(pid: int) -> list[psutil.Process]:
+    """Return a process and its children; none if it has ended."""
+    try:
+        process = psutil.Process(pid)
+        return [process, *process.children(recursive=True)]
+    except psutil.NoSuchProcess:
+        return []
 
 
 def health_of(process: ProcessState, settings: Settings, *, is_paused: bool = False) -> str:

@@ -7,16 +7,13 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from streams.knowledge.date_words import date_words
 from streams.knowledge.entity import MAX_ADDRESS_CHARS, Value
 
 _TIME = re.compile(r"([+-])(\d{1,20})-(\d\d)-(\d\d)T")
 _NUMBER = re.compile(r"[+-]?(\d{1,60})(?:\.(\d{1,60}))?")
 _ENTITY = re.compile(r"[QPL][1-9]\d{0,11}")
 _ADDRESS = re.compile(r"https?://[^\s\x00-\x1f]+")
-_MONTHS = (
-    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
-    "December",
-)  # fmt: skip
 _DAYS = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 """Days of the months. A leap day is taken in each year: calendars differ in it."""
 DAY, MONTH, YEAR, DECADE, CENTURY, MILLENNIUM = 11, 10, 9, 8, 7, 6
@@ -80,9 +77,9 @@ def time_value(value: Json) -> Value | None:
     julian = " (Julian)" if str(value.get("calendarmodel", "")).endswith(_JULIAN) and precision == DAY else ""
     iso = f"{'-' if before else ''}{year:04}"
     if precision >= DAY and 1 <= month <= 12 and 1 <= day <= _DAYS[month - 1]:
-        return Value(text=f"{day} {_MONTHS[month - 1]} {year}{era}{julian}", time=f"{iso}-{month:02}-{day:02}")
+        return Value(text=f"{date_words(year, month, day)}{era}{julian}", time=f"{iso}-{month:02}-{day:02}")
     if precision >= MONTH and 1 <= month <= 12:
-        return Value(text=f"{_MONTHS[month - 1]} {year}{era}", time=f"{iso}-{month:02}")
+        return Value(text=f"{date_words(year, month)}{era}", time=f"{iso}-{month:02}")
     if precision >= YEAR:
         return Value(text=f"{year}{era}", time=iso)
     if precision == DECADE:

@@ -14,6 +14,8 @@ import mwparserfromhell
 from mwparserfromhell.nodes import ExternalLink, HTMLEntity, Node, Tag, Template, Wikilink
 from mwparserfromhell.nodes import Text as Words
 
+from streams.knowledge.date_words import MONTHS, date_words
+
 MAX_LEAD_CHARS = 60_000
 MAX_LIST_CHARS = 120_000
 """Maximum length of a disambiguation page that is parsed (characters)."""
@@ -33,10 +35,6 @@ _SHOWN_FIRST = frozenset({
 _CIRCA = frozenset({"circa", "c.", "ca.", "ca"})
 _DATES = re.compile(r"(?:birth|death|start|end|film)[ -](?:date|year)(?: and (?:age|years ago))?|bda|dda|dob|dod")
 """Templates that show a year, a month and a day. An age is not shown."""
-_MONTHS = (
-    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
-    "December",
-)  # fmt: skip
 _BETWEEN = {
     "to": " to ", "-": "–", "–": "–", "and": " and ", "or": " or ", "x": " × ", "×": " × ", "by": " by ",
 }  # fmt: skip
@@ -237,10 +235,9 @@ def _date(arguments: list[str]) -> str:
     if len(numbers) != len(arguments) or not numbers:
         return arguments[0] if arguments else ""
     year, *rest = numbers
-    if not rest or not 1 <= rest[0] <= len(_MONTHS):
-        return str(year)
-    day = [str(one) for one in rest[1:] if 1 <= one <= 31]
-    return " ".join([*day, _MONTHS[rest[0] - 1], str(year)])
+    if not rest or not 1 <= rest[0] <= len(MONTHS):
+        return date_words(year)
+    return date_words(year, rest[0], next((one for one in rest[1:] if 1 <= one <= 31), 0))
 
 
 def _first(node: Template) -> str:

@@ -205,7 +205,7 @@ def _wait_ready(server: Server, child: Child, cancelled: threading.Event) -> Non
     """
     begun = time.monotonic()
     deadline, used, quiet_seconds = begun + server.ready_timeout_seconds, 0.0, 0.0
-    times = psutil.cpu_times()
+    idle_share()
     while not cancelled.is_set():
         if child.exit_code is not None:
             kind = CrashedError if child.exit_code < 0 else StartError
@@ -214,8 +214,7 @@ def _wait_ready(server: Server, child: Child, cancelled: threading.Event) -> Non
             return
         if time.monotonic() > deadline:
             before, used = used, family_cpu_seconds(child.pid)
-            is_busy, times = idle_share(times, psutil.cpu_times()) < IDLE_SHARE, psutil.cpu_times()
-            waited_seconds = server.ready_timeout_seconds * (BUSY_WEIGHT if is_busy else 1.0)
+            waited_seconds = server.ready_timeout_seconds * (BUSY_WEIGHT if idle_share() < IDLE_SHARE else 1.0)
             quiet_seconds = 0.0 if used > before + START_CPU_SECONDS else quiet_seconds + waited_seconds
             # Less a tenth of a wait: ten tenths of it are a whole one.
             if used >= MAX_START_CPU_SECONDS or quiet_seconds > (1 - BUSY_WEIGHT / 2) * server.ready_timeout_seconds:
@@ -226,10 +225,9 @@ def _wait_ready(server: Server, child: Child, cancelled: threading.Event) -> Non
     raise Cancelled
 
 
-def idle_share(before: Any, after: Any) -> float:
-    """Return the share of the processors' time between two `psutil.cpu_times()` in which they were idle."""
-    total = sum(after) - sum(before)
-    return float(after.idle - before.idle) / total if total > 0 else 0.0
+def idle_share() -> float:
+    """Return the share of the processors' time since this thread's last call in which they were idle."""
+    return float(psutil.cpu_times_percent().idle) / 100
 
 
 def exit_words(code: int) -> str:

@@ -237,8 +237,7 @@ class Triton:
         """Ask each required model for one answer.
 
         `broken`: the process of a model has ended for good, or gives answers of other requests, and only a new start of
-        the server helps. `silent`: a model
-        gave no answer in time, because it hangs or because it has much to do.
+        the server helps. `silent`: a model gave no answer in time, because it hangs or because it has much to do.
         """
         from streams.models.triton_connection import model_states  # here, because it loads gRPC
 

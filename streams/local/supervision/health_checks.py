@@ -6,13 +6,11 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from http import HTTPStatus
 from typing import Self
 
-import psutil
-
 from streams.errors import StartError
 from streams.local.child_process import Child, family_cpu_seconds
 from streams.local.probing import http_status
 from streams.local.riffle_processes import RiffleProcess
-from streams.local.servers.server import Answer, Server
+from streams.local.servers.server import Answer, Server, idle_share
 from streams.local.servers.triton import Triton
 from streams.local.supervision.watched import Watched
 
@@ -55,7 +53,7 @@ class HealthChecks:
         self._idle_share, self._idle_at = 0.0, 0.0
 
     def __enter__(self) -> Self:
-        psutil.cpu_times_percent()  # the share since the last call: the first call begins
+        idle_share()  # the share since the last call: the first call begins
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -64,7 +62,7 @@ class HealthChecks:
     def look(self, watched: Iterable[Watched], now: float) -> list[tuple[Watched, str]]:
         """Begin checks and take their answers. Returns each process that must be restarted, with the reason."""
         if now - self._idle_at >= CHECK_SECONDS:
-            self._idle_share, self._idle_at = psutil.cpu_times_percent().idle / 100, now
+            self._idle_share, self._idle_at = idle_share(), now
         judged = [(one, self._look_at(one, now)) for one in watched]
         return [(one, reason) for one, reason in judged if reason]
 

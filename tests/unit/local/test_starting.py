@@ -106,7 +106,7 @@ def test_a_process_that_waits_for_another_one_has_time_on_a_busy_machine(
     """A worker waited six minutes for a Kafka that was starved, used no CPU time, and was given up."""
     late, looks = Late(tmp_path), 0
 
-    def look(_before: Any, _after: Any) -> float:
+    def look() -> float:
         nonlocal looks
         looks += 1
         if looks == 5:
