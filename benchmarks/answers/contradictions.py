@@ -2,6 +2,7 @@
 
     python -m benchmarks.answers.contradictions measure DIR... [--statements N]  the check on statements of open sets
     python -m benchmarks.answers.contradictions make FILE --out FILE             contradictions of FILE's statements
+    python -m benchmarks.answers.contradictions shortened FILE                   shortened forms, true and false ones
 
 Each rule changes the text of a statement by patterns and word lists of its own: it knows nothing of the checker's
 tokens. `measure` also checks true sentences: the statement itself, and shortened forms of it (without its brackets,
@@ -224,6 +225,17 @@ def measure(statements: Sequence[str]) -> dict[str, Any]:
     return {"statements": len(statements), "caught": _shares(caught), "kept": _shares(kept)}
 
 
+def measure_shortened(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return the share of false shortened forms that are caught, and of true ones that are kept, by half."""
+    caught: defaultdict[str, list[bool]] = defaultdict(list)
+    kept: defaultdict[str, list[bool]] = defaultdict(list)
+    for row in rows:
+        source = Source(row["statement"])
+        caught[row["half"]] += [not check_support(sentence, source).is_supported for sentence in row["false"]]
+        kept[row["half"]] += [check_support(sentence, source).is_supported for sentence in row["true"]]
+    return {"caught": _shares(caught), "kept": _shares(kept)}
+
+
 def _shares(found: dict[str, list[bool]]) -> dict[str, Any]:
     every = [each for of_kind in found.values() for each in of_kind]
     shares = {kind: [round(sum(each) / len(each), 4), len(each)] for kind, each in sorted(found.items())}
@@ -256,12 +268,17 @@ def main() -> None:
     making = commands.add_parser("make", help="contradictions of the statements of a file")
     making.add_argument("file", type=Path, help="lines with `statement`")
     making.add_argument("--out", type=Path, required=True)
+    shortened = commands.add_parser("shortened", help="shares of tests/data/support/shortened.jsonl")
+    shortened.add_argument("file", type=Path)
     arguments = parser.parse_args()
     if arguments.command == "measure":
         found = {each.name: measure(statements_of(each, arguments.statements)) for each in arguments.folders}
         sys.stdout.write(json.dumps(found, indent=1) + "\n")
         return
     rows = [json.loads(line) for line in arguments.file.read_text(encoding="utf-8").splitlines()]
+    if arguments.command == "shortened":
+        sys.stdout.write(json.dumps(measure_shortened(rows), indent=1) + "\n")
+        return
     statements = [row["statement"] for row in rows]
     made = (
         json.dumps({"kind": kind, "statement": statements[number], "sentence": changed})

@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from streams.answers.support.alignment import align
+from streams.answers.support.left_out import LeftOut
 from streams.answers.support.tokens import Token, keys_of, tokens_of
-from streams.answers.support.word_lists import AGENTS, CONDITIONS, PHRASES, SUPERLATIVES
+from streams.answers.support.word_lists import CONDITIONS, PHRASES, RELATIVES, SUBORDINATE
 
 MAX_SENTENCE_CHARS = 600
 """Maximum characters of a sentence that is checked: a longer one is not supported."""
@@ -50,6 +51,8 @@ def check_support(sentence: str, source: Source) -> Support:
     if len(sentence) > MAX_SENTENCE_CHARS:
         return Support(False, "too long")
     claim = _without_end(tokens_of(sentence))
+    if source.text.rstrip().endswith("?") and not sentence.rstrip().endswith("?"):
+        return Support(False, "a question")
     if sum(token.role != "boundary" for token in claim) < MIN_TOKENS:
         return Support(False, "says nothing")
     around = keys_of(source.context)
@@ -93,7 +96,24 @@ def _without_end(tokens: list[Token]) -> list[Token]:
 
 def _check(claim: Sequence[Token], stated: Sequence[Token], around: frozenset[str]) -> Support:
     words = [token for token in claim if token.role != "boundary"]
-    places = align(words, stated)
+    outcomes = [_check_places(claim, words, places, stated, around) for places in _alignments(words, stated)]
+    return next((outcome for outcome in outcomes if outcome.is_supported), outcomes[0])
+
+
+def _alignments(words: Sequence[Token], stated: Sequence[Token]) -> Iterator[list[int | None]]:
+    """Yield the alignment that prefers the last of repeated words, and the one that prefers the first of them."""
+    yield align(words, stated)
+    turned = align(words[::-1], stated[::-1])[::-1]
+    yield [None if place is None else len(stated) - 1 - place for place in turned]
+
+
+def _check_places(
+    claim: Sequence[Token],
+    words: Sequence[Token],
+    places: Sequence[int | None],
+    stated: Sequence[Token],
+    around: frozenset[str],
+) -> Support:
     led = _leading_from_context(words, places, around)
     missing = [
         token
@@ -105,7 +125,7 @@ def _check(claim: Sequence[Token], stated: Sequence[Token], around: frozenset[st
     matched = [place for place in places if place is not None]
     if len(matched) < MIN_TOKENS or len(matched) < len(words) / 2:
         return Support(False, "too little in the statement")
-    return _check_left_out(words, places, matched, stated, led)
+    return _check_left_out(claim, words, places, matched, stated, led)
 
 
 def _leading_from_context(words: Sequence[Token], places: Sequence[int | None], around: frozenset[str]) -> int:
@@ -126,25 +146,44 @@ def _may_be_added(token: Token) -> bool:
 
 
 def _check_left_out(
-    words: Sequence[Token], places: Sequence[int | None], matched: Sequence[int], stated: Sequence[Token], led: int
+    claim: Sequence[Token],
+    words: Sequence[Token],
+    places: Sequence[int | None],
+    matched: Sequence[int],
+    stated: Sequence[Token],
+    led: int,
 ) -> Support:
     """Return whether what the statement says beyond the sentence changes nothing."""
-    before, behind = stated[: matched[0]], stated[matched[-1] + 1 :]
     taken, asides = frozenset(matched), _places_in_asides(matched, stated)
     for place, token in enumerate(stated):
         is_limiting = token.role == "negation" or (token.role == "limit" and place not in asides)
         if is_limiting and place not in taken and _is_near(place, stated, matched):
             return Support(False, f"left out: {token.text}")
-    if reason := _leading_fault(before, is_led=led > 0):
+    left_out = LeftOut(stated, matched)
+    if reason := left_out.leading_fault(is_led=led > 0):
         return Support(False, reason)
-    for first, second in pairwise(matched):
-        if reason := _gap_fault(stated[first + 1 : second]):
-            return Support(False, reason)
+    if reason := left_out.gap_fault(_joined(claim, places)):
+        return Support(False, reason)
     if _tense_fault(words, places, stated, matched):
         return Support(False, "another tense")
-    if reason := _trailing_fault(behind, words):
+    if reason := left_out.trailing_fault():
         return Support(False, reason)
     return Support(True)
+
+
+def _joined(claim: Sequence[Token], places: Sequence[int | None]) -> frozenset[int]:
+    """Return the places in the statement of words that have a comma, `and` or `but` before them in the sentence."""
+    numbered, joined = iter(places), set()
+    is_behind_boundary = False
+    for token in claim:
+        if token.role == "boundary":
+            is_behind_boundary = True
+            continue
+        place = next(numbered)
+        if is_behind_boundary and place is not None:
+            joined.add(place)
+        is_behind_boundary = False
+    return frozenset(joined)
 
 
 def _places_in_asides(matched: Sequence[int], stated: Sequence[Token]) -> set[int]:
@@ -169,41 +208,19 @@ def _is_near(place: int, stated: Sequence[Token], matched: Sequence[int]) -> boo
         return True
     between = stated[place : matched[0]] if place < matched[0] else stated[matched[-1] : place]
     marks = {each.key for each in between if each.role == "boundary"}
+    if any(each.key in SUBORDINATE or RELATIVES.intersection(each.lead) for each in between):
+        marks.add(",")
     if place < matched[0]:
         return is_strong or "and" not in marks
-    return not marks or (token.key in CONDITIONS and "and" not in marks)
+    if token.key in SUBORDINATE or (token.key in CONDITIONS and _is_alternative(place, stated, matched)):
+        return False
+    opens = stated[place - 1].role == "boundary"
+    return not marks or (token.key in CONDITIONS and opens and "and" not in marks)
 
 
-def _leading_fault(before: Sequence[Token], *, is_led: bool) -> str:
-    """Return why the left out beginning changes the sentence: it must end with a comma or say nothing."""
-    if not before:
-        return ""
-    if is_led:
-        rest = [token for token in before if token.role in ("name", "content", "quantity", "relation")]
-        return f"another subject: {rest[0].text}" if rest else ""
-    if before[-1].role == "boundary":
-        return ""
-    rest = [token for token in before if token.role not in ("boundary", "tense")]
-    return f"begins inside: {rest[-1].text}" if rest else ""
-
-
-def _gap_fault(gap: Sequence[Token]) -> str:
-    """Return why the words left out between two words change the sentence."""
-    inner = [token for token in gap if token.role != "boundary"]
-    if not inner:
-        return ""
-    is_aside = gap[0].role == "boundary" and gap[-1].role == "boundary"
-    for token in inner:
-        is_limit = token.role == "limit" and (not is_aside or token.key in CONDITIONS)
-        if is_limit or token.role == "negation":
-            return f"left out: {token.text}"
-        if not is_aside and token.role == "relation" and token.key in AGENTS:
-            return f"left out: {token.text}"
-        if not is_aside and token.role in ("name", "quantity"):
-            return f"left out: {token.text}"
-        if not is_aside and token.role == "tense":
-            return f"left out: {token.text}"
-    return ""
+def _is_alternative(place: int, stated: Sequence[Token], matched: Sequence[int]) -> bool:
+    """Return True for the second condition of "if A or if B", where the sentence has the first one."""
+    return stated[place - 1].key == "or" and any(stated[at].key == stated[place].key for at in matched)
 
 
 def _tense_fault(
@@ -213,19 +230,3 @@ def _tense_fault(
     added = {token.key for token, place in zip(words, places, strict=True) if token.role == "tense" and place is None}
     tenses = {token.key for token in stated if token.role == "tense"}
     return bool(added) and bool(tenses) and not added <= tenses
-
-
-def _trailing_fault(behind: Sequence[Token], words: Sequence[Token]) -> str:
-    """Return why the left out end changes the sentence."""
-    if not behind:
-        return ""
-    clause = []
-    for token in behind:
-        if token.role == "boundary":
-            break
-        clause.append(token)
-    if any(token.text.lower() in SUPERLATIVES or token.key == "most" for token in words) and clause:
-        return f"left out: {clause[0].text}"
-    if clause and clause[0].role in ("content", "name", "quantity"):
-        return f"ends inside: {clause[0].text}"
-    return ""

@@ -8,12 +8,12 @@ relation   prepositions and conjunctions that say who does what to whom, when, a
 tense      is, was, will, ...
 content    all other words, by their stems
 boundary   a comma, a colon, a bracket, a dash; `and` and `but`, which join clauses and parts of lists
-plain      articles and other words that change nothing: they are left out
+plain      articles and other words that change nothing: they are left out, and kept as the `lead` of the next token
 """
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from streams.answers.support.quantities import month_of, quantities_of
@@ -25,6 +25,8 @@ Role = Literal["name", "quantity", "negation", "limit", "relation", "tense", "co
 MAX_TOKENS = 240
 """Maximum tokens of a text that are read."""
 MAX_CHARS = 1_500
+MAX_LEAD = 4
+"""Maximum plain words that are kept before a token."""
 
 _PIECE = re.compile(
     r"(?P<word>(?:(?<![\w.])[.#@$])?[^\W\d_][\w]{0,60}+(?:[.'’\-][^\W_]{1,40}+){0,6}"
@@ -45,6 +47,8 @@ class Token:
     key: str
     """Equal for tokens that say the same: a stem, a folded name, a number with its unit."""
     text: str
+    lead: tuple[str, ...] = ()
+    """The plain words between the former token and this one, such as `of the`."""
 
 
 def tokens_of(text: str) -> list[Token]:
@@ -52,11 +56,13 @@ def tokens_of(text: str) -> list[Token]:
     text = text[:MAX_CHARS].replace("’", "'")
     quantities = {each.start: each for each in quantities_of(text)}
     found: list[Token] = []
+    lead: list[str] = []
     place, is_first = 0, True
     while place < len(text) and len(found) < MAX_TOKENS:
         if quantity := quantities.get(place):
             value = f"{quantity.value:f} {quantity.unit}{_compared(text, place)}".strip()
-            found.append(Token("quantity", value, text[place : quantity.end]))
+            found.append(Token("quantity", value, text[place : quantity.end], tuple(lead)))
+            lead = []
             place, is_first = quantity.end, False
             continue
         match = _PIECE.match(text, place)
@@ -65,9 +71,14 @@ def tokens_of(text: str) -> list[Token]:
             continue
         piece = text[place:end]
         if match["boundary"] or match["end"]:
-            found.append(Token("boundary", ",", piece))
+            tokens = [Token("boundary", ",", piece)]
         else:
-            found += _of_word(piece, is_first=is_first)
+            tokens = _of_word(piece, is_first=is_first)
+        if tokens:
+            found += [replace(tokens[0], lead=tuple(lead)), *tokens[1:]]
+            lead = []
+        elif len(lead) < MAX_LEAD:
+            lead.append(piece.lower())
         is_first = bool(match["end"])
         place = end
     return found

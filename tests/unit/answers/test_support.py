@@ -3,6 +3,7 @@
 import json
 from collections import defaultdict
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -16,9 +17,10 @@ from tests.unit.answers.world import evidence
 DATA = Path(__file__).parents[2] / "data" / "support"
 MIN_CAUGHT = 0.95
 MIN_KEPT_SHORT = 0.95
+MIN_KEPT_OF_HANDBOOKS = 0.65
 
 
-def rows(name: str) -> list[dict[str, str]]:
+def rows(name: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (DATA / name).read_text(encoding="utf-8").splitlines()]
 
 
@@ -32,7 +34,7 @@ CASES = [
     ("The Moon orbits at 384,400 km.", "The Moon orbits at 384,400 miles.", CHANGED),
     ("It costs twelve hundred dollars.", "It costs $1,200.", SAME),
     ("The bank is open every day except Sunday.", "The bank is open every day.", CHANGED),
-    ("According to NASA, the Moon orbits the Earth.", "The Moon orbits the Earth.", SAME),
+    ("According to NASA, the Moon orbits the Earth.", "The Moon orbits the Earth.", CHANGED),  # who says so is left out
     ("It is a myth that the wall is visible from space.", "The wall is visible from space.", CHANGED),
     ("The father of Charles Darwin was a doctor.", "Charles Darwin was a doctor.", CHANGED),
     ("The song was written by Ann Lee.", "The song was written by Ann Lee.", SAME),
@@ -62,9 +64,56 @@ CASES = [
     ("The bridge cost 5 crore rupees.", "The bridge cost 50 million rupees.", SAME),
     ("Anything.", "", CHANGED),
 ]
+SHORTENED = [
+    # statement, sentence of its words in its order, does the statement say it
+    ("The drug is safe in mice but deadly in humans.", "The drug is safe in humans.", CHANGED),
+    ("The drug is safe in mice but deadly in humans.", "The drug is safe.", CHANGED),
+    ("The drug is safe in mice but deadly in humans.", "The drug is deadly in humans.", SAME),
+    ("The drug is safe in mice but deadly in humans.", "The drug is safe in mice.", SAME),
+    ("The drug was safe in mice and killed dogs.", "The drug was safe in dogs.", CHANGED),
+    ("The brother of Anna's husband is a baker.", "The brother of Anna is a baker.", CHANGED),
+    ("The brother of Anna's husband is a baker.", "Anna's brother is a baker.", CHANGED),
+    ("The president's wife died in 1990.", "The president died in 1990.", CHANGED),
+    ("He met the vice president in Rome.", "He met the president in Rome.", CHANGED),
+    ("Bob was a fake doctor.", "Bob was a doctor.", CHANGED),
+    ("Bob was the former mayor of York.", "Bob was the mayor of York.", CHANGED),
+    ("Bob Ray, the deputy mayor of York, wrote a book.", "Bob Ray, the mayor of York, wrote a book.", CHANGED),
+    ("Anna almost won the race in 1990.", "Anna won the race in 1990.", CHANGED),
+    ("Anna planned to visit Rome in 1990.", "Anna visited Rome in 1990.", CHANGED),
+    ("Anna denied killing Bob in 1990.", "Anna killed Bob in 1990.", CHANGED),
+    ("He said he wrote the book in Rome.", "He wrote the book in Rome.", CHANGED),
+    ("Plants grow faster in the shade than cats in the sun.", "Plants grow faster in the sun.", CHANGED),
+    ("It works on Linux, but only with a patch.", "It works on Linux.", CHANGED),
+    ("It works on Linux, but not with a patch.", "It works on Linux.", CHANGED),
+    ("Bears eat fish and berries.", "Bears eat berries.", SAME),
+    ("Bears eat fish, insects and berries.", "Bears eat berries.", SAME),
+    ("Anna reads in bed and cooks on Sundays.", "Anna reads on Sundays.", CHANGED),
+    ("Anna reads in bed and cooks on Sundays.", "Anna cooks on Sundays.", SAME),
+    ("Anna met Bob, the baker, and Carl, who died in 1990.", "Anna met Bob, who died in 1990.", CHANGED),
+    ("Copper and tin make bronze.", "Tin makes bronze.", CHANGED),
+    ("Is the drug safe?", "The drug is safe.", CHANGED),
+    ("Did Anna kill Bob?", "Anna killed Bob.", CHANGED),
+    ("The Moon is made of cheese, Bob wrote.", "The Moon is made of cheese.", CHANGED),
+    ("Bob wrote: The Moon is made of cheese.", "The Moon is made of cheese.", CHANGED),
+    ("All large dogs bark at night.", "All dogs bark at night.", CHANGED),
+    ("No large dog bites.", "No dog bites.", CHANGED),
+    ("He did not die in Rome.", "He did not die.", CHANGED),
+    ("It returns true or raises an error.", "It returns true.", CHANGED),
+    ("In Python 2, print is a statement.", "Print is a statement.", CHANGED),
+    ("In 2010, Oracle bought Sun.", "Oracle bought Sun.", SAME),
+    ("Bob moved in 1990 to London.", "Bob moved to London.", SAME),
+    ("Bob was born in Rome in 1900 and died in Paris in 1990.", "Bob died in Paris in 1990.", SAME),
+    ("Bob was born in Rome in 1900 and died in Paris in 1990.", "Bob was born in Paris in 1990.", CHANGED),
+    ("Bob was born in Rome in 1900 and died in Paris in 1990.", "Bob was born in Rome in 1990.", CHANGED),
+    ("Bob was born in Rome in 1900 and died in Paris in 1990.", "Bob was born in 1900.", SAME),
+    ("The hut is open in summer.", "The hut is open.", CHANGED),
+    ("Lake Baikal is a lake in Siberia.", "Lake Baikal is a lake.", SAME),
+    ("Marie Curie, a chemist, won two Nobel Prizes.", "Marie Curie won two Nobel Prizes.", SAME),
+    ("The wall of the garden fell in 1990.", "The garden fell in 1990.", CHANGED),
+]
 
 
-@pytest.mark.parametrize(("statement", "sentence", "expected"), CASES)
+@pytest.mark.parametrize(("statement", "sentence", "expected"), CASES + SHORTENED)
 def test_cases(statement: str, sentence: str, expected: bool) -> None:
     assert check_support(sentence, Source(statement)).is_supported == expected
 
@@ -107,6 +156,16 @@ def test_true_sentences_are_kept() -> None:
     short = [check_support(row["short"], Source(row["statement"])).is_supported for row in known]
     assert all(verbatim)
     assert sum(short) / len(short) >= MIN_KEPT_SHORT
+
+
+def test_false_shortened_forms_are_caught() -> None:
+    """The half that had no part in the rules. Before the rules, .8 were caught and .77 of the true ones kept."""
+    judged = [row for row in rows("shortened.jsonl") if row["half"] == "judge"]
+    false = [check_support(text, Source(row["statement"])).is_supported for row in judged for text in row["false"]]
+    true = [check_support(text, Source(row["statement"])).is_supported for row in judged for text in row["true"]]
+    assert len(false) == 164
+    assert 1 - sum(false) / len(false) >= MIN_CAUGHT
+    assert sum(true) / len(true) >= MIN_KEPT_OF_HANDBOOKS
 
 
 @given(st.text(max_size=700), st.text(max_size=1_600))
