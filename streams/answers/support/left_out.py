@@ -133,8 +133,9 @@ class LeftOut:
         """Return True for a word that only describes the noun behind it, or says how something is done."""
         token, before, after = self._stated[place], self._stated[place - 1], self._stated[place + 1]
         lower = token.text.lower()
-        if token.role != "content" or lower in RESTRICTING or lower.endswith(("'s", "s'")):
-            return False
+        is_other_thing = lower in RESTRICTING or lower.endswith(("'s", "s'"))
+        if token.role != "content" or is_other_thing or before.role == "quantity":
+            return False  # the word behind a number may be its unit: 5 lakh rupees
         if lower.endswith("ly"):
             return True
         is_led = bool(token.lead) or before.role not in ("content", "name") or place - 1 not in self._matched
@@ -152,7 +153,7 @@ class LeftOut:
             is_open = self._is_strengthened(last) or self._has_near(last, POSSIBLE)
             return "" if is_name or is_open else "left out: or"
         is_sum = first.role == self._stated[last].role == "quantity" and behind[0].text.lower() in JOINTS
-        if is_sum or first.key == "than":
+        if is_sum or first.key in ("than", "per"):
             return f"left out: {first.text}"
         if behind[0].role == "boundary" and (reason := self._contrast_fault(behind)):
             return reason

@@ -1,6 +1,6 @@
 """The quantities of a text: exact numbers with their units, so that two texts can be compared. Pure.
 
-`1,200`, `1.2 thousand` and `twelve hundred` are one number; `5 km` and `5 kilometres` one quantity;
+`1,200`, `1.2 thousand`, `twelve hundred` and `1.2 × 10³` are one number; `5 km` and `5 kilometres` one quantity;
 `5 km` and `5 miles` are not. Units are not converted: a sentence with another unit than its statement is no quotation.
 """
 
@@ -25,8 +25,8 @@ _IN_ORDER = (
 _MONTH_NAMES = "january february march april may june july august september october november december"
 _ONES, _TENS, _ORDINALS = _UP_TO_NINETEEN.split(), _IN_TENS.split(), _IN_ORDER.split()
 _SCALES = {
-    "hundred": 100, "thousand": 1_000, "million": 10**6, "billion": 10**9, "trillion": 10**12, "dozen": 12,
-    "lakh": 10**5, "crore": 10**7,
+    "hundred": 100, "thousand": 1_000, "million": 10**6, "billion": 10**9, "trillion": 10**12, "quadrillion": 10**15,
+    "dozen": 12, "lakh": 10**5, "crore": 10**7,
 }  # fmt: skip
 _VALUES = {
     **{word: Decimal(value) for value, word in enumerate(_ONES)},
@@ -42,6 +42,7 @@ _UNITS = {
     "lb": "lb lbs pound", "ml": "ml millilitre milliliter", "l": "l liter litre", "gal": "gallon",
     "ms": "ms millisecond", "s": "s sec second", "min": "min minute", "h": "h hr hour", "d": "day", "w": "week",
     "mo": "month", "y": "y yr year", "century": "century centuries", "decade": "decade", "%": "% percent pct",
+    "‰": "‰ permille",
     "c": "°c celsius",
     "f": "°f fahrenheit", "k": "kelvin", "mph": "mph", "kmh": "km/h kmh kph", "kb": "kb kilobyte", "mb": "mb megabyte",
     "gb": "gb gigabyte", "tb": "tb terabyte", "kib": "kib kibibyte", "mib": "mib mebibyte", "gib": "gib gibibyte",
@@ -50,13 +51,18 @@ _UNITS = {
     "ha": "ha hectare", "sqkm": "km² km2", "sqm": "m² m2", "usd": "$ usd dollar", "eur": "€ eur euro",
     "gbp": "£ gbp", "jpy": "¥ jpy yen", "deg": "° degree", "point": "point", "people": "people person inhabitant",
 }  # fmt: skip
+_CAPITALS = frozenset("BKMT")
+"""Letters behind a number that are units if small and may be scales: `5 m` is a length, `5M` may be five million."""
 _BY_NAME = {name: unit for unit, names in _UNITS.items() for name in names.split()}
 
+_EXPONENT = r"(?:(?:\^|\*\*)[-−+]?\d{1,2}|[⁻⁺]?[⁰¹²³⁴-⁹]{1,2})(?!\w)"
 _PART = re.compile(
-    r"(?P<currency>[$€£¥])?(?P<sign>(?<![\w.%])[-−–](?=\d))?(?P<digits>\d{1,3}(?:,\d{3}){1,5}(?:\.\d{1,9})?(?!\d)|\d{1,15}(?:\.\d{1,9})?)"
+    r"(?P<minus>(?<![\w.%])[-−–](?=[$€£¥]\d))?(?P<currency>[$€£¥])?(?P<sign>(?<![\w.%])[-−–](?=\d))?(?P<digits>\d{1,3}(?:,\d{3}){1,5}(?:\.\d{1,9})?(?!\d)|\d{1,15}(?:\.\d{1,9})?)"
+    rf"(?: ?[×x·] ?10(?P<times>{_EXPONENT})|(?<=(?<!\d)10)(?P<power>{_EXPONENT}))?"
     r"(?P<part>[¼-¾⅐-⅞])?(?P<suffix>(?:st|nd|rd|th|s|k|m|mn|bn|b|tn)(?![\w]))?"
+    r"|(?P<fraction>[¼-¾⅐-⅞])"
     r"|(?P<word>[A-Za-z]{1,20}+)"
-    r"|(?P<mark>%|°[CFcf]?|(?:km|m)²|[€£¥])",
+    r"|(?P<mark>[%‰]|°[CFcf]?|(?:km|m)²|[€£¥])",
 )
 _MONTHS = {name: number for number, name in enumerate(_MONTH_NAMES.split(), start=1)}
 
@@ -86,7 +92,7 @@ def _read(parts: list[re.Match[str]], text: str) -> Iterator[Quantity]:
     place = 0
     while place < len(parts):
         part = parts[place]
-        if part["digits"]:
+        if part["digits"] or part["fraction"]:
             quantity, place = _of_digits(parts, place, text)
             yield quantity
         elif part["word"] and (of_words := _of_words(parts, place, text)):
@@ -98,13 +104,17 @@ def _read(parts: list[re.Match[str]], text: str) -> Iterator[Quantity]:
 
 def _of_digits(parts: list[re.Match[str]], place: int, text: str) -> tuple[Quantity, int]:
     part = parts[place]
-    value = Decimal(part["digits"].replace(",", ""))
-    if part["part"]:
-        value += Decimal(str(unicodedata.numeric(part["part"])))
+    value = Decimal((part["digits"] or "0").replace(",", ""))
+    if fraction := part["part"] or part["fraction"]:
+        value += Decimal(str(unicodedata.numeric(fraction)))
+    if part["times"]:
+        value *= _power_of_ten(part["times"])
+    elif part["power"]:
+        value = _power_of_ten(part["power"])
     suffix = (part["suffix"] or "").lower()
     unit = _BY_NAME.get(part["currency"] or "", "")
     end, place = part.end(), place + 1
-    if part["sign"]:
+    if part["sign"] or part["minus"]:
         value = -value
     if suffix in ("st", "nd", "rd", "th"):
         return Quantity(value, "#", part.start(), end), place
@@ -116,6 +126,12 @@ def _of_digits(parts: list[re.Match[str]], place: int, text: str) -> tuple[Quant
         value *= _SHORT_SCALES[suffix]
     value, end, place = _scaled(value, end, parts, place, text)
     return _with_unit(value, unit, part.start(), end, parts, place, text)
+
+
+def _power_of_ten(exponent: str) -> Decimal:
+    """Read `^6`, `**6` and `⁶`, which `NFKC` turns into the digit."""
+    digits = unicodedata.normalize("NFKC", exponent).lstrip("^*").replace("−", "-")
+    return Decimal(10) ** int(digits)
 
 
 def _of_words(parts: list[re.Match[str]], place: int, text: str) -> tuple[Quantity, int] | None:
@@ -138,8 +154,8 @@ def _of_words(parts: list[re.Match[str]], place: int, text: str) -> tuple[Quanti
 
 
 def _scaled(value: Decimal, end: int, parts: list[re.Match[str]], place: int, text: str) -> tuple[Decimal, int, int]:
-    while (word := _next_word(parts, place, end, text)) in _SCALES:
-        value, end, place = value * _SCALES[word], parts[place].end(), place + 1
+    while scale := _SCALES.get(_next_word(parts, place, end, text).removesuffix("s")):
+        value, end, place = value * scale, parts[place].end(), place + 1
     return value, end, place
 
 
@@ -148,6 +164,8 @@ def _with_unit(
 ) -> tuple[Quantity, int]:
     name = _next_word(parts, place, end, text)
     found = _BY_NAME.get(name) or _BY_NAME.get(name.removesuffix("s")) if name and not unit else None
+    if found and parts[place]["word"] in _CAPITALS:
+        found = parts[place]["word"]
     if found:
         return Quantity(value.normalize(), found, start, parts[place].end()), place + 1
     return Quantity(value.normalize(), unit, start, end), place

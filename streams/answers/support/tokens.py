@@ -36,6 +36,8 @@ _PIECE = re.compile(
 )
 """A word has the signs of its name: `C`, `C++` and `C#` are three languages, `.NET` is no net."""
 _COMPARISONS = "<>≤≥≈~±≠"
+_CAPITAL_NAMES = frozenset({"US", "IT", "WHO"})
+"""Names that are plain words in small letters."""
 _CLITICS = {"can't": ("can", "not"), "won't": ("will", "not"), "cannot": ("can", "not")}
 
 
@@ -60,7 +62,7 @@ def tokens_of(text: str) -> list[Token]:
     place, is_first = 0, True
     while place < len(text) and len(found) < MAX_TOKENS:
         if quantity := quantities.get(place):
-            value = f"{quantity.value:f} {quantity.unit}{_compared(text, place)}".strip()
+            value = f"{quantity.value:f} {quantity.unit}{_compared(text, place, quantity.end)}".strip()
             found.append(Token("quantity", value, text[place : quantity.end], tuple(lead)))
             lead = []
             place, is_first = quantity.end, False
@@ -84,10 +86,12 @@ def tokens_of(text: str) -> list[Token]:
     return found
 
 
-def _compared(text: str, place: int) -> str:
-    """Return the sign of comparison before a number, which belongs to it: `≥ 5` is no `5`."""
+def _compared(text: str, place: int, end: int) -> str:
+    """Return the signs of comparison around a number, which belong to it: `≥ 5` and `5+` are no `5`."""
     found = text[max(0, place - 3) : place].split()
-    return "".join(char for char in found[-1] if char in _COMPARISONS) if found else ""
+    signs = "".join(char for char in found[-1] if char in _COMPARISONS) if found else ""
+    is_open = text[end : end + 1] == "+" and not text[end + 1 : end + 2].strip()
+    return signs + "+" * is_open
 
 
 def _before_quantity(match: re.Match[str], quantities: Mapping[int, object]) -> int:
@@ -106,7 +110,7 @@ def _of_word(word: str, *, is_first: bool) -> list[Token]:
         return [Token("boundary", "and", word)]
     if month_of(lower) and word[0].isupper() and not is_first:
         return [Token("name", lower, word)]
-    role = _role_of(lower)
+    role = "content" if word in _CAPITAL_NAMES else _role_of(lower)
     if role == "plain":
         return []
     if role == "tense":

@@ -94,7 +94,7 @@ STRENGTHENED = frozenset(
 bites" says more than "no old dog bites", while "a dog bites" says less than "an old dog bites"."""
 PHRASES = frozenset({"in", "on", "at", "since", "during", "after", "before"})
 """First words of phrases of place or time, which may lead or trail."""
-AGENTS = frozenset({"by", "or", "than", "to", "from", "against"})
+AGENTS = frozenset({"by", "or", "than", "to", "from", "against", "per"})
 """Relations that change who does what when they are left out."""
 TENSES = {
     word: tense
