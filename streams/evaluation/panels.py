@@ -36,8 +36,12 @@ def read_queries(path: Path) -> list[LabelledQuery]:
 
 
 def evaluate_panels(queries: Sequence[LabelledQuery], ask: Ask) -> dict[str, Any]:
-    """Return the figures. An entity is right by its id, the id of its article, or its label."""
-    shown = right = choices = choices_with = wrong_without = 0
+    """Return the figures. An entity is right by its id, the id of its article, or its label.
+
+    A choice of several entities says nothing wrong about a query that asks for one of them: it is counted by itself.
+    For a query without an entity it is as wrong as a panel.
+    """
+    shown = right = choices = choices_with = wrong_without = wrong_choices = 0
     examples: list[dict[str, Any]] = []
     with_entity = [one for one in queries if one.entity]
     for one in queries:
@@ -47,6 +51,9 @@ def evaluate_panels(queries: Sequence[LabelledQuery], ask: Ask) -> dict[str, Any
         if panel.get("kind") == "choice":
             choices += bool(one.entity)
             choices_with += bool(one.entity) and any(is_named(each, one.entity) for each in panel.get("others", ()))
+            wrong_choices += not one.entity
+            if not one.entity and len(examples) < MAX_EXAMPLES:
+                examples.append({"query": one.query, "wanted": None, "shown": f"choice: {panel.get('label')}"})
             continue
         is_right = is_named(panel, one.entity)
         right += is_right
@@ -58,9 +65,10 @@ def evaluate_panels(queries: Sequence[LabelledQuery], ask: Ask) -> dict[str, Any
     return {
         "queries": len(queries),
         "with_an_entity": len(with_entity),
-        "precision": _share(right, shown + wrong_without),
+        "precision": _share(right, shown + wrong_without + wrong_choices),
         "share_shown": _share(shown, len(with_entity)),
-        "wrong_shown_without_an_entity": _share(wrong_without, without),
+        "wrong_shown_without_an_entity": _share(wrong_without + wrong_choices, without),
+        "choices_without_an_entity": wrong_choices,
         "choices": choices,
         "choices_that_have_it": choices_with,
         "wrong": examples,

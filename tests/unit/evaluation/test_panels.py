@@ -29,6 +29,7 @@ QUERIES = [
     LabelledQuery("mercury", "Q308"),  # a choice without it
     LabelledQuery("how are you", None),  # should not be there
     LabelledQuery("no panel", None),
+    LabelledQuery("mercury", None),  # a choice that should not be there
 ]
 
 
@@ -36,15 +37,16 @@ def test_the_figures() -> None:
     figures = evaluate_panels(QUERIES, lambda query: SHOWN.get(query))
     wrong = figures.pop("wrong")
     assert figures == {
-        "queries": 8,
+        "queries": 9,
         "with_an_entity": 6,
-        "precision": 0.5,
+        "precision": 0.4,
         "share_shown": 0.5,
-        "wrong_shown_without_an_entity": 0.5,
+        "wrong_shown_without_an_entity": 0.6667,
+        "choices_without_an_entity": 1,
         "choices": 2,
         "choices_that_have_it": 1,
     }
-    assert [each["query"] for each in wrong] == ["london bridge", "how are you"]
+    assert [each["query"] for each in wrong] == ["london bridge", "how are you", "mercury"]
 
 
 def test_a_file_is_read_and_its_faults_are_named(tmp_path: Path) -> None:
