@@ -91,6 +91,7 @@ def items(chance: random.Random) -> Iterator[bytes]:
         yield orjson.dumps(
             {
                 "type": "item",
+                "modified": "2024-05-01T12:00:00Z",
                 "id": f"Q{_NUMBER.decode()}",
                 "labels": texts,
                 "descriptions": texts,

@@ -190,10 +190,10 @@ async def test_an_import_of_one_source_leaves_the_others(world: World, tmp_path:
 async def test_one_item_that_breaks_a_limit_is_skipped_alone(
     world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail_at_7(value: Any, language: str) -> Part | None:
+    def fail_at_7(value: Any, language: str, day: str) -> Part | None:
         if value["id"] == "Q7":
             raise MemoryError
-        return to_part(value, language)
+        return to_part(value, language, day)
 
     monkeypatch.setattr("streams.knowledge.dumps.tasks.to_part", fail_at_7)
     saved = await world.run(write_items(tmp_path / "1.json", [item(number) for number in range(1, 11)]))

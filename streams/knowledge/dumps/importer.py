@@ -19,7 +19,7 @@ import structlog
 
 from schemas import EntityChanged
 from streams.errors import PoisonError, Refused, UsageError
-from streams.knowledge.dumps.progress import Saved, fingerprint, load, save
+from streams.knowledge.dumps.progress import Saved, day_of, fingerprint, load, save
 from streams.knowledge.dumps.reading import Cut, Dump, Item, Place
 from streams.knowledge.dumps.seen import Seen
 from streams.knowledge.dumps.tasks import ITEMS, OWN, PAGES, Row, Rows, pack_items, read_answer
@@ -114,6 +114,7 @@ class DumpImport:
         if not self.is_continued:
             seen.unlink(missing_ok=True)
         self._seen = Seen(seen, self.saved.salt)
+        self._day = day_of(path)
         self._dump = Dump(path, source.cut, self.saved.place, in_array=self.saved.in_array)
         self._saved_at = self._flushed_at = importing.clock()
 
@@ -205,7 +206,8 @@ class DumpImport:
     async def _parse(self, items: list[bytes]) -> Rows:
         """Parse some items; each by itself if one of them breaks a limit. That one is skipped."""
         try:
-            return read_answer(await self._own.sandbox.run(self._source.task, pack_items(self._own.language, items)))
+            payload = pack_items(self._own.language, items, self._day)
+            return read_answer(await self._own.sandbox.run(self._source.task, payload))
         except PoisonError as error:
             if len(items) == 1:
                 log.warning("an item is skipped", source=self._source.name, error=str(error), begins=items[0][:80])

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -63,6 +64,11 @@ def fingerprint(path: Path, *options: str) -> str:
         head = file.read(_HEAD_BYTES)
     content = json.dumps([stat.st_size, stat.st_mtime_ns, *options]).encode()
     return blake2b(content + head, digest_size=16).hexdigest()
+
+
+def day_of(path: Path) -> str:
+    """Return the day on which a dump was written, as far as its file shows (`2024-05-01`)."""
+    return datetime.fromtimestamp(path.stat().st_mtime, UTC).date().isoformat()
 
 
 def save(file: Path, saved: Saved) -> None:

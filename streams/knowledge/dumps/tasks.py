@@ -51,9 +51,9 @@ class Rows:
     skipped: Mapping[str, int]
 
 
-def pack_items(language: str, items: Sequence[bytes]) -> bytes:
-    """Return the payload of a task."""
-    packed: bytes = msgpack.packb([language, list(items)])
+def pack_items(language: str, items: Sequence[bytes], day: str = "") -> bytes:
+    """Return the payload of a task. `day`: the day of the dump, such as `2024-05-01`."""
+    packed: bytes = msgpack.packb([language, list(items), day])
     return packed
 
 
@@ -83,26 +83,26 @@ def warm_up() -> None:
 
 def read_items(payload: bytes) -> bytes:
     """Return the rows of items of Wikidata: lines of JSON."""
-    return _read(payload, lambda line, language: (_row_of_item(item, language) for item in _items_of(line)))
+    return _read(payload, lambda line, language, day: (_row_of_item(item, language, day) for item in _items_of(line)))
 
 
 def read_pages(payload: bytes) -> bytes:
     """Return the rows of pages of a Wikipedia: `<page>` elements."""
-    return _read(payload, lambda content, language: [_row_of_page(content, language)])
+    return _read(payload, lambda content, language, _: [_row_of_page(content, language)])
 
 
 def read_own_lines(payload: bytes) -> bytes:
     """Return the rows of own entities: lines of JSON."""
-    return _read(payload, lambda line, _: [_row_of_own_line(line)])
+    return _read(payload, lambda line, *_: [_row_of_own_line(line)])
 
 
-def _read(payload: bytes, rows_of: Callable[[bytes, str], Iterable[Row | str]]) -> bytes:
+def _read(payload: bytes, rows_of: Callable[[bytes, str, str], Iterable[Row | str]]) -> bytes:
     """Return the rows of all items, and how many have none, by the reason that `rows_of` gives in place of a row."""
-    language, items = msgpack.unpackb(payload, raw=False)
+    language, items, day = msgpack.unpackb(payload, raw=False)
     rows: list[Row] = []
     skipped: Counter[str] = Counter()
     for item in items:
-        for row in rows_of(item, language):
+        for row in rows_of(item, language, day):
             if isinstance(row, Row):
                 rows.append(row)
             else:
@@ -124,14 +124,14 @@ def _items_of(line: bytes) -> Iterator[Any]:
     yield from value[:MAX_ITEMS_OF_LINE] if isinstance(value, list) else [value]
 
 
-def _row_of_item(item: Any, language: str) -> Row | str:
+def _row_of_item(item: Any, language: str, day: str) -> Row | str:
     """Return the row of an item, or why it has none."""
     if not isinstance(item, Mapping):
         return "no readable item"
     identity = item_id(item)
     if not identity:
         return "no item"
-    part = to_part(item, language)
+    part = to_part(item, language, day)
     return _row(identity, "wikidata", part) if part else "no panel"
 
 

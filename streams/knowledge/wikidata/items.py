@@ -2,9 +2,11 @@
 
 Of the statements of a property the preferred ones are taken, else the normal ones, never the deprecated ones. A
 quantity that is measured again (population) is taken with the latest time. A statement about a part of its subject is
-left out. `since` is written only where no end is stated and the subject itself has not ended.
+left out. `since` is written only where no end is stated, the subject itself has not ended, and the beginning is not
+later than the item's last change or the dump.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
@@ -51,14 +53,16 @@ _NO_ENCYCLOPEDIAS = frozenset({
     "testwikidatawiki",
 })  # fmt: skip
 """Wikis whose ids end as the ids of Wikipedias do. Their pages are no articles."""
+_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?![0-9])")
 _MAX_STATEMENTS = 400
 """Maximum statements of a property that are looked at."""
 
 
-def to_part(item: Json, language: str) -> Part | None:
+def to_part(item: Json, language: str, day: str = "") -> Part | None:
     """Return the part of an item, or None for a property, a lexeme, an item without a name or one of no interest.
 
-    Raises nothing: a malformed statement is left out, and a malformed item is None.
+    `day`: the day of the dump (`2024-05-01`), for an item that has no day of its own. Raises nothing: a malformed
+    statement is left out, and a malformed item is None.
     """
     if item.get("type") != "item" or not (label := _in_language(item.get("labels"), language)):
         return None
@@ -74,23 +78,28 @@ def to_part(item: Json, language: str) -> Part | None:
     if not _NAMES_OF_PEOPLE.isdisjoint(classes) or not (description or sites):
         return Part(kind="label", label=label, description=description)
     try:
-        return _whole_part(item, claims, classes, sites, label, description, language)
+        facts = _facts(claims, group_of(classes, claims).facts, str(item.get("id")), language, _changed_on(item) or day)
+        return _whole_part(item, claims, classes, sites, label, description, language, list(facts)[:MAX_FACTS])
     except ValidationError:
         return Part(kind="label", label=label)
 
 
 def _whole_part(
-    item: Json, claims: Json, classes: Sequence[str], sites: Sequence[str], label: str, description: str, language: str
+    item: Json,
+    claims: Json,
+    classes: Sequence[str],
+    sites: Sequence[str],
+    label: str,
+    description: str,
+    language: str,
+    facts: Sequence[Fact],
 ) -> Part:
-    identity = str(item.get("id"))
-    group = group_of(classes, claims)
-    facts = list(_facts(claims, group.facts, identity, language))[:MAX_FACTS]
     website = next((value.url for _, value in _best(claims, WEBSITE, language) if value.url), "")
     return Part(
         label=label,
         description=description,
         type_ids=tuple(classes[:3]),
-        group=group.name,
+        group=group_of(classes, claims).name,
         image=_image(claims, language),
         facts=tuple(facts),
         aliases=tuple(_aliases(item, claims, language)),
@@ -98,7 +107,7 @@ def _whole_part(
             :MAX_LINKS
         ],
         article=_article(item, language),
-        url=f"{WIKIDATA}{identity}",
+        url=f"{WIKIDATA}{item.get('id')}",
         website=website,
         sitelinks=len(sites),
         licence=LICENCE,
@@ -150,11 +159,17 @@ def _image(claims: Json, language: str) -> Image | None:
     return None
 
 
-def _facts(claims: Json, wanted: Sequence[tuple[str, str]], identity: str, language: str) -> Iterator[Fact]:
+def _changed_on(item: Json) -> str:
+    """Return the day on which the item was changed last (`2024-05-01`); empty if it has none."""
+    found = item.get("modified")
+    return found[:10] if isinstance(found, str) and _DAY.match(found) else ""
+
+
+def _facts(claims: Json, wanted: Sequence[tuple[str, str]], identity: str, language: str, day: str) -> Iterator[Fact]:
     has_ended = any(_is_stated(each.get("mainsnak")) for one in _ENDS for each in _ranked(claims, one))
     for one, label in wanted:
         values = [
-            value.model_copy(update={"note": _note(statement, has_ended), "source_url": _source(statement)})
+            value.model_copy(update={"note": _note(statement, has_ended, day), "source_url": _source(statement)})
             for statement, value in _best(claims, one, language)
         ]
         unique = list({(value.text, value.entity_id, value.note): value for value in values}.values())
@@ -221,8 +236,12 @@ def _sortable(value: Value) -> tuple[int, str]:
     return (-int(year) if value.time.startswith("-") else int(year)), rest
 
 
-def _note(statement: Json, has_ended: bool) -> str:
-    """Return when a value holds, in words. An end that is stated as unknown is no "since"."""
+def _note(statement: Json, has_ended: bool, day: str) -> str:
+    """Return when a value holds, in words.
+
+    An end that is stated as unknown is no "since". Nor is a beginning that was still to come on the day of the
+    statement, or a statement without a day: it is not known that the value holds.
+    """
     start, end, at = (_time(statement, one) for one in (_START, _END, _AT))
     states_end = _has(statement, _END) or _has(statement, _REPLACED)
     if start and end:
@@ -231,7 +250,8 @@ def _note(statement: Json, has_ended: bool) -> str:
     if end:
         return f"until {year_of(end)}"
     if start:
-        return f"from {year_of(start)}" if states_end or has_ended else f"since {year_of(start)}"
+        has_begun = bool(day) and _sortable(start) <= _sortable(Value(time=day))
+        return f"since {year_of(start)}" if has_begun and not states_end and not has_ended else f"from {year_of(start)}"
     return year_of(at) if at else ""
 
 

@@ -106,6 +106,7 @@ def item(**claims: list[Any]) -> dict[str, Any]:
     return {
         "id": "Q7",
         "type": "item",
+        "modified": "2024-05-01T12:00:00Z",
         "labels": text,
         "descriptions": text,
         "claims": {"P31": [statement(entity(5))], **claims},
@@ -163,6 +164,23 @@ def test_ranks_and_times(statements: list[Any], shown: list[tuple[str, str]]) ->
     part = to_part(item(P39=statements), "en")
     assert part
     assert [pair for one in part.facts for pair in notes(part, one.label)] == shown
+
+
+@pytest.mark.parametrize(
+    ("modified", "day", "began", "note"),
+    [
+        ("2024-05-01T12:00:00Z", "", "+2024-05-01T00:00:00Z", "since 2024"),
+        ("2024-05-01T12:00:00Z", "", "+2024-05-02T00:00:00Z", "from 2024"),  # elected, and not yet in office
+        ("2024-05-01T12:00:00Z", "2060-01-01", "+2050-01-01T00:00:00Z", "from 2050"),
+        (None, "2024-05-01", "+2050-01-01T00:00:00Z", "from 2050"),
+        (None, "2024-05-01", "+1990-01-01T00:00:00Z", "since 1990"),
+        (None, "", "+1990-01-01T00:00:00Z", "from 1990"),
+        ("nonsense", "2024-05-01", "-0044-03-15T00:00:00Z", "since 44 BC"),
+    ],
+)
+def test_nothing_is_so_since_a_day_that_is_to_come(modified: Any, day: str, began: str, note: str) -> None:
+    held = item(P39=[statement(entity(1), P580=time(began, 11))]) | {"modified": modified}
+    assert notes(to_part(held, "en", day), "Position") == [("Q1", note)]
 
 
 @pytest.mark.parametrize(
