@@ -187,6 +187,16 @@ async def test_an_import_of_one_source_leaves_the_others(world: World, tmp_path:
     assert "acme:1" not in await world.labels()
 
 
+async def test_templates_without_which_a_summary_lost_a_sentence_are_counted(world: World, tmp_path: Path) -> None:
+    text = "Foo is a hill that has a hut and a well. Its height is {{height|m=5}} and {{height|m=6}}.{{sfn|x}}"
+    page = "<page><title>{}</title><ns>0</ns><id>1</id><revision><text>{}</text></revision></page>"
+    texts = {"A": text, "B": text, "C": "Foo is a hill without a template, with a hut and a well."}
+    export = tmp_path / "wiki.xml"
+    export.write_text(f"<mediawiki>{''.join(page.format(*each) for each in texts.items())}</mediawiki>")
+    found = await world.run(export, "wikipedia")
+    assert (found.sent, found.lost) == (3, {"height": 2})
+
+
 async def test_one_item_that_breaks_a_limit_is_skipped_alone(
     world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

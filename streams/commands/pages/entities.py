@@ -37,6 +37,8 @@ PROCESSES = 2
 """Number of processes that parse items."""
 LIMITS = Limits(cpu_seconds=20.0, memory_bytes=400 * 1024 * 1024)
 """Limits of a process. A batch of 64 ordinary items takes about 0.1 s."""
+SHOWN_TEMPLATES = 10
+"""Maximum templates that are named at the end of an import."""
 LAG_SHARE = 2
 """The import waits at this part of the lag at which the crawler waits: it must not make the crawler wait."""
 Show = Callable[[Saved, Dump], None]
@@ -199,7 +201,7 @@ async def _import(file: Path, name: str, language: str, missing: bool | None, as
             )
 
         saved = await _run(file, name, spoken, missing, settings, show, bars, task)
-    _report(saved, as_json)
+    print_saved(saved, as_json=as_json)
     return 0 if saved.sent + saved.unchanged + saved.removed else EXIT_NO
 
 
@@ -250,6 +252,18 @@ async def _run(
             return await job.run()
 
 
+def _report_lost(saved: Saved) -> None:
+    """Print the templates without which most summaries lost a sentence."""
+    for template, count in sorted(saved.lost.items(), key=lambda pair: (-pair[1], pair[0]))[:SHOWN_TEMPLATES]:
+        out.print(
+            f"  {count:,} summaries without a sentence: Riffle can't show {{{{{template}}}}}",
+            highlight=False,
+            soft_wrap=True,
+        )
+    if len(saved.lost) > SHOWN_TEMPLATES:
+        out.print(f"  and {len(saved.lost) - SHOWN_TEMPLATES:,} further templates (--json)", highlight=False)
+
+
 def _boot_id() -> str:
     """Return the id of the machine's start (Linux); empty where there is none."""
     try:
@@ -258,10 +272,11 @@ def _boot_id() -> str:
         return ""
 
 
-def _report(saved: Saved, as_json: bool) -> None:
+def print_saved(saved: Saved, *, as_json: bool) -> None:
+    """Print what an import of entities did."""
     if as_json:
         counts = {"items": saved.items, "sent": saved.sent, "unchanged": saved.unchanged, "removed": saved.removed}
-        print_json({**counts, "skipped": dict(saved.skipped)})
+        print_json({**counts, "skipped": dict(saved.skipped), "lost": dict(saved.lost)})
         return
     out.print(
         f"{saved.items:,} items read: {saved.sent:,} entities and names are new or changed, {saved.unchanged:,} are as "
@@ -270,4 +285,5 @@ def _report(saved: Saved, as_json: bool) -> None:
     )
     for reason, count in sorted(saved.skipped.items(), key=lambda pair: -pair[1])[:20]:
         out.print(f"  {count:,} skipped: {reason}", highlight=False)
+    _report_lost(saved)
     out.advise("The stage `knowledge` makes their panels: `riffle topics` shows how many are left.", highlight=False)

@@ -9,7 +9,7 @@ remove the rest: its end is looked for, and an import that would remove more tha
 """
 
 import asyncio
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -178,6 +178,8 @@ class DumpImport:
         found = await self._parse([item.content for item in batch])
         for reason, count in found.skipped.items():
             self.saved.skip(reason, count)
+        for template, count in found.lost.items():
+            self.saved.lose(template, count)
         if not found.rows:
             return
         refs = {row: blob_ref(row.part) if row.part else "" for row in found.rows}
@@ -213,11 +215,11 @@ class DumpImport:
                 log.warning("an item is skipped", source=self._source.name, error=str(error), begins=items[0][:80])
                 return Rows((), {"breaks a limit" if isinstance(error, Refused) else "can't be parsed": 1})
         parts = [await self._parse([item]) for item in items]
-        skipped: dict[str, int] = {}
+        skipped, lost = Counter[str](), Counter[str]()
         for part in parts:
-            for reason, count in part.skipped.items():
-                skipped[reason] = skipped.get(reason, 0) + count
-        return Rows(tuple(row for part in parts for row in part.rows), skipped)
+            skipped.update(part.skipped)
+            lost.update(part.lost)
+        return Rows(tuple(row for part in parts for row in part.rows), skipped, lost)
 
     async def _remove_missing(self) -> None:
         """Remove the entities of this source that the dump does not have."""

@@ -13,6 +13,9 @@ _HEAD_BYTES = 1 << 20
 MAX_REASONS = 50
 """Maximum reasons that are counted by themselves: a damaged file has another one on each line."""
 OTHER_REASONS = "other reasons"
+MAX_TEMPLATES = 1_000
+"""Maximum templates that are counted by themselves."""
+OTHER_TEMPLATES = "other templates"
 
 
 @dataclass(slots=True)
@@ -31,6 +34,8 @@ class Saved:
     unchanged: int = 0
     removed: int = 0
     skipped: dict[str, int] = field(default_factory=dict)
+    lost: dict[str, int] = field(default_factory=dict)
+    """Number of summaries that lost a sentence by a template that can't be shown, by its name."""
     is_read: bool = False
     """True once all items are delivered: then the missing ones are removed."""
     walk: int = 0
@@ -43,8 +48,10 @@ class Saved:
     flushed_items: int = 0
 
     def skip(self, reason: str, count: int = 1) -> None:
-        named = reason if reason in self.skipped or len(self.skipped) < MAX_REASONS else OTHER_REASONS
-        self.skipped[named] = self.skipped.get(named, 0) + count
+        _count(self.skipped, reason, count, MAX_REASONS, OTHER_REASONS)
+
+    def lose(self, template: str, count: int) -> None:
+        _count(self.lost, template, count, MAX_TEMPLATES, OTHER_TEMPLATES)
 
     def note_flush(self) -> None:
         """Note that all seen entities are on disk now."""
@@ -55,6 +62,12 @@ class Saved:
         if not boot or boot != self.boot:
             self.place, self.items = self.flushed, self.flushed_items
         self.boot = boot
+
+
+def _count(counts: dict[str, int], name: str, count: int, limit: int, rest: str) -> None:
+    """Count under a name, or together with the rest if there are too many names."""
+    named = name if name in counts or len(counts) < limit else rest
+    counts[named] = counts.get(named, 0) + count
 
 
 def fingerprint(path: Path, *options: str) -> str:

@@ -9,7 +9,7 @@ A task gets some items at once, and returns a row for each one that is of intere
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import msgpack
@@ -41,6 +41,8 @@ class Row:
     description: str = ""
     part: bytes = b""
     alias: str = ""
+    lost: tuple[str, ...] = ()
+    """Templates of its article that left a hole. They are counted with the other rows, and not in the row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,8 @@ class Rows:
 
     rows: tuple[Row, ...]
     skipped: Mapping[str, int]
+    lost: Mapping[str, int] = field(default_factory=dict)
+    """The number of articles that lost a sentence by a template, by its name."""
 
 
 def pack_items(language: str, items: Sequence[bytes], day: str = "") -> bytes:
@@ -59,8 +63,8 @@ def pack_items(language: str, items: Sequence[bytes], day: str = "") -> bytes:
 
 def read_answer(answer: bytes) -> Rows:
     """Return the answer of a task."""
-    rows, skipped = msgpack.unpackb(answer, raw=False)
-    return Rows(tuple(Row(*row) for row in rows), skipped)
+    rows, skipped, lost = msgpack.unpackb(answer, raw=False)
+    return Rows(tuple(Row(*row) for row in rows), skipped, lost)
 
 
 _RICH_PAGE = (
@@ -107,7 +111,7 @@ def _read(payload: bytes, rows_of: Callable[[bytes, str, str], Iterable[Row | st
                 rows.append(row)
             else:
                 skipped[row] += 1
-    return _pack(rows, skipped)
+    return _pack(rows, skipped, Counter(name for row in rows for name in row.lost))
 
 
 def _items_of(line: bytes) -> Iterator[Any]:
@@ -145,7 +149,7 @@ def _row_of_page(content: bytes, language: str) -> Row | str:
         return "no article"
     if article.part is None:
         return Row(article.alias_of, f"redirect:{article.alias}", alias=article.alias)
-    return _row(article.entity_id, "wikipedia", article.part)
+    return replace(_row(article.entity_id, "wikipedia", article.part), lost=article.lost)
 
 
 def _row_of_own_line(line: bytes) -> Row | str:
@@ -164,10 +168,10 @@ def _row(entity_id: str, source: str, part: Part) -> Row:
     return Row(entity_id, source, part.label, part.description, content)
 
 
-def _pack(rows: Iterable[Row], skipped: Mapping[str, int]) -> bytes:
+def _pack(rows: Iterable[Row], skipped: Mapping[str, int], lost: Mapping[str, int]) -> bytes:
     values = [[row.entity_id, row.source, row.label, row.description, row.part, row.alias] for row in rows]
     try:
-        packed: bytes = msgpack.packb([values, dict(skipped)])
+        packed: bytes = msgpack.packb([values, dict(skipped), dict(lost)])
     except UnicodeEncodeError as error:  # half of a surrogate pair
         raise Refused("text", "a text is no Unicode") from error
     return packed

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from urllib.parse import quote
 
 from streams.knowledge.entity import MAX_LINKS, MAX_NAME_CHARS, MAX_OPTIONS, MAX_SUMMARY_CHARS, Option, Part
-from streams.knowledge.wikipedia.wikitext import ListedMeaning, is_namespace, read_lead, read_meanings, summarize
+from streams.knowledge.wikipedia.wikitext import Lead, ListedMeaning, is_namespace, read_lead, read_meanings, summarize
 from streams.knowledge.wikipedia.xml_page import XmlPage
 
 LICENCE = "CC BY-SA 4.0"
@@ -30,6 +30,8 @@ _LIST_TITLE = re.compile(
 _IS_WORK = re.compile(r"(?:.* )?(?:film|album|song|novel|book|play|opera|painting|band|magazine|podcast|series|game)")
 """Qualifiers of the titles of works, whatever these begin with: `Timeline of Earth (film)`."""
 MAX_BOLD_NAMES = 8
+MAX_LOST = 50
+"""Maximum names of templates of an article that are counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,8 @@ class Article:
     part: Part | None = None
     alias_of: str = ""
     alias: str = ""
+    lost: tuple[str, ...] = ()
+    """Names of the templates without which a sentence was left out."""
 
 
 def to_article(page: XmlPage, site: str, language: str) -> Article | None:
@@ -58,7 +62,9 @@ def to_article(page: XmlPage, site: str, language: str) -> Article | None:
     elif _LIST_TITLE.fullmatch(title) and not _IS_WORK.fullmatch(base_of(title)[1]):
         return None
     else:
-        part = _article_part(page, site, language)
+        lead = read_lead(page.text)
+        part = _article_part(page, lead, site, language)
+        return Article(identity, page.page_id, part, lost=tuple(sorted(lead.lost)[:MAX_LOST])) if part else None
     return Article(identity, page.page_id, part) if part else None
 
 
@@ -88,8 +94,7 @@ def address_of(title: str, language: str) -> str:
     return f"https://{language}.wikipedia.org/wiki/{quote(title.replace(' ', '_'), safe='()/,:!*')}"
 
 
-def _article_part(page: XmlPage, site: str, language: str) -> Part | None:
-    lead = read_lead(page.text)
+def _article_part(page: XmlPage, lead: Lead, site: str, language: str) -> Part | None:
     summary = summarize(lead.text, MAX_SUMMARY_CHARS)
     if not summary:
         return None

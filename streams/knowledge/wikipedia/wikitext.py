@@ -2,7 +2,8 @@
 
 mwparserfromhell parses the wikitext. Only the part before the first heading is parsed, and at most MAX_LEAD_CHARS of
 it: an article is summed up there, and parsing takes time in proportion. Of templates only those stay that show their
-own argument (units, foreign words): all others would need the whole wiki to be shown.
+own argument (units, foreign words): all others would need the whole wiki to be shown. A sentence that lost a word with
+one of the others is left out (`lost_values`).
 """
 
 import re
@@ -15,6 +16,7 @@ from mwparserfromhell.nodes import ExternalLink, HTMLEntity, Node, Tag, Template
 from mwparserfromhell.nodes import Text as Words
 
 from streams.knowledge.date_words import MONTHS, date_words
+from streams.knowledge.wikipedia.lost_values import ABBREVIATION, SENTENCE_END, Marks, drop_marks, without_mark_signs
 
 MAX_LEAD_CHARS = 60_000
 MAX_LIST_CHARS = 120_000
@@ -47,17 +49,20 @@ _IS_LANGUAGE = re.compile(r"lang-[a-z-]{2,12}")
 _HIDDEN_TAGS = frozenset(
     {"ref", "table", "gallery", "timeline", "imagemap", "math", "score", "references", "style", "div"}
 )
+_FORMULAS = frozenset({"math", "score", "chem", "ce"})
+"""Tags that show something in a sentence which is no text."""
+_SIGNS = {
+    "nbsp": " ", "spaces": " ", "space": " ", "snd": " – ", "spnd": " – ", "spaced ndash": " – ", "ndash": "–",
+    "mdash": "—", "dash": "–", "dot": " · ", "bull": " · ", "'": "'", "'s": "'s", "!": "|", "=": "=", "shy": "",
+    "wbr": "", "zwj": "", "zwnj": "",
+}  # fmt: skip
+"""Templates that show a sign."""
 _MEDIA = frozenset({"file", "image", "media", "category"})
 _EMPTY_BRACKETS = re.compile(r"\((?: ?[;,:–—-]){0,8} ?\)")
 _BRACKET_START = re.compile(r"\((?: ?[;,:]){1,8} ?")
 _BRACKET_END = re.compile(r"(?: ?[;,:]){1,8} ?\)")
 _SPACE_BEFORE = re.compile(r" ([,.;:!?)])")
 """Patterns with bounded repeats: a long row of commas takes linear time."""
-_SENTENCE_END = re.compile(r"(?<=[.!?])[\"”’)]? (?=[\"“‘(]?[A-ZÀ-ÞА-Я0-9])")
-_ABBREVIATION = re.compile(
-    r"(?:\b[A-Z]|\b(?:[Ss]t|[Dd]r|[Mm]rs?|[Jj]r|[Nn]o|[Vv]ol|[Cc]a?|[Bb]|[Dd]|[Ff]l|[Ll]it|e\.g|i\.e|approx))\.$"
-)
-"""The end of a text that is no end of a sentence."""
 
 
 @dataclass(slots=True)
@@ -71,19 +76,21 @@ class Lead:
     """Titles of linked pages, in their order."""
     description: str = ""
     """The text of the template `short description`."""
-    templates: set[str] = field(default_factory=set)
-    """Names of the templates, in lower case."""
+    marks: Marks = field(default_factory=Marks)
+    lost: set[str] = field(default_factory=set)
+    """Names of the templates without which a sentence was left out, in lower case."""
 
 
 def read_lead(wikitext: str) -> Lead:
     """Return the beginning of an article."""
     heading = _HEADING.search(wikitext, 0, MAX_LEAD_CHARS)
-    source = cut_openings(wikitext[: heading.start() if heading else MAX_LEAD_CHARS])
+    source = without_mark_signs(cut_openings(wikitext[: heading.start() if heading else MAX_LEAD_CHARS]))
     lead, walker = Lead(), _Walker()
     # Apostrophes are tags: bold names are wanted.
     parsed = mwparserfromhell.parse(source)
     parts = list(walker.words(parsed.nodes, lead, 0))
-    lead.text = clean("".join(parts))
+    text, lead.lost = lead.marks.drop_holes("\n".join(" ".join(line.split()) for line in "".join(parts).split("\n")))
+    lead.text = clean(text)
     return lead
 
 
@@ -124,8 +131,8 @@ def cut_sentences(text: str, max_chars: int) -> str:
         return text
     ends = [
         found.start() + (1 if text[found.start() : found.start() + 1] in '"”’)' else 0)
-        for found in _SENTENCE_END.finditer(text, 0, max_chars)
-        if not _ABBREVIATION.search(text, max(0, found.start() - 12), found.start())
+        for found in SENTENCE_END.finditer(text, 0, max_chars)
+        if not ABBREVIATION.search(text, max(0, found.start() - 12), found.start())
     ]
     if ends and ends[-1] >= max_chars // 4:
         return text[: ends[-1]].rstrip()
@@ -177,12 +184,13 @@ class _Walker:
 
     def _template(self, node: Template, lead: Lead, level: int) -> Iterator[str]:
         name = str(node.name).strip().lower().replace("_", " ")
-        lead.templates.add(name[:80])
         if name in ("short description", "shortdescription"):
             lead.description = clean(_first(node))[:250]
             return
         arguments = [one.value for one in node.params if not one.showkey]
-        if name in ("convert", "cvt") and len(arguments) >= 2:
+        if name in _SIGNS:
+            yield _SIGNS[name]
+        elif name in ("convert", "cvt") and len(arguments) >= 2:
             yield _converted([str(one).strip() for one in arguments[:6]])
         elif name in _CIRCA:
             yield " ".join(["c.", *self.words(arguments[0].nodes, lead, level + 1)] if arguments else ["c."])
@@ -197,18 +205,22 @@ class _Walker:
             yield from self.words(arguments[0].nodes, lead, level + 1)
         elif name in _SHOWN_SECOND and len(arguments) >= 2:
             yield from self.words(arguments[1].nodes, lead, level + 1)
+        else:
+            yield lead.marks.put(name)
 
     def _tag(self, node: Tag, lead: Lead, level: int) -> Iterator[str]:
         name = str(node.tag).strip().lower()
         if name == "br":
             yield " "
+        if name in _FORMULAS:
+            yield lead.marks.put(f"<{name}>")
         if name in _HIDDEN_TAGS or node.contents is None:
             return
         if node.wiki_markup in ("*", "#", ":", ";"):
             yield node.wiki_markup
             return
         parts = list(self.words(node.contents.nodes, lead, level + 1))
-        if name == "b" and len(lead.bold) < 20 and (bold := clean("".join(parts))):
+        if name == "b" and len(lead.bold) < 20 and (bold := clean(drop_marks("".join(parts)))):
             lead.bold.append(bold)
         yield from parts
 
@@ -249,7 +261,7 @@ def _entity(node: HTMLEntity) -> str:
         found: Any = node.normalize()
     except (ValueError, OverflowError):
         return ""
-    return found if isinstance(found, str) else ""
+    return without_mark_signs(found) if isinstance(found, str) else ""
 
 
 def title_of(link: str) -> str:
@@ -275,7 +287,8 @@ def read_meanings(wikitext: str) -> list[ListedMeaning]:
         if not line.startswith("*") or len(line) > 2_000 or len(found) >= 60:
             continue
         lead = Lead()
-        words = clean("".join(_Walker().words(mwparserfromhell.parse(line.lstrip("*: ")).nodes, lead, 0)))
+        nodes = mwparserfromhell.parse(line.lstrip("*: ")).nodes
+        words = clean(drop_marks("".join(_Walker().words(nodes, lead, 0))))
         if lead.links:
             found.append(ListedMeaning(lead.links[0], words[:250]))
     return found

@@ -11,12 +11,14 @@ import typer
 
 from schemas.ids import page_id
 from streams.commands import console
+from streams.commands.pages.entities import print_saved
 from streams.commands.pages.importing import print_report
 from streams.commands.pages.page import print_document_of, print_life
 from streams.commands.pages.search import print_answer
 from streams.crawl.archives.sending import ImportReport
 from streams.errors import UsageError
 from streams.gateway.http.examples import SEARCH
+from streams.knowledge.dumps.progress import Saved
 from streams.pages.sandbox.normalizing import normalize_to_outcome
 from streams.stores.opener import memory_stores
 from streams.stores.page_record import Normalized
@@ -52,6 +54,7 @@ async def print_everything(text: str) -> None:
     report.skipped[f"reason {text}"] = 1
     report.examples[f"reason {text}"] = text
     print_report(report)
+    print_saved(Saved("", "", skipped={f"reason {text}": 1}, lost={f"template {text}": 1}), as_json=False)
     stores = memory_stores()
     await stores.pages.put(page_id(URL), Normalized.of_row({"refused": text}), 1)
     await print_document_of(stores, page_id(URL), URL + text, as_json=False)

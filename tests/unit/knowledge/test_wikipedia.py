@@ -43,6 +43,31 @@ def test_the_beginning_of_an_article_is_plain_text(wikitext: str, text: str) -> 
     assert read_lead(wikitext).text == text
 
 
+@pytest.mark.parametrize(
+    ("wikitext", "text", "lost"),
+    [
+        ("Foo is a hill. It has a height of {{height|m=5}} and a hut.", "Foo is a hill.", {"height"}),
+        ("{{nihongo|Foo|x}} is a hill. It has a hut.", "It has a hut.", {"nihongo"}),
+        ("It costs £{{inflation|UK|5}} a year. It has a hut.", "It has a hut.", {"inflation"}),
+        ("It has {{#expr: 5*3}} huts. It is a hill.", "It is a hill.", {"#expr"}),
+        ("Its area is <math>a^2</math> here. It is a square.", "It is a square.", {"<math>"}),
+        ("Foo (born {{odd date|1952}}) is a man.", "Foo is a man.", {"odd date"}),
+        ("Foo ({{IPA|x}}; born 1952) is a man.", "Foo (born 1952) is a man.", set()),
+        ("He met J. R. Bar in {{odd|x}}. He left.", "He left.", {"odd"}),
+        ("A hill.{{sfn|Foo}} It is{{efn|Or was.}} high. {{cn}} It has a hut {{citation needed}}.", None, set()),
+        ("{{Short description|A}} {{Use dmy dates}} {{Infobox hill}} '''Foo''' is a hill.", "Foo is a hill.", set()),
+        ("{{Infobox hill}}\n{{about|x}}\nFoo is a hill.", "Foo is a hill.", set()),
+        ("It is 5{{nbsp}}km long{{snd}}or more.", "It is 5 km long – or more.", set()),
+        ("{{a}} b {{c}} d.\nA line without a hole.", "A line without a hole.", {"a", "c"}),
+        ("A \ue0000\ue001 hill &#xe000;0&#xe001; is high.", "A 0 hill 0 is high.", set()),
+    ],
+)
+def test_a_sentence_that_lost_a_word_is_left_out(wikitext: str, text: str | None, lost: set[str]) -> None:
+    lead = read_lead(wikitext)
+    assert lead.text == (text or "A hill. It is high. It has a hut.")
+    assert lead.lost == lost
+
+
 def test_names_links_and_the_short_description() -> None:
     lead = read_lead(
         "{{Short description|A town}}\n'''Foo''' or '''Föö''' is near [[bar#Top|Bar]] and [[:Category:X]] [[de:Y]]."
@@ -167,6 +192,9 @@ def test_what_is_no_page_is_refused(content: bytes) -> None:
         "{|\n|" * 9_000,
         "[[a|" * 15_000,
         "* [[a]]\n" * 15_000,
+        "a {{x}} " * 8_000,
+        "(a {{x}} " * 8_000,
+        "(a {{x}}) b. " * 5_000,
     ],
 )
 def test_a_hostile_text_takes_linear_time(text: str) -> None:
