@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from streams.answers.support.alignment import align
-from streams.answers.support.left_out import LeftOut
+from streams.answers.support.left_out import LeftOut, is_event
 from streams.answers.support.tokens import Token, keys_of, tokens_of
 from streams.answers.support.word_lists import CONDITIONS, PHRASES, RELATIVES, SUBORDINATE
 
@@ -57,7 +57,7 @@ def check_support(sentence: str, source: Source) -> Support:
         return Support(False, "says nothing")
     around = keys_of(source.context)
     stated = _without_end(tokens_of(source.text))
-    outcomes = [_check(variant, stated, around) for variant in _variants(claim, sentence)]
+    outcomes = [_check(variant, stated, around) for variant in _variants(claim, stated)]
     return next((outcome for outcome in outcomes if outcome.is_supported), outcomes[0])
 
 
@@ -66,12 +66,12 @@ def find_support(sentence: str, sources: Iterable[Source]) -> int | None:
     return next((place for place, each in enumerate(sources) if check_support(sentence, each).is_supported), None)
 
 
-def _variants(claim: list[Token], sentence: str) -> Iterator[list[Token]]:
+def _variants(claim: list[Token], stated: list[Token]) -> Iterator[list[Token]]:
     """Yield the sentence, "Y is X" for "The X is Y", and the sentence with a moved phrase of place or time."""
     yield claim
     tenses = [place for place, token in enumerate(claim) if token.role == "tense"]
-    begins = sentence.lstrip().lower()
-    if len(tenses) == 1 and begins.startswith("the ") and 0 < tenses[0] < len(claim) - 1:
+    is_same = any(token.key == claim[0].key and "the" in token.lead for token in stated)
+    if len(tenses) == 1 and "the" in claim[0].lead and is_same and 0 < tenses[0] < len(claim) - 1:
         at = tenses[0]
         if all(token.role not in ("negation", "boundary") for token in claim):
             yield [*claim[at + 1 :], claim[at], *claim[:at]]
@@ -160,6 +160,8 @@ def _check_left_out(
         if is_limiting and place not in taken and _is_near(place, stated, matched):
             return Support(False, f"left out: {token.text}")
     left_out = LeftOut(stated, matched)
+    if not any(token.is_quoted for token in claim) and (reason := left_out.quotation_fault()):
+        return Support(False, reason)
     if reason := left_out.leading_fault(is_led=led > 0):
         return Support(False, reason)
     if reason := left_out.gap_fault(_joined(claim, places)):
@@ -226,7 +228,8 @@ def _is_alternative(place: int, stated: Sequence[Token], matched: Sequence[int])
 def _tense_fault(
     words: Sequence[Token], places: Sequence[int | None], stated: Sequence[Token], matched: Sequence[int]
 ) -> bool:
-    """Return True if the sentence adds `is` where the statement has `was`, or the other way round."""
+    """Return True if the sentence adds `is` where the statement has `was` or an event, or the other way round."""
     added = {token.key for token, place in zip(words, places, strict=True) if token.role == "tense" and place is None}
     tenses = {token.key for token in stated if token.role == "tense"}
-    return bool(added) and bool(tenses) and not added <= tenses
+    is_over = "now" in added and is_event(stated)
+    return is_over or (bool(added) and bool(tenses) and not added <= tenses)

@@ -20,6 +20,8 @@ from streams.answers.support.word_lists import (
     ATTRIBUTIONS,
     CONDITIONS,
     CONTRASTS,
+    DENIALS,
+    FICTIONS,
     IRREGULAR_PAST,
     JOINTS,
     MODALS,
@@ -29,6 +31,7 @@ from streams.answers.support.word_lists import (
     SCOPES,
     STRENGTHENED,
     SUPERLATIVES,
+    TOGETHER,
 )
 
 _NOUNS = ("content", "name", "quantity")
@@ -44,7 +47,14 @@ class LeftOut:
         self._stated, self._matched = stated, matched
         span = stated[matched[0] : matched[-1] + 1]
         has_contrast = any(token.text.lower() in CONTRASTS for token in stated)
-        self._is_generic = has_contrast or not _is_event(span)
+        self._is_generic = has_contrast or not is_event(span)
+
+    def quotation_fault(self) -> str:
+        """Return the first word of a quotation that the sentence makes a statement of."""
+        taken = [self._stated[place] for place in self._matched]
+        has_more = any(not token.is_quoted and token.role in _NOUNS for token in self._stated)
+        is_quotation = has_more and all(token.is_quoted for token in taken)
+        return f"a quotation: {taken[0].text}" if is_quotation else ""
 
     def leading_fault(self, *, is_led: bool) -> str:
         """Return why the left out beginning changes the sentence: it must end with a comma or say nothing."""
@@ -68,12 +78,11 @@ class LeftOut:
 
     def _opening_fault(self, before: Sequence[Token]) -> str:
         """Return the phrase of place or time that opens the statement, or the clause of the sentence."""
-        if not self._is_generic:
-            return ""
         segments = _segments(before)
         for segment in (segments[:1] + segments[-1:]) if segments else ():
             is_opener = len(segment) <= 3 and segment[-1].text.lower() in _OPENERS
-            if not is_opener and (_is_scope(segment) or segment[0].key == "to"):
+            is_limiting = self._is_generic and (_is_scope(segment) or segment[0].key == "to")
+            if not is_opener and (is_limiting or _is_of_fiction(segment)):
                 return f"left out: {segment[0].text}"
         return ""
 
@@ -92,14 +101,14 @@ class LeftOut:
             if token.role == "negation" or token.key in CONDITIONS:
                 return f"left out: {token.text}"
         if gap[0].role == gap[-1].role == "boundary":
-            return _aside_fault(gap)
+            return _aside_fault(gap, is_generic=self._is_generic)
         inner = [token for token in gap if token.role != "boundary"]
         is_ended = gap[-1].role == "boundary"
         is_list = is_ended and not is_joined and all(_is_one_word(part) for part in _segments(gap))
         if not is_list and any(token.role == "boundary" for token in gap[: len(gap) - is_ended]):
             return f"joins two clauses: {inner[0].text}"
         if is_ended and not is_joined:
-            return _list_fault(inner)
+            return f"left out: {inner[0].text}" if self._has_near(first, TOGETHER) else _list_fault(inner)
         return self._clause_fault(first, second, inner)
 
     def _clause_fault(self, first: int, second: int, gap: Sequence[Token]) -> str:
@@ -120,6 +129,8 @@ class LeftOut:
                 return f"left out: {token.text}"
         if not phrase:
             return ""
+        if _is_of_fiction(gap):
+            return f"left out: {phrase[0].text}"
         after = self._stated[first + 1 + len(gap)]
         goes_on = after.role in _NOUNS and (not after.lead or "of" in after.lead)
         return f"ends inside: {phrase[-1].text}" if len(phrase) == 1 or goes_on else ""
@@ -152,9 +163,11 @@ class LeftOut:
             is_name = behind[0].text == "("
             is_open = self._is_strengthened(last) or self._has_near(last, POSSIBLE)
             return "" if is_name or is_open else "left out: or"
-        is_sum = first.role == self._stated[last].role == "quantity" and behind[0].text.lower() in JOINTS
-        if is_sum or first.key in ("than", "per"):
-            return f"left out: {first.text}"
+        denied = [token for token in inner if token.text.lower() in DENIALS]
+        are_numbers = first.role == self._stated[last].role == "quantity"
+        is_sum = behind[0].text.lower() in JOINTS and (are_numbers or self._has_near(last, TOGETHER))
+        if denied or is_sum or first.key in ("than", "per"):
+            return f"left out: {(denied or inner)[0].text}"
         if behind[0].role == "boundary" and (reason := self._contrast_fault(behind)):
             return reason
         return _attribution(_until_joint(behind)) or self._end_of_clause_fault(_segments(behind, first=True)[0])
@@ -184,6 +197,7 @@ class LeftOut:
         if first.role != "relation":
             return ""
         is_limiting = self._is_generic and _is_scope(clause) and not self._ends_with_one()
+        is_limiting = is_limiting or _is_of_fiction(clause)
         return f"left out: {first.text}" if len(clause) == 1 or is_limiting else ""
 
     def _ends_with_one(self, *, is_object: bool = False) -> bool:
@@ -220,13 +234,18 @@ def _is_scope(phrase: Sequence[Token]) -> bool:
     return phrase[0].role == "relation" and phrase[0].key in SCOPES and not is_purpose
 
 
+def _is_of_fiction(phrase: Sequence[Token]) -> bool:
+    """Return True for `in the film`."""
+    return phrase[0].role == "relation" and any(token.text.lower() in FICTIONS for token in phrase)
+
+
 def _is_participle(clause: Sequence[Token]) -> bool:
     """Return True for `named after ...` or `listing the ...` behind a noun."""
     ends = clause[0].text.lower().endswith(("ed", "ing")) and clause[0].role == "content"
     return ends and len(clause) > 1 and (clause[1].role in ("relation", "name") or bool(clause[1].lead))
 
 
-def _is_event(span: Sequence[Token]) -> bool:
+def is_event(span: Sequence[Token]) -> bool:
     """Return True for a clause about one event of the past."""
     if any((token.role == "tense" and token.key != "past") or token.key in MODALS for token in span):
         return False
@@ -255,10 +274,14 @@ def _segments(tokens: Sequence[Token], *, first: bool = False) -> list[list[Toke
     return found if first else [segment for segment in found if segment]
 
 
-def _aside_fault(gap: Sequence[Token]) -> str:
+def _aside_fault(gap: Sequence[Token], *, is_generic: bool) -> str:
     """Return why words between two commas can't be left out: they are the end of one part and the whole next one."""
     inner = [at for at, token in enumerate(gap) if token.role != "boundary"]
     start, middle, end = gap[: inner[0]], gap[inner[0] : inner[-1]], gap[inner[-1] + 1 :]
+    words = [gap[at] for at in inner]
+    is_limiting = all(token.role == "limit" for token in words) or (is_generic and _is_scope(words))
+    if is_limiting or _is_of_fiction(words):
+        return f"left out: {words[0].text}"
     if reason := _attribution(gap):
         return reason
     if gap[0].text in _BRACKETS or _has_joint(end):

@@ -51,6 +51,8 @@ class Token:
     text: str
     lead: tuple[str, ...] = ()
     """The plain words between the former token and this one, such as `of the`."""
+    is_quoted: bool = False
+    """True within quotation marks."""
 
 
 def tokens_of(text: str) -> list[Token]:
@@ -59,16 +61,17 @@ def tokens_of(text: str) -> list[Token]:
     quantities = {each.start: each for each in quantities_of(text)}
     found: list[Token] = []
     lead: list[str] = []
-    place, is_first = 0, True
+    place, is_first, is_quoted = 0, True, False
     while place < len(text) and len(found) < MAX_TOKENS:
         if quantity := quantities.get(place):
             value = f"{quantity.value:f} {quantity.unit}{_compared(text, place, quantity.end)}".strip()
-            found.append(Token("quantity", value, text[place : quantity.end], tuple(lead)))
+            found.append(Token("quantity", value, text[place : quantity.end], tuple(lead), is_quoted))
             lead = []
             place, is_first = quantity.end, False
             continue
         match = _PIECE.match(text, place)
         if match is None or (end := _before_quantity(match, quantities)) == place:
+            is_quoted = _is_quoted_behind(text, place, is_quoted=is_quoted)
             place += 1
             continue
         piece = text[place:end]
@@ -77,13 +80,25 @@ def tokens_of(text: str) -> list[Token]:
         else:
             tokens = _of_word(piece, is_first=is_first)
         if tokens:
-            found += [replace(tokens[0], lead=tuple(lead)), *tokens[1:]]
+            tokens[0] = replace(tokens[0], lead=tuple(lead))
+            found += [replace(token, is_quoted=True) for token in tokens] if is_quoted else tokens
             lead = []
         elif len(lead) < MAX_LEAD:
             lead.append(piece.lower())
         is_first = bool(match["end"])
         place = end
     return found
+
+
+def _is_quoted_behind(text: str, place: int, *, is_quoted: bool) -> bool:
+    """Return whether the text behind a sign is quoted. A straight mark behind a digit is a unit: 5" pipes."""
+    sign = text[place]
+    if sign in "“«„":
+        return True
+    if sign in "”»":
+        return False
+    is_mark = sign == '"' and (is_quoted or not text[place - 1 : place].isalnum())
+    return is_quoted != is_mark
 
 
 def _compared(text: str, place: int, end: int) -> str:

@@ -36,7 +36,9 @@ _RESTRICTING = (
     "hypothetical possible probable potential likely prospective proposed planned intended attempted expected "
     "future past previous initial temporary provisional interim honorary late retired artificial synthetic "
     "imitation virtual partial approximate average minimum maximum optional deprecated experimental unofficial "
-    "upper lower north south east west step half grand great god"
+    "upper lower north south east west step half grand great god dummy replica prototype trial mistakenly erroneously "
+    "incorrectly nominally temporarily formerly previously originally initially unofficially partly ostensibly "
+    "purportedly hypothetically fictionally jokingly unsuccessfully"
 )
 _SCOPES = (
     "in on at for with when where while whereas under within inside outside during before after since near above "
@@ -47,8 +49,13 @@ _ATTRIBUTIONS = (
     "said say says saying stated states wrote writes argued argues asserted asserts insisted insists told tells "
     "thought thinks suggested suggests proposed proposes predicted predicts speculated assumed assumes imagined "
     "dreamed dreamt joked pretended hoped feared suspected suspects announced promised reported reports according "
-    "legend folklore rumors hypothesis theory fiction novel"
+    "legend folklore rumors hypothesis theory fiction novel think suspect guess guesses"
 )
+_FICTIONS = (
+    "film movie novel story tale play opera poem comic cartoon episode game dream legend myth fable fairy series "
+    "musical manga anime sitcom"
+)
+_DENIALS = "myth false untrue hoax wrong mistaken disproved disproven refuted debunked denied fabricated invented lie"
 _IRREGULAR_PAST = (
     "became began broke brought built bought caught chose came did drew drank drove ate fell felt fought found flew "
     "gave went grew had heard held kept knew laid led left lost made met paid ran rose sold sent shot sang sank sat "
@@ -79,6 +86,14 @@ CONTRASTS = frozenset(_CONTRASTS.split())
 """Words that say that the clauses of a statement differ."""
 ATTRIBUTIONS = frozenset(_ATTRIBUTIONS.split())
 """Words that show that a clause is what somebody says or supposes."""
+FICTIONS = frozenset(_FICTIONS.split())
+"""Works in which something is so: a phrase with one of them is never left out."""
+DENIALS = frozenset(_DENIALS.split())
+"""Words by which the end of a statement takes back its beginning."""
+TOGETHER = frozenset(
+    {"between", "both", "mix", "mixture", "combination", "sum", "alloy", "blend", "compound", "half", "pair", "union"}
+)
+"""Words that need both parts behind them: `between the sea and the wall`."""
 IRREGULAR_PAST = frozenset(_IRREGULAR_PAST.split())
 SUBORDINATE = frozenset({"while", "because", "although", "though", "whether"})
 """First words of a clause in which a limiting word is about this clause only."""
