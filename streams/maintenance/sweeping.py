@@ -1,5 +1,6 @@
 """The sweep: delete the blobs that no row and no dead letter refers to.
 
+0. Empty: take the texts out of the records of pages that left (`left_pages`).
 1. Mark: read all references (records, fingerprints, hosts, dead letters) into a set.
 2. Forget the candidates that are referenced again.
 3. Sweep: read the keys of all blobs. An unreferenced one becomes a candidate, with the time. A candidate is deleted by
@@ -14,8 +15,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
 from streams.errors import UsageError
+from streams.maintenance.left_pages import LeftPages
 from streams.maintenance.reference_set import ReferenceSet
-from streams.stores.protocols import BlobCollection, StoredBlob
+from streams.stores.protocols import BlobCollection, Pages, StoredBlob
 from streams.topology import STAGES, TOPICS
 
 DAY = 86_400
@@ -44,6 +46,8 @@ def minimum_grace_seconds() -> int:
 class Counts:
     """Counts of one sweep."""
 
+    left: int = 0
+    """Pages that left and whose record still had their text."""
     references: int = 0
     blobs: int = 0
     young: int = 0
@@ -61,7 +65,7 @@ class Progress:
     """The place of a sweep, from which it can continue."""
 
     started_at: float
-    phase: str = "mark"
+    phase: str = "empty"
     source: int = 0
     position: int = 0
     counts: Counts = field(default_factory=Counts)
@@ -82,6 +86,7 @@ class Sweeper:
     def __init__(
         self,
         collection: BlobCollection,
+        pages: Pages,
         references: ReferenceSet,
         progress: Progress,
         report: Report,
@@ -98,11 +103,16 @@ class Sweeper:
         self._report = report
         self._grace_seconds = grace_seconds
         self._delete = delete
+        sent_before = int((progress.started_at - YOUNG_SECONDS) * 1e6)
+        self._left = LeftPages(pages, sent_before, write=delete)
 
     async def run(self, elsewhere: Sequence[bytes] = ()) -> Counts:
         """Sweep from the place of the progress on. `elsewhere` are the references of dead letters."""
         progress = self._progress
         self._references.add(elsewhere)
+        if progress.phase == "empty":
+            await self._empty()
+            self._next_phase("mark")
         if progress.phase == "mark":
             await self._mark()
             self._next_phase("forget" if self._delete else "sweep")
@@ -114,6 +124,13 @@ class Sweeper:
 
     def _next_phase(self, phase: str) -> None:
         self._progress.phase, self._progress.source, self._progress.position = phase, 0, 0
+
+    async def _empty(self) -> None:
+        position: int | None = self._progress.position
+        while position is not None:
+            read, emptied, position = await self._left.empty(position, BATCH)
+            self._progress.counts.left += emptied
+            await self._advance(position, read)
 
     async def _mark(self) -> None:
         sources = self._collection.sources

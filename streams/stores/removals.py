@@ -1,15 +1,42 @@
-"""Removals on request, as a page's records have them. Pure.
+"""Removals of pages, as their records have them. Pure.
+
+A page that left (gone, `noindex`, or refused, such as by robots.txt) keeps a record without its text: when it was
+fetched, and why it left. A page of a blocked host and a duplicate keep all, since both come back without a fetch.
 
 A removal on request holds until it is withdrawn (`riffle remove --undo`): no later fetch, import or replay brings the
 page back. What was stored of the page before the removal is erased, also if the removal is withdrawn afterwards.
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from schemas import PageFetched
 from streams.errors import MissingBlob, PageErased
-from streams.stores.page_record import Deduplicated, PageRecord, Removed
+from streams.stores.page_record import (
+    Chunked,
+    Deduplicated,
+    Embedded,
+    Fetched,
+    Indexed,
+    Normalized,
+    PageRecord,
+    Removed,
+)
 from streams.stores.protocols import Blobs, Pages
+from streams.stores.stored_part import StoredPart
+
+_LEFT = frozenset({"gone", "noindex", "refused"})
+_REFS = {"body_ref", "exchange_ref", "not_found_ref"}
+_OF_INDEX = frozenset({"url", "generation", "statements", "model", "model_version", "collection", "at"})
+_KEPT: Mapping[type[StoredPart], frozenset[str]] = {
+    Fetched: frozenset(PageFetched.model_fields) - _REFS,
+    Normalized: frozenset({"url", "generation", "directives", "refused"}),
+    Chunked: _OF_INDEX,
+    Embedded: _OF_INDEX,
+    Indexed: _OF_INDEX,
+}
+"""The facts that the record of a page that left keeps, by part. The other parts hold no text of the page."""
 
 
 def removals(record: PageRecord) -> list[Removed | Deduplicated]:
@@ -38,6 +65,31 @@ def was_refused(record: PageRecord) -> bool:
     """Return True if the page was refused since its last answer, such as by a robots.txt that forbids it."""
     last = max(removals(record), key=lambda removal: removal.generation)
     return last.reason == "refused" and last.generation > record.fetched.generation
+
+
+def has_left(record: PageRecord, answered_before: int | None = None) -> bool:
+    """Return True if the page left the index and the groups of duplicates, and has no later content.
+
+    `answered_before`: False for a page that was refused since an answer that is not older (microseconds since 1970
+    UTC): a fetcher that was killed may still have to send that answer. All other removals follow from the last answer.
+    """
+    last, fetched = max(removals(record), key=lambda removal: removal.generation), record.fetched
+    if last.reason not in _LEFT or record.deduplicated.document_ref:  # dedup has not handled the removal
+        return False
+    if last.reason == "refused" and answered_before is not None and fetched.generation >= answered_before:
+        return False
+    later = {type(part) for part in record.parts() if part.generation > last.generation} & _KEPT.keys()
+    return not later or (later == {Fetched} and fetched.outcome != "ok")
+
+
+def without_text(record: PageRecord) -> list[StoredPart]:
+    """Return the parts of the record that have the page's text or references to it, without these."""
+    found = []
+    for part in record.parts():
+        row, kept = part.row(), _KEPT.get(type(part))
+        if kept is not None and not row.keys() <= kept:
+            found.append(type(part).of_row({name: value for name, value in row.items() if name in kept}))
+    return found
 
 
 def was_erased(record: PageRecord, generation: int) -> bool:

@@ -84,7 +84,7 @@ async def sweep(stores: Stores, *days: float) -> None:
     for passed in days:
         progress, references = Progress(now_micros() / 1e6 + passed * DAY), ReferenceSet(1 << 12, bytes(range(32)))
         grace = minimum_grace_seconds()
-        await Sweeper(collection, references, progress, report, grace_seconds=grace, delete=True).run()
+        await Sweeper(collection, stores.pages, references, progress, report, grace_seconds=grace, delete=True).run()
 
 
 async def test_after_a_failed_visit_a_sweep_keeps_the_body_and_a_host_comes_back(tmp_path: Path) -> None:

@@ -5,8 +5,10 @@ from typing import Any
 
 import pytest
 
+from schemas.ids import page_id
 from streams.gateway.labs.statements_view import MAX_PAGE_CHARS, MAX_SHOWN
 from streams.stores.opener import Stores, memory_stores
+from streams.stores.page_record import Removed
 from tests.stages.gateway_fakes import Dead, client, gateway
 from tests.stages.gateway_statements import chunked
 from tests.stages.test_gateway_pages import HOSTILE, HTML, assert_harmless
@@ -132,3 +134,12 @@ async def test_a_page_without_statements_or_copies_is_refused() -> None:
     stores = await stored(chunked={"statements_ref": "0" * 64})
     assert "This page has no statements" in await shown(stores, 404)
     assert "No copy of this page is shown" in await shown(await stored(normalized={"directives": ["noarchive"]}), 403)
+
+
+async def test_no_copy_of_a_page_that_left_is_shown() -> None:
+    stores = await stored()
+    page = page_id(URL)
+    record = await stores.pages.get(page)
+    newest = max(part.generation for part in record.parts())
+    await stores.pages.put(page, Removed.of_row({"reason": "gone", "generation": newest}), newest)
+    assert "The page left the index." in await shown(stores, 403)

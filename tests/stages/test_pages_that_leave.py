@@ -1,6 +1,7 @@
 """Pages that leave the index: noindex, 404 and 410, a redirect, robots.txt forbids them; and how they come back."""
 
 from collections.abc import AsyncIterator
+from contextlib import nullcontext
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -9,10 +10,17 @@ import pytest
 
 from schemas import PageIndexed, PageSettled
 from schemas.ids import event_id, page_id
+from streams.ledger.status import status_of
+from streams.maintenance.sweeping import DAY, minimum_grace_seconds
 from streams.pages.sandbox.pool import ParsePool
+from streams.stores.packing import pack
+from streams.stores.page_record import PageRecord
+from streams.stores.references import references_in
+from streams.stores.removals import has_left, without_text
+from streams.stores.row_codec import pack_transition
 from tests.hostile.servers import bad_server, response
 from tests.stages.frontier_world import SECOND, Site
-from tests.stages.test_failed_visits import in_turn
+from tests.stages.test_failed_visits import in_turn, sweep
 from tests.stages.test_fetch import URL, Stage, run, scheduled
 from tests.stages.test_frontier_recrawl import LivingWorld, site
 from tests.stages.test_unchanged_and_removed_pages import BODY, OTHER, A, B
@@ -72,6 +80,154 @@ async def test_a_copy_takes_the_place_of_a_page_that_leaves(pool: ParsePool) -> 
     await journey.fetch(A, NOINDEX, 10)
     assert await searchable_points(journey, B)
     assert not await searchable_points(journey, A)
+
+
+async def all_rows(journey: WholeJourney, url: str) -> bytes:
+    """Return the record and the history of a page, as they are stored."""
+    steps = [pack_transition(step) for step in await journey.stores.ledger.history(page_id(url))]
+    return b"".join([*steps, *map(pack, (await journey.stores.pages.get(page_id(url))).rows.values())])
+
+
+def refs_of(rows: bytes) -> set[str]:
+    return {ref.hex() for ref in references_in(rows)}
+
+
+async def blobs_of(journey: WholeJourney, refs: set[str]) -> set[str]:
+    return refs & set(journey.stores.blobs.written_at)  # type: ignore[attr-defined] # the fake's
+
+
+GRACE_DAYS = minimum_grace_seconds() / DAY + 3
+
+
+@pytest.mark.parametrize(
+    ("reason", "keeps"),
+    [
+        ("noindex", False),
+        ("gone", False),
+        ("refused", False),
+        ("blocked", True),  # its host comes back without a crawl
+        ("duplicate", True),  # it is still there
+    ],
+)
+async def test_the_texts_of_a_page_that_left_leave_every_store(pool: ParsePool, reason: str, keeps: bool) -> None:
+    journey = WholeJourney(pool)
+    await journey.fetch(A, BODY, 0)
+    await journey.fetch(B, OTHER, 5)
+    before = await blobs_of(journey, refs_of(await all_rows(journey, A)))
+    others = await blobs_of(journey, refs_of(await all_rows(journey, B)))
+    title = (await journey.stores.pages.get(page_id(A))).normalized.title.encode()
+    assert len(before) == len(others) == 4, "body, document, statements, vectors"
+    await (journey.fetch(A, NOINDEX, 10) if reason == "noindex" else journey.remove(A, 10, reason))
+    status = status_of(await journey.stores.ledger.history(page_id(A)))
+    await sweep(journey.stores, 3)
+    rows = await all_rows(journey, A)
+    record = await journey.stores.pages.get(page_id(A))
+    assert (title in rows) == keeps
+    assert bool(record.normalized.document_ref) == bool(record.fetched.body_ref) == keeps
+    assert (reason.encode() in rows, record.fetched.url) == (True, A), "it says why"
+    await sweep(journey.stores, 3, 3 + GRACE_DAYS)
+    assert await blobs_of(journey, before | others) == ((before | others) if keeps else others)
+    assert status_of(await journey.stores.ledger.history(page_id(A))) == status
+    if not keeps:
+        await journey.fetch(A, BODY, 30)
+        await sweep(journey.stores, 3, 3 + GRACE_DAYS, 3 + 2 * GRACE_DAYS)
+        assert await searchable(journey, A), "it came back"
+        assert await blobs_of(journey, before) == before
+
+
+async def test_a_blob_that_another_page_has_stays(pool: ParsePool) -> None:
+    journey = WholeJourney(pool)
+    await journey.fetch(A, BODY, 0)
+    await journey.fetch(B, BODY, 5)
+    await journey.remove(A, 10, "gone")
+    kept = await blobs_of(journey, refs_of(await all_rows(journey, B)))
+    await sweep(journey.stores, 3, 3 + GRACE_DAYS)
+    assert await blobs_of(journey, kept) == kept
+    assert await searchable(journey, B)
+
+
+class Away(Exception):
+    """The sweep is killed."""
+
+
+@pytest.mark.parametrize("writes", range(6))
+async def test_a_sweep_that_is_killed_is_repeated(
+    pool: ParsePool, monkeypatch: pytest.MonkeyPatch, writes: int
+) -> None:
+    journey = WholeJourney(pool)
+    await journey.fetch(A, BODY, 0)
+    await journey.remove(A, 10, "gone")
+    put, left = journey.stores.pages.put, iter(range(writes))
+
+    async def killed(*arguments: Any) -> None:
+        if next(left, None) is None:
+            raise Away
+        await put(*arguments)
+
+    monkeypatch.setattr(journey.stores.pages, "put", killed)
+    with pytest.raises(Away) if writes < 5 else nullcontext():
+        await sweep(journey.stores, 3)
+    monkeypatch.setattr(journey.stores.pages, "put", put)
+    await sweep(journey.stores, 3)
+    record = await journey.stores.pages.get(page_id(A))
+    assert without_text(record) == []
+    await journey.fetch(A, BODY, 30)
+    assert await searchable(journey, A)
+
+
+async def test_a_page_that_comes_back_during_the_sweep_keeps_all(
+    pool: ParsePool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journey = WholeJourney(pool)
+    await journey.fetch(A, BODY, 0)
+    await journey.remove(A, 10, "gone")
+    pages = journey.stores.pages
+    times, get, back = pages.write_times, pages.get, []
+
+    async def read_times(page: Any) -> dict[str, int]:
+        found = await times(page)
+        back.append(await get(page))  # as it was before
+        monkeypatch.setattr(pages, "get", get)
+        await journey.fetch(A, BODY, 30)
+        monkeypatch.setattr(pages, "get", former)
+        return found
+
+    async def former(page: Any) -> Any:
+        return back[0] if back else await get(page)
+
+    monkeypatch.setattr(pages, "write_times", read_times)
+    monkeypatch.setattr(pages, "get", former)
+    await sweep(journey.stores, 3)
+    monkeypatch.setattr(pages, "get", get)
+    assert len(back) == 1
+    record = await pages.get(page_id(A))
+    assert record.normalized.title
+    assert record.fetched.body_ref
+    assert record.indexed.statements_ref
+    assert await searchable(journey, A)
+
+
+def test_an_answer_that_may_still_be_sent_is_left_alone() -> None:
+    answer = {"generation": 5, "outcome": "ok", "body_ref": "0" * 64}
+    for reason, before, left in [("refused", 5, False), ("refused", 6, True), ("gone", 5, True)]:
+        record = PageRecord({"fetched": answer, "removed": {"reason": reason, "generation": 7}})
+        assert has_left(record, before) == left
+
+
+@pytest.mark.parametrize(
+    ("later", "left"),
+    [
+        ({"fetched": {"generation": 8, "outcome": "ok"}}, False),  # its events are on the way
+        ({"fetched": {"generation": 8, "outcome": "server_error"}}, True),
+        ({"normalized": {"generation": 8}}, False),
+        ({"indexed": {"generation": 8}}, False),
+        ({"deduplicated": {"generation": 6, "document_ref": "0" * 64, "verdict": "unique"}}, False),  # not yet handled
+        ({"deduplicated": {"generation": 9, "reason": "blocked", "verdict": "removed"}}, False),
+    ],
+)
+def test_when_a_page_has_left(later: dict[str, Any], left: bool) -> None:
+    rows: dict[str, Any] = {"normalized": {"generation": 7}, "removed": {"reason": "gone", "generation": 7}}
+    assert has_left(PageRecord({**rows, **later})) == left
 
 
 async def searchable_points(journey: WholeJourney, url: str) -> bool:

@@ -91,7 +91,7 @@ class WholeJourney:
             body_ref=ref,
             headers={name.replace("_", "-"): value for name, value in headers.items()},
         )
-        await self.stores.pages.put(event.page_id, Fetched.of_row({"body_ref": ref, "url": url}), event.generation)
+        await self.stores.pages.put(event.page_id, Fetched.of_event(event), event.generation)
         return await self.handle(event, at)
 
     async def remove(self, url: str, at: int, reason: str = "request") -> list[Event]:

@@ -49,8 +49,9 @@ async def sweep(
 ) -> None:
     """Find the blobs that no page, host or dead letter refers to, and with --delete delete them after a grace period.
 
-    The first sweep notes the blobs. A sweep after the grace period deletes the blobs that are still unreferenced, so
-    run it each week. It may run beside the workers. An interrupted sweep continues where it was, for a day.
+    The texts of pages that left the index (gone, noindex, robots.txt) leave their records first.
+    Then the first sweep notes the blobs. A sweep after the grace period deletes the blobs that are still unreferenced.
+    So run it each week. It may run beside the workers. An interrupted sweep continues where it was, for a day.
 
     Examples:
 
@@ -71,7 +72,13 @@ async def sweep(
     async with open_stores(settings, ["records"]) as stores, reported(stores.job_reports, "blobs sweep") as report:
         keeper = Keeper(file, references, mode, rows_per_second, report)
         sweeper = Sweeper(
-            stores.blob_collection, references, progress, keeper.report, grace_seconds=grace_seconds, delete=delete
+            stores.blob_collection,
+            stores.pages,
+            references,
+            progress,
+            keeper.report,
+            grace_seconds=grace_seconds,
+            delete=delete,
         )
         try:
             counts = await sweeper.run(await asyncio.to_thread(referenced_by_dead_letters, settings))
@@ -109,8 +116,9 @@ def _show(counts: Counts, references: ReferenceSet, *, delete: bool, grace_days:
     if as_json:
         print_json(figures)
         return
-    verb = "Deleted" if delete else "Would delete"
+    verb, emptied = ("Deleted", "Took") if delete else ("Would delete", "Would take")
     size = f"{counts.deleted_bytes / 1e6:,.1f} MB"
+    out.print(f"{emptied} the text out of the records of {counts.left:,} pages that left the index.", highlight=False)
     out.print(f"{counts.blobs:,} blobs, {counts.references:,} references read.", highlight=False)
     out.print(f"{verb} {counts.deleted:,} blobs ({size}).", highlight=False)
     out.print(

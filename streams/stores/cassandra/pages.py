@@ -19,6 +19,7 @@ from streams.stores.stored_part import StoredPart
 
 _PUT = "INSERT INTO pages (page_id, part, value) VALUES (:page_id, :part, :value) USING TIMESTAMP :at"
 _GET = "SELECT part, value FROM pages WHERE page_id = :page_id"
+_TIMES = "SELECT part, WRITETIME(value) FROM pages WHERE page_id = :page_id"
 _GET_MANY = "SELECT page_id, part, value FROM pages WHERE page_id IN :page_ids"
 _GET_PART = "SELECT value FROM pages WHERE page_id = :page_id AND part = :part"
 _SCAN = (
@@ -70,6 +71,10 @@ class CassandraPages:
             parts.setdefault(page_id, {})[part] = unpack(value)
         for read in reads:
             read.parts = dict(parts.get(read.page_id, {}))
+
+    async def write_times(self, page_id: UUID) -> dict[str, int]:
+        """Return when each stored part of the page was written, by the name of the part."""
+        return dict(await self._session.execute(_TIMES, {"page_id": page_id}))
 
     async def get_normalized(self, page_ids: Sequence[UUID]) -> dict[UUID, Normalized]:
         """Return the part `normalized` of each page that has one. The pages are read side by side."""

@@ -64,6 +64,9 @@ class MemoryPages:
         cells = self._cells.get(page_id, {})
         return PageRecord({part: unpack(packed) for part, (_, packed) in sorted(cells.items())})
 
+    async def write_times(self, page_id: UUID) -> dict[str, int]:
+        return {part: at for part, (at, _) in self._cells.get(page_id, {}).items()}
+
     async def get_normalized(self, page_ids: Sequence[UUID]) -> dict[UUID, Normalized]:
         records = {page_id: await self.get(page_id) for page_id in page_ids}
         return {page_id: one.normalized for page_id, one in records.items() if Normalized.PART in one.rows}

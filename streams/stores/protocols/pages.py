@@ -17,6 +17,9 @@ class Pages(Protocol):
     async def get(self, page_id: UUID) -> PageRecord:
         """Return the record of the page. It is empty if nothing is known."""
 
+    async def write_times(self, page_id: UUID) -> dict[str, int]:
+        """Return when each stored part of the page was written (`at`), by the name of the part."""
+
     async def get_normalized(self, page_ids: Sequence[UUID]) -> dict[UUID, Normalized]:
         """Return the part `normalized` of each page that has one."""
 

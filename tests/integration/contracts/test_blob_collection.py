@@ -48,6 +48,7 @@ class Stored:
 
         sweeper = Sweeper(
             self.collection,
+            self.pages,
             ReferenceSet(1 << 16, os.urandom(32)),
             Progress(self.clock.now),
             report,
@@ -151,6 +152,32 @@ async def test_a_blob_that_is_stored_again_is_not_deleted(stored: Stored, size_b
     assert await stored.blobs.get(ref) == content
     await stored.sweep()
     assert await stored.blobs.get(ref) == content
+
+
+async def test_the_texts_of_a_page_that_left_leave_its_record_and_then_the_blobs(stored: Stored) -> None:
+    """A body that another page has, too, stays. Neither a redelivery nor a killed sweep brings a text back."""
+    own, shared = await stored.blobs.put(os.urandom(10)), await stored.blobs.put(os.urandom(10))
+    left, other, early = uuid4(), uuid4(), int(stored.clock.now * 1e6)
+    answer = {"generation": early, "outcome": "ok", "status": 200, "body_ref": shared, "page_id": str(left)}
+    text = Normalized.of_row({"title": "secret", "document_ref": own, "generation": early, "directives": ["noindex"]})
+    await stored.pages.put(other, Fetched.of_row({**answer, "page_id": str(other)}), early)
+    await stored.pages.put(left, Removed.of_row({"reason": "noindex", "generation": early}), early)
+    stored.clock.now += 3 * DAY
+    for _ in range(2):  # as if only one part had been written before the sweep was killed
+        await stored.pages.put(left, Fetched.of_row(answer), early)
+        await stored.pages.put(left, text, early)
+        await stored.sweep(delete=False)
+        await stored.sweep()
+        rows = (await stored.pages.get(left)).rows
+        assert rows["normalized"] == {"generation": early, "directives": ["noindex"]}
+        assert rows["fetched"] == {name: value for name, value in answer.items() if name != "body_ref"}
+        assert (rows["removed"]["reason"], (await stored.pages.get(other)).fetched.body_ref) == ("noindex", shared)
+        assert await stored.is_stored(own), "events in flight may refer to it"
+    stored.clock.now += minimum_grace_seconds()
+    await stored.sweep()
+    assert [await stored.is_stored(ref) for ref in (own, shared)] == [False, True]
+    await stored.pages.put(left, text, int(stored.clock.now * 1e6))  # it comes back
+    assert (await stored.pages.get(left)).normalized.title == "secret"
 
 
 async def test_candidates_are_noted_and_dropped(stored: Stored) -> None:

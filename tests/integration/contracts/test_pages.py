@@ -53,6 +53,15 @@ async def test_the_latest_write_stands_whatever_the_order(pages: Pages, order: t
     assert (await pages.get(page)).rows == {"fetched": {"generation": 3}}
 
 
+async def test_write_times_are_those_of_the_parts_that_stand(pages: Pages) -> None:
+    page = uuid4()
+    for at in (3, 5, 4):
+        await pages.put(page, Fetched.of_row({"generation": at}), at)
+    await pages.put(page, Normalized.of_row({"title": "A title"}), 2)
+    assert await pages.write_times(page) == {"fetched": 5, "normalized": 2}
+    assert await pages.write_times(uuid4()) == {}
+
+
 async def test_writers_at_once_leave_the_latest(pages: Pages) -> None:
     page = uuid4()
     await asyncio.gather(*(pages.put(page, Fetched.of_row({"generation": at}), at) for at in range(100)))

@@ -46,7 +46,8 @@ class World:
 
         references = ReferenceSet(1 << 12, random.Random(self.now).randbytes(32))
         grace = minimum_grace_seconds()
-        sweeper = Sweeper(self.collection, references, Progress(self.now), report, grace_seconds=grace, delete=delete)
+        progress = Progress(self.now)
+        sweeper = Sweeper(self.collection, self.pages, references, progress, report, grace_seconds=grace, delete=delete)
         return await sweeper.run([bytes.fromhex(ref) for ref in elsewhere])
 
     async def store(self, page: UUID, content: bytes) -> str:
@@ -211,8 +212,9 @@ def test_a_grace_shorter_than_events_wait_is_refused() -> None:
     async def report(_: Progress, __: int) -> None: ...
 
     world = World()
+    stores = (world.collection, world.pages)
     with pytest.raises(UsageError, match="too short: events may wait for 22 days"):
-        Sweeper(world.collection, ReferenceSet(64, SALT), Progress(0), report, grace_seconds=21 * DAY, delete=True)
+        Sweeper(*stores, ReferenceSet(64, SALT), Progress(0), report, grace_seconds=21 * DAY, delete=True)
     assert minimum_grace_seconds() == MIN_BLOB_TTL_DAYS * DAY
     with pytest.raises(ValueError, match="21 days: events may refer"):
         CassandraSettings(blob_ttl_days=21)
@@ -234,9 +236,8 @@ async def test_an_interrupted_sweep_continues_where_it_was(phase_end: int, tmp_p
             raise Interrupted
 
     async def run() -> None:
-        sweeper = Sweeper(
-            world.collection, references, progress, report, grace_seconds=minimum_grace_seconds(), delete=True
-        )
+        grace = minimum_grace_seconds()
+        sweeper = Sweeper(world.collection, world.pages, references, progress, report, grace_seconds=grace, delete=True)
         await sweeper.run()
 
     try:
