@@ -5,7 +5,8 @@
 Cassandra is started for the run. One host gets N URLs in its queue, in batches as a page with many links makes them;
 all are taken, 64 at a time, and trimmed as the frontier does. The head of the queue is read at the beginning and
 at the end. Another host gets as many URLs that stay in its queue, and one bucket of a crawl as many states. Then URLs
-of many hosts are scheduled and answered by a frontier without Kafka. Cassandra is started again at last: that writes
+of many hosts are scheduled and answered by a frontier without Kafka, and another frontier is assigned many hosts (their
+rows, without queues, which no assignment reads). Cassandra is started again at last: that writes
 its memory to files, whose largest partitions it then names.
 """
 
@@ -19,7 +20,7 @@ from uuid import uuid5
 
 import typer
 
-from benchmarks.crawl.frontier import heap_rate
+from benchmarks.crawl.frontier import assign, heap_rate
 from benchmarks.machine import machine
 from schemas import Event, PageFetched, PageScheduled
 from schemas.ids import page_id
@@ -43,6 +44,7 @@ HOST, WAITING_HOST = "large.example", "waiting.example"
 BATCH, READS = 200, 500
 STATES_AT_ONCE = 400
 HOSTS, PER_HOST = 200, 5
+HOSTS_AT_ONCE = 200
 _SIZES = "SELECT table_name, mebibytes FROM system_views.max_partition_size"
 _TOMBSTONES = "SELECT table_name, p99th, max FROM system_views.tombstones_per_read"
 _ROWS = "SELECT table_name, p99th, max FROM system_views.rows_per_read"
@@ -51,16 +53,17 @@ _ROWS = "SELECT table_name, p99th, max FROM system_views.rows_per_read"
 @command
 async def run(
     urls: Annotated[int, typer.Option(min=1_000, help="Completed URLs of one host.")] = 100_000,
+    hosts: Annotated[int, typer.Option(min=0, help="Hosts that a frontier reads when it starts.")] = 100_000,
     as_json: AsJson = False,
 ) -> None:
     """Measure the frontier on a Cassandra of its own: reads after many completed URLs, partitions, sustained rate.
 
     Example:  python -m benchmarks frontier-store --urls 100000
     """
-    print_figures("The frontier's store", await measure(load_settings(), urls), as_json)
+    print_figures("The frontier's store", await measure(load_settings(), urls, hosts), as_json)
 
 
-async def measure(settings: Settings, urls: int) -> dict[str, Any]:
+async def measure(settings: Settings, urls: int, hosts: int) -> dict[str, Any]:
     """Return all figures."""
     conditions = machine()
     with tempfile.TemporaryDirectory() as scratch:
@@ -70,6 +73,7 @@ async def measure(settings: Settings, urls: int) -> dict[str, Any]:
             try:
                 store = CassandraFrontier(session)
                 figures = await _fill_and_empty(store, urls) | await _fill(store, urls) | await _sustained(store)
+                figures |= await _assign(store, hosts)
                 figures["tombstones of a read: table, 99th percentile, most"] = await _read(session, _TOMBSTONES)
                 figures["rows of a read: table, 99th percentile, most"] = await _read(session, _ROWS)
             finally:
@@ -81,6 +85,34 @@ async def measure(settings: Settings, urls: int) -> dict[str, Any]:
             finally:
                 await session.close()
     return {"machine": conditions, "urls": urls, **figures, "largest partition (MiB), by table": sizes}
+
+
+async def _assign(store: CassandraFrontier, hosts: int) -> dict[str, Any]:
+    """Write rows of hosts that wait, and let a frontier read them as after its start. Queues are not read by it."""
+    now, begin = now_micros(), time.perf_counter()
+    for first in range(0, hosts, HOSTS_AT_ONCE):
+        names = (f"waiting{number}.example" for number in range(first, min(first + HOSTS_AT_ONCE, hosts)))
+        rows = (Host(bucket_of(name), name, robots=Robots("allowed", fetched_at=now)) for name in names)
+        await asyncio.gather(*(store.put_host(row.to_row(now, now)) for row in rows))
+    written = time.perf_counter() - begin
+    agent = _agent(store)
+    return {
+        "hosts written a second": round(hosts / written),
+        **await assign(agent),
+        "hosts": len(agent.state.hosts.due),
+    }
+
+
+def _agent(store: CassandraFrontier) -> FrontierAgent:
+    stores = Stores(
+        blobs=MemoryBlobs(), frontier=store, fingerprints=MemoryFingerprints(), host_links=MemoryHostLinks()
+    )
+
+    async def emit(_event: Event, _cause: str) -> None: ...
+
+    agent = FrontierAgent(CrawlSettings(), stores)
+    agent.connect(emit)
+    return agent
 
 
 async def _read(session: CassandraSession, statement: str) -> dict[str, list[Any]]:
