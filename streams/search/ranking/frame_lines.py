@@ -1,8 +1,9 @@
-"""The lines of a site's frame among the statements found: rows of links or addresses, and repeated lines. Pure.
+"""The lines of a site's frame among the statements found: links, rows of addresses, and repeated lines. Pure.
 
-Nobody asks for "Prev | Up | Next", nor for the sentence below each page of a manual. Such a statement weighs little,
-and is shown only where a page has nothing else. A repeated line is known without a store: where a query matches it, it
-matches on all its pages, so that the lists have it several times. A host only weakens its own pages by this.
+Nobody asks for "Prev | Up | Next", for an entry of an index, nor for the sentence below each page of a manual. Such a
+statement weighs little, and is shown only where a page has nothing else. A repeated line is known without a store:
+where a query matches it, it matches on all its pages, so that the lists have it several times. A host only weakens its
+own pages by this.
 """
 
 from collections import Counter, defaultdict
@@ -10,7 +11,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from uuid import UUID
 
-from streams.statements.sentences.reading_alone import is_line_of_contents, is_navigation, is_of_each_page
+from streams.statements.sentences.reading_alone import is_entry, is_line_of_contents, is_navigation, is_of_each_page
 from streams.statements.sentences.references import has_only_addresses
 from streams.stores.hits import sort_hits
 from streams.stores.protocols import Candidates, Hit
@@ -20,7 +21,8 @@ MIN_REPEATS = 4
 MAX_CHARS = 400
 """Maximum length of a line that is compared (characters): the frame has short lines."""
 FRAME_WEIGHT = 0.5
-"""The share of its distance above the last score of its list that a line of the frame keeps."""
+"""The share of its distance above the last score of its list that a line of the frame keeps. With 0, index pages hardly
+come before others any more, and nDCG@10 of keywords that name a page falls from .722 to .693."""
 
 
 def find_frame_lines(found: Candidates) -> frozenset[UUID]:
@@ -28,7 +30,7 @@ def find_frame_lines(found: Candidates) -> frozenset[UUID]:
     # The number of an id is its key: a UUID computes its hash anew each time.
     hits = {hit.id.int: hit for hit in (*found.dense, *found.sparse) if hit.payload.kind != "code"}
     lines = [(hit, text) for hit in hits.values() if len(text := hit.payload.text) <= MAX_CHARS]
-    frame = {hit.id for hit, text in lines if _is_of_the_frame(text, hit.payload.kind)}
+    frame = {hit.id for hit, text in lines if _is_of_the_frame(text, hit.payload.kind, hit.payload.context)}
     # Few texts come several times: only their hosts and pages are compared.
     counts = Counter(text for _, text in lines)
     repeated = [(hit, text) for hit, text in lines if counts[text] >= MIN_REPEATS]
@@ -39,9 +41,9 @@ def find_frame_lines(found: Candidates) -> frozenset[UUID]:
     return frozenset(frame)
 
 
-def _is_of_the_frame(text: str, kind: str) -> bool:
+def _is_of_the_frame(text: str, kind: str, context: Sequence[str]) -> bool:
     is_line = is_navigation(text, kind) or is_of_each_page(text) or is_line_of_contents(text, kind)
-    return is_line or has_only_addresses(text)
+    return is_line or is_entry(text, kind, context) or has_only_addresses(text)
 
 
 def weaken(found: Candidates, frame: Collection[UUID], sparse_floor: float | None) -> Candidates:

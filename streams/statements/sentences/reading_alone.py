@@ -82,6 +82,13 @@ _LIKE_BEFORE = re.compile(
     re.IGNORECASE,
 )
 """The beginning of a sentence that says nothing without the one before it: "The same applies to ferries."."""
+_BACK_REFERENCE = re.compile(
+    r"(?:these|those|they|all|both)\s(?:all\s)?"
+    r"(?:are|were|have|had|can|could|will|would|do|did|may|might|must|should)\b|this is an?\s(?:\w{1,20}[ .]){1,3}\Z",
+    re.IGNORECASE,
+)
+"""The beginning of a sentence whose subject stands before it: "These are all read at the start.", and a whole sentence
+that only classifies it: "This is a small harbour."."""
 _NAME_OF_LIST = re.compile(
     r"(?:(?:table of )?contents|(?:list|table|index) of (?:figures|tables|examples))\W{0,5}\Z", re.IGNORECASE
 )
@@ -155,10 +162,10 @@ def _reads_alone(text: str, kind: str, has_lead: bool) -> bool:
         return False
     if has_lead and _has_words(text, MIN_LED_WORDS):
         return True
-    if begins_inside(text) or ends_open(text) or _LIKE_BEFORE.match(text):
+    if begins_inside(text) or ends_open(text) or _LIKE_BEFORE.match(text) or _BACK_REFERENCE.match(text):
         return False
     if _has_end_mark(text):
-        return words >= MIN_WORDS
+        return words >= MIN_WORDS and not (kind == "item" and _is_title(text.rstrip(" .")))
     is_name = _NUMBERED_NAME.match(text) or _is_title(text)
     # An item of a list is complete with fewer words.
     return not is_name and words >= (MIN_WORDS if kind in {"item", "link"} else MIN_PLAIN_WORDS)
@@ -187,6 +194,20 @@ def is_line_of_contents(text: str, kind: str) -> bool:
         return False
     lines = [line.strip() for line in (text.split(";") if kind == "list" else text.split(" | "))]
     return all(_OF_CONTENTS.match(line) is not None and word_count(line) <= MAX_CONTENTS_WORDS for line in lines)
+
+
+def is_entry(text: str, kind: str, context: Sequence[str]) -> bool:
+    """Return whether a text is an entry of an index or several: a link, or names, without a lead-in or an end mark.
+
+    Below a lead-in the names state a fact: "The masts are: Fore Mast; Main Mast". An item is an entry if its term is
+    the title of its text: "Anchors, Anchors".
+    """
+    if kind not in {"link", "list", "item"} or _has_lead(context) or (kind != "item" and _has_end_mark(text)):
+        return False
+    if kind == "item":
+        term, _, title = text.rstrip(" .…").partition(", ")
+        return term == title.rstrip(" .…")
+    return kind == "link" or is_list_of_names(text)
 
 
 def is_list_of_pages(text: str) -> bool:

@@ -63,7 +63,8 @@ _ENDS_INSIDE = re.compile(r"[a-z)\]”\"][.!?;:]\s+[A-Z]")
 MAX_POINTER_WORDS = 25
 """Maximum words of a sentence that only leads to another text."""
 _LEADS_TO = re.compile(
-    r"(?:for (?:more|further|additional|full|complete|the) (?:information|details?|examples?)\b[^.!?:;,]{0,120}, )?"
+    r"(?:for (?:an? |the )?(?:more |further |additional |full |complete |detailed )?"
+    r"(?:information|details?|examples?|descriptions?|explanations?|lists?|references?)\b[^.!?:;,]{0,120},? )?"
     r"(?:please )?(?:also )?(?:see|refer to)\s(?!(?:how|if|that|what|when|whether|why)\b)",
     re.IGNORECASE,
 )

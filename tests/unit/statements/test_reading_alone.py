@@ -14,6 +14,9 @@ SEE_ALSO = ("Ferries", "See also:")
     ("text", "kind", "context"),
     [
         ("The ferry leaves at noon.", "sentence", HEADINGS),
+        ("All ships are painted at the pier.", "sentence", ()),
+        ("These are all painted at the pier.", "sentence", LEAD),
+        ("This is a harbour for ships of all kinds, and one with a pier.", "sentence", ()),
         ("(It takes an hour.)", "sentence", ()),
         ("la marée est haute à midi et basse à minuit", "sentence", ()),
         ("渡船在中午离开港口。", "sentence", ()),
@@ -154,6 +157,11 @@ def test_reads_alone(text: str, kind: str, context: tuple[str, ...]) -> None:
         ("The same obviously applies to ships.", "sentence", HEADINGS),
         ("Similar considerations apply to the ropes of a ship.", "sentence", ()),
         ("where port can be one of:", "code", HEADINGS),
+        ("These are all painted at the pier.", "sentence", HEADINGS),
+        ("All were painted at the pier.", "sentence", ()),
+        ("This is a small harbour.", "sentence", ()),
+        ("The Paper Boat Tool.", "item", HEADINGS),
+        ("For a complete description of the ropes and the accepted knots see ropes.list(5).", "sentence", HEADINGS),
     ],
 )
 def test_needs_the_page(text: str, kind: str, context: tuple[str, ...]) -> None:

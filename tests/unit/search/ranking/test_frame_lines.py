@@ -1,5 +1,6 @@
 """Lines of a site's frame weigh little and are not shown: rows of links, notices, and lines that many pages repeat."""
 
+from collections.abc import Sequence
 from uuid import UUID, uuid5
 
 from streams.search.ranking.frame_lines import FRAME_WEIGHT, MIN_REPEATS, find_frame_lines, weaken
@@ -10,8 +11,8 @@ from tests.stages.gateway_fakes import payload_of, statement
 DONATE = "Please donate to keep the servers of the harbour running."
 
 
-def hit(url: str, text: str, score: float, kind: str = "sentence") -> Hit:
-    row = statement(url, text) | {"kind": kind}
+def hit(url: str, text: str, score: float, kind: str = "sentence", context: Sequence[str] = ()) -> Hit:
+    row = statement(url, text) | {"kind": kind, "context": list(context)}
     return Hit(uuid5(UUID(int=0), url + text), score, payload_of(row))
 
 
@@ -24,6 +25,17 @@ def test_links_notices_contents_addresses_and_repeated_lines_are_of_the_frame() 
     plain = hit("https://a.example/1", "The ferry leaves at noon.", 0.6)
     found = Candidates(dense=(*repeated, links, notice, contents), sparse=(repeated[0], addresses, plain), limit=9)
     assert find_frame_lines(found) == {hit.id for hit in (*repeated, links, notice, contents, addresses)}
+
+
+def test_entries_of_an_index_are_of_the_frame_and_names_below_a_lead_in_are_not() -> None:
+    entries = [
+        hit("https://a.example/index", "Large anchors, Anchors of large ships", 0.8, "link"),
+        hit("https://a.example/index", "Anchor Chains; Anchor Lamps; Anchor Ropes", 0.8, "list"),
+        hit("https://a.example/index", "Save as, Save as…", 0.8, "item"),
+    ]
+    led = hit("https://a.example/2", "Fore Mast; Main Mast; Mizzen Mast", 0.8, "list", ["The ship has the masts:"])
+    facts = hit("https://a.example/2", "Free tea, even in a storm", 0.8, "item")
+    assert find_frame_lines(Candidates(dense=(*entries, led, facts), limit=9)) == {one.id for one in entries}
 
 
 def test_what_other_hosts_or_few_pages_have_too_is_not_of_the_frame() -> None:
