@@ -84,11 +84,11 @@ _LIKE_BEFORE = re.compile(
 """The beginning of a sentence that says nothing without the one before it: "The same applies to ferries."."""
 _BACK_REFERENCE = re.compile(
     r"(?:these|those|they|all|both)\s(?:all\s)?"
-    r"(?:are|were|have|had|can|could|will|would|do|did|may|might|must|should)\b|this is an?\s(?:\w{1,20}[ .]){1,3}\Z",
+    r"(?:are|were|have|had|can|could|will|would|do|did|may|might|must|should)\b|this is\s(?:\w{1,20}[ .]){1,4}\Z",
     re.IGNORECASE,
 )
 """The beginning of a sentence whose subject stands before it: "These are all read at the start.", and a whole sentence
-that only classifies it: "This is a small harbour."."""
+that says little about it: "This is a small harbour."."""
 _NAME_OF_LIST = re.compile(
     r"(?:(?:table of )?contents|(?:list|table|index) of (?:figures|tables|examples))\W{0,5}\Z", re.IGNORECASE
 )

@@ -160,6 +160,7 @@ def test_reads_alone(text: str, kind: str, context: tuple[str, ...]) -> None:
         ("These are all painted at the pier.", "sentence", HEADINGS),
         ("All were painted at the pier.", "sentence", ()),
         ("This is a small harbour.", "sentence", ()),
+        ("This is true enough.", "sentence", ()),
         ("The Paper Boat Tool.", "item", HEADINGS),
         ("For a complete description of the ropes and the accepted knots see ropes.list(5).", "sentence", HEADINGS),
     ],
