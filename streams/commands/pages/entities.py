@@ -253,10 +253,10 @@ async def _run(
 
 
 def _report_lost(saved: Saved) -> None:
-    """Print the templates without which most summaries lost a sentence."""
+    """Print the templates by which most summaries lost a sentence."""
     for template, count in sorted(saved.lost.items(), key=lambda pair: (-pair[1], pair[0]))[:SHOWN_TEMPLATES]:
         out.print(
-            f"  {count:,} summaries without a sentence: Riffle can't show {{{{{template}}}}}",
+            f"  Riffle can't show {{{{{template}}}}}: summaries that lost a sentence by it: {count:,}",
             highlight=False,
             soft_wrap=True,
         )
