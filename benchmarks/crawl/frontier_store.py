@@ -95,7 +95,11 @@ async def _assign(store: CassandraFrontier, hosts: int) -> dict[str, Any]:
         rows = (Host(bucket_of(name), name, robots=Robots("allowed", fetched_at=now)) for name in names)
         await asyncio.gather(*(store.put_host(row.to_row(now, now)) for row in rows))
     written = time.perf_counter() - begin
-    agent = _agent(store)
+    agent = _agent(store, CrawlSettings())
+
+    async def emit(_event: Event, _cause: str) -> None: ...
+
+    agent.connect(emit)
     return {
         "hosts written a second": round(hosts / written),
         **await assign(agent),
@@ -103,16 +107,11 @@ async def _assign(store: CassandraFrontier, hosts: int) -> dict[str, Any]:
     }
 
 
-def _agent(store: CassandraFrontier) -> FrontierAgent:
+def _agent(store: CassandraFrontier, settings: CrawlSettings) -> FrontierAgent:
     stores = Stores(
         blobs=MemoryBlobs(), frontier=store, fingerprints=MemoryFingerprints(), host_links=MemoryHostLinks()
     )
-
-    async def emit(_event: Event, _cause: str) -> None: ...
-
-    agent = FrontierAgent(CrawlSettings(), stores)
-    agent.connect(emit)
-    return agent
+    return FrontierAgent(settings, stores)
 
 
 async def _read(session: CassandraSession, statement: str) -> dict[str, list[Any]]:
@@ -178,11 +177,8 @@ async def _sustained(store: CassandraFrontier) -> dict[str, Any]:
     start = now_micros()
     for number in range(HOSTS):
         await _add_host(store, f"host{number}.example", start)
-    stores = Stores(
-        blobs=MemoryBlobs(), frontier=store, fingerprints=MemoryFingerprints(), host_links=MemoryHostLinks()
-    )
     settings = CrawlSettings(in_flight=HOSTS, delay_seconds=0, recrawl=False, rights_files=False)
-    agent = FrontierAgent(settings, stores)
+    agent = _agent(store, settings)
     agent.partition_count = 1
     answered = 0
 

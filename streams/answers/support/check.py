@@ -57,8 +57,7 @@ def check_support(sentence: str, source: Source) -> Support:
         return Support(False, "says nothing")
     around = keys_of(source.context)
     stated = _without_end(tokens_of(source.text))
-    outcomes = [_check(variant, stated, around) for variant in _variants(claim, stated)]
-    return next((outcome for outcome in outcomes if outcome.is_supported), outcomes[0])
+    return _first_supported(_check(variant, stated, around) for variant in _variants(claim, stated))
 
 
 def find_support(sentence: str, sources: Iterable[Source]) -> int | None:
@@ -96,15 +95,25 @@ def _without_end(tokens: list[Token]) -> list[Token]:
 
 def _check(claim: Sequence[Token], stated: Sequence[Token], around: frozenset[str]) -> Support:
     words = [token for token in claim if token.role != "boundary"]
-    outcomes = [_check_places(claim, words, places, stated, around) for places in _alignments(words, stated)]
-    return next((outcome for outcome in outcomes if outcome.is_supported), outcomes[0])
+    return _first_supported(
+        _check_places(claim, words, places, stated, around) for places in _alignments(words, stated)
+    )
+
+
+def _first_supported(outcomes: Iterator[Support]) -> Support:
+    """Return the first outcome that supports the sentence, else the first one. What follows is not computed."""
+    first = next(outcomes)
+    return first if first.is_supported else next((each for each in outcomes if each.is_supported), first)
 
 
 def _alignments(words: Sequence[Token], stated: Sequence[Token]) -> Iterator[list[int | None]]:
-    """Yield the alignment that prefers the last of repeated words, and the one that prefers the first of them."""
-    yield align(words, stated)
+    """Yield the alignment that prefers the last of repeated words, and the one that prefers the first, if another."""
+    last = align(words, stated)
+    yield last
     turned = align(words[::-1], stated[::-1])[::-1]
-    yield [None if place is None else len(stated) - 1 - place for place in turned]
+    first = [None if place is None else len(stated) - 1 - place for place in turned]
+    if first != last:
+        yield first
 
 
 def _check_places(

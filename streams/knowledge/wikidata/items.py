@@ -78,8 +78,7 @@ def to_part(item: Json, language: str, day: str = "") -> Part | None:
     if not _NAMES_OF_PEOPLE.isdisjoint(classes) or not (description or sites):
         return Part(kind="label", label=label, description=description)
     try:
-        facts = _facts(claims, group_of(classes, claims).facts, str(item.get("id")), language, _changed_on(item) or day)
-        return _whole_part(item, claims, classes, sites, label, description, language, list(facts)[:MAX_FACTS])
+        return _whole_part(item, claims, classes, sites, label, description, language, _changed_on(item) or day)
     except ValidationError:
         return Part(kind="label", label=label)
 
@@ -92,14 +91,17 @@ def _whole_part(
     label: str,
     description: str,
     language: str,
-    facts: Sequence[Fact],
+    day: str,
 ) -> Part:
+    identity = str(item.get("id"))
+    group = group_of(classes, claims)
+    facts = list(_facts(claims, group.facts, identity, language, day))[:MAX_FACTS]
     website = next((value.url for _, value in _best(claims, WEBSITE, language) if value.url), "")
     return Part(
         label=label,
         description=description,
         type_ids=tuple(classes[:3]),
-        group=group_of(classes, claims).name,
+        group=group.name,
         image=_image(claims, language),
         facts=tuple(facts),
         aliases=tuple(_aliases(item, claims, language)),
@@ -107,7 +109,7 @@ def _whole_part(
             :MAX_LINKS
         ],
         article=_article(item, language),
-        url=f"{WIKIDATA}{item.get('id')}",
+        url=f"{WIKIDATA}{identity}",
         website=website,
         sitelinks=len(sites),
         licence=LICENCE,

@@ -6,7 +6,7 @@ sentence is left out, or the whole bracket.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from streams.plain_text import clean_line
 
@@ -24,8 +24,8 @@ _BRACKET_PARTS = re.compile("[,;]")
 _END = ".!?:;"
 _OPENS_WORD = "$€£¥₹~≈<>±×/–—-"
 """Signs before a value that was lost: `£{{inflation|...}}`. Behind another character a mark is a note."""
-SENTENCE_END = re.compile(r"(?<=[.!?])[\"”’)]? (?=[\"“‘(]?[A-ZÀ-ÞА-Я0-9])")
-ABBREVIATION = re.compile(
+_SENTENCE_END = re.compile(r"(?<=[.!?])[\"”’)]? (?=[\"“‘(]?[A-ZÀ-ÞА-Я0-9])")
+_ABBREVIATION = re.compile(
     r"(?:\b[A-Z]|\b(?:[Ss]t|[Dd]r|[Mm]rs?|[Jj]r|[Nn]o|[Vv]ol|[Cc]a?|[Bb]|[Dd]|[Ff]l|[Ll]it|e\.g|i\.e|approx))\.$"
 )
 """The end of a text that is no end of a sentence."""
@@ -37,6 +37,13 @@ _SILENT = frozenset({
     "refn", "rp", "sfn", "sfnp", "toc limit", "update inline", "when", "which", "who", "visible anchor",
 })  # fmt: skip
 """Templates that show no word in a sentence, wherever they stand."""
+
+
+def sentence_ends(text: str, max_chars: int) -> Iterator[re.Match[str]]:
+    """Yield the ends of sentences in the first characters of a text: a closing mark, if any, and a space."""
+    for end in _SENTENCE_END.finditer(text, 0, max_chars):
+        if not _ABBREVIATION.search(text, max(0, end.start() - 12), end.start()):
+            yield end
 
 
 def drop_marks(text: str) -> str:
@@ -115,8 +122,7 @@ def _is_hole(line: str, mark: re.Match[str]) -> bool:
 def _sentences(line: str) -> Sequence[str]:
     """Return the sentences of a line, each with the space behind it."""
     found, start = [], 0
-    for end in SENTENCE_END.finditer(line):
-        if not ABBREVIATION.search(line, max(0, end.start() - 12), end.start()):
-            found.append(line[start : end.end()])
-            start = end.end()
+    for end in sentence_ends(line, len(line)):
+        found.append(line[start : end.end()])
+        start = end.end()
     return [*found, line[start:]]

@@ -16,7 +16,7 @@ from mwparserfromhell.nodes import ExternalLink, HTMLEntity, Node, Tag, Template
 from mwparserfromhell.nodes import Text as Words
 
 from streams.knowledge.date_words import MONTHS, date_words
-from streams.knowledge.wikipedia.lost_values import ABBREVIATION, SENTENCE_END, Marks, drop_marks, without_mark_signs
+from streams.knowledge.wikipedia.lost_values import Marks, drop_marks, sentence_ends, without_mark_signs
 
 MAX_LEAD_CHARS = 60_000
 MAX_LIST_CHARS = 120_000
@@ -131,8 +131,7 @@ def cut_sentences(text: str, max_chars: int) -> str:
         return text
     ends = [
         found.start() + (1 if text[found.start() : found.start() + 1] in '"”’)' else 0)
-        for found in SENTENCE_END.finditer(text, 0, max_chars)
-        if not ABBREVIATION.search(text, max(0, found.start() - 12), found.start())
+        for found in sentence_ends(text, max_chars)
     ]
     if ends and ends[-1] >= max_chars // 4:
         return text[: ends[-1]].rstrip()
