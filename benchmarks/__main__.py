@@ -54,6 +54,8 @@ SECTIONS: Sections = {
         "known-items": ("benchmarks.search.known_items:run", "How often the page that a query names is first."),
         "open-sets": ("benchmarks.search.open_sets:run", "Makes test collections of further kinds."),
         "late-interaction": ("benchmarks.search.late_interaction:run", "What vectors of tokens add to the ranking."),
+        "weight": ("benchmarks.search.left_out_weight:run", "The trained weight of meaning, each set left out."),
+        "nonsense": ("benchmarks.search.nonsense_words:run", "Nonsense that has confident results, by its words."),
     },
     "Entities and answers": {
         "entity-dump": ("benchmarks.knowledge.entity_dump:run", "The import of a generated dump: speed, memory."),

@@ -30,8 +30,7 @@ from streams.search.ranking.fusion import merge_lists
 from streams.search.ranking.weights import FEATURES, PARAMETERS, bonus, features_of
 from streams.search.retrieval.depth import FIRST_STATEMENTS
 from streams.settings import Settings
-from streams.stores.memory import MemoryIndex
-from streams.stores.protocols import Candidates
+from streams.stores.protocols import Candidates, VectorIndex
 from streams.vectors.bm25 import query_vector
 
 GRID = [round(0.05 * step, 2) for step in range(21)]
@@ -56,13 +55,15 @@ async def rows_of(folder: Path, settings: Settings, cache: Path) -> list[dict[st
         index = await index_of(await pages_of(collection.documents, models.chains), embedder)
         vectors = await embedder.embed([query.text for query in collection.queries])
         return [
-            await _row(index, query, vector.tolist()) for query, vector in zip(collection.queries, vectors, strict=True)
+            await row_of(index, query, vector.tolist())
+            for query, vector in zip(collection.queries, vectors, strict=True)
         ]
     finally:
         await models.close()
 
 
-async def _row(index: MemoryIndex, query: Query, vector: Sequence[float]) -> dict[str, Any]:
+async def row_of(index: VectorIndex, query: Query, vector: Sequence[float]) -> dict[str, Any]:
+    """The features of a query, and nDCG@10 for each weight of the grid."""
     terms = query_vector(query.text)
     found = await index.candidates(dense=vector, sparse=terms, limit=FIRST_STATEMENTS)
     features = features_of(query.text, terms, found)

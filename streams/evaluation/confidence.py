@@ -146,11 +146,11 @@ async def _judge(run: Run, collection: Collection, model: str) -> Judged:
         done += len(queries)
         run.progress(step, done, total)
     senseless, further = scores.pop(SENSELESS), scores.pop(FRESH)
-    bound = await _bound_of(run.stores(index), run.settings, model)
+    bound = await bound_over(run.stores(index), run.settings, model)
     return Judged(collection.name, tuple(answered), scores, senseless, bound, further)
 
 
-async def _bound_of(stores: Stores, settings: Settings, model: str) -> float | None:
+async def bound_over(stores: Stores, settings: Settings, model: str) -> float | None:
     """Return the bound that a gateway measures over this index. Each document of a collection is a site."""
     options = SearchOptions.of(settings).model_copy(
         update={"min_confidence": None, "deadline_seconds": DEADLINE_SECONDS}

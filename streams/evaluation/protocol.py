@@ -31,7 +31,7 @@ class Part:
     """The options without it."""
     strengths: Sequence[Mapping[str, Any]] = ()
     """The options with each strength that it may have. Empty: nobody chose its strength, or it is trained and has a
-    command of its own (`python -m benchmarks.search.meaning_weight`)."""
+    command of its own (`python -m benchmarks weight`)."""
 
 
 PARTS: Mapping[str, Part] = {
