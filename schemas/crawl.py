@@ -70,6 +70,9 @@ class PageDiscovered(Event):
     URLs. 0: it doesn't say, or long ago. Empty: it says so of no URL."""
     change_seconds: tuple[int, ...] = Field((), max_length=1_001)
     """Time between two changes of each URL by the `changefreq` of a sitemap (seconds). 0, or empty: as `modified`."""
+    sitemap_level: int | None = Field(None, ge=0)
+    """Level of a sitemap: 1 if an index names it, or a page (a feed); else 0. The pages of a sitemap of level 1 have
+    its depth, and pages of level 0 are one hop further. None: no sitemap, or one of an earlier release."""
     priorities: tuple[int, ...] = Field((), max_length=1_001)
     """Priority of each URL among the URLs of its site, as a sitemap says (percent). Empty: it says so of no URL."""
 
@@ -118,6 +121,8 @@ class PageScheduled(Event):
     """The page that the host sends for a name that can't exist. None: it sends none, or was not asked."""
     delay_seconds: float | None = Field(None, ge=0)
     """Minimum time between two requests to the host, by its robots.txt or an operator. None: the setting's."""
+    sitemap_level: int | None = Field(None, ge=0)
+    """Level of a sitemap, as in `pages.discovered`."""
 
 
 class PageFetched(Event):
@@ -168,6 +173,8 @@ class PageFetched(Event):
     """No request was made, because the page was removed on request. The outcome is `refused`."""
     seen_at: int | None = Field(None, ge=0)
     """Time when Riffle saw an imported page first, microseconds since 1970 UTC. None: at its generation."""
+    sitemap_level: int | None = Field(None, ge=0)
+    """Level of a sitemap, as in `pages.discovered`."""
 
 
 class PageSettled(Event):

@@ -16,6 +16,7 @@ class ScopeFields(TypedDict):
     same_host: bool
     patterns: tuple[str, ...]
     crawl_id: str
+    sitemap_level: int | None
 
 
 class Scoped(Protocol):
@@ -33,6 +34,8 @@ class Scoped(Protocol):
     def patterns(self) -> tuple[str, ...]: ...
     @property
     def crawl_id(self) -> str: ...
+    @property
+    def sitemap_level(self) -> int | None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,15 +54,44 @@ class CrawlScope:
     """The globs of the URLs that belong to the crawl (`streams.crawl.url_patterns`)."""
     crawl_id: str = ""
     """The `riffle crawl` that reports on these pages. Empty: none."""
+    sitemap_level: int | None = None
+    """Level of a sitemap, as in `pages.discovered`."""
 
     @classmethod
     def of(cls, source: Scoped) -> Self:
         """Return the scope of an event or a stored URL."""
-        return cls(source.depth, source.max_depth, source.max_pages, source.same_host, source.patterns, source.crawl_id)
+        return cls(
+            source.depth,
+            source.max_depth,
+            source.max_pages,
+            source.same_host,
+            source.patterns,
+            source.crawl_id,
+            source.sitemap_level,
+        )
 
-    def at_depth(self, depth: int) -> Self:
-        """Return the same limits for a page at this depth."""
-        return replace(self, depth=depth)
+    def at_depth(self, depth: int, *, sitemap_level: int | None = None) -> Self:
+        """Return the same limits for a page at this depth, or for a sitemap of this level."""
+        return replace(self, depth=depth, sitemap_level=sitemap_level)
+
+    def includes(self, depth: int) -> bool:
+        """Return whether pages at this depth belong to the crawl."""
+        return self.max_depth is None or depth <= self.max_depth
+
+    @property
+    def level(self) -> int:
+        """The level of a sitemap. Earlier releases had no levels: a depth of 0 or 1 was the level, too."""
+        return min(self.depth, 1) if self.sitemap_level is None else self.sitemap_level
+
+    @property
+    def asked_at(self) -> int:
+        """The depth of the page that led to a sitemap, or to the index that names it."""
+        return self.depth - self.level
+
+    @property
+    def depth_of_pages(self) -> int:
+        """The depth of the pages that a sitemap names: as if the page that led to the sitemap linked to them."""
+        return self.asked_at + 1
 
     def fields(self) -> ScopeFields:
         """Return the fields by name."""
@@ -70,4 +102,5 @@ class CrawlScope:
             same_host=self.same_host,
             patterns=self.patterns,
             crawl_id=self.crawl_id,
+            sitemap_level=self.sitemap_level,
         )

@@ -11,7 +11,6 @@ from streams.crawl.domains import same_domain
 from streams.crawl.scope import CrawlScope
 from streams.crawl.urls import InvalidUrl, host_of, reason_not_to_crawl, resolve
 from streams.pages.sandbox.worker_messages import OutLink, PageOutcome
-from streams.pages.sitemap_events import PAGE_DEPTH
 
 MAX_LINKS_PER_EVENT = 200
 """Maximum number of links in one event."""
@@ -28,7 +27,7 @@ def discoveries(
     canonical = outcome.canonical_url and allowed.place(outcome.canonical_url)
     if canonical and canonical != event.url and reason_not_to_crawl(canonical, allowed) is None:
         yield _discovery(event, [canonical], "canonical", event.depth)
-    if "nofollow" in outcome.directives or (event.max_depth is not None and event.depth >= event.max_depth):
+    if "nofollow" in outcome.directives or not CrawlScope.of(event).includes(event.depth + 1):
         return
     placed = (replace(link, url=allowed.place(link.url)) if allowed else link for link in outcome.links)
     followed = [
@@ -43,10 +42,12 @@ def discoveries(
 def feeds(event: PageFetched, outcome: PageOutcome, allowed: AllowedOrigins = NO_ORIGINS) -> Iterator[PageDiscovered]:
     """Announce the feeds of the page's registrable domain that the page names (`<link rel=alternate>`), some at most.
 
-    Their pages are as near to the seed as the pages of sitemaps, so a crawl of single pages has none.
+    Their pages count as links of the page. So a page whose links are not followed leads to no feed.
     """
-    if "nofollow" in outcome.directives or (event.max_depth is not None and event.max_depth < PAGE_DEPTH):
+    scope = CrawlScope.of(event)
+    if "nofollow" in outcome.directives or not scope.includes(event.depth + 1):
         return
+    limits = {"purpose": "sitemap", **scope.at_depth(event.depth + 1, sitemap_level=1).fields()}
     found: dict[str, None] = {}
     for named in outcome.facts.get("feeds", ()):
         try:
@@ -56,7 +57,7 @@ def feeds(event: PageFetched, outcome: PageOutcome, allowed: AllowedOrigins = NO
         if url != event.url and same_domain(host_of(url), event.host):
             found[url] = None
     for url in list(found)[:MAX_FEEDS]:
-        yield _discovery(event, [url], "link", PAGE_DEPTH).model_copy(update={"purpose": "sitemap"})
+        yield _discovery(event, [url], "link", event.depth + 1).model_copy(update=limits)
 
 
 def anchors(event: PageFetched, outcome: PageOutcome) -> Iterator[LinkFound]:

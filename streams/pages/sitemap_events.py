@@ -18,29 +18,29 @@ MAX_URLS_PER_EVENT = 200
 """Maximum number of URLs in one event."""
 NEWS_SECONDS = 3 * 86_400
 """Time before a sitemap was read in which a change of a page is news (seconds): it is read once a day or more often."""
-PAGE_DEPTH = 1
-"""Depth of a page that a sitemap names: as if the seed linked to it."""
 
 
 def sitemap_events(
     event: PageFetched, found: Sitemap, allowed: AllowedOrigins = NO_ORIGINS
 ) -> Iterator[PageDiscovered]:
     """Yield the discoveries of a fetched sitemap. An index within an index is ignored, as sitemaps.org has it."""
-    if event.max_depth is not None and event.max_depth < PAGE_DEPTH:
+    scope = CrawlScope.of(event)
+    if not scope.includes(scope.depth_of_pages):
         return
     if urlsplit(event.url).path == ROBOTS_PATH:  # it names sitemaps, and they may be indexes
         named = list(_own(event, found.sitemaps or (DEFAULT_PATH,), allowed))
-        yield from _events(event, named, "sitemap", depth=event.depth)
+        yield from _events(event, named, "sitemap", scope.at_depth(event.depth, sitemap_level=scope.level))
         return
-    if not event.depth:
-        yield from _events(event, _own(event, found.sitemaps, allowed), "sitemap")
+    if scope.level == 0:
+        parts = scope.at_depth(scope.depth_of_pages, sitemap_level=1)
+        yield from _events(event, _own(event, found.sitemaps, allowed), "sitemap", parts)
     news_since = event.generation // 1_000_000 - NEWS_SECONDS
     pages: dict[str, _Listed] = {}
     for n, url in enumerate(found.pages):
         for canonical in _own(event, [url], allowed):
             if reason_not_to_crawl(canonical, allowed) is None:
                 pages[canonical] = _Listed.at(found, n, news_since)
-    yield from _events(event, pages, "page", listed=pages)
+    yield from _events(event, pages, "page", scope.at_depth(scope.depth_of_pages), listed=pages)
 
 
 class _Listed(NamedTuple):
@@ -79,7 +79,7 @@ def _events(
     event: PageFetched,
     urls: Iterable[str],
     purpose: Purpose,
-    depth: int = PAGE_DEPTH,
+    scope: CrawlScope,
     listed: Mapping[str, _Listed] = MappingProxyType({}),
 ) -> Iterator[PageDiscovered]:
     hosts: dict[str, dict[str, None]] = {}
@@ -101,5 +101,5 @@ def _events(
                 why="sitemap",
                 purpose=purpose,
                 referrer=event.url,
-                **CrawlScope.of(event).at_depth(depth).fields(),
+                **scope.fields(),
             )

@@ -53,8 +53,8 @@ class CrawlSettings(SettingsGroup):
     """Visit pages again: after an hour, then by how often each one changes, between 5 minutes and 30 days. False: a
     page is fetched again only when a person asks for it."""
     sitemaps: bool = True
-    """Read the sitemaps that the robots.txt of a seed's host names, and the feeds that pages name: their pages count as
-    links of the seed. Crawls with a depth of 0 read none."""
+    """Read the sitemaps that the robots.txt of each host with a page of a crawl names, and the feeds that pages name.
+    Their pages count as links of the page that led to them. Crawls with a depth of 0 read none."""
     sitemap_pages: int = Field(1_000, ge=0)
     """Maximum number of new pages of a host in a day that come from sitemaps and feeds. A crawl with a number of pages
     of its own (`--max-pages`, or `--sitemap-only`) is bounded by that number instead."""

@@ -99,7 +99,9 @@ async def test_the_entries_of_a_feed_are_fetched(pool: ParsePool, feed: str, kil
 
 
 @pytest.mark.parametrize(
-    ("crawl", "settings"), [({"max_depth": 0}, {}), ({}, {"sitemaps": False})], ids=["single pages", "by setting"]
+    ("crawl", "settings"),
+    [({"max_depth": 0}, {}), ({"depth": 2, "max_depth": 2}, {}), ({}, {"sitemaps": False})],
+    ids=["single pages", "the last pages of a crawl", "by setting"],
 )
 async def test_some_crawls_read_no_feeds(pool: ParsePool, crawl: dict[str, Any], settings: dict[str, Any]) -> None:
     world = WorldWithFeeds(pool, {"/": named("/feed"), "/feed": ATOM, "/new": TEXT}, **settings)

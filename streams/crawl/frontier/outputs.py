@@ -88,7 +88,7 @@ def _gone_removal(event: PageFetched, url: FrontierUrl) -> PageRemoved:
 
 
 def sitemap_discovered(target: str, url: FrontierUrl) -> PageDiscovered:
-    """Return the event for a sitemap that the robots.txt of a seed's host names."""
+    """Return the event for a sitemap that the robots.txt of a page's host names."""
     return PageDiscovered(
         page_id=page_id_of(target),
         url=target,
@@ -96,7 +96,7 @@ def sitemap_discovered(target: str, url: FrontierUrl) -> PageDiscovered:
         why="sitemap",
         purpose="sitemap",
         referrer=f"{origin_of(url.url)}/robots.txt",
-        **CrawlScope.of(url).fields(),
+        **CrawlScope.of(url).at_depth(url.depth, sitemap_level=0).fields(),
     )
 
 

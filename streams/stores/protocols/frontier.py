@@ -119,6 +119,8 @@ class FrontierUrl:
     """The page that led to the URL first."""
     purpose: str = "page"
     """The purpose of the fetch, as in `pages.scheduled`."""
+    sitemap_level: int | None = None
+    """Level of a sitemap, as in `pages.discovered`."""
     revisit: bool = False
     """True if the URL was queued for another visit, by the frontier itself. It counts in no crawl."""
     next_visit: int = 0

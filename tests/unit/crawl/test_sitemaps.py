@@ -210,10 +210,10 @@ def test_any_bytes_can_be_read(body: bytes) -> None:
     assert len(found.pages) + len(found.sitemaps) <= MAX_URLS
 
 
-def fetched(depth: int = 0, max_depth: int | None = None) -> PageFetched:
+def fetched(depth: int = 0, max_depth: int | None = None, level: int | None = None) -> PageFetched:
     url = "https://a.example/sitemap.xml"
     fields = {"page_id": page_id(url), "url": url, "host": "a.example", "purpose": "sitemap", "outcome": "ok"}
-    return PageFetched(**fields, generation=1, depth=depth, max_depth=max_depth, crawl_id="c")
+    return PageFetched(**fields, generation=1, depth=depth, max_depth=max_depth, sitemap_level=level, crawl_id="c")
 
 
 def test_only_urls_of_its_own_domain_are_discovered() -> None:
@@ -230,8 +230,32 @@ def test_only_urls_of_its_own_domain_are_discovered() -> None:
     }
 
 
-def test_an_index_within_an_index_is_ignored_and_so_is_a_sitemap_of_a_crawl_without_links() -> None:
-    found = Sitemap(sitemaps=(f"{A}.xml",))
-    assert [event.purpose for event in sitemap_events(fetched(), found)] == ["sitemap"]
-    assert list(sitemap_events(fetched(depth=1), found)) == []
-    assert list(sitemap_events(fetched(max_depth=0), Sitemap(pages=(A,)))) == []
+LEVELS = [
+    ((0, 0), (1, 1), 1, "a sitemap of a seed's robots.txt, or an index"),
+    ((1, 1), None, 1, "a sitemap of such an index: an index within an index is ignored"),
+    ((3, 0), (4, 1), 4, "a page at depth 3 led to the host"),
+    ((4, 1), None, 4, "a sitemap of that index"),
+    ((0, None), (1, 1), 1, "an event of an earlier release: depth and level were one number"),
+    ((1, None), None, 1, "the same within an index, or for a feed"),
+]
+
+
+@pytest.mark.parametrize(("sitemap", "part", "of_pages", "why"), LEVELS)
+def test_the_depth_and_level_of_what_a_sitemap_names(
+    sitemap: tuple[int, int | None], part: tuple[int, int] | None, of_pages: int, why: str
+) -> None:
+    depth, level = sitemap
+    found = Sitemap(pages=(A,), sitemaps=(f"{A}.xml",))
+    events = {one.purpose: one for one in sitemap_events(fetched(depth, level=level), found)}
+    named = events.pop("sitemap", None)
+    assert (named and (named.depth, named.sitemap_level)) == part, why
+    assert (events["page"].depth, events["page"].sitemap_level) == (of_pages, None), why
+    assert list(sitemap_events(fetched(depth, of_pages, level), found)), why
+    assert list(sitemap_events(fetched(depth, of_pages - 1, level), found)) == [], "beyond the crawl's depth"
+
+
+def test_a_robots_file_in_an_index_leads_to_no_further_index() -> None:
+    for level in (0, 1):
+        event = fetched(2, level=level).model_copy(update={"url": "https://a.example/robots.txt"})
+        (named,) = sitemap_events(event, Sitemap(sitemaps=(f"{A}.xml",)))
+        assert (named.depth, named.sitemap_level) == (2, level)

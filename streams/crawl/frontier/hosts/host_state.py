@@ -70,19 +70,25 @@ class CrawlShare:
     """Number of scheduled pages, counted against the crawl's budget."""
     strangers: int = 0
     """Number of pages among them that other sites led to first."""
+    has_asked: bool = False
+    """The crawl has asked for the sitemaps of the host."""
 
     def to_row(self) -> tuple[bool | int, ...]:
-        """Return the share as it is stored in the host's row. The last number is only there if it isn't 0."""
-        return self.own_row()[: 3 if self.strangers else 2]
+        """Return the share as it is stored in the host's row. The last parts are only there if they aren't 0."""
+        row = (*self.own_row(), self.has_asked)
+        return row if self.has_asked else row[: 3 if self.strangers else 2]
 
     def own_row(self) -> HostShare:
-        """Return the share as it is stored in a row of its own."""
+        """Return the share as it is stored in a row of its own: without `has_asked`.
+
+        The crawl may ask again then. Each sitemap that it knows is skipped.
+        """
         return HostShare(self.seeded, self.scheduled, self.strangers)
 
     @classmethod
     def of_row(cls, row: Sequence[Any]) -> "CrawlShare":
         """Return a stored share. A newer release may have stored more numbers."""
-        return cls(*row[:3])
+        return cls(*row[:4])
 
     def count(self, change: int, *, stranger: bool) -> None:
         """Count a scheduled page (1), or take it back (-1)."""

@@ -15,13 +15,14 @@ from streams.crawl.frontier.hosts.host_state import CrawlShare
 from streams.crawl.frontier.hosts.live_host import LiveHost
 from streams.crawl.frontier.intake.url_batch import UrlBatch
 from streams.crawl.frontier.policy import SECOND
-from streams.crawl.frontier.scheduling.change_hints import MAX_FEEDS
+from streams.crawl.frontier.scheduling.change_hints import MAX_FEEDS, MAX_SITEMAPS
 from streams.crawl.frontier.scheduling.ordering import finder_of
 from streams.crawl.frontier.scheduling.recrawl import hurry_visit, is_news, waits_for_visit
 from streams.crawl.frontier.state import FrontierState
 from streams.crawl.frontier.urls.refused_urls import url_refused
 from streams.crawl.frontier.urls.url_aliases import AliasTarget, alias_target, may_be_alias, may_replace
 from streams.crawl.frontier.visits.host_visit import disallowed_outcome
+from streams.crawl.scope import CrawlScope
 from streams.crawl.urls import InvalidUrl, canonicalize, host_of
 from streams.errors import MissingBlob, PoisonError
 from streams.runtime.agent import Delivery
@@ -143,7 +144,7 @@ async def _decide(batch: UrlBatch, event: PageDiscovered) -> Decision:
     queued = live.host.queued
     if reason := decisions.reason_to_skip(event, share, known, frontier.policy, frontier.now(), limit, queued):
         return Skip(reason, known)
-    if reason := _reason_against_source(batch, event, known):
+    if reason := _reason_against_source(batch, event, known, is_seeded=share.seeded):
         return Skip(reason, known)
     if known is None and (trap := live.host.traps.find(event, frontier.now() // SECOND)):
         batch.is_trapped = True
@@ -165,15 +166,21 @@ def _is_hint(batch: UrlBatch, event: PageDiscovered, known: FrontierUrl) -> bool
     return is_new and batch.live.host.hints.take(known.page_id.int, now // SECOND)
 
 
-def _reason_against_source(batch: UrlBatch, event: PageDiscovered, known: FrontierUrl | None) -> str | None:
-    """Return why a feed is not read, or why a new page that a sitemap names is not taken. The record counts both."""
+def _reason_against_source(
+    batch: UrlBatch, event: PageDiscovered, known: FrontierUrl | None, *, is_seeded: bool
+) -> str | None:
+    """Return why a feed or sitemap is not read, or a new page that a sitemap names is not taken. All are counted."""
     frontier, hints = batch.frontier, batch.live.host.hints
+    is_counted = known is not None and known.purpose == "sitemap"
     if event.purpose == "sitemap" and event.why == "link":
         if not frontier.policy.sitemaps or finder_of(event):
             return "feeds of pages are not read, or only if their own site names them"
         batch.live.is_changed = True
-        is_counted = known is not None and known.purpose == "sitemap"
         return None if is_counted or hints.take_feed() else f"the host has {MAX_FEEDS} feeds"
+    if event.purpose == "sitemap" and CrawlScope.of(event).asked_at and not is_seeded:
+        batch.live.is_changed = True
+        if not (is_counted or hints.take_sitemap()):
+            return f"{MAX_SITEMAPS} sitemaps of a host are read if only links lead to it"
     if known is None and event.why == "sitemap" and event.purpose == "page" and event.max_pages is None:
         batch.live.is_changed = True
         limit = frontier.policy.sitemap_pages

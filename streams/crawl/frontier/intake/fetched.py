@@ -1,9 +1,10 @@
 """Intake of the answer to a page's fetch, and of an imported page."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from schemas import Event, PageFetched
 from schemas.envelope import utc_from_micros
+from streams.allowed_origins import AllowedOrigins
 from streams.crawl.domains import same_domain
 from streams.crawl.fetch.outcomes import retry_after_seconds
 from streams.crawl.frontier import decisions, outputs
@@ -11,8 +12,10 @@ from streams.crawl.frontier.hosts import host_answers
 from streams.crawl.frontier.hosts.host_state import Robots
 from streams.crawl.frontier.hosts.live_host import LiveHost
 from streams.crawl.frontier.policy import JITTER, SECOND, backoff_micros
+from streams.crawl.frontier.scheduling.change_hints import MAX_SITEMAPS
 from streams.crawl.frontier.state import FrontierState
 from streams.crawl.frontier.visits.host_visit import end_unanswered
+from streams.crawl.scope import CrawlScope
 from streams.crawl.urls import InvalidUrl, host_of, resolve
 from streams.errors import MissingBlob
 from streams.stores.protocols import FrontierUrl
@@ -28,20 +31,24 @@ async def take_fetched(frontier: FrontierState, event: PageFetched, partition: i
         url = await frontier.hosts.url(live, event.page_id) or decisions.url_of_import(event, now)
         position = live.host.position(now + backoff_micros(event.attempt, frontier.random()))
         lease = live.host.leases.get(event.lease_id) if event.lease_id else None
+        is_repeated = False
         silent = decisions.awaits_answer(event.lease_id, url) and decisions.is_silent(live.host, event, frontier.policy)
         if lease and silent:
             live.host.robots = Robots()
             later = decisions.expire_lease(url, lease, position, now)
         else:
             later = decisions.apply_fetch(url, event, position, frontier.policy, now)
+            is_repeated = later is url
             later = frontier.plan_visit(later, live.host)
         ended = end_lease(frontier, live, event)
-        robots = live.host.robots  # read under the lock: outside of it the host may be gone from memory
         applied = bool(lease and silent) or later.generation == event.generation
+        sitemaps = await _sitemaps(frontier, live, event, later, is_repeated=is_repeated) if applied else None
         if applied:
             await frontier.urls.write([later], live, persist=ended and not _may_write_later(frontier, live, event))
         elif ended:
             await frontier.hosts.persist(live)
+        if sitemaps is not None:
+            await _note_asked(frontier, live, later.crawl_id)
     if decisions.is_unanswered(later):
         frontier.seen.discard(later.crawl_id, later.page_id)
     else:
@@ -50,7 +57,8 @@ async def take_fetched(frontier: FrontierState, event: PageFetched, partition: i
         await frontier.held.release_for(later.host, later.page_id)
     if not applied:
         return []
-    return [*outputs.fetch_outputs(event, later), *await _sitemaps(frontier, later, robots)]
+    named = (outputs.sitemap_discovered(target, later) for target in sitemaps or ())
+    return [*outputs.fetch_outputs(event, later), *named]
 
 
 def _may_write_later(frontier: FrontierState, live: LiveHost, event: PageFetched) -> bool:
@@ -62,24 +70,53 @@ def _may_write_later(frontier: FrontierState, live: LiveHost, event: PageFetched
     return "retry-after" not in event.headers and live.is_written_soon(frontier.now())
 
 
-async def _sitemaps(frontier: FrontierState, url: FrontierUrl, known: Robots) -> list[Event]:
-    """Return the discoveries of the sitemaps in robots.txt, once a seed of the host has been fetched."""
-    is_first = url.outcome == "ok" and url.purpose == "page" and not url.depth and not url.revisit
-    if not is_first or not frontier.policy.sitemaps or not known.ref or url.max_depth == 0:
-        return []
+async def _sitemaps(
+    frontier: FrontierState, live: LiveHost, event: PageFetched, url: FrontierUrl, *, is_repeated: bool
+) -> list[str] | None:
+    """Return the sitemaps that robots.txt names if the page asks for them, else None.
+
+    The first page of the crawl that this host answered asks, and each seed. A redelivery asks again, since a crash may
+    have lost the events of the first delivery: the sitemaps that are known by then are skipped.
+    """
+    policy, known = frontier.policy, live.host.robots
+    is_first_visit = is_repeated or not url.revisit  # the next visit may have begun before the redelivery
+    is_page = url.outcome == "ok" and url.purpose == "page" and is_first_visit and event.source == "crawl"
+    is_deeper = CrawlScope.of(url).includes(url.depth + 1) and url.depth < policy.max_depth
+    if not (is_page and is_deeper and policy.sitemaps and known.ref):
+        return None
+    share = await frontier.hosts.find_share(live, url.crawl_id)
+    if share and share.has_asked and url.depth and not is_repeated:
+        return None
     try:
         rules = await frontier.robots.get(known.ref)
     except MissingBlob:  # the file is fetched again before the next page
-        return []
+        return None
+    is_of_seed = not url.depth or (share is not None and share.seeded)
+    return _own_sitemaps(rules.sitemaps, url, policy.origins)[: None if is_of_seed else MAX_SITEMAPS]
+
+
+def _own_sitemaps(named: Iterable[str], url: FrontierUrl, origins: AllowedOrigins) -> list[str]:
+    """Return the canonical URLs of those sitemaps of the page's registrable domain that its robots.txt names."""
     found: dict[str, None] = {}
-    for named in rules.sitemaps:
+    for one in named:
         try:
-            target = frontier.policy.origins.place(resolve(url.url, named))
+            target = origins.place(resolve(url.url, one))
         except InvalidUrl:
             continue
         if same_domain(host_of(target), url.host):
             found[target] = None
-    return [outputs.sitemap_discovered(target, url) for target in found]
+    return list(found)
+
+
+async def _note_asked(frontier: FrontierState, live: LiveHost, crawl_id: str) -> None:
+    """Note that the crawl asked for the host's sitemaps, after the page is written: until then a redelivery asks.
+
+    The next write of the host makes it durable.
+    """
+    share = await frontier.hosts.share(live, crawl_id)
+    if not share.has_asked:
+        share.has_asked = True
+        live.is_changed = True
 
 
 async def take_unrequested(frontier: FrontierState, event: PageFetched, partition: int) -> None:

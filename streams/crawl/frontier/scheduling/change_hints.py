@@ -24,6 +24,8 @@ PROVEN_RIGHT = 10
 """Minimum number of right hints of a host whose sitemaps are read more often."""
 MAX_FEEDS = 8
 """Maximum number of feeds of a host that its pages name."""
+MAX_SITEMAPS = 16
+"""Maximum number of sitemaps of a host to which only links lead: one may name more pages than are taken in a day."""
 MIN_EXPECTED = 3.0
 """Minimum number of changes that stated intervals let a host's visits expect, before such intervals count."""
 MAX_EXPECTED = 100.0
@@ -49,6 +51,8 @@ class ChangeHints:
     """Number of new pages that were taken on that day."""
     feeds: int = 0
     """Number of feeds that pages of the host named and that are read."""
+    sitemaps: int = 0
+    """Number of sitemaps of the host that are read though only links led to it."""
     expected: float = 0.0
     """Number of visits that find a change if the stated intervals (`changefreq`) are true, of all such visits."""
     found: float = 0.0
@@ -81,6 +85,13 @@ class ChangeHints:
         if self.feeds >= MAX_FEEDS:
             return False
         self.feeds += 1
+        return True
+
+    def take_sitemap(self) -> bool:
+        """Return whether a sitemap of a host to which only links lead is read, and note that it is."""
+        if self.sitemaps >= MAX_SITEMAPS:
+            return False
+        self.sitemaps += 1
         return True
 
     def judge(self, *, was_right: bool) -> None:
