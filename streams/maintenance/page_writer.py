@@ -29,7 +29,7 @@ from streams.vectors.batching import TextBatcher
 from streams.vectors.codec import decode_vectors
 from streams.vectors.generations import superseded_below
 from streams.vectors.page_records import IndexedPage, indexed_page
-from streams.vectors.points import payload_of, points_of, texts_of
+from streams.vectors.points import payloads_of, points_of, texts_of
 
 KNOWN_PAGES = 2_000_000
 """Maximum number of pages that are remembered as written: 76 bytes each, 150 MB together.
@@ -124,7 +124,8 @@ class PageWriter:
     async def holds(self, page: IndexedPage, statements: PageStatements, target: Target) -> bool:
         """Return True if the collection holds the page's points as they would be written now, and no older points."""
         facts = (page.generation, page.published, page.page_type, page.file_type, page.quality)
-        wanted = {statement.id: payload_of(statements, statement, *facts) for statement in statements.statements}
+        payloads = payloads_of(statements, *facts)
+        wanted = {one.id: payload for one, payload in zip(statements.statements, payloads, strict=True)}
         held = {
             hit.id: hit.payload
             for hit in await self._stores.vectors.scroll(target.collection, page.page_id)

@@ -23,6 +23,8 @@ row.
     page        int             the number of the page of a file, as in `#page=3`; missing in web pages
     ordinal     int             the place of the statement in its page
     kind        str             what the statement was made from, such as `sentence`
+    entry       bool            an entry of a page that holds little but entries, such as the index of a book; missing
+                                if it is none
     generation  int             the fetch of the page
 """
 
@@ -59,6 +61,7 @@ class StatementPayload:
         quality: float = 1.0,
         ordinal: int,
         kind: str,
+        entry: bool = False,
         generation: int,
     ) -> None:
         self._row: Row = {
@@ -79,6 +82,7 @@ class StatementPayload:
             **({"page_type": page_type} if page_type else {}),
             **({"page": page} if page else {}),
             **({"quality": quality} if quality < 1 else {}),
+            **({"entry": True} if entry else {}),
         }
 
     @staticmethod
@@ -169,6 +173,11 @@ class StatementPayload:
     @property
     def kind(self) -> str:
         return str(self._row.get("kind") or "")
+
+    @property
+    def entry(self) -> bool:
+        """True for an entry of a page that holds little but entries."""
+        return self._row.get("entry") is True
 
     @property
     def generation(self) -> int:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streams.statements.codec import PageStatements
-from streams.statements.statement import Statement
+from streams.statements.pages_of_entries import entries_of_page
 from streams.stores.protocols import Point
 from streams.stores.statement_payload import StatementPayload
 from streams.vectors.bm25 import document_vector
@@ -27,46 +27,51 @@ def points_of(
     A point has the id of its statement. `published` is the page's ISO date, and `page_type` its type, if known.
     `file_type` is the type of a file that is not HTML, `quality` the quality of the page from 0 to 1.
     """
+    facts = payloads_of(page, generation, published, page_type, file_type, quality)
     return [
         Point(
             id=statement.id,
             dense=vector.tolist(),
             sparse=document_vector(statement.text, statement.context, page.language, page.title),
-            payload=payload_of(page, statement, generation, published, page_type, file_type, quality),
+            payload=payload,
         )
-        for statement, vector in zip(page.statements, vectors, strict=True)
+        for statement, vector, payload in zip(page.statements, vectors, facts, strict=True)
     ]
 
 
-def payload_of(
+def payloads_of(
     page: PageStatements,
-    statement: Statement,
     generation: int,
     published: str = "",
     page_type: str = "",
     file_type: str = "",
     quality: float = 1.0,
-) -> StatementPayload:
-    """Return the facts that the index holds of a statement. The vectors follow from these facts and the model."""
+) -> list[StatementPayload]:
+    """Return the facts that the index holds of each statement. The vectors follow from these facts and the model."""
     host = urlsplit(page.url).netloc
-    return StatementPayload(
-        page_id=page.page_id,
-        url=page.url,
-        host=host,
-        sites=sites_of(host),
-        title=page.title,
-        text=statement.text,
-        context=statement.context,
-        language=page.language,
-        published=published,
-        page_type=page_type,
-        file_type=file_type,
-        page=statement.page,
-        quality=quality,
-        ordinal=statement.ordinal,
-        kind=statement.kind,
-        generation=generation,
-    )
+    sites, entries = sites_of(host), entries_of_page(page.statements)
+    return [
+        StatementPayload(
+            page_id=page.page_id,
+            url=page.url,
+            host=host,
+            sites=sites,
+            title=page.title,
+            text=statement.text,
+            context=statement.context,
+            language=page.language,
+            published=published,
+            page_type=page_type,
+            file_type=file_type,
+            page=statement.page,
+            quality=quality,
+            ordinal=statement.ordinal,
+            kind=statement.kind,
+            entry=statement.ordinal in entries,
+            generation=generation,
+        )
+        for statement in page.statements
+    ]
 
 
 def sites_of(host: str) -> list[str]:

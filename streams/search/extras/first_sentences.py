@@ -108,8 +108,8 @@ def _drop_notices(hits: Sequence[Hit]) -> Sequence[Hit]:
 def _introduce(hit: Hit) -> Hit:
     """Return an entry of a list of other pages with a lead-in; other statements as they are."""
     payload = hit.payload
-    is_entry = payload.kind in {"link", "list"} or is_line_of_contents(payload.text, payload.kind)
-    if not is_entry or (payload.context and payload.context[-1].endswith(_LEAD_ENDS)):
+    is_list_of_others = payload.kind in {"link", "list"} or is_line_of_contents(payload.text, payload.kind)
+    if not is_list_of_others or (payload.context and payload.context[-1].endswith(_LEAD_ENDS)):
         return hit
     row = payload.row() | {"context": [*payload.context, LEAD_OF_LIST]}
     return replace(hit, payload=StatementPayload.of_row(row))

@@ -51,6 +51,7 @@ def test_the_row_is_the_stored_format() -> None:
         page_type="Recipe",
         ordinal=3,
         kind="sentence",
+        entry=True,
         generation=5,
     )
     assert payload.row() == {
@@ -67,6 +68,7 @@ def test_the_row_is_the_stored_format() -> None:
         "sites": ["example.org"],
         "published": "2024-05-01",
         "page_type": "Recipe",
+        "entry": True,
         "day": 20240501,
         "extension": "html",
     }
@@ -81,6 +83,7 @@ def test_the_row_is_the_stored_format() -> None:
         pytest.param({}, "published", "", id="no date"),
         pytest.param({}, "page_type", "", id="no type"),
         pytest.param({}, "ordinal", 0, id="no place"),
+        pytest.param({}, "entry", False, id="no entry, as of releases that did not know them"),
         pytest.param({"generation": "7"}, "generation", 0, id="a generation that is no number"),
         pytest.param({"context": "A heading"}, "context", ("A heading",), id="one line as the context"),
         pytest.param({"context": 5}, "context", (), id="a context that is none"),

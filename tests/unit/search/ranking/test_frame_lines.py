@@ -45,6 +45,19 @@ def test_what_other_hosts_or_few_pages_have_too_is_not_of_the_frame() -> None:
     assert not find_frame_lines(Candidates(dense=(*quoted, *few, *code), limit=99))
 
 
+def test_an_entry_of_a_page_of_entries_keeps_nothing_whatever_its_length() -> None:
+    url, text = "https://a.example/index", "; ".join(["Anchor Chains", "Anchor Lamps", "Anchor Ropes"] * 20)
+    row = statement(url, text) | {"kind": "list", "entry": True}
+    entry = Hit(uuid5(UUID(int=0), text), 0.9, payload_of(row))
+    plain = [hit(f"https://a.example/{n}", f"The ferry {n} leaves at noon.", n / 10) for n in (6, 5)]
+    found = Candidates(dense=(entry, *plain), sparse=(entry,), limit=9)
+    frame = find_frame_lines(found)
+    assert frame == {entry.id}
+    weak = weaken(found, frame, 0.0)
+    assert {one.id: one.score for one in weak.dense} == {plain[0].id: 0.6, plain[1].id: 0.5, entry.id: 0.5}
+    assert weak.sparse[0].score == 0
+
+
 def test_a_line_of_the_frame_keeps_half_of_its_distance_to_the_floor() -> None:
     first, second, last = (
         hit("https://a.example/", text, score) for text, score in (("a", 0.9), ("b", 0.7), ("c", 0.5))
