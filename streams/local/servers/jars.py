@@ -8,8 +8,9 @@ and shared by all checkouts. `python -m streams.local.servers.jars` writes a new
 import fcntl
 import hashlib
 import os
+import time
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -25,6 +26,8 @@ ROOTS: dict[str, tuple[str, ...]] = {
 _PACKAGED = Path(__file__).resolve().with_name("jgo.lock.toml")
 LOCK_FILE = _PACKAGED if _PACKAGED.exists() else _PACKAGED.parents[3] / "requirements" / "jgo.lock.toml"
 DOWNLOADS_AT_ONCE = 8
+WAITS = (1.0, 5.0)
+"""Seconds before each further try of a download: one of the many files of a first start may meet a lost connection."""
 Fetch = Callable[["Jar"], Path]
 
 
@@ -64,20 +67,18 @@ def class_path(server: str, cache: Path | None = None) -> str:
     return os.pathsep.join(str(path) for path in fetch_jars(read_lock(server), cache, jgo_fetch(cache)))
 
 
-def fetch_jars(jars: list[Jar], cache: Path, fetch: Fetch) -> list[Path]:
+def fetch_jars(jars: list[Jar], cache: Path, fetch: Fetch, waits: Sequence[float] = WAITS) -> list[Path]:
     """Return the path of each jar. Downloads missing jars, and compares checksums with the lock. Raises StartError."""
     with _hold_lock(cache), ThreadPoolExecutor(DOWNLOADS_AT_ONCE) as pool:
-        return list(pool.map(lambda jar: _fetch_verified(jar, cache, fetch), jars))
+        return list(pool.map(lambda jar: _fetch_verified(jar, cache, fetch, waits), jars))
 
 
-def _fetch_verified(jar: Jar, cache: Path, fetch: Fetch) -> Path:
+def _fetch_verified(jar: Jar, cache: Path, fetch: Fetch, waits: Sequence[float]) -> Path:
     path = cache / jar.path
     if path.exists() and sha256_of(path) == jar.sha256:
         return path
-    # An interrupted download leaves a part of the file.
-    path.unlink(missing_ok=True)
     try:
-        fetch(jar)
+        _fetch_patiently(jar, path, fetch, waits)
     except ModuleNotFoundError as error:
         raise StartError(
             f"the package {error.name}, which downloads servers, isn't installed: "
@@ -95,6 +96,19 @@ def _fetch_verified(jar: Jar, cache: Path, fetch: Fetch) -> Path:
             "The file was deleted. A proxy may have changed it: find the cause before you try again"
         )
     return path
+
+
+def _fetch_patiently(jar: Jar, path: Path, fetch: Fetch, waits: Sequence[float]) -> None:
+    """Download a jar, and once more after each wait (seconds) if the connection is lost."""
+    for wait in (*waits, None):
+        path.unlink(missing_ok=True)  # an interrupted download leaves a part of the file
+        try:
+            fetch(jar)
+            return
+        except OSError:
+            if wait is None:
+                raise
+            time.sleep(wait)
 
 
 def sha256_of(path: Path) -> str:

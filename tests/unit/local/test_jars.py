@@ -65,7 +65,23 @@ def test_without_network_it_says_so(tmp_path: Path) -> None:
         raise ConnectionError("no route to host")
 
     with pytest.raises(StartError, match=r"can't be downloaded \(no route to host\).*needs the network"):
-        fetch_jars([JAR], tmp_path, fetch)
+        fetch_jars([JAR], tmp_path, fetch, waits=())
+
+
+def test_a_lost_connection_costs_a_wait_and_a_third_one_the_start(tmp_path: Path) -> None:
+    source, lost = Source(tmp_path), [ConnectionResetError("reset"), TimeoutError("timeout")]
+
+    def fetch(jar: Jar) -> Path:
+        if lost:
+            raise lost.pop()
+        return source(jar)
+
+    assert fetch_jars([JAR], tmp_path, fetch, waits=(0, 0)) == [tmp_path / JAR.path]
+
+    (tmp_path / JAR.path).unlink()
+    lost += [ConnectionResetError("reset")] * 3
+    with pytest.raises(StartError, match="can't be downloaded"):
+        fetch_jars([JAR], tmp_path, fetch, waits=(0, 0))
 
 
 def test_without_the_package_that_downloads_it_names_the_extra(tmp_path: Path) -> None:
