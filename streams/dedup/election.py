@@ -1,6 +1,7 @@
 """The election: which page of a group of duplicates is its representative.
 
-First the site (host) is chosen: the site that had the text first, or if two are equally old, the host that sorts first.
+First the site (host) is chosen: the site that had the text first. If two are equally old, a page that names a page of
+another site as canonical loses; then the host that sorts first wins.
 
 A site may have many owners (forks, blogs, forums), so its pages are compared by age, too: the page that had the text
 first wins. Only variants of one URL share an age, the age of the oldest variant. Two URLs are variants if a URL rule
@@ -16,8 +17,10 @@ difference decides:
 Neither the length of a URL nor the number of links counts between owners: anyone can copy a page to a shorter URL, and
 make pages that link to the copy.
 
-A page that names another page of the group as its canonical URL gives the named page its age. The named page of
-another site must agree: it names no third site. A page gains nothing by the page that it names.
+A page that names another page of the group as its canonical URL gives the named page its age. A page of another
+registrable domain must say so, too: it names itself as its canonical URL. So a page that says nothing neither takes an
+identity of another domain nor loses its own. Within a domain the named page may be silent, but may not name another
+host. A page gains nothing by the page that it names.
 
 A page inherits an age only if its text is similar to the text that earned the age (`first_sight`). So a page that
 replaces an older variant, or that its site has in place of an older page, is not younger than the copies of the older
@@ -28,6 +31,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from uuid import UUID
 
+from streams.crawl.domains import same_domain
 from streams.crawl.url_rules import explain_alias, rewrite, without_variation
 from streams.crawl.urls import host_of
 from streams.dedup.first_sight import inherit, of_site, own_sight, site_sight
@@ -50,11 +54,12 @@ def order_by_preference(pages: Iterable[Fingerprint]) -> list[Fingerprint]:
     named = {page.page_id: other for page in candidates if (other := _find_named(page, by_url))}
     heirs = _share_ages_of_sites(_share_ages_of_variants(_give_ages_to_named(candidates, named)))
 
-    def preference(page: Fingerprint) -> tuple[int, str, int, Rank]:
-        site = host_of(named.get(page.page_id, page).url)
-        return site_sight(page).at, site, own_sight(page).at, rank(page)
+    return sorted(heirs, key=_preference)
 
-    return sorted(heirs, key=preference)
+
+def _preference(page: Fingerprint) -> tuple[int, bool, str, int, Rank]:
+    """Return the page's place in an election. It depends on no other page of the group, so elections have no cycles."""
+    return site_sight(page).at, _names_another_site(page), host_of(page.url), own_sight(page).at, rank(page)
 
 
 def oldest_first(pages: Iterable[Fingerprint]) -> list[Fingerprint]:
@@ -85,10 +90,12 @@ def _maps(url: str, other: str) -> bool:
 
 
 def _find_named(page: Fingerprint, by_url: Mapping[str, Fingerprint]) -> Fingerprint | None:
-    """Return the page of the group that the page names as canonical. A page of another site must agree."""
+    """Return the page of the group that the page names as canonical, if both agree or are of one domain."""
     named = by_url.get(page.canonical_url or "")
     if named is None or named.page_id == page.page_id:
         return None
+    if not same_domain(host_of(page.url), host_of(named.url)):
+        return named if named.canonical_url == named.url else None
     return None if _names_another_site(page) and _names_another_site(named) else named
 
 

@@ -128,27 +128,34 @@ async def test_on_a_shared_host_the_original_stays(
 
 
 VARIANTS = [
-    # (what they are, the page that comes first, its canonical link, the page that takes over)
-    ("a parameter", f"{HOST}/a?ref=home", None, f"{HOST}/a"),
-    ("a slash at the end", f"{HOST}/a/", None, f"{HOST}/a"),
-    ("an index page", f"{HOST}/a/index.html", None, f"{HOST}/a/"),
-    ("two slashes", f"{HOST}/a//b", None, f"{HOST}/a/b"),
-    ("a canonical link", f"{HOST}/a", f"{HOST}/another/long/path", f"{HOST}/another/long/path"),
-    ("a canonical link to another site", f"{HOST}/a", "https://z.example/a", "https://z.example/a"),
+    # (what they are, the page that comes first, its canonical link, the page that takes over, its canonical link)
+    ("a parameter", f"{HOST}/a?ref=home", None, f"{HOST}/a", None),
+    ("a slash at the end", f"{HOST}/a/", None, f"{HOST}/a", None),
+    ("an index page", f"{HOST}/a/index.html", None, f"{HOST}/a/", None),
+    ("two slashes", f"{HOST}/a//b", None, f"{HOST}/a/b", None),
+    ("a canonical link", f"{HOST}/a", f"{HOST}/another/long/path", f"{HOST}/another/long/path", None),
+    (
+        "a canonical link to another host of the domain",
+        f"{HOST}/a",
+        "https://www.example.com/a",
+        "https://www.example.com/a",
+        None,
+    ),
+    ("two domains that agree", f"{HOST}/a", "https://z.example/a", "https://z.example/a", "https://z.example/a"),
 ]
 
 
-@pytest.mark.parametrize(("what", "first", "canonical", "better"), VARIANTS, ids=[case[0] for case in VARIANTS])
+@pytest.mark.parametrize(("what", "first", "canonical", "better", "own"), VARIANTS, ids=[case[0] for case in VARIANTS])
 async def test_the_better_variant_takes_over_with_the_age_of_the_older_one(
-    what: str, first: str, canonical: str | None, better: str
+    what: str, first: str, canonical: str | None, better: str, own: str | None
 ) -> None:
     site = Site()
     await site.normalize(first, text_of(1), 0, canonical)
     await site.normalize(f"{STRANGER}/1", text_of(1), 1)
-    await site.normalize(better, text_of(1), 2)
+    await site.normalize(better, text_of(1), 2, own)
     for at in (3, 4):
         assert {await site.representative_of(url) for url in (first, f"{STRANGER}/1", better)} == {better}, what
-        await site.normalize(better, edited(text_of(1), 3, at), at)
+        await site.normalize(better, edited(text_of(1), 3, at), at, own)
 
 
 async def test_a_new_address_of_a_page_is_no_younger_than_copies_of_the_old_address() -> None:

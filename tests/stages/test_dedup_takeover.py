@@ -63,6 +63,46 @@ async def test_a_canonical_link_of_the_strangers_page_gains_it_nothing() -> None
     assert await site.representative_of(f"{STRANGER}/0") == f"{VICTIM}/0?long=1"
 
 
+MINE, THEIRS = f"{VICTIM}/0", f"{STRANGER}/0"
+CLAIMS = [
+    # (what the older page names as canonical, what the younger one names, whether the younger one takes over, why)
+    (THEIRS, THEIRS, True, "both pages say so"),
+    (THEIRS, None, False, "the named page says nothing"),
+    (THEIRS, MINE, False, "each names the other one"),
+    (THEIRS, f"{STRANGER}/1", False, "the named page names another page of its own"),
+    (THEIRS, "https://third.example/0", False, "the named page names a third domain"),
+    (None, THEIRS, False, "only the stranger says so"),
+    (None, MINE, False, "the stranger's page names the victim's"),
+    (MINE, THEIRS, False, "each page names itself"),
+]
+
+
+@pytest.mark.parametrize("is_victim_first", [True, False], ids=["the older page is the victim's", "the stranger's"])
+@pytest.mark.parametrize(("of_older", "of_younger", "takes_over", "why"), CLAIMS, ids=[case[-1] for case in CLAIMS])
+async def test_an_identity_moves_to_another_domain_only_if_both_pages_say_so(
+    is_victim_first: bool, of_older: str | None, of_younger: str | None, takes_over: bool, why: str
+) -> None:
+    """The pages are taken in both orders: which of the two names begins with a smaller letter must not matter."""
+    swapped = {MINE: THEIRS, THEIRS: MINE, f"{STRANGER}/1": f"{VICTIM}/1"}
+    names = {url: url for url in swapped} if is_victim_first else swapped
+    older, younger = names[MINE], names[THEIRS]
+    site = Site()
+    await site.normalize(older, text_of(0), 0, names.get(of_older or "", of_older))
+    arriving = await site.normalized(younger, text_of(0), 1, names.get(of_younger or "", of_younger))
+    for _ in range(2):  # the event and its redelivery
+        await site.agent.handle(arriving)
+        assert await site.representative_of(older) == await site.representative_of(younger), why
+        assert await site.representative_of(older) == (younger if takes_over else older), why
+
+
+async def test_an_identity_moves_once_the_named_page_agrees_and_not_before() -> None:
+    site = Site()
+    await site.normalize(MINE, text_of(0), 0, THEIRS)
+    for at, of_named, representative in ((1, None, MINE), (2, MINE, MINE), (3, THEIRS, THEIRS)):
+        await site.normalize(THEIRS, text_of(0), at, of_named)
+        assert await site.representative_of(MINE) == representative
+
+
 async def test_a_newer_page_of_the_same_site_takes_over_with_the_age_of_the_older_one() -> None:
     site = Site()
     await site.normalize(f"{VICTIM}/0?ref=home", text_of(0), 0)
