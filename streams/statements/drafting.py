@@ -236,13 +236,13 @@ def _is_name_and_value(document: Document, piece: Piece) -> bool:
 def _leads_to_one_page(document: Document, piece: Piece) -> bool:
     """Return whether all cells of a row are links to one page: an entry of an index, with the section where it is.
 
-    Links to several pages may state a fact: "President | John F. Kennedy".
+    A colon may stand behind a link. Links to several pages may state a fact: "President | John F. Kennedy".
     """
     pages = set[str]()
     for head, cell in piece.cells:
         block = document.blocks[cell]
         links = [span for span in block.spans if span.kind == "link"]
-        if head is not None or len(links) != 1 or (links[0].start, links[0].end) != (0, len(block.text)):
+        if head is not None or len(links) != 1 or links[0].start or links[0].end < len(block.text.rstrip(":： ")):
             return False
         pages.add(links[0].target.partition("#")[0])
     return len(pages) == 1

@@ -20,6 +20,7 @@ from streams.stores.page_record import Normalized
 from streams.stores.statement_payload import StatementPayload
 
 MAX_SNIPPET_CHARS = 420
+"""Maximum length of a statement, and of a sentence before it (characters)."""
 MAX_CODE_LINES = 10
 MAX_CODE_CHARS = 120
 """Maximum length of a line of code (characters)."""
@@ -33,6 +34,8 @@ MAX_VALUE_CHARS = 4_000
 _SENTENCE_ENDS = (".", "!", "?", ":", "…", "。", "！", "？")
 _PARTS = frozenset({"item", "link", "list", "row", "code"})
 """Kinds of statements that are parts of something larger."""
+_LISTED = frozenset({"item", "list"})
+"""Kinds of statements that a term or a heading right above belongs to: "--force: Overwrites the file."."""
 _MONTHS = (
     *("January", "February", "March", "April", "May", "June"),
     *("July", "August", "September", "October", "November", "December"),
@@ -165,9 +168,15 @@ def title_of(payload: StatementPayload) -> str:
 
 
 def context_of(payload: StatementPayload) -> tuple[str, ...]:
-    """Return the context of a statement, the widest first, without the page's title, which is shown above it."""
+    """Return the context of a statement, the widest first, without the page's title, which is shown above it.
+
+    A sentence is needed as a whole, and a heading is not.
+    """
     title = title_of(payload)
-    cleaned = (clean_line(line, MAX_TITLE_CHARS) for line in payload.context)
+    cleaned = (
+        clean_line(line, MAX_SNIPPET_CHARS if line.rstrip().endswith(_SENTENCE_ENDS) else MAX_TITLE_CHARS)
+        for line in payload.context
+    )
     return tuple(dict.fromkeys(line for line in cleaned if line and line != title))
 
 
@@ -222,6 +231,14 @@ def split_context(context: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, .
     return tuple(line for line in lines if line not in sentences), sentences
 
 
+def surround(text: str, kind: str, context: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the headings above a statement, and what stands before it: sentences, and the term that it describes."""
+    headings, before = split_context(context)
+    if term := _term_of(text, kind, context):
+        return headings[:-1], (*before, term)
+    return headings, before
+
+
 def lead_of(text: str, kind: str, context: Sequence[str]) -> str:
     """Return what a reader needs before a part of a list or table: its lead-in, or the term that it describes.
 
@@ -233,7 +250,18 @@ def lead_of(text: str, kind: str, context: Sequence[str]) -> str:
         return ""
     if context[-1].endswith(_SENTENCE_ENDS):
         return context[-1]
-    return f"{context[-1]}:" if text[:1].islower() else ""
+    return _term_of(text, kind, context)
+
+
+def _term_of(text: str, kind: str, context: Sequence[str]) -> str:
+    """Return the term or heading of a part of a list, with a colon; "" if it has none, or begins with it.
+
+    A heading with the number of its chapter is no term.
+    """
+    if not context or context[-1].endswith(_SENTENCE_ENDS) or text.startswith(context[-1]) or context[-1][0].isdigit():
+        return ""
+    is_named = kind in _LISTED or (kind in _PARTS and text[:1].islower())
+    return f"{context[-1]}:" if is_named else ""
 
 
 def leads_of(statements: Sequence[tuple[str, str, Sequence[str]]]) -> list[str]:
@@ -242,7 +270,7 @@ def leads_of(statements: Sequence[tuple[str, str, Sequence[str]]]) -> list[str]:
     for number, (text, kind, context) in enumerate(statements):
         lead = lead_of(text, kind, context)
         leads.append("" if lead in above else lead)
-        above = (text, *((lead,) if number else split_context(context)[1]))
+        above = (text, *((lead,) if number else surround(text, kind, context)[1]))
     return leads
 
 

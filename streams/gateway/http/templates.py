@@ -81,6 +81,7 @@ def _templates() -> Environment:
         "href": presentation.safe_href,
         "fragment": presentation.fragment_href,
         "split_context": presentation.split_context,
+        "surround": lambda statement: presentation.surround(statement.text, statement.kind, statement.context),
         "lead_of": lambda statement: presentation.lead_of(statement.text, statement.kind, statement.context),
         "leads_of": lambda statements: presentation.leads_of([(one.text, one.kind, one.context) for one in statements]),
         "line": presentation.clean_line,

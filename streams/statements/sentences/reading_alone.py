@@ -89,6 +89,13 @@ _BACK_REFERENCE = re.compile(
 )
 """The beginning of a sentence whose subject stands before it: "These are all read at the start.", and a whole sentence
 that says little about it: "This is a small harbour."."""
+_GOES_BACK = re.compile(r"(?:otherwise|on the other hand|for example|besides these)\b", re.IGNORECASE)
+"""The beginning of a sentence that is about the one before it: "Otherwise, the ferry waits."."""
+_ABOUT_BEFORE = (_LIKE_BEFORE, _BACK_REFERENCE, _GOES_BACK)
+_STOPS_AT_NUMBER = re.compile(r":\s\(?[0-9]{1,2}[.)]\Z")
+"""The number of the first item of a list, at the end of its lead-in: "It sinks in two ways: 1."."""
+_ENDS_WITH_LINKS = re.compile(r"\w\s[|·•]\Z")
+"""The mark behind the last link of a row of links: "Categories: Ferries · Harbours ·"."""
 _NAME_OF_LIST = re.compile(
     r"(?:(?:table of )?contents|(?:list|table|index) of (?:figures|tables|examples))\W{0,5}\Z", re.IGNORECASE
 )
@@ -158,11 +165,15 @@ def _reads_alone(text: str, kind: str, has_lead: bool) -> bool:
     if kind == "list":
         return words >= MIN_WORDS and not is_list_of_names(text) and (has_lead or not _ends_sentence(text))
     # What follows is another statement.
-    if text.endswith((":", "：")) or (kind == "sentence" and (ends_open(text) or announces(text))):
+    if (
+        text.endswith((":", "："))
+        or _STOPS_AT_NUMBER.search(text[-8:])
+        or (kind == "sentence" and (ends_open(text) or announces(text)))
+    ):
         return False
     if has_lead and _has_words(text, MIN_LED_WORDS):
         return True
-    if begins_inside(text) or ends_open(text) or _LIKE_BEFORE.match(text) or _BACK_REFERENCE.match(text):
+    if begins_inside(text) or ends_open(text) or any(begins.match(text) for begins in _ABOUT_BEFORE):
         return False
     if _has_end_mark(text):
         return words >= MIN_WORDS and not (kind == "item" and _is_title(text.rstrip(" .")))
@@ -225,7 +236,7 @@ def points_elsewhere(text: str) -> bool:
 
 def announces(text: str) -> bool:
     """Return whether a sentence announces what the page shows behind it, though it ends as other sentences do."""
-    if _HERE_IS.match(text) is not None:
+    if _HERE_IS.match(text) is not None or text.endswith(" the following."):
         return True
     before, _, thing = text.rpartition(" the following ")
     words = thing.split()
@@ -252,7 +263,11 @@ def _ends_sentence(text: str) -> bool:
 
 def is_navigation(text: str, kind: str) -> bool:
     """Return whether a text is a row of links, such as `Prev | Up | Next`. Rows of tables often look alike."""
-    if _SEPARATOR.search(text) is None or word_count(text) > _MAX_LINE_WORDS:
+    if word_count(text) > _MAX_LINE_WORDS:
+        return False
+    if kind != "row" and _ENDS_WITH_LINKS.search(text[-4:]) is not None:
+        return True
+    if _SEPARATOR.search(text) is None:
         return False
     links = _SEPARATOR.split(text)
     # The first cell of a row may have the name of its column before it.

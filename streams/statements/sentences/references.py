@@ -32,6 +32,8 @@ _KEY = re.compile(r"\[[A-Za-z+]{2,20}[0-9]{2}[a-z]?\]\s{0,3}[\"'“‘«A-Z]")
 """The key of an entry, with the beginning of the title or name: "[rowe87] The"."""
 _LABEL = re.compile(r"\[[A-Z][A-Za-z+-]{2,20}\]\s")
 """A key that is not sure: "[GROKKING] "."""
+_LAST_URL = re.compile(r"[.,]\shttps?://\S{1,300}(?:\s\.)?\Z")
+"""The address that ends an entry of a site: "[HARBOUR] The Harbour. https://harbour.example ."."""
 _FACT = re.compile(r"[^|:.,\d\"“„«\[\]]{1,40}:\s")
 """The label of a fact: "Director: ". A person has initials and a house has a number there, too."""
 _YEAR = r"(?:1[5-9]|20)[0-9]{2}[a-z]?"
@@ -65,7 +67,7 @@ MAX_POINTER_WORDS = 25
 _LEADS_TO = re.compile(
     r"(?:for (?:an? |the )?(?:more |further |additional |full |complete |detailed )?"
     r"(?:information|details?|examples?|descriptions?|explanations?|lists?|references?)\b[^.!?:;,]{0,120},? )?"
-    r"(?:please )?(?:also )?(?:see|refer to)\s(?!(?:how|if|that|what|when|whether|why)\b)",
+    r"(?:please )?(?:also )?(?:see|refer to|check|consult)\s(?!(?:how|if|that|what|when|whether|why)\b)",
     re.IGNORECASE,
 )
 """The beginning of a sentence that leads elsewhere. "See a doctor." begins so, too."""
@@ -135,7 +137,7 @@ def is_bibliographic(text: str) -> bool:
     text = text.strip()
     if word_count(text) > MAX_REFERENCE_WORDS:
         return False
-    if _KEY.match(text):
+    if _KEY.match(text) or (_LABEL.match(text) and _LAST_URL.search(text)):
         return True
     names = (word.strip(_AROUND_WORDS) for word in _QUOTED.sub("", text).split())
     if all(not word[:1].islower() or word in _SMALL_WORDS for word in names) and not _has_letters_without_case(text):

@@ -94,12 +94,29 @@ def test_the_context_is_headings_and_the_sentences_before() -> None:
     assert show.split_context(context) == (("Installation", "On Linux"), ("Riffle needs Python.",))
 
 
+def test_a_sentence_before_a_statement_is_whole_and_a_heading_is_cut() -> None:
+    sentence = f"The ferry {'that leaves at noon ' * 10}is blue."
+    shown = show.context_of(StatementPayload.of_row({"title": "Ferries", "context": ["Blue ferries " * 20, sentence]}))
+    assert shown[1] == sentence
+    assert len(shown[0]) <= show.MAX_TITLE_CHARS
+
+
+def test_a_term_stands_right_before_what_it_means_and_behind_the_lead_in_of_its_list() -> None:
+    context = ("Options", "It takes options:", "--tea")
+    assert show.surround("Serves tea.", "item", context) == (("Options",), ("It takes options:", "--tea:"))
+    assert show.surround("Tea is served.", "sentence", context) == (("Options", "--tea"), ("It takes options:",))
+
+
 @pytest.mark.parametrize(
     ("lead", "text", "kind", "context"),
     [
         ("It leaves after:", "a storm, or", "item", ("Ferries", "It leaves after:")),
         ("-f ferry:", "true if the ferry is late", "item", ("-f ferry",)),
-        ("", "Free tea on each ferry", "item", ("Ferries",)),
+        ("--tea:", "Serves tea on each ferry.", "item", ("It takes options:", "--tea")),
+        ("Ferries:", "Free tea on each ferry", "item", ("Ferries",)),
+        ("", "Ferries, and tea on each", "item", ("Ferries",)),  # the term is a part of the item
+        ("", "Ferry | Noon", "row", ("Ferries",)),
+        ("", "Free tea on each ferry", "item", ("1.2. Ferries",)),
         ("", "it is late.", "sentence", ("Ferries", "The ferry leaves.")),  # a sentence, with what it refers to
         ("", "a storm", "item", ()),
         ("It is held up by …", "and never leaves.", "sentence", ("Ferries", "It is held up by …", "A storm came.")),

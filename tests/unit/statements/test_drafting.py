@@ -250,6 +250,14 @@ def test_a_row_whose_links_lead_to_one_page_is_a_link(kind: str, targets: tuple[
     assert (draft.kind, draft.text) == (kind, "hawser | Lines of the ship")
 
 
+def test_a_colon_behind_the_term_of_an_index_is_no_part_of_its_link() -> None:
+    tags = (("table", -1), ("tr", 0), ("td", 1), ("td", 1))
+    term = Block("p", "hawser:", 2, spans=(Span(0, 6, "link", f"{ROPES}#hawser"),))
+    section = Block("p", "Lines of the ship", 3, spans=(Span(0, 17, "link", f"{ROPES}#lines"),))
+    (draft,) = cut(term, section, containers=tuple(Container(*tag) for tag in tags))
+    assert draft.kind == "link"
+
+
 def test_a_cell_of_prose_is_cut_like_prose_below_its_columns_heading() -> None:
     long = "The storage grows with the value. " * 9
     found = cut(
