@@ -36,6 +36,10 @@ STUFFING = (0.09, 0.2)
 COMMON_WORDS = (5.7, 8.0)
 PROSE = (0.2, -0.2)
 INCOHERENCE = (0.09, 0.045)
+"""Bounds of the cohesion of a text with few sentences."""
+SENTENCES_APART = (0.124, 0.062)
+"""Bounds of the cohesion of parts plus NEARNESS_WEIGHT times the nearness of sentences."""
+NEARNESS_WEIGHT = 2.0
 MONOTONY = (0.55, 0.85)
 
 
@@ -64,5 +68,12 @@ def text_parts(features: TextFeatures) -> dict[str, float]:
         "stuffing": scale(features.stuffing, STUFFING),
         "common_words": scale(features.common_word_length, COMMON_WORDS),
         "prose": scale(features.prose, PROSE),
-        "cohesion": min(scale(features.cohesion, INCOHERENCE), scale(features.cohesion, MONOTONY)),
+        "cohesion": min(_coherence(features), scale(features.cohesion, MONOTONY)),
     }
+
+
+def _coherence(features: TextFeatures) -> float:
+    """Return how far neighbouring parts and neighbouring sentences share words: less in collected or made texts."""
+    if features.nearness is None:
+        return scale(features.cohesion, INCOHERENCE)
+    return scale(features.cohesion + NEARNESS_WEIGHT * features.nearness, SENTENCES_APART)

@@ -7,9 +7,12 @@
 - prose: share of words in blocks that look like sentences
 - cohesion: similarity of neighbouring parts of the text by their words (TextTiling, Hearst 1997). Sentences that were
   collected from many pages, or made by chance, have little in common with their neighbours.
+- nearness: similarity of neighbouring sentences by their words. Words of many sentences of the text count less: they
+  say little about whether two sentences belong together.
 """
 
 import math
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -31,7 +34,13 @@ MIN_CONTENT_LETTERS = 4
 MIN_SENTENCE_WORDS = 6
 USUAL_COHESION, PRIOR_PARTS = 0.17, 2
 """The median cohesion of web pages, which counts as much as this number of pairs of parts: a short text has few."""
+MIN_PAIRS = 5
+"""Minimum number of pairs of neighbouring sentences of a text whose nearness counts."""
 _ENDS = (".", "!", "?", ":", "。", "！", "？", "।", "…", '."', ".”", ".)")
+
+
+_SENTENCE_TAGS = ("p", "li", "blockquote", "dd")
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +53,8 @@ class TextFeatures:
     common_word_length: float
     prose: float
     cohesion: float
+    nearness: float | None
+    """None: the text has too few sentences."""
 
 
 def text_features(document: Document) -> TextFeatures | None:
@@ -60,7 +71,10 @@ def text_features(document: Document) -> TextFeatures | None:
         stuffing=_stuffing(text),
         common_word_length=sum(len(word) for word, _ in counts.most_common(FREQUENT)) / min(FREQUENT, len(counts)),
         prose=_prose(blocks) / len(text),
-        cohesion=_cohesion(text, counts),
+        cohesion=_cohesion(text),
+        nearness=_nearness(
+            [sentence for block, found in blocks for sentence in _sentences(block, found, document.language)]
+        ),
     )
 
 
@@ -90,8 +104,8 @@ def _prose(blocks: Sequence[tuple[Block, list[str]]]) -> int:
     )
 
 
-def _cohesion(text: Sequence[str], counts: Counter[str]) -> float:
-    """Return the mean cosine of neighbouring parts, by their words of content. Words of the whole text count less."""
+def _cohesion(text: Sequence[str]) -> float:
+    """Return the mean cosine of neighbouring parts, by their words of content."""
     parts = [text[start : start + PART_WORDS] for start in range(0, len(text) - PART_WORDS // 2, PART_WORDS)]
     vectors = [Counter(word for word in part if len(word) >= MIN_CONTENT_LETTERS) for part in parts]
     found = [_cosine(one, other) for one, other in pairwise(vectors)]
@@ -101,3 +115,29 @@ def _cohesion(text: Sequence[str], counts: Counter[str]) -> float:
 def _cosine(one: Counter[str], other: Counter[str]) -> float:
     shared = sum(count * other[word] for word, count in one.items() if word in other)
     return shared / math.sqrt(sum(v * v for v in one.values()) * sum(v * v for v in other.values())) if shared else 0.0
+
+
+def _sentences(block: Block, found: list[str], language: str) -> list[set[str]]:
+    """Return the words of content of each sentence of a block, of which `found` are all words."""
+    if block.tag not in _SENTENCE_TAGS:
+        return []
+    texts = _SENTENCE_END.split(block.text)
+    sentences = [words(text, language) for text in texts] if len(texts) > 1 else [found]
+    contents = [_content(sentence) for sentence in sentences if len(sentence) >= MIN_SENTENCE_WORDS]
+    return [content for content in contents if content]
+
+
+def _content(sentence: list[str]) -> set[str]:
+    return {word for word in sentence if len(word) >= MIN_CONTENT_LETTERS}
+
+
+def _nearness(sentences: Sequence[set[str]]) -> float | None:
+    """Return the mean similarity of neighbouring sentences; None if there are too few."""
+    if len(sentences) <= MIN_PAIRS:
+        return None
+    weights = {word: 1 / math.log2(1 + n) for word, n in Counter(w for one in sentences for w in one).items()}
+    found = (
+        math.fsum(weights[word] for word in one & other) / math.sqrt(len(one) * len(other))
+        for one, other in pairwise(sentences)
+    )
+    return sum(found) / (len(sentences) - 1)
