@@ -2,16 +2,19 @@
 
 import json
 import os
+import subprocess
 import sys
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psutil
 
 from streams.errors import UsageError
 from streams.local import riffle_processes
+from streams.local.ports import free_ports
+from streams.local.probing import answers
 from streams.settings import Settings
 
 RIFFLE = [sys.executable, "-c", riffle_processes.RIFFLE]
@@ -31,6 +34,21 @@ def environment_of(settings: Settings, home: Path) -> dict[str, str]:
         "RIFFLE_CASSANDRA__HOSTS": json.dumps(list(settings.cassandra.hosts)),
         "RIFFLE_CASSANDRA__PORT": str(settings.cassandra.port),
     }
+
+
+@contextmanager
+def running_worker(stages: Sequence[str], environment: Mapping[str, str], log: Path) -> Iterator[int]:
+    """Run a worker of these stages, whose output is the file `log`. Yield its process id when it is ready."""
+    (health,) = free_ports(1)
+    command = [*RIFFLE, "worker", *stages, "--health-port", str(health)]
+    with log.open("wb") as output:
+        worker = subprocess.Popen(command, env=environment, stdout=output, stderr=output)
+        try:
+            wait_until(lambda: answers(f"http://127.0.0.1:{health}/readyz"), "the worker")
+            yield worker.pid
+        finally:
+            worker.terminate()
+            worker.wait()
 
 
 def server_pids() -> dict[str, int]:

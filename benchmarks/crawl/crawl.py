@@ -27,7 +27,7 @@ import typer
 from benchmarks.crawl.frontier import heap_rate
 from benchmarks.crawl.seeds import seeds_of_host
 from benchmarks.machine import describe, machine, table
-from benchmarks.own_servers import RIFFLE, environment_of, server_pids, wait_until
+from benchmarks.own_servers import environment_of, running_worker, server_pids, wait_until
 from benchmarks.stack.pipeline import sample
 from schemas import PageDiscovered, PageFetched
 from streams.commands.console import AsJson, command, err, load_settings, out, print_json
@@ -35,7 +35,7 @@ from streams.commands.stack.status import proportional_memory, usage
 from streams.crawl.urls import host_of
 from streams.errors import UsageError
 from streams.local.ports import free_ports
-from streams.local.probing import answers, listens
+from streams.local.probing import listens
 from streams.local.server_set import running_servers
 from streams.runtime.lags.offsets import end_offsets
 from streams.runtime.producer import EventProducer
@@ -128,23 +128,8 @@ def run_scrapy(home: Path, urls: Sequence[str], port: int) -> dict[str, float]:
 
 async def measure_riffle(settings: Settings, home: Path, urls: Sequence[str], port: int) -> dict[str, Any]:
     """Fetch the pages by a worker of the stages frontier and fetch. Raises UsageError if a page is missing."""
-    with _worker(settings, home, port) as pid:
+    with running_worker(STAGES, _environment(settings, home, port), home / "worker.log") as pid:
         return await _fetch(settings, urls, {"worker": pid, **server_pids()})
-
-
-@contextmanager
-def _worker(settings: Settings, home: Path, port: int) -> Iterator[int]:
-    """Run a worker of both stages. Yield its process id."""
-    (health,) = free_ports(1)
-    command = [*RIFFLE, "worker", *STAGES, "--health-port", str(health)]
-    with (home / "worker.log").open("wb") as log:
-        worker = subprocess.Popen(command, env=_environment(settings, home, port), stdout=log, stderr=log)
-        try:
-            wait_until(lambda: answers(f"http://127.0.0.1:{health}/readyz"), "the worker")
-            yield worker.pid
-        finally:
-            worker.terminate()
-            worker.wait()
 
 
 def _environment(settings: Settings, home: Path, port: int) -> dict[str, str]:
