@@ -23,6 +23,7 @@ SECTIONS: Sections = {
         "transport": ("benchmarks.crawl.transport:run", "Connections over TLS: kept, resumed, made anew."),
         "frontier": ("benchmarks.crawl.frontier:run", "The frontier's memory and scheduling over many hosts."),
         "frontier-store": ("benchmarks.crawl.frontier_store:run", "The frontier on a Cassandra of its own."),
+        "frontier-scale": ("benchmarks.crawl.frontier_scale:run", "Millions of URLs of many hosts in Cassandra."),
         "frontier-rate": ("benchmarks.crawl.frontier_rate:run", "The frontier on Kafka and Cassandra, and a heap."),
         "freshness": ("benchmarks.crawl.freshness:run", "How fresh an index stays, by four policies."),
         "robots": ("benchmarks.crawl.robots:run", "Reading robots.txt files, beside other readers."),

@@ -45,9 +45,9 @@ BATCH, READS = 200, 500
 STATES_AT_ONCE = 400
 HOSTS, PER_HOST = 200, 5
 HOSTS_AT_ONCE = 200
-_SIZES = "SELECT table_name, mebibytes FROM system_views.max_partition_size"
-_TOMBSTONES = "SELECT table_name, p99th, max FROM system_views.tombstones_per_read"
-_ROWS = "SELECT table_name, p99th, max FROM system_views.rows_per_read"
+SIZES = "SELECT table_name, mebibytes FROM system_views.max_partition_size"
+TOMBSTONES = "SELECT table_name, p99th, max FROM system_views.tombstones_per_read"
+ROWS = "SELECT table_name, p99th, max FROM system_views.rows_per_read"
 
 
 @command
@@ -74,14 +74,14 @@ async def measure(settings: Settings, urls: int, hosts: int) -> dict[str, Any]:
                 store = CassandraFrontier(session)
                 figures = await _fill_and_empty(store, urls) | await _fill(store, urls) | await _sustained(store)
                 figures |= await _assign(store, hosts)
-                figures["tombstones of a read: table, 99th percentile, most"] = await _read(session, _TOMBSTONES)
-                figures["rows of a read: table, 99th percentile, most"] = await _read(session, _ROWS)
+                figures["tombstones of a read: table, 99th percentile, most"] = await read_metric(session, TOMBSTONES)
+                figures["rows of a read: table, 99th percentile, most"] = await read_metric(session, ROWS)
             finally:
                 await session.close()
         with running_servers(home, ("cassandra",), base=settings) as local:
             session = await connect(local.cassandra)
             try:
-                sizes = await _read(session, _SIZES)
+                sizes = await read_metric(session, SIZES)
             finally:
                 await session.close()
     return {"machine": conditions, "urls": urls, **figures, "largest partition (MiB), by table": sizes}
@@ -95,7 +95,7 @@ async def _assign(store: CassandraFrontier, hosts: int) -> dict[str, Any]:
         rows = (Host(bucket_of(name), name, robots=Robots("allowed", fetched_at=now)) for name in names)
         await asyncio.gather(*(store.put_host(row.to_row(now, now)) for row in rows))
     written = time.perf_counter() - begin
-    agent = _agent(store, CrawlSettings())
+    agent = new_agent(store, CrawlSettings())
 
     async def emit(_event: Event, _cause: str) -> None: ...
 
@@ -107,24 +107,24 @@ async def _assign(store: CassandraFrontier, hosts: int) -> dict[str, Any]:
     }
 
 
-def _agent(store: CassandraFrontier, settings: CrawlSettings) -> FrontierAgent:
+def new_agent(store: CassandraFrontier, settings: CrawlSettings) -> FrontierAgent:
     stores = Stores(
         blobs=MemoryBlobs(), frontier=store, fingerprints=MemoryFingerprints(), host_links=MemoryHostLinks()
     )
     return FrontierAgent(settings, stores)
 
 
-async def _read(session: CassandraSession, statement: str) -> dict[str, list[Any]]:
+async def read_metric(session: CassandraSession, statement: str) -> dict[str, list[Any]]:
     rows = await session.execute(statement, {})
     return {str(name): list(values) for name, *values in rows if str(name).startswith("frontier_")}
 
 
 async def _fill_and_empty(store: CassandraFrontier, urls: int) -> dict[str, Any]:
     start = now_micros()
-    await _push(store, HOST, urls, start)
+    await push_urls(store, HOST, urls, start)
     cursor: QueueEntry | None = None
-    await _read_milliseconds(store, cursor)  # until Java has compiled it
-    before = await _read_milliseconds(store, cursor)
+    await read_milliseconds(store, HOST, cursor)  # until Java has compiled it
+    before = await read_milliseconds(store, HOST, cursor)
     taken = 0
     while head := await store.queued(HOST, cursor, HEAD_ENTRIES):
         cursor, taken = head[-1], taken + len(head)
@@ -134,12 +134,14 @@ async def _fill_and_empty(store: CassandraFrontier, urls: int) -> dict[str, Any]
             break
     return {
         "ms of a read of the head, first: median, 95th, 99th percentile, most": before,
-        "ms of a read of the head, last: median, 95th, 99th percentile, most": await _read_milliseconds(store, cursor),
+        "ms of a read of the head, last: median, 95th, 99th percentile, most": await read_milliseconds(
+            store, HOST, cursor
+        ),
         "taken": taken,
     }
 
 
-async def _push(store: CassandraFrontier, host: str, urls: int, start: int) -> None:
+async def push_urls(store: CassandraFrontier, host: str, urls: int, start: int) -> None:
     for first in range(0, urls, BATCH):
         entries = [_entry(start, number) for number in range(first, min(first + BATCH, urls))]
         await store.push(host, entries, start)
@@ -148,7 +150,7 @@ async def _push(store: CassandraFrontier, host: str, urls: int, start: int) -> N
 async def _fill(store: CassandraFrontier, urls: int) -> dict[str, Any]:
     """Write a queue whose URLs wait, and the states of as many URLs in one bucket of a crawl."""
     start, begin = now_micros(), time.monotonic()
-    await _push(store, WAITING_HOST, urls, start)
+    await push_urls(store, WAITING_HOST, urls, start)
     pushed = time.monotonic() - begin
     for first in range(0, urls, STATES_AT_ONCE):
         pages = [_entry(start, number).page_id for number in range(first, min(first + STATES_AT_ONCE, urls))]
@@ -162,11 +164,11 @@ def _entry(start: int, number: int) -> QueueEntry:
     return QueueEntry(start + number, page_id(f"https://{HOST}/{number}"))
 
 
-async def _read_milliseconds(store: CassandraFrontier, cursor: QueueEntry | None) -> list[float]:
+async def read_milliseconds(store: CassandraFrontier, host: str, cursor: QueueEntry | None) -> list[float]:
     times = []
     for _ in range(READS):
         begin = time.perf_counter()
-        await store.queued(HOST, cursor, HEAD_ENTRIES)
+        await store.queued(host, cursor, HEAD_ENTRIES)
         times.append(1_000 * (time.perf_counter() - begin))
     cuts = statistics.quantiles(times, n=100)
     return [round(value, 2) for value in (cuts[49], cuts[94], cuts[98], max(times))]
@@ -178,7 +180,7 @@ async def _sustained(store: CassandraFrontier) -> dict[str, Any]:
     for number in range(HOSTS):
         await _add_host(store, f"host{number}.example", start)
     settings = CrawlSettings(in_flight=HOSTS, delay_seconds=0, recrawl=False, rights_files=False)
-    agent = _agent(store, settings)
+    agent = new_agent(store, settings)
     agent.partition_count = 1
     answered = 0
 
