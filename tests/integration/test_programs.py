@@ -168,7 +168,10 @@ class FailsFirstAsync(httpx.AsyncHTTPTransport):
 async def test_the_plain_client_searches_pages_through_and_tries_again(service: Service) -> None:
     def ask() -> tuple[Any, Any, list[str], int]:
         breaks = FailsFirst()
-        with Riffle(service.address, service.key, http=httpx.Client(transport=breaks, timeout=60)) as riffle:
+        with (
+            httpx.Client(transport=breaks, timeout=60) as http,
+            Riffle(service.address, service.key, http=http) as riffle,
+        ):
             answer = riffle.search(QUESTION, per_page=3)
             beyond = riffle.search(ALL, per_page=9, cursor=riffle.search(ALL, per_page=9)["next"])
             return answer, beyond, [each["url"] for each in riffle.results(ALL, per_page=9)], breaks.requests
@@ -182,9 +185,10 @@ async def test_the_plain_client_searches_pages_through_and_tries_again(service: 
 
 async def test_the_client_for_asyncio_answers_the_same(service: Service) -> None:
     breaks = FailsFirstAsync()
-    async with AsyncRiffle(
-        service.address, service.key, http=httpx.AsyncClient(transport=breaks, timeout=60)
-    ) as riffle:
+    async with (
+        httpx.AsyncClient(transport=breaks, timeout=60) as http,
+        AsyncRiffle(service.address, service.key, http=http) as riffle,
+    ):
         answer = await riffle.search(QUESTION, per_page=3)
         urls = [each["url"] async for each in riffle.results(ALL, per_page=9)]
         record = await riffle.page(service.book.url("bees"))

@@ -56,15 +56,17 @@ class Proxy:
         task = asyncio.current_task()
         assert task is not None
         self._pipes.add(task)
+        ends = [writer]
         try:
-            far_reader, far_writer = await asyncio.open_connection("127.0.0.1", self._target_port)
             with suppress(OSError, asyncio.CancelledError):
+                far_reader, far_writer = await asyncio.open_connection("127.0.0.1", self._target_port)
+                ends.append(far_writer)
                 async with asyncio.TaskGroup() as both:
                     both.create_task(self._pipe(reader, far_writer, self._heard))
                     both.create_task(self._pipe(far_reader, writer, self._heard, self._answered))
         finally:
             self._pipes.discard(task)
-            for end in (writer, far_writer):
+            for end in ends:
                 end.close()
                 with suppress(OSError):
                     await end.wait_closed()

@@ -22,8 +22,10 @@ class Parts(httpx.SyncByteStream):
 
 
 def client(status: int = 200) -> httpx.Client:
-    transport = httpx.MockTransport(lambda request: httpx.Response(status, stream=Parts()))
-    return httpx.Client(transport=transport, base_url="http://riffle.test")
+    return httpx.Client(
+        transport=httpx.MockTransport(lambda request: httpx.Response(status, stream=Parts())),
+        base_url="http://riffle.test",
+    )
 
 
 def test_the_first_byte_is_measured_apart_from_the_last_one() -> None:
