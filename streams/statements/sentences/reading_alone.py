@@ -89,8 +89,16 @@ _BACK_REFERENCE = re.compile(
 )
 """The beginning of a sentence whose subject stands before it: "These are all read at the start.", and a whole sentence
 that says little about it: "This is a small harbour."."""
-_GOES_BACK = re.compile(r"(?:otherwise|on the other hand|for example|besides these)\b", re.IGNORECASE)
-"""The beginning of a sentence that is about the one before it: "Otherwise, the ferry waits."."""
+_GOES_BACK = re.compile(
+    r"(?:otherwise|on the other hand|for example|besides these|then|the only (?:difference|exception)|"
+    r"(?:second(?:ly)?|third(?:ly)?|finally|(?:on the|in the) (?:left|right|middle)),)(?=\W)",
+    re.IGNORECASE,
+)
+"""The beginning of a sentence that is about the one before it, or about a picture: "Otherwise, the ferry waits.",
+"On the left, the harbour in the morning."."""
+_POINTS_BACK = re.compile(r"\b(?:there|this way|(?:described|listed|mentioned|shown) above)\.\Z", re.IGNORECASE)
+"""The end of a sentence that says where or how by the one before it: "The ropes are kept there."."""
+_MAX_POINTING_END_CHARS = 20
 _ABOUT_BEFORE = (_LIKE_BEFORE, _BACK_REFERENCE, _GOES_BACK)
 _STOPS_AT_NUMBER = re.compile(r":\s\(?[0-9]{1,2}[.)]\Z")
 """The number of the first item of a list, at the end of its lead-in: "It sinks in two ways: 1."."""
@@ -174,6 +182,8 @@ def _reads_alone(text: str, kind: str, has_lead: bool) -> bool:
     if has_lead and _has_words(text, MIN_LED_WORDS):
         return True
     if begins_inside(text) or ends_open(text) or any(begins.match(text) for begins in _ABOUT_BEFORE):
+        return False
+    if _POINTS_BACK.search(text[-_MAX_POINTING_END_CHARS:]) is not None:
         return False
     if _has_end_mark(text):
         return words >= MIN_WORDS and not (kind == "item" and _is_title(text.rstrip(" .")))
