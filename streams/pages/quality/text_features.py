@@ -36,11 +36,9 @@ USUAL_COHESION, PRIOR_PARTS = 0.17, 2
 """The median cohesion of web pages, which counts as much as this number of pairs of parts: a short text has few."""
 MIN_PAIRS = 5
 """Minimum number of pairs of neighbouring sentences of a text whose nearness counts."""
-_ENDS = (".", "!", "?", ":", "。", "！", "？", "।", "…", '."', ".”", ".)")
-
-
 _SENTENCE_TAGS = ("p", "li", "blockquote", "dd")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
+_ENDS = (".", "!", "?", ":", "。", "！", "？", "।", "…", '."', ".”", ".)")
 
 
 @dataclass(frozen=True, slots=True)
