@@ -17,6 +17,7 @@ the features of all queries, and a collection that is in FILE is not asked again
 """
 
 import json
+import math
 import random
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -41,7 +42,13 @@ from streams.pages.document.model import Document
 from streams.pages.text.tokens import words
 from streams.search.deadline import Deadline
 from streams.search.errors import InvalidQuery
-from streams.search.ranking.confidence import READ_STATEMENTS, Confidence, measure_confidence, model_bounds
+from streams.search.ranking.confidence import (
+    MAX_CONFIDENT,
+    READ_STATEMENTS,
+    Confidence,
+    measure_confidence,
+    model_bounds,
+)
 from streams.search.ranking.context import Pass, RankingContext
 from streams.search.ranking.order import PASSES
 from streams.search.ranking.word_coverage import PAGES, words_in, words_on
@@ -87,6 +94,8 @@ class Bounds(NamedTuple):
 
     of_model: float
     of_index: float
+    near: float = 0.0
+    """The closeness that 2.5 % of the made nonsense reach."""
 
 
 Rule = Callable[[Seen, Bounds], bool]
@@ -98,10 +107,19 @@ def scattered(seen: Seen) -> bool:
     return seen.occurring >= 3 and seen.together < 2
 
 
+def apart(seen: Seen, near: float, most: float = 1.0) -> bool:
+    """Return True if no statement has more than `most` of three or more words, and none is nearer than nonsense is."""
+    return seen.asked >= 3 and seen.together <= most and seen.closeness < near
+
+
 RULES: Mapping[str, Rule] = {
     "model": lambda seen, bounds: seen.reaches(bounds.of_model),
     "index": lambda seen, bounds: seen.reaches(bounds.of_index),
     "index, scattered": lambda seen, bounds: seen.reaches(bounds.of_index) and not scattered(seen),
+    "index, apart": lambda seen, bounds: seen.reaches(bounds.of_index) and not apart(seen, bounds.near),
+    "index, half apart": lambda seen, bounds: (
+        seen.reaches(bounds.of_index) and not apart(seen, bounds.near, most=seen.asked / 2)
+    ),
 }
 
 
@@ -205,6 +223,7 @@ async def measure(run: Run, name: str, collection: Collection, kinds: Mapping[st
     # With a bound of 0 nothing is left out.
     searcher = run.searcher(index, observer.passes(), min_confidence=0.0)
     model = (await run.embedder.info()).name
+    await run.embedder.embed([*(query.text for query in collection.queries), *chain.from_iterable(kinds.values())])
     answered = []
     for query in collection.queries:
         found = await ask(searcher, observer, query.text)
@@ -220,13 +239,20 @@ async def measure(run: Run, name: str, collection: Collection, kinds: Mapping[st
     return row | {"bounds": [of_model, of_model if of_index is None else of_index]}
 
 
+def nearest_nonsense(made: Sequence[Sequence[Any]]) -> float:
+    """Return the closeness that 2.5 % of the made queries reach; 0 without any."""
+    ranked = sorted(Seen(*each).closeness for each in made)
+    return ranked[math.floor((1 - MAX_CONFIDENT) * len(ranked))] if ranked else 0.0
+
+
 def summarize(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return, by rule, the shares of confident nonsense and of lost queries: of each web, in the mean, and at most."""
     found: dict[str, Any] = {}
     for name, rule in RULES.items():
         shares: defaultdict[str, defaultdict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
         for row in rows:
-            bounds = Bounds(*row["bounds"])
+            of_model, of_index = row["bounds"]
+            bounds = Bounds(of_model, of_index, nearest_nonsense(row["kinds"].get("made", ())))
             of_web = shares[web_of(row["set"])]
             for kind, queries in row["kinds"].items():
                 of_web[kind] += [float(rule(Seen(*each), bounds)) for each in queries]

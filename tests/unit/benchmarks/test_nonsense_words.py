@@ -10,9 +10,10 @@ from benchmarks.search.nonsense_words import (
     ROW_WORDS,
     ROWS,
     SYLLABLES,
-    Bounds,
     Observer,
     Seen,
+    apart,
+    nearest_nonsense,
     rows_of_words,
     scattered,
     summarize,
@@ -92,6 +93,28 @@ def test_scattered_words(occurring: int, together: int, expected: bool) -> None:
     assert scattered(Seen(0.5, 0.3, 5, occurring, together, 1)) is expected
 
 
+@pytest.mark.parametrize(
+    ("seen", "expected"),
+    [
+        (Seen(0.4, 0.3, 4, 3, 1, 1), True),
+        (Seen(0.6, 0.3, 4, 3, 1, 1), False),  # some statement is about it, in other words
+        (Seen(0.4, 0.3, 2, 1, 1, 1), False),  # of two words, one is enough
+        (Seen(0.4, 0.5, 4, 3, 2, 2), False),
+        (Seen(0.4, 0.0, 3, 0, 0, 0), True),
+    ],
+)
+def test_words_that_stand_apart(seen: Seen, expected: bool) -> None:
+    assert apart(seen, near=0.5) is expected
+    if seen.together == 2:
+        assert apart(seen, near=0.5, most=seen.asked / 2), "half of the words"
+
+
+def test_nonsense_comes_as_near_as_one_of_forty_made_queries() -> None:
+    made = [Seen(step / 200, 0.0, 1, 0, 0, 0) for step in range(200)]
+    assert nearest_nonsense(made) == pytest.approx(195 / 200)
+    assert nearest_nonsense([]) == 0.0
+
+
 def test_a_pass_sees_the_words_of_statements_and_of_pages() -> None:
     hits = (hit(1, 1, "A harbour."), hit(1, 2, "A pilot."), hit(2, 3, "The harbour has wind."))
     found = Candidates((replace(hits[0], score=0.4),), hits, limit=9)
@@ -109,7 +132,7 @@ def test_shares_are_of_webs_and_each_web_counts_once() -> None:
     sure, unsure, nothing = Seen(0.6, 0.4, 4, 4, 2, 2), Seen(0.4, 0.2, 4, 3, 1, 1), Seen(0.1, 0.1, 4, 3, 1, 1)
 
     def row(name: str, answered: list[Seen], fresh: list[Seen], index: float = 0.55) -> dict[str, Any]:
-        return {"set": name, "answered": answered, "kinds": {"fresh": fresh}, "bounds": Bounds(0.55, index)}
+        return {"set": name, "answered": answered, "kinds": {"fresh": fresh}, "bounds": [0.55, index]}
 
     rows = [
         row("open/links", [sure], [sure, nothing]),
