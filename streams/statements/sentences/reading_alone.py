@@ -96,8 +96,12 @@ _GOES_BACK = re.compile(
 )
 """The beginning of a sentence that is about the one before it, or about a picture: "Otherwise, the ferry waits.",
 "On the left, the harbour in the morning."."""
-_POINTS_BACK = re.compile(r"\b(?:there|this way|(?:described|listed|mentioned|shown) above)\.\Z", re.IGNORECASE)
-"""The end of a sentence that says where or how by the one before it: "The ropes are kept there."."""
+_POINTS_BACK = re.compile(
+    r"\b(?:there|this way|similar to this|(?:described|listed|mentioned|shown) (?:above|below))\.\Z", re.IGNORECASE
+)
+"""The end of a sentence that says where or how by another one: "The ropes are kept there."."""
+_CLOSES = re.compile(r"[.!?]\)\Z")
+"""The end of a sentence in brackets."""
 _MAX_POINTING_END_CHARS = 20
 _ABOUT_BEFORE = (_LIKE_BEFORE, _BACK_REFERENCE, _GOES_BACK)
 _STOPS_AT_NUMBER = re.compile(r":\s\(?[0-9]{1,2}[.)]\Z")
@@ -184,6 +188,8 @@ def _reads_alone(text: str, kind: str, has_lead: bool) -> bool:
     if begins_inside(text) or ends_open(text) or any(begins.match(text) for begins in _ABOUT_BEFORE):
         return False
     if _POINTS_BACK.search(text[-_MAX_POINTING_END_CHARS:]) is not None:
+        return False
+    if _CLOSES.search(text[-_MAX_END_CHARS:]) is not None and "(" not in text:  # it opens in another sentence
         return False
     if _has_end_mark(text):
         return words >= MIN_WORDS and not (kind == "item" and _is_title(text.rstrip(" .")))
