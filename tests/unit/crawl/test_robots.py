@@ -4,7 +4,9 @@ import io
 import math
 import tarfile
 import time
+from collections.abc import Callable
 from pathlib import Path
+from urllib.robotparser import RobotFileParser
 
 import pytest
 import zstandard
@@ -336,25 +338,40 @@ def test_any_bytes_can_be_parsed(content: bytes) -> None:
 @pytest.mark.timeout(240)
 @pytest.mark.skipif(not REAL.exists(), reason=f"the collection of real robots.txt files is not at {REAL}")
 def test_real_files_are_parsed() -> None:
-    seconds = []
+    """The slowest takes .08 s on a usual machine. A slow one has the time of Python's own parser for the same file."""
+    files, slow = 0, []
     with tarfile.open(fileobj=io.BytesIO(_unpacked(REAL))) as archive:
         for member in archive:
             file = archive.extractfile(member)
-            if file:
-                seconds.append(_least_seconds(file.read(), limit=MAX_SECONDS))
-    assert len(seconds) == REAL_FILES
-    assert max(seconds) < MAX_SECONDS
+            if file is None:
+                continue
+            content, files = file.read(), files + 1
+            seconds = _least_seconds(_read_by_riffle, content, limit=MAX_SECONDS)
+            if seconds >= MAX_SECONDS and seconds > _least_seconds(_read_by_python, content, limit=0.0):
+                slow.append((member.name, seconds))
+    assert files == REAL_FILES
+    assert not slow
 
 
-def _least_seconds(content: bytes, *, limit: float) -> float:
+def _read_by_riffle(content: bytes) -> None:
+    rules = parse(content, "RiffleBot")
+    rules.allowed("https://example.com/a/b.html?c=d")
+    assert rules.delay_seconds >= 0
+
+
+def _read_by_python(content: bytes) -> None:
+    parser = RobotFileParser()
+    parser.parse(content.decode("utf-8", "replace").splitlines())
+    parser.can_fetch("RiffleBot", "https://example.com/a/b.html?c=d")
+
+
+def _least_seconds(read: Callable[[bytes], None], content: bytes, *, limit: float) -> float:
     """Read a file, and return the CPU time. A file over the limit is read three times: the machine may be busy."""
     least = math.inf
     for _ in range(3):
         begin = time.process_time()
-        rules = parse(content, "RiffleBot")
-        rules.allowed("https://example.com/a/b.html?c=d")
+        read(content)
         least = min(least, time.process_time() - begin)
-        assert rules.delay_seconds >= 0
         if least < limit:
             break
     return least
