@@ -279,12 +279,11 @@ def _ends_sentence(text: str) -> bool:
 
 def is_navigation(text: str, kind: str) -> bool:
     """Return whether a text is a row of links, such as `Prev | Up | Next`. Rows of tables often look alike."""
-    if word_count(text) > _MAX_LINE_WORDS:
+    ends_with_links = kind != "row" and _ENDS_WITH_LINKS.search(text[-4:]) is not None
+    if (not ends_with_links and _SEPARATOR.search(text) is None) or word_count(text) > _MAX_LINE_WORDS:
         return False
-    if kind != "row" and _ENDS_WITH_LINKS.search(text[-4:]) is not None:
+    if ends_with_links:
         return True
-    if _SEPARATOR.search(text) is None:
-        return False
     links = _SEPARATOR.split(text)
     # The first cell of a row may have the name of its column before it.
     places = sum(link.rpartition(":")[2].strip(_AROUND_LINKS).lower() in _PLACES for link in links)
