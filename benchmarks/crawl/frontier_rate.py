@@ -23,15 +23,14 @@ from collections import Counter, deque
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
-from uuid import UUID, uuid4, uuid5
+from uuid import UUID, uuid4
 
 import typer
 
-from benchmarks.crawl.seeds import seeds_of_host
+from benchmarks.crawl.seeds import answer, seeds_of_host, url_of
 from benchmarks.machine import describe, machine, table
 from benchmarks.own_servers import environment_of, running_worker, server_pids
 from schemas import PageDiscovered, PageFetched, PageScheduled
-from streams.clock import now_micros
 from streams.commands.console import AsJson, command, err, load_settings, out, print_json
 from streams.commands.stack.status import proportional_memory, usage
 from streams.crawl.frontier.progress import crawl_progress
@@ -85,7 +84,7 @@ async def run(
 
 
 def urls_of(host: int, count: int) -> list[str]:
-    return [f"https://host{host}.example/section-{number % 7}/page-{number}.html" for number in range(count)]
+    return [url_of(f"host{host}.example", number) for number in range(count)]
 
 
 def discoveries(listed: dict[str, list[str]], per_event: int, crawl_id: str) -> list[PageDiscovered]:
@@ -155,7 +154,7 @@ class Run:
         last = time.monotonic()
         while len(self._leased) < self._urls:
             found = await asyncio.to_thread(lambda: list(follower.poll(POLL_SECONDS)))
-            answered = [answer(event) for event in found if isinstance(event, PageScheduled)]
+            answered = [_answer(event) for event in found if isinstance(event, PageScheduled)]
             await producer.send_all(answered)
             self._leases.update(event.purpose for event in answered)
             self._leased.update(event.page_id for event in answered if event.purpose == "page" and event.status == 200)
@@ -187,19 +186,8 @@ class Run:
             reader.close()
 
 
-def answer(scheduled: PageScheduled) -> PageFetched:
-    """Return the answer to a lease: a page, or that the host has no such file."""
-    names = ("page_id", "url", "host", "purpose", "lease_id", "attempt", "crawl_id", "depth", "max_depth")
-    is_page = "/page-" in scheduled.url and scheduled.purpose == "page"
-    return PageFetched(
-        **{name: getattr(scheduled, name) for name in names},
-        outcome="ok" if is_page else "gone",
-        status=200 if is_page else 404,
-        generation=scheduled.generation or now_micros(),
-        headers={"content-type": "text/html"},
-        body_ref=uuid5(scheduled.page_id, "body").hex * 2 if is_page else None,
-        body_bytes=20_000 if is_page else 0,
-    )
+def _answer(scheduled: PageScheduled) -> PageFetched:
+    return answer(scheduled, found="/page-" in scheduled.url and scheduled.purpose == "page")
 
 
 def heap(listed: dict[str, list[str]]) -> dict[str, float]:

@@ -29,6 +29,7 @@ import typer
 
 from benchmarks.crawl.frontier import assign
 from benchmarks.crawl.frontier_store import ROWS, SIZES, TOMBSTONES, new_agent, read_metric, read_milliseconds
+from benchmarks.crawl.seeds import url_of
 from benchmarks.machine import machine, percentile
 from benchmarks.own_servers import environment_of
 from schemas import Event, PageScheduled
@@ -163,16 +164,12 @@ def name_of(number: int) -> str:
     return f"host{number}.example"
 
 
-def _url(host: str, number: int) -> str:
-    return f"https://{host}/section-{number % 7}/page-{number}.html"
-
-
 def _entry(host: str, number: int, start: int) -> QueueEntry:
-    return QueueEntry(start + number, page_id(_url(host, number)))
+    return QueueEntry(start + number, page_id(url_of(host, number)))
 
 
 def _row(host: str, number: int, entry: QueueEntry) -> FrontierUrl:
-    url = _url(host, number)
+    url = url_of(host, number)
     return FrontierUrl(entry.page_id, url, host, "queued", at=1, position=entry.position, crawl_id="c")
 
 

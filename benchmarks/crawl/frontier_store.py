@@ -16,13 +16,13 @@ import tempfile
 import time
 from pathlib import Path
 from typing import Annotated, Any
-from uuid import uuid5
 
 import typer
 
 from benchmarks.crawl.frontier import assign, heap_rate
+from benchmarks.crawl.seeds import answer
 from benchmarks.machine import machine
-from schemas import Event, PageFetched, PageScheduled
+from schemas import Event, PageScheduled
 from schemas.ids import page_id
 from streams.clock import now_micros
 from streams.commands.console import AsJson, command, load_settings, print_figures
@@ -121,7 +121,7 @@ async def read_metric(session: CassandraSession, statement: str) -> dict[str, li
 
 async def _fill_and_empty(store: CassandraFrontier, urls: int) -> dict[str, Any]:
     start = now_micros()
-    await push_urls(store, HOST, urls, start)
+    await _push(store, HOST, urls, start)
     cursor: QueueEntry | None = None
     await read_milliseconds(store, HOST, cursor)  # until Java has compiled it
     before = await read_milliseconds(store, HOST, cursor)
@@ -141,7 +141,7 @@ async def _fill_and_empty(store: CassandraFrontier, urls: int) -> dict[str, Any]
     }
 
 
-async def push_urls(store: CassandraFrontier, host: str, urls: int, start: int) -> None:
+async def _push(store: CassandraFrontier, host: str, urls: int, start: int) -> None:
     for first in range(0, urls, BATCH):
         entries = [_entry(start, number) for number in range(first, min(first + BATCH, urls))]
         await store.push(host, entries, start)
@@ -150,7 +150,7 @@ async def push_urls(store: CassandraFrontier, host: str, urls: int, start: int) 
 async def _fill(store: CassandraFrontier, urls: int) -> dict[str, Any]:
     """Write a queue whose URLs wait, and the states of as many URLs in one bucket of a crawl."""
     start, begin = now_micros(), time.monotonic()
-    await push_urls(store, WAITING_HOST, urls, start)
+    await _push(store, WAITING_HOST, urls, start)
     pushed = time.monotonic() - begin
     for first in range(0, urls, STATES_AT_ONCE):
         pages = [_entry(start, number).page_id for number in range(first, min(first + STATES_AT_ONCE, urls))]
@@ -196,7 +196,7 @@ async def _sustained(store: CassandraFrontier) -> dict[str, Any]:
         await agent.dispatcher.visit_due()
         assigned = assigned or time.monotonic() - begin
         batch, waiting[:] = list(waiting), []
-        await asyncio.gather(*(take_fetched(agent.state, _answer(scheduled), 0) for scheduled in batch))
+        await asyncio.gather(*(take_fetched(agent.state, answer(scheduled), 0) for scheduled in batch))
         answered += len(batch)
     return {
         "pages scheduled and answered": answered,
@@ -217,14 +217,3 @@ async def _add_host(store: CassandraFrontier, name: str, start: int) -> None:
         )
     await store.push(name, entries, 1)
     await store.put_host(Host(bucket_of(name), name, robots=Robots("allowed", fetched_at=start)).to_row(start, start))
-
-
-def _answer(scheduled: PageScheduled) -> PageFetched:
-    names = ("page_id", "url", "host", "lease_id", "attempt", "crawl_id", "depth")
-    return PageFetched(
-        **{name: getattr(scheduled, name) for name in names},
-        outcome="ok",
-        status=200,
-        generation=scheduled.generation or now_micros(),
-        body_ref=uuid5(scheduled.page_id, "body").hex * 2,
-    )

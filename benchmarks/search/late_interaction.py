@@ -14,10 +14,9 @@ a collection that is in FILE is not measured again. The projection is kept besid
 collection left out in turn.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from time import perf_counter
@@ -30,6 +29,7 @@ from numpy.typing import NDArray
 
 from benchmarks.search.known_items import report
 from benchmarks.search.open_sets import read_web
+from benchmarks.search.repeated_runs import add_kept, open_repeated_run, read_kept
 from streams.commands.console import AsJson, command, out, print_json
 from streams.commands.measure.in_process import search_in_process
 from streams.evaluation.collection import Collection, read_collection
@@ -44,7 +44,7 @@ from streams.evaluation.protocol import (
     gains_left_out,
     mean_of,
 )
-from streams.evaluation.search import Run, open_run
+from streams.evaluation.search import Run
 from streams.evaluation.snippets import draw
 from streams.evaluation.systems import first_pages
 from streams.models.inference.encoder import Floats, SentenceEncoder, batches
@@ -338,14 +338,12 @@ async def run(
     Example:  python -m benchmarks late-interaction collections/ --web mirror/
     """
     settings, options = search_in_process()
-    measured = [json.loads(line) for line in rows.read_text("utf-8").splitlines()] if rows.is_file() else []
+    measured = read_kept(rows)
     done = {row["set"] for row in measured}
     waiting = [each for each in find_collections(folder) if each.name not in done]
     if waiting:
         async with AsyncExitStack() as stack:
-            opened = await open_run(stack, settings, options, report)
-            # The forms ask the same queries, so their vectors are kept as well.
-            opened = replace(opened, models=replace(opened.models, embedder=opened.embedder))
+            opened = await open_repeated_run(stack, settings, options)
             encoder = open_encoder(settings)
             fitted = rows.with_suffix(".npy")
             if not fitted.is_file():
@@ -353,8 +351,7 @@ async def run(
             projection = np.load(fitted)
             for each in waiting:
                 measured.append(await measure(opened, read_collection(each), encoder, projection))
-                with rows.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps(measured[-1]) + "\n")
+                add_kept(rows, measured[-1])
     found = summarize(measured)
     if as_json:
         print_json(found)

@@ -16,7 +16,7 @@ Each collection has the same share in a training and in a mean, however many que
 
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -24,7 +24,8 @@ import numpy as np
 import typer
 
 from benchmarks.search.known_items import report
-from benchmarks.search.meaning_weight import GRID, Row, fit, row_of
+from benchmarks.search.meaning_weight import GRID, Row, fit, query_rows
+from benchmarks.search.repeated_runs import open_repeated_run
 from streams.commands.console import AsJson, command, out, print_json
 from streams.commands.measure.in_process import search_in_process
 from streams.errors import UsageError
@@ -32,7 +33,7 @@ from streams.evaluation.collection import Collection, read_collection
 from streams.evaluation.indexing import RememberedLists
 from streams.evaluation.metrics import mean, ndcg
 from streams.evaluation.protocol import MADE, compare, find_collections, mean_of
-from streams.evaluation.search import Run, open_run
+from streams.evaluation.search import Run
 from streams.evaluation.systems import first_pages
 from streams.search.ranking.fusion import MEANING_WEIGHT
 from streams.search.ranking.weights import Parameters
@@ -123,11 +124,7 @@ async def read_lists(run: Run, collection: Collection) -> Lists:
     """Return the collection's lists, with the features and gains of its queries."""
     _, index = await run.index(collection.name, collection.documents)
     remembered = RememberedLists(index)
-    vectors = await run.embedder.embed([query.text for query in collection.queries])
-    rows = [
-        await row_of(index, query, vector.tolist()) for query, vector in zip(collection.queries, vectors, strict=True)
-    ]
-    return Lists(collection, remembered, rows)
+    return Lists(collection, remembered, await query_rows(index, collection.queries, run.embedder))
 
 
 async def gains_of(run: Run, lists: Lists, weights: Sequence[float | None]) -> list[float]:
@@ -174,9 +171,7 @@ async def run(
     """
     settings, options = search_in_process(cache)
     async with AsyncExitStack() as stack:
-        opened = await open_run(stack, settings, options, report)
-        # The same queries are asked with several weights, so their vectors are kept as well.
-        opened = replace(opened, models=replace(opened.models, embedder=opened.embedder))
+        opened = await open_repeated_run(stack, settings, options)
         found = await measure(opened, find_collections(folder))
     if as_json:
         print_json(found)

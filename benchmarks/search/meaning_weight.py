@@ -26,6 +26,7 @@ from streams.evaluation.indexing import index_of, pages_of
 from streams.evaluation.metrics import ndcg
 from streams.evaluation.vector_cache import CachedEmbedder
 from streams.models.opening import open_models
+from streams.models.protocols import Embedder
 from streams.search.ranking.fusion import merge_lists
 from streams.search.ranking.weights import FEATURES, PARAMETERS, bonus, features_of
 from streams.search.retrieval.depth import FIRST_STATEMENTS
@@ -53,16 +54,18 @@ async def rows_of(folder: Path, settings: Settings, cache: Path) -> list[dict[st
     try:
         embedder = CachedEmbedder([models.embedder], cache)
         index = await index_of(await pages_of(collection.documents, models.chains), embedder)
-        vectors = await embedder.embed([query.text for query in collection.queries])
-        return [
-            await row_of(index, query, vector.tolist())
-            for query, vector in zip(collection.queries, vectors, strict=True)
-        ]
+        return await query_rows(index, collection.queries, embedder)
     finally:
         await models.close()
 
 
-async def row_of(index: VectorIndex, query: Query, vector: Sequence[float]) -> dict[str, Any]:
+async def query_rows(index: VectorIndex, queries: Sequence[Query], embedder: Embedder) -> list[dict[str, Any]]:
+    """The rows of these queries over an index."""
+    vectors = await embedder.embed([query.text for query in queries])
+    return [await _row(index, query, vector.tolist()) for query, vector in zip(queries, vectors, strict=True)]
+
+
+async def _row(index: VectorIndex, query: Query, vector: Sequence[float]) -> dict[str, Any]:
     """The features of a query, and nDCG@10 for each weight of the grid."""
     terms = query_vector(query.text)
     found = await index.candidates(dense=vector, sparse=terms, limit=FIRST_STATEMENTS)

@@ -16,13 +16,11 @@ results. `links`, `keywords` and `questions` of one folder are of the same pages
 the features of all queries, and a collection that is in FILE is not asked again.
 """
 
-import json
 import math
 import random
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -31,13 +29,14 @@ import typer
 
 from benchmarks.search.known_items import report
 from benchmarks.search.open_sets import MAX_SHARE, MIN_PAGES, SEED
+from benchmarks.search.repeated_runs import add_kept, open_repeated_run, read_kept
 from streams.commands.console import AsJson, command, out, print_json
 from streams.commands.measure.in_process import search_in_process
 from streams.evaluation.collection import Collection, read_collection
 from streams.evaluation.confidence import FRESH, bound_over
 from streams.evaluation.metrics import mean
 from streams.evaluation.protocol import MADE, find_collections
-from streams.evaluation.search import Run, open_run
+from streams.evaluation.search import Run
 from streams.pages.document.model import Document
 from streams.pages.text.tokens import words
 from streams.search.deadline import Deadline
@@ -303,7 +302,7 @@ async def run(
     Example:  python -m benchmarks nonsense collections/
     """
     settings, options = search_in_process(cache)
-    measured = [json.loads(line) for line in rows.read_text("utf-8").splitlines()] if rows.is_file() else []
+    measured = read_kept(rows)
     done = {row["set"] for row in measured}
     places = {
         f"{each.parent.resolve().name}/{each.name}": each for folder in folders for each in find_collections(folder)
@@ -317,14 +316,11 @@ async def run(
             "senseless": list(make_senseless()),
         }
         async with AsyncExitStack() as stack:
-            opened = await open_run(stack, settings, options, report)
-            # The same nonsense is asked over each collection, so its vectors are kept as well.
-            opened = replace(opened, models=replace(opened.models, embedder=opened.embedder))
+            opened = await open_repeated_run(stack, settings, options)
             for name in waiting:
                 kinds = {**common, **rows_of_words(web_of(name), vocabularies)}
                 measured.append(await measure(opened, name, read_collection(places[name]), kinds))
-                with rows.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps(measured[-1]) + "\n")
+                add_kept(rows, measured[-1])
     found = summarize(measured)
     if as_json:
         print_json(found)
