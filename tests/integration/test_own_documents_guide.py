@@ -25,7 +25,7 @@ from tests.integration.collector import Collector, collector, find_leaks
 pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(1_800)]
 
 GUIDE = ROOT / "docs" / "guide" / "own-documents.md"
-PATIENCE_SECONDS = 120.0
+PATIENCE_SECONDS = 300.0
 LOOK_SECONDS = 0.2
 PROGRAM = f"{sys.executable} -c 'from streams.cli import main; main()'"
 
@@ -118,19 +118,24 @@ class Shell:
     def build_suggestions(self) -> str:
         """Let a quarter of an hour pass for the build of suggestions, and wait for its end. Return its last line."""
         mark, log = self.home / "suggested", self.home / "logs" / "suggest-build.log"
-        wait_until(mark.exists)
+        wait_until(mark.exists, "the stack looks whether suggestions are due")
         due = time.time() - QUARTER_SECONDS
         os.utime(mark, (due, due))
-        wait_until(lambda: mark.stat().st_mtime > due + QUARTER_SECONDS / 2)
+        wait_until(
+            lambda: mark.stat().st_mtime > due + QUARTER_SECONDS / 2,
+            "the build of suggestions ends",
+            lambda: log.read_text() if log.exists() else "it has no log: it was not started",
+        )
         return log.read_text().splitlines()[-1]
 
 
-def wait_until(is_so: Callable[[], bool]) -> None:
+def wait_until(is_so: Callable[[], bool], what: str, found: Callable[[], str] = str) -> None:
+    """Wait until it is so. `found`: says what was found in place of it."""
     for _ in range(int(PATIENCE_SECONDS / LOOK_SECONDS)):
         if is_so():
             return
         time.sleep(LOOK_SECONDS)
-    raise AssertionError("it did not happen in time")
+    raise AssertionError(f"after {PATIENCE_SECONDS:.0f} s it is not so that {what}. {found()}")
 
 
 def lines() -> list[str]:
