@@ -9,13 +9,18 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from streams.pages.document.model import Block, Document
-from streams.statements.sentences.open_texts import ends_open, goes_on
+from streams.statements.sentences.lengths import word_count
+from streams.statements.sentences.open_texts import ends_open, goes_on, is_closed
 from streams.statements.tables import tables_of
 
 Kind = Literal["sentence", "item", "link", "list", "row", "code", "heading"]
 MAX_TERMS = 64
 """Maximum terms in the context of one description: the last ones. Further words don't fit into a context."""
 _LISTS = frozenset({"ul", "ol", "dl", "table"})
+_NAMED = frozenset({"li", "blockquote"})
+"""Containers whose paragraphs may have a name: the first paragraph of an item, the one before a quotation."""
+MAX_NAME_WORDS = 8
+"""Maximum words of the name of an item or a quotation: "--json", "add [path ...]"."""
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 
 
@@ -47,6 +52,8 @@ class _State:
     terms: dict[int, list[int]] = field(default_factory=dict)
     """The blocks of the terms that the next dd defines, by dl container."""
     term_done: set[int] = field(default_factory=set)
+    names: dict[int, int] = field(default_factory=dict)
+    """The block that names the others of an item, or a quotation; -1 for none."""
     prose: dict[int, int] = field(default_factory=dict)
     """The last paragraph in each container below the present heading."""
 
@@ -108,6 +115,8 @@ def _context(document: Document, state: _State, index: int) -> Piece:
         and _prose(document, index - 1)
     ):
         leads.insert(0, index - 1)
+    if (name := _name(document, state, index)) is not None:
+        labels.insert(0, name)
     begun_in = _begun_in(document, state, index)
     leads[:0] = begun_in
     return Piece(
@@ -175,6 +184,34 @@ def _terms(document: Document, state: _State, index: int, dl: int, inside: int) 
         return []
     state.term_done.add(dl)
     return state.terms.get(dl, [])[-MAX_TERMS:]
+
+
+def _name(document: Document, state: _State, index: int) -> int | None:
+    """Return the block that names a block: a short paragraph at the beginning of its item, or before its quotation.
+
+    Manuals in Markdown write so in place of a list of terms: "--json" is a paragraph, and its meaning is the next one.
+    """
+    parent = document.blocks[index].parent
+    if parent < 0 or document.containers[parent].tag not in _NAMED:
+        return None
+    if parent not in state.names:
+        is_item = document.containers[parent].tag == "li"
+        first, after = (index, index + 1) if is_item else (index - 1, index)
+        state.names[parent] = first if _is_name(document, parent, first, after) else -1
+    name = state.names[parent]
+    return name if 0 <= name != index else None
+
+
+def _is_name(document: Document, container: int, first: int, after: int) -> bool:
+    """Return whether the block `first` is a short paragraph without an end mark, and `after` is of the container."""
+    if first < 0 or after >= len(document.blocks) or document.blocks[after].parent != container:
+        return False
+    beside = container if document.containers[container].tag == "li" else document.containers[container].parent
+    text = document.blocks[first].text
+    if document.blocks[first].parent != beside or not _prose(document, first) or word_count(text) > MAX_NAME_WORDS:
+        return False
+    is_open = ends_open(text) or text.endswith((",", ";", "；", "，"))
+    return not is_open and (text.endswith("]") or not is_closed(text))  # "add [path ...]"
 
 
 def _kind(document: Document, block: Block, chain: Sequence[int]) -> Kind:

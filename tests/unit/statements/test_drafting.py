@@ -177,6 +177,42 @@ def test_a_term_is_context_of_what_defines_it() -> None:
     ]
 
 
+MEANING = "Say more about everything."
+NAMED = [
+    # the first paragraph of an item, the second one, and the context of the second one behind the title
+    ("--verbose", MEANING, ("--verbose",)),
+    ("add [path ...]", MEANING, ("add [path ...]",)),
+    ("Here is all about it.", MEANING, ()),  # a sentence
+    ("Say more,", "and say it about everything.", ("Say more, …",)),  # its beginning
+    ("a name that has more words than any name in a manual has", MEANING, ()),
+]
+
+
+@pytest.mark.parametrize(("first", "second", "context"), NAMED)
+def test_the_first_paragraph_of_an_item_may_be_the_name_of_the_others(
+    first: str, second: str, context: tuple[str, ...]
+) -> None:
+    item = (Container("ul"), Container("li", 0), Container("li", 0))
+    found = cut(Block("p", first, 1), Block("p", second, 1), Block("p", "Another item is here.", 2), containers=item)
+    assert shown(found)[-2:] == [("item", ("Guide", *context), second), ("item", ("Guide",), "Another item is here.")]
+
+
+def test_a_short_paragraph_before_a_quotation_is_its_name() -> None:
+    quotation = (Container("blockquote"), Container("p"))
+    found = cut(
+        Block("p", "SPEECH=<0 through 3>"),
+        Block("p", MEANING, 0),
+        Block("p", "Say less about everything.", 0),
+        Block("p", "This stands behind it."),
+        containers=quotation,
+    )
+    assert shown(found) == [
+        ("sentence", ("Guide", "SPEECH=<0 through 3>"), MEANING),
+        ("sentence", ("Guide", "SPEECH=<0 through 3>"), "Say less about everything."),
+        ("sentence", ("Guide",), "This stands behind it."),
+    ]
+
+
 TABLE = (
     Container("table"),
     Container("caption", 0),
