@@ -25,6 +25,7 @@ row.
     kind        str             what the statement was made from, such as `sentence`
     entry       bool            an entry of a page that holds little but entries, such as the index of a book; missing
                                 if it is none
+    before      str             the sentence before a short one, for readers; missing if there is none
     generation  int             the fetch of the page
 """
 
@@ -62,6 +63,7 @@ class StatementPayload:
         ordinal: int,
         kind: str,
         entry: bool = False,
+        before: str = "",
         generation: int,
     ) -> None:
         self._row: Row = {
@@ -83,6 +85,7 @@ class StatementPayload:
             **({"page": page} if page else {}),
             **({"quality": quality} if quality < 1 else {}),
             **({"entry": True} if entry else {}),
+            **({"before": before} if before else {}),
         }
 
     @staticmethod
@@ -178,6 +181,11 @@ class StatementPayload:
     def entry(self) -> bool:
         """True for an entry of a page that holds little but entries."""
         return self._row.get("entry") is True
+
+    @property
+    def before(self) -> str:
+        """The sentence before a short one, which readers need and a search does not."""
+        return str(self._row.get("before") or "")
 
     @property
     def generation(self) -> int:

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from streams.statements.codec import PageStatements
 from streams.statements.pages_of_entries import entries_of_page
+from streams.statements.sentence_before import sentence_before
 from streams.stores.protocols import Point
 from streams.stores.statement_payload import StatementPayload
 from streams.vectors.bm25 import document_vector
@@ -68,9 +69,10 @@ def payloads_of(
             ordinal=statement.ordinal,
             kind=statement.kind,
             entry=statement.ordinal in entries,
+            before=sentence_before(page.statements, at),
             generation=generation,
         )
-        for statement in page.statements
+        for at, statement in enumerate(page.statements)
     ]
 
 

@@ -170,12 +170,12 @@ def title_of(payload: StatementPayload) -> str:
 def context_of(payload: StatementPayload) -> tuple[str, ...]:
     """Return the context of a statement, the widest first, without the page's title, which is shown above it.
 
-    A sentence is needed as a whole, and a heading is not.
+    A sentence is needed as a whole, and a heading is not. The sentence before a short one is the last.
     """
     title = title_of(payload)
     cleaned = (
         clean_line(line, MAX_SNIPPET_CHARS if line.rstrip().endswith(_SENTENCE_ENDS) else MAX_TITLE_CHARS)
-        for line in payload.context
+        for line in (*payload.context, payload.before)
     )
     return tuple(dict.fromkeys(line for line in cleaned if line and line != title))
 

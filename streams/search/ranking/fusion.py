@@ -18,6 +18,7 @@ from uuid import UUID
 
 from streams.search.ranking.context import RankingContext
 from streams.search.ranking.frame_lines import find_frame_lines, weaken
+from streams.statements.sentences import reading_alone
 from streams.statements.sentences.reading_alone import is_complete, reads_alone
 from streams.stores.hits import round_score, sort_hits
 from streams.stores.protocols import Candidates, Hit, PageHits
@@ -193,7 +194,8 @@ def first_pages(pages: Sequence[PageHits], count: int, per_page: int, frame: Col
 def _choose_shown(hits: Sequence[Hit], count: int, frame: Collection[UUID]) -> tuple[Hit, ...]:
     """Return the first statements that make sense by themselves; without any, the first ones.
 
-    Among those, texts that may miss their end are left out behind a complete one, except for the page's best statement.
+    Among those, texts that may miss their end are left out behind a complete one, except for the page's best statement;
+    and so are short sentences without one before them.
     """
     first = _drop_repeated_texts(hits)[: LOOKED_AT_PER_SHOWN * count]
     alone, complete = list[Hit](), list[Hit]()
@@ -201,11 +203,18 @@ def _choose_shown(hits: Sequence[Hit], count: int, frame: Collection[UUID]) -> t
         if not makes_sense(hit, frame):
             continue
         alone.append(hit)
-        if is_whole(hit, frame) or (hit is first[0] and hit.payload.kind in FACTS):
+        says_enough = is_whole(hit, frame) and not (complete and may_say_little(hit))
+        if says_enough or (hit is first[0] and hit.payload.kind in FACTS):
             complete.append(hit)
         if len(complete) == count:  # the others would not be shown
             break
     return tuple((complete or alone or first)[:count])
+
+
+def may_say_little(hit: Hit) -> bool:
+    """Return whether the statement is a short sentence that is shown without another one before it."""
+    payload = hit.payload
+    return not payload.before and reading_alone.may_say_little(payload.text, payload.kind, payload.context)
 
 
 def makes_sense(hit: Hit, frame: Collection[UUID]) -> bool:

@@ -66,8 +66,12 @@ _OF_VERSION = re.compile(r"this (?:page|manual|document|documentation|guide) (?:
 """The beginning of a line that says which version of a program the pages of a site describe, by its last word."""
 _VERSION = re.compile(r"[0-9]\.[0-9]")
 _MAX_VERSION_WORDS = 9
-_HERE_IS = re.compile(r"(?:here (?:is|are)|here['’]s|below (?:is|are))\s[^.!?;:]{1,100}\.\Z", re.IGNORECASE)
-"""A sentence that announces what the page shows behind it: "Here is a small program."."""
+_HERE_IS = re.compile(
+    r"(?:here (?:is|are)|here['’]s|below (?:is|are)|here, (?:I|we)|the following)\s[^.!?;:]{1,160}\.\Z", re.IGNORECASE
+)
+"""A sentence that announces what the page shows behind it: "Here is a small program.", "The following ships wait."."""
+_QUESTION = re.compile(r"[^.!?;:]{1,200}[?？]\Z")
+"""A question without its answer: "What does the harbour cost?"."""
 _SHOWN_TEXT = """
     article articles code command commands example examples figure form function functions lines listing output program
     script scripts steps syntax table
@@ -150,6 +154,8 @@ _KEPT_TEXTS = 4_096
 _MAX_KEPT_CHARS = 1_000
 """Maximum length of a text that is judged once (characters)."""
 _MAX_LICENCE_WORDS = 60
+MAX_SHORT_CHARS = 70
+"""Maximum length of a sentence that may say little by itself (characters)."""
 _MAX_LINE_WORDS = 25
 """Maximum words of a line that is the same on each page: a longer text says something about its subject."""
 
@@ -171,6 +177,8 @@ def _reads_alone(text: str, kind: str, has_lead: bool) -> bool:
     # A row of names, such as "President | John F. Kennedy", states a fact.
     names_texts = has_only_addresses(text) if kind == "row" else is_reference(text)
     if names_texts or is_list_of_pages(text) or points_elsewhere(text) or leads_elsewhere(text):
+        return False
+    if kind != "row" and _QUESTION.match(text) is not None:
         return False
     if kind == "row":
         return words >= MIN_WORDS
@@ -215,9 +223,24 @@ def is_complete(text: str, kind: str, context: Sequence[str]) -> bool:
     return text.upper() == text.lower()
 
 
+def is_short(text: str) -> bool:
+    """Return whether a sentence may say little by itself: "There are too many ships." A third of such ones do.
+
+    Among longer ones it is one of thirty (1,827 labels of shown statements).
+    """
+    return len(text) < MAX_SHORT_CHARS
+
+
+def may_say_little(text: str, kind: str, context: Sequence[str]) -> bool:
+    """Return whether a short sentence has no other one before it, or a listing has no lead-in."""
+    return (kind == "code" or (kind == "sentence" and is_short(text))) and not _has_lead(context)
+
+
 def is_line_of_contents(text: str, kind: str) -> bool:
     """Return whether a text is a line of a table of contents, or several such lines, by the numbers of chapters."""
-    if _OF_CONTENTS.match(text.lstrip()) is None or kind in {"code", "heading"} or _has_end_mark(text):
+    if _OF_CONTENTS.match(text.lstrip()) is None or kind in {"code", "heading"}:
+        return False
+    if _has_end_mark(text) and _QUESTION.match(text.partition(" ")[2]) is None:
         return False
     lines = [line.strip() for line in (text.split(";") if kind == "list" else text.split(" | "))]
     return all(_OF_CONTENTS.match(line) is not None and word_count(line) <= MAX_CONTENTS_WORDS for line in lines)

@@ -47,6 +47,7 @@ _SURE_MARKS = (
         r"\b(?:[Vv]ol|[Nn]o|Nr|pp?)\.\s?[0-9]|\bProc\.|"
         r"\b(?:First|Second|Third|[0-9]{1,2}(?:st|nd|rd|th)) Ed(?:ition|\.)"
     ),
+    re.compile(r"\bet al\.\Z"),
     re.compile(r"\b[A-Z]\.[\s-]?(?:[A-Z]\.[\s-]?){0,3}[A-Z][a-z]|\b[A-Z][a-z]{1,30}, [A-Z]\."),
 )
 """Marks of an entry, which other names have seldom: the number of a book, a volume or edition, a name with initials."""
@@ -65,7 +66,8 @@ _ENDS_INSIDE = re.compile(r"[a-z)\]”\"][.!?;:]\s+[A-Z]")
 MAX_POINTER_WORDS = 25
 """Maximum words of a sentence that only leads to another text."""
 _LEADS_TO = re.compile(
-    r"(?:for (?:an? |the )?(?:more |further |additional |full |complete |detailed )?"
+    r"(?:for [^.!?:;,]{1,100}, (?=see\s(?:section|chapter|appendix)\b)|"
+    r"for (?:an? |the )?(?:more |further |additional |full |complete |detailed )?"
     r"(?:information|details?|examples?|descriptions?|explanations?|lists?|references?)\b[^.!?:;,]{0,120},? )?"
     r"(?:please )?(?:also )?(?:see|refer to|check|consult)\s(?!(?:how|if|that|what|when|whether|why)\b)",
     re.IGNORECASE,
@@ -78,10 +80,13 @@ _TO_A_TEXT = re.compile(
     re.IGNORECASE,
 )
 """The part that shows that a text is meant: "See Section 40.1 for the names of events."."""
-_PLACE = re.compile(r"(?:Section|Chapter|Appendix|Table|Part|Figure) (?:[A-Z]|[0-9]{1,3})(?:\.[0-9]{1,3}){0,5}\.")
-"""The place of a text, at the end of a sentence: "Section 38.15."."""
+_PLACE = re.compile(
+    r"(?:Section|Chapter|Appendix|Table|Part|Figure) (?:[A-Z]|[0-9]{1,3})(?:\.[0-9]{1,3}){0,5}\.|"
+    r"the (?:[\w.-]{1,40}(?:\([0-9][a-z]?\))? )?(?:manual|man) page(?: (?:for|of) [\w.() -]{1,60})?\."
+)
+"""The place of a text, at the end of a sentence: "Section 38.15.", "the ferry(8) manual page."."""
 _IS_THERE_TEXT = """
-    covered defined described detailed discussed documented explained found given listed presented shown
+    available covered defined described detailed discussed documented explained found given listed presented shown
 """
 _IS_THERE = frozenset(_IS_THERE_TEXT.split())
 """The participles before a place: "Their meaning is detailed in Section 38.15."."""
@@ -90,7 +95,7 @@ MAX_SUBJECT_WORDS = 12
 """Maximum words of a sentence before its place. A longer one says something itself."""
 _QUOTED = re.compile(r"[\"“„«][^\"“”„«»]{1,300}[\"”»]")
 _SMALL_WORD_TEXT = """
-    a an and as at by de der des di du e ed eds et for from in la le of on or pp the to und van vol von with y
+    a al an and as at by de der des di du e ed eds et for from in la le of on or pp the to und van vol von with y
 """
 _SMALL_WORDS = frozenset(_SMALL_WORD_TEXT.split())
 """Words with a small letter within names and titles."""
@@ -139,7 +144,8 @@ def is_bibliographic(text: str) -> bool:
         return False
     if _KEY.match(text) or (_LABEL.match(text) and _LAST_URL.search(text)):
         return True
-    names = (word.strip(_AROUND_WORDS) for word in _QUOTED.sub("", text).split())
+    words = _QUOTED.sub("", text).split()
+    names = (word.strip(_AROUND_WORDS) for word in words if not word.startswith(("https://", "http://")))
     if all(not word[:1].islower() or word in _SMALL_WORDS for word in names) and not _has_letters_without_case(text):
         if _FACT.match(text) is not None:
             return _count_marks(text) >= MIN_MARKS

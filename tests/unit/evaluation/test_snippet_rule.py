@@ -93,7 +93,7 @@ def test_agreement_has_both_kinds_of_differences_and_what_chance_gives() -> None
 
 def test_the_kept_labels_have_names_and_no_texts() -> None:
     labels = kept_labels()
-    assert len(labels) == 942
+    assert len(labels) == 1_827
     assert set(map(len, labels)) == {24}
     assert set(labels.values()) == {True, False}
 

@@ -94,6 +94,11 @@ def test_the_context_is_headings_and_the_sentences_before() -> None:
     assert show.split_context(context) == (("Installation", "On Linux"), ("Riffle needs Python.",))
 
 
+def test_the_sentence_before_a_short_one_is_the_last_of_its_context() -> None:
+    row = {"title": "Ships", "context": ["Ships", "Harbours"], "before": "The harbour is full."}
+    assert show.context_of(StatementPayload.of_row(row)) == ("Harbours", "The harbour is full.")
+
+
 def test_a_sentence_before_a_statement_is_whole_and_a_heading_is_cut() -> None:
     sentence = f"The ferry {'that leaves at noon ' * 10}is blue."
     shown = show.context_of(StatementPayload.of_row({"title": "Ferries", "context": ["Blue ferries " * 20, sentence]}))

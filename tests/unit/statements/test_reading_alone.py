@@ -2,7 +2,12 @@
 
 import pytest
 
-from streams.statements.sentences.reading_alone import is_complete, is_line_of_contents, reads_alone
+from streams.statements.sentences.reading_alone import (
+    is_complete,
+    is_line_of_contents,
+    may_say_little,
+    reads_alone,
+)
 
 LEAD = ("Ferries", "The ferry does not leave after:")
 OPEN_LEAD = ("Ferries", "The ferry leaves, unless it is held up by …")
@@ -18,6 +23,9 @@ SEE_ALSO = ("Ferries", "See also:")
         ("These are all painted at the pier.", "sentence", LEAD),
         ("This is a harbour for ships of all kinds, and one with a pier.", "sentence", ()),
         ("(It takes an hour.)", "sentence", ()),
+        ("The following ferries stop here: the blue and the red one.", "sentence", HEADINGS),
+        ("Ropes are available in the harbour of the north.", "sentence", HEADINGS),
+        ("What is a ferry? It is a ship that comes back.", "sentence", HEADINGS),
         ("la marée est haute à midi et basse à minuit", "sentence", ()),
         ("渡船在中午离开港口。", "sentence", ()),
         ("a storm on the open sea, or", "item", LEAD),
@@ -176,8 +184,17 @@ def test_reads_alone(text: str, kind: str, context: tuple[str, ...]) -> None:
         ("Their meaning is detailed in Section 38.15.", "sentence", LEAD),
         ("Section 38.15.", "sentence", HEADINGS),
         ("The setup of lamps is discussed in Section 11.8, “Lamps of the Harbour”.", "sentence", HEADINGS),
+        ("A complete list of known ropes is available in the rope(8) manual page.", "item", LEAD),
+        ("Knots are explained in the manual page for the rope(1) program.", "sentence", HEADINGS),
+        ("For the advanced use of ropes, see Section 9.2, “Knots”.", "sentence", HEADINGS),
+        (", a rope (of hemp) , an anchor", "item", HEADINGS),
         ("Some examples of their use appear in Chapter 5.", "sentence", LEAD),
         ("Here is a minimal example of a ferry.", "sentence", HEADINGS),
+        ("The following ferries stop at each harbour of the north.", "sentence", HEADINGS),
+        ("Here, I describe the harbours of the north.", "sentence", HEADINGS),
+        ("What does a place in the harbour cost?", "sentence", HEADINGS),
+        ("Where do ferries wait?", "item", LEAD),
+        ("2.7.11. Who owns the ferry?", "item", HEADINGS),
         ("To learn the knots, you should read the following article.", "sentence", HEADINGS),
         ("The same obviously applies to ships.", "sentence", HEADINGS),
         ("Similar considerations apply to the ropes of a ship.", "sentence", ()),
@@ -192,6 +209,21 @@ def test_reads_alone(text: str, kind: str, context: tuple[str, ...]) -> None:
 )
 def test_needs_the_page(text: str, kind: str, context: tuple[str, ...]) -> None:
     assert not reads_alone(text, kind, context)
+
+
+@pytest.mark.parametrize(
+    ("little", "text", "kind", "context"),
+    [
+        (True, "There are too many ferries.", "sentence", HEADINGS),
+        (False, "There are too many ferries.", "sentence", (*HEADINGS, "The harbour is full.")),
+        (False, "There are too many ferries.", "item", HEADINGS),
+        (False, "The ferry of the north leaves at noon, and comes back in the evening with tea.", "sentence", HEADINGS),
+        (True, "ferry --leave", "code", HEADINGS),
+        (False, "ferry --leave", "code", LEAD),
+    ],
+)
+def test_may_say_little(little: bool, text: str, kind: str, context: tuple[str, ...]) -> None:
+    assert may_say_little(text, kind, context) is little
 
 
 @pytest.mark.parametrize(

@@ -52,6 +52,7 @@ def test_the_row_is_the_stored_format() -> None:
         ordinal=3,
         kind="sentence",
         entry=True,
+        before="The sentence before.",
         generation=5,
     )
     assert payload.row() == {
@@ -69,6 +70,7 @@ def test_the_row_is_the_stored_format() -> None:
         "published": "2024-05-01",
         "page_type": "Recipe",
         "entry": True,
+        "before": "The sentence before.",
         "day": 20240501,
         "extension": "html",
     }
@@ -84,6 +86,7 @@ def test_the_row_is_the_stored_format() -> None:
         pytest.param({}, "page_type", "", id="no type"),
         pytest.param({}, "ordinal", 0, id="no place"),
         pytest.param({}, "entry", False, id="no entry, as of releases that did not know them"),
+        pytest.param({}, "before", "", id="no sentence before"),
         pytest.param({"generation": "7"}, "generation", 0, id="a generation that is no number"),
         pytest.param({"context": "A heading"}, "context", ("A heading",), id="one line as the context"),
         pytest.param({"context": 5}, "context", (), id="a context that is none"),

@@ -1,6 +1,7 @@
 """The combination of the two lists: scores count, not ranks, and neither list drowns the other."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from uuid import UUID, uuid5
 
 import pytest
@@ -67,8 +68,9 @@ def test_statements_that_read_alone_are_shown_before_rows_of_links() -> None:
     assert pages == first_pages(pages, 5, 3)
 
 
-SENTENCE, TITLE, FACT = (
-    "The ferry leaves at noon.",
+SENTENCE, SHORT, TITLE, FACT = (
+    "The ferry leaves the harbour of the north at noon on each day of the week.",
+    "The ferry waits for the tide.",
     "Leaving and coming back in the same week",
     "free tea on each ferry",
 )
@@ -86,6 +88,8 @@ SENTENCE, TITLE, FACT = (
         ([FACT], [(FACT, "link"), ("Prev | Up | Next", "sentence")]),
         ([SENTENCE], [("[rope87] The long ropes. J. Mast.", "sentence"), (SENTENCE, "sentence")]),
         ([FACT], [("long ropes - ropes.html#long", "item"), (FACT, "link")]),
+        ([SENTENCE], [(SENTENCE, "sentence"), (SHORT, "sentence")]),  # a short one may say little by itself
+        ([SHORT, SENTENCE], [(SHORT, "sentence"), (SENTENCE, "sentence")]),  # the best statement may be the answer
     ],
 )
 def test_a_text_that_may_be_a_title_is_left_out_behind_a_sentence(
@@ -94,6 +98,13 @@ def test_a_text_that_may_be_a_title_is_left_out_behind_a_sentence(
     hits = [hit(f"a{place}", 0.9 - place / 10, text, kind) for place, (text, kind) in enumerate(matched)]
     found = first_pages(merge_lists(Candidates(tuple(hits), (), 10)), 5, 3)
     assert [each.payload.text for each in found[0].hits] == shown
+
+
+def test_a_short_sentence_is_shown_with_the_one_before_it() -> None:
+    row = {**hit("a2", 0.8, SHORT).payload.row(), "before": "The harbour is full."}
+    hits = (hit("a1", 0.9, SENTENCE), replace(hit("a2", 0.8, SHORT), payload=StatementPayload.of_row(row)))
+    found = first_pages(merge_lists(Candidates(hits, (), 10)), 5, 3)
+    assert [each.payload.text for each in found[0].hits] == [SENTENCE, SHORT]
 
 
 def test_equal_texts_of_a_page_are_one_statement() -> None:

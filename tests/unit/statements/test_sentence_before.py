@@ -1,0 +1,77 @@
+"""A short sentence is shown with the one before it, if that one belongs to it and reads alone."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from uuid import UUID
+
+import pytest
+
+from streams.statements.codec import PageStatements
+from streams.statements.sentence_before import sentence_before
+from streams.statements.statement import Statement
+from streams.vectors.points import payloads_of
+
+BEFORE = "The harbour of the north has a hundred places for ferries."
+LONG = "The harbour master writes the names of all ships into the large book that lies beside the door of the house."
+
+
+def sentence(text: str, context: Sequence[str] = ("Harbours",), kind: str = "sentence", block: int = 0) -> Statement:
+    return Statement(UUID(int=1), 0, text, tuple(context), kind, block)
+
+
+SHORT = sentence("There are too many ships.")
+
+
+@pytest.mark.parametrize(
+    ("before", "statement", "found"),
+    [
+        pytest.param(sentence(BEFORE), SHORT, True, id="a short sentence"),
+        pytest.param(
+            sentence(BEFORE), replace(SHORT, block=1), True, id="the paragraph before, below the same heading"
+        ),
+        pytest.param(sentence(BEFORE, ["Boats"]), replace(SHORT, block=1), False, id="below another heading"),
+        pytest.param(sentence(BEFORE), sentence(LONG), False, id="a long sentence"),
+        pytest.param(sentence(BEFORE), sentence(f"Second, {LONG}"), True, id="a long sentence that goes on"),
+        pytest.param(sentence(BEFORE), sentence(f"({LONG})"), True, id="a long sentence in brackets"),
+        pytest.param(sentence(BEFORE), replace(SHORT, chain=(0,)), False, id="the chain has a sentence before it"),
+        pytest.param(
+            sentence(BEFORE),
+            sentence("There are too many.", ["Harbours", "The ships are:"], block=1),
+            False,
+            id="a lead-in",
+        ),
+        pytest.param(sentence(BEFORE), sentence("Too many ships"), False, id="a title"),
+        pytest.param(sentence(BEFORE), sentence("ls ships.", kind="code"), False, id="a listing"),
+        pytest.param(sentence("Prev | Up | Next"), SHORT, False, id="links before it"),
+        pytest.param(sentence("Otherwise, it waits there."), SHORT, False, id="one before it that needs another one"),
+        pytest.param(sentence("It waits in the harbour of the north."), SHORT, False, id="a pronoun before it"),
+        pytest.param(
+            sentence(f"{BEFORE[:-1]} and so on{' and on' * 50}."), SHORT, False, id="a very long one before it"
+        ),
+        pytest.param(
+            sentence(BEFORE, ["--force"], "item"),
+            sentence("Ships wait.", ["--force"], "item"),
+            True,
+            id="the second sentence of an item",
+        ),
+        pytest.param(
+            sentence(BEFORE, ["--force"], "item"),
+            sentence("Ships wait.", ["--wait"], "item", block=1),
+            False,
+            id="the first sentence of the next item",
+        ),
+    ],
+)
+def test_the_sentence_before(before: Statement, statement: Statement, found: bool) -> None:
+    assert sentence_before([before, statement], 1) == (before.text if found else "")
+
+
+def test_the_first_statement_has_none_before_it() -> None:
+    assert sentence_before([SHORT], 0) == ""
+
+
+def test_the_index_holds_it_and_embeds_it_not() -> None:
+    statements = (sentence(BEFORE), replace(SHORT, ordinal=1))
+    payloads = payloads_of(PageStatements(UUID(int=1), "https://a.example/", "Ships", "en", statements), 1)
+    assert [payload.before for payload in payloads] == ["", BEFORE]
+    assert BEFORE not in statements[1].in_context
