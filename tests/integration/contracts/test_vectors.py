@@ -87,9 +87,9 @@ async def test_meaning_and_words_are_fused(index: Index) -> None:
 
 async def test_what_a_page_says_twice_is_one_hit_of_it(index: Index) -> None:
     """The better one, whatever its case and spaces; what another page says is another's."""
-    texts = ("Do boats float?", "They do.", "do  BOATS\nfloat?", "Some sink.")
+    texts = ("All boats float.", "They do.", "all  BOATS\nfloat.", "Some sink.")
     of_a = [point(f"a{n}", of="a", dense=axis(0, n / 10), ordinal=n, text=text) for n, text in enumerate(texts)]
-    await filled(index, *of_a, point("b", of="b", dense=axis(0, 1), text="Do boats float?"))
+    await filled(index, *of_a, point("b", of="b", dense=axis(0, 1), text="All boats float."))
     found = await search(index, dense=axis(0), sparse=None, pages=2, per_page=3)
     assert shape(found) == [(page("a"), [of_a[0].id, of_a[1].id, of_a[3].id]), (page("b"), [uuid5(NAMES, "b")])]
 
