@@ -217,6 +217,8 @@ def test_needs_the_page(text: str, kind: str, context: tuple[str, ...]) -> None:
         (True, "There are too many ferries.", "sentence", HEADINGS),
         (False, "There are too many ferries.", "sentence", (*HEADINGS, "The harbour is full.")),
         (False, "There are too many ferries.", "item", HEADINGS),
+        (False, "The harbour was built in 1931.", "sentence", HEADINGS),
+        (False, "The harbour belongs to the town of Oban.", "sentence", HEADINGS),
         (False, "The ferry of the north leaves at noon, and comes back in the evening with tea.", "sentence", HEADINGS),
         (True, "ferry --leave", "code", HEADINGS),
         (False, "ferry --leave", "code", LEAD),
