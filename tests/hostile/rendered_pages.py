@@ -169,7 +169,7 @@ HOSTILE_PAGES = (
     HostilePage("downloads", f"{TEXT}<a id=d download href='data:text/plain,x'>d</a>"
         "<script>for (let n = 0; n < 99; n++) d.click()</script>", TEXT),
     # Windows and addresses
-    page_of("a thousand windows", "let n = 0; while (n++ < 1000) open('/popup'); done('went on')", "went on"),
+    page_of("three hundred windows", "let n = 0; while (n++ < 300) open('/popup'); done('went on')", "went on"),
     page_of("dialogs", "alert(1); confirm(2); prompt(3); print(); done('went on')", "went on"),
     page_of("dialogs without end", "while (true) alert('again')", outcome=LIMIT),
     page_of("a dialog that keeps the page", "done('text'); onbeforeunload = () => 'stay'; location = '/other'", "text"),
