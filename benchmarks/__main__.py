@@ -10,6 +10,10 @@ import typer
 from streams.cli import LazyGroup, Sections
 
 SECTIONS: Sections = {
+    "Figures": {
+        "record": ("benchmarks.recording:run_record", "Measures the figures of a file again, and writes them."),
+        "figures": ("benchmarks.recording:run_figures", "Lists the figures that are stale."),
+    },
     "The whole pipeline": {
         "pipeline": ("benchmarks.stack.pipeline:run", "From fetched to searchable: pages/s, CPU, memory."),
         "cost": ("benchmarks.stack.cost:run", "Records, writes and bytes that a page costs."),

@@ -7,9 +7,11 @@ import json
 from pathlib import Path
 from typing import Any
 
+from benchmarks.figures import load_results
 from docs.generate.capacity import capacity_tables
 from docs.generate.chart import chart_topology, with_stage_names
 from docs.generate.client import AIO, TYPES, async_client, client_types
+from docs.generate.figures import figures_page, with_figures
 from docs.generate.infrastructure import clients_manifest, topics_manifest, users_manifest
 from docs.generate.journey import journey_diagram, journey_page
 from docs.generate.layers import layers_table
@@ -51,6 +53,10 @@ def published_files() -> dict[Path, str]:
     files[TYPES], files[AIO] = client_types(), async_client()
     values_schema = CHART / "values.schema.json"
     files[values_schema] = with_stage_names(values_schema.read_text())
+    figures = load_results()
+    for page in (DOCS / "reference").glob("*.md"):
+        files[page] = with_figures(files.get(page) or page.read_text(), figures)
+    files[DOCS / "reference" / "figures.md"] = figures_page(figures)
     return files
 
 

@@ -82,9 +82,13 @@ def broken_links(page: Path) -> Iterator[str]:
             yield f"{target}: no such heading; there are {sorted(anchors(found))}"
 
 
+TABLES = {"docs/reference/figures.md"}
+"""Generated pages that are only tables. A row of a table is one line."""
+
+
 def test_lines_are_short() -> None:
     faults = []
-    for page in PAGES:
+    for page in (page for page in PAGES if name(page) not in TABLES):
         text = FENCE.sub("", page.read_text()) if name(page) in LONG_LINES else page.read_text()
         faults += [f"{name(page)}: {line[:60]}..." for line in text.splitlines() if len(line) > LINE_CHARACTERS]
     assert faults == []
