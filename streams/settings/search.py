@@ -114,7 +114,7 @@ class GatewaySettings(SearchSettings):
     spelling_languages: tuple[_Primary, ...] = ("en",)
     """Languages in which misspelt queries are corrected (BCP 47 primary tags): ar, de, en, es, eu, fa, fr, it, lv, nl,
     pt, ru. Each takes about 130 MB of memory, and makes more false corrections than English does
-    (docs/reference/retrieval.md). A query without a language is of the first one. Empty: nothing is corrected."""
+    (docs/reference/spelling.md). A query without a language is of the first one. Empty: nothing is corrected."""
     suggestions: bool = True
     """Suggest queries while a person types, by the one script of the pages, and in the API. Without it, the pages have
     no script."""
