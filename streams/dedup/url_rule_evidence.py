@@ -3,11 +3,11 @@
 `streams.crawl.url_rules` defines the rules and when they are believed.
 """
 
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 
 from schemas import LinkFound
 from schemas.ids import page_id
+from streams.caches import TimedCache
 from streams.crawl.url_rules import (
     MAX_RULES,
     believed_rules,
@@ -62,9 +62,8 @@ class AliasLearner:
     def __init__(self, store: Fingerprints, found_by_site: FoundBySite, monotonic: Callable[[], float]) -> None:
         self._store = store
         self._found_by_site = found_by_site
-        self._monotonic = monotonic
-        self._without: OrderedDict[str, float] = OrderedDict()
-        """Hosts without evidence, and when they are read again. Most hosts never have any."""
+        self._without: TimedCache[str, bool] = TimedCache(WITHOUT_SECONDS, MAX_WITHOUT, monotonic)
+        """Hosts without evidence. Most hosts never have any."""
 
     async def learn(self, page: Fingerprint, representative: Fingerprint, at: int) -> None:
         """Note what the page and its representative show. The representative may be the page itself."""
@@ -81,15 +80,11 @@ class AliasLearner:
 
     async def _read_evidence(self, host: str) -> list[AliasEvidence]:
         """Return the evidence about a host. A host with some is always read, since its slots decide what is noted."""
-        now = self._monotonic()
-        if now < self._without.get(host, now):
+        if self._without.fresh(host):
             return []
         found = await self._store.alias_evidence(host)
-        self._without.pop(host, None)
         if not found:
-            self._without[host] = now + WITHOUT_SECONDS
-            if len(self._without) > MAX_WITHOUT:
-                self._without.popitem(last=False)
+            self._without.keep(host, True)
         return found
 
     async def _compare(self, page: Fingerprint, rule: str, rows: _Rows, at: int) -> None:
@@ -127,7 +122,7 @@ class AliasLearner:
         if (former is None or _outweighs(evidence, former)) and await self._may_count(evidence):
             rows[place] = evidence
             await self._store.note_alias_evidence(evidence, at)
-            self._without.pop(evidence.host, None)
+            self._without.drop(evidence.host)
 
     async def _may_count(self, evidence: AliasEvidence) -> bool:
         """Return whether the site itself uses both URLs, if the evidence is for a rule.

@@ -19,6 +19,7 @@ from uuid import UUID
 from pydantic import ValidationError
 
 from schemas import EntityChanged, Event, PageRemoved
+from streams.caches import RecentCache
 from streams.errors import PoisonError, TransientError
 from streams.knowledge.entity import Entity, Part
 from streams.knowledge.found.ids import SOURCE, entity_id_of, page_of
@@ -54,7 +55,7 @@ class KnowledgeAgent(Agent):
         self._batcher = TextBatcher(stores.embedder)
         self._points = GroupedPoints(lambda collection, points: stores.entity_vectors.upsert(collection, points))
         self._collections: dict[ModelInfo, str] = {}
-        self._recent: dict[str, Part] = {}
+        self._recent: RecentCache[str, Part] = RecentCache(RECENT_PARTS)
 
     async def stop(self) -> None:
         await self._batcher.close()
@@ -146,15 +147,13 @@ class KnowledgeAgent(Agent):
     async def _read(self, stored: StoredPart) -> Part | None:
         if not stored.ref:
             return None
-        if stored.ref in self._recent:
-            return self._recent[stored.ref]
+        if (recent := self._recent.get(stored.ref)) is not None:
+            return recent
         try:
             part = Part.model_validate_json(await self._stores.blobs.get(stored.ref))
         except ValidationError as error:
             raise PoisonError(f"blob {stored.ref} is no part of an entity ({error.error_count()} faults)") from error
-        self._recent[stored.ref] = part
-        if len(self._recent) > RECENT_PARTS:
-            del self._recent[next(iter(self._recent))]
+        self._recent.put(stored.ref, part)
         return part
 
     async def _owner_of(self, article_id: str) -> str:

@@ -9,11 +9,12 @@ The memory is a cache. After a restart, or when other pages have displaced a pag
 first one: the history then names other linking pages, never more rows.
 """
 
-from collections import OrderedDict
 from dataclasses import dataclass, field
 from uuid import UUID
 
 import xxhash
+
+from streams.caches import RecentCache
 
 THRESHOLDS = (3, 12, 48)
 """Numbers of linking pages that lead to a row."""
@@ -41,12 +42,14 @@ class LinkMemory:
     """The linking pages of the pages that were linked lately."""
 
     def __init__(self, max_pages: int = MAX_PAGES) -> None:
-        self._max_pages = max_pages
-        self._pages: OrderedDict[UUID, _Page] = OrderedDict()
+        self._pages: RecentCache[UUID, _Page] = RecentCache(max_pages)
 
     def note(self, page_id: UUID, referrer: str) -> Links | None:
         """Remember a link. Returns the links to store now, or None."""
-        page = self._page(page_id)
+        page = self._pages.get(page_id)
+        if page is None:
+            page = _Page()
+            self._pages.put(page_id, page)
         key = xxhash.xxh3_64_intdigest(referrer.encode("utf-8", "replace"))
         if key in page.known or len(page.known) >= THRESHOLDS[-1]:
             return None
@@ -59,11 +62,4 @@ class LinkMemory:
 
     def forget(self, page_id: UUID) -> None:
         """Forget a page after a failed write of its row, so that its next links are stored."""
-        self._pages.pop(page_id, None)
-
-    def _page(self, page_id: UUID) -> _Page:
-        page = self._pages.setdefault(page_id, _Page())
-        self._pages.move_to_end(page_id)
-        if len(self._pages) > self._max_pages:
-            self._pages.popitem(last=False)
-        return page
+        self._pages.take(page_id)

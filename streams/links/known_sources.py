@@ -3,10 +3,11 @@
 A host with more linking hosts than MAX_SOURCES is full: it has enough authority, and no further rows are written.
 """
 
-from collections import OrderedDict
 from collections.abc import Iterable
 
 import xxhash
+
+from streams.caches import SizedCache
 
 MAX_SOURCES = 10_000
 """Maximum number of linking hosts of one host."""
@@ -19,9 +20,8 @@ class KnownSources:
 
     def __init__(self, max_sources: int = MAX_SOURCES, max_remembered: int = MAX_REMEMBERED) -> None:
         self._max_sources = max_sources
-        self._max_remembered = max_remembered
-        self._hosts: OrderedDict[str, set[int] | None] = OrderedDict()
-        self._remembered = 0
+        self._hosts = SizedCache[str, set[int] | None](max_remembered, lambda known: len(known or ()) + 1)
+        """None: the host is full."""
 
     def __len__(self) -> int:
         """Return the number of hosts that are remembered."""
@@ -33,7 +33,6 @@ class KnownSources:
 
     def load(self, host: str, sources: Iterable[str]) -> None:
         """Replace the known linking hosts of a host by those in the store."""
-        self._forget(host)
         self._keep(host, {_hash(source) for source in sources})
 
     def number_of(self, host: str, source: str) -> int | None:
@@ -41,34 +40,22 @@ class KnownSources:
 
         None if it is known, or the host is full.
         """
-        self._hosts.move_to_end(host)
-        known = self._hosts[host]
+        known = self._hosts.get(host)
         return None if known is None or _hash(source) in known else len(known) + 1
 
     def add(self, host: str, source: str) -> None:
         """Remember a source that was stored."""
         known = self._hosts.get(host)
         if known is not None:
-            self._forget(host)
             known.add(_hash(source))
             self._keep(host, known)
 
     def clear(self) -> None:
         """Forget everything: another worker may have stored sources meanwhile."""
         self._hosts.clear()
-        self._remembered = 0
 
     def _keep(self, host: str, known: set[int]) -> None:
-        full = len(known) >= self._max_sources
-        self._hosts[host] = None if full else known
-        self._remembered += 1 if full else len(known) + 1
-        while self._remembered > self._max_remembered and len(self._hosts) > 1:
-            self._forget(next(iter(self._hosts)))
-
-    def _forget(self, host: str) -> None:
-        if host in self._hosts:
-            known = self._hosts.pop(host)
-            self._remembered -= 1 if known is None else len(known) + 1
+        self._hosts.put(host, None if len(known) >= self._max_sources else known)
 
 
 def _hash(source: str) -> int:

@@ -9,12 +9,12 @@ lower depth, or after `MAX_SECONDS`. Links to other hosts are always announced i
 its seeds, because any host may become a seed's host later.
 """
 
-from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from uuid import UUID
 
 from schemas import Event, PageDiscovered
+from streams.caches import RecentCache
 from streams.crawl.urls import host_of
 
 MAX_LINKS = 100_000
@@ -32,12 +32,11 @@ class _Announced:
 
 
 class AnnouncedLinks:
-    """A bounded memory of announced links. It forgets the oldest."""
+    """A bounded memory of announced links. It forgets the least recently used."""
 
     def __init__(self, monotonic: Callable[[], float], max_links: int = MAX_LINKS) -> None:
         self._monotonic = monotonic
-        self._max_links = max_links
-        self._links: OrderedDict[Hashable, _Announced] = OrderedDict()
+        self._links: RecentCache[Hashable, _Announced] = RecentCache(max_links)
 
     def drop_announced(self, events: Iterable[PageDiscovered], cause: UUID) -> Iterator[PageDiscovered]:
         """Yield the events without the links that need no announcement. An event without any link is dropped."""
@@ -53,10 +52,7 @@ class AnnouncedLinks:
         for event in events:
             if isinstance(event, PageDiscovered):
                 for one in event.each():
-                    self._links[_key(one)] = _Announced(one.depth, cause, until)
-                    self._links.move_to_end(_key(one))
-        while len(self._links) > self._max_links:
-            self._links.popitem(last=False)
+                    self._links.put(_key(one), _Announced(one.depth, cause, until))
 
     def _is_announced(self, event: PageDiscovered, cause: UUID, now: float) -> bool:
         if event.same_host and event.host != host_of(event.referrer or event.url):

@@ -7,9 +7,8 @@ Only a host's own answers decide on its pages. Its first page is never a soft 40
 Not found: pages whose text differs for each name by more than a fifth, and texts with fewer than MIN_SHINGLES shingles.
 """
 
-from collections import OrderedDict
-
 from streams.allowed_origins import origin_of
+from streams.caches import RecentCache
 from streams.errors import PoisonError
 from streams.pages.document.codec import decode_document
 from streams.pages.sandbox.pool import ParsePool
@@ -46,7 +45,7 @@ class MissingPages:
     def __init__(self, blobs: Blobs, pool: ParsePool) -> None:
         self._blobs = blobs
         self._pool = pool
-        self._texts: OrderedDict[str, str] = OrderedDict()
+        self._texts: RecentCache[str, str] = RecentCache(MAX_PAGES)
 
     async def likeness(self, document: bytes, url: str, missing_ref: str | None) -> float:
         """Return how alike a page of a host is to the host's page for a missing name. 0 if there is none."""
@@ -56,14 +55,12 @@ class MissingPages:
 
     async def _text(self, ref: str, origin: str) -> str:
         """Return the main content of the page, or "" if it can't be read any more."""
-        if ref not in self._texts:
+        text = self._texts.get(ref)
+        if text is None:
             try:
                 outcome = await self._pool.parse(await self._blobs.get(ref), url=f"{origin}/", headers={})
+                text = decode_document(outcome.document).text[:MAX_CHARS]
             except PoisonError:  # it is no page, or the blob is missing
-                self._texts[ref] = ""
-            else:
-                self._texts[ref] = decode_document(outcome.document).text[:MAX_CHARS]
-        self._texts.move_to_end(ref)
-        while len(self._texts) > MAX_PAGES:
-            self._texts.popitem(last=False)
-        return self._texts[ref]
+                text = ""
+            self._texts.put(ref, text)
+        return text

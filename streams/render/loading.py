@@ -7,13 +7,13 @@ it. Scripts and style sheets are kept for a while, since the pages of a site sha
 
 import asyncio
 import time
-from collections import OrderedDict
 from collections.abc import Callable
 from uuid import uuid4
 
 import aiohttp
 from yarl import URL
 
+from streams.caches import TimedCache
 from streams.crawl.fetch.http import Answer, addresses_of, close_session, get, limits_of, open_session, user_agent
 from streams.crawl.fetch.pace import windows_of
 from streams.crawl.fetch.shared_pace import SharedPace
@@ -49,7 +49,7 @@ class ResourceLoader:
         self._limits = limits_of(settings)
         self._agent = user_agent(settings)
         self._session: aiohttp.ClientSession | None = None
-        self._rules: OrderedDict[str, tuple[float, Rules | None]] = OrderedDict()
+        self._rules: TimedCache[str, Rules | None] = TimedCache(RULES_SECONDS, MAX_HOSTS, monotonic)
 
     async def wait_for_host(self, url: str) -> None:
         """Take the page's place at its host, before a browser starts for it. Raises Refused after a long wait.
@@ -100,13 +100,13 @@ class ResourceLoader:
     async def _is_allowed(self, url: str) -> bool:
         """Return whether robots.txt of the URL's host allows it. A robots.txt that can't be read forbids everything."""
         host = host_of(url)
-        known = self._rules.get(host)
-        if known is None or known[0] <= self._monotonic():
-            known = (self._monotonic() + RULES_SECONDS, await self._read_rules(host))
-            self._rules[host] = known
-            while len(self._rules) > MAX_HOSTS:
-                self._rules.popitem(last=False)
-        return known[1] is not None and known[1].allowed(url)
+        known = self._rules.find(host)
+        if known is not None and known.is_fresh:
+            rules = known.value
+        else:
+            rules = await self._read_rules(host)
+            self._rules.keep(host, rules)
+        return rules is not None and rules.allowed(url)
 
     async def _read_rules(self, host: str) -> Rules | None:
         answer = await self._get(f"https://{host}/robots.txt", robots=True)
@@ -129,8 +129,8 @@ class ResourceLoader:
     async def _wait_for_turn(self, url: str) -> None:
         """Wait until the request of a URL may begin. The caller's time is the limit."""
         host = host_of(url)
-        known = self._rules.get(host)
-        delay = known[1].delay_seconds if known and known[1] and known[1].delay_seconds else None
+        known = self._rules.find(host)
+        delay = known.value.delay_seconds if known and known.value else None
         if not (self._settings.delay_seconds or delay):
             return
         addresses = await addresses_of(self._opened_session(), URL(url, encoded=True).raw_host or "")

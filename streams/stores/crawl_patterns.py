@@ -5,12 +5,12 @@ never change, and a worker that writes them again writes the same row. A process
 lists stay in the rows of URLs, where a worker of an earlier release finds them, too.
 """
 
-from collections import OrderedDict
 from dataclasses import replace
 from hashlib import blake2b
-from typing import Any, Protocol
+from typing import Protocol
 from uuid import UUID
 
+from streams.caches import RecentCache
 from streams.stores.packing import pack, unpack
 from streams.stores.protocols import FrontierUrl, UnreadLimits
 from streams.stores.row_codec import pack_frontier_url, read_frontier_url
@@ -41,8 +41,8 @@ class CrawlPatterns:
 
     def __init__(self, rows: PatternRows) -> None:
         self._rows = rows
-        self._ids: OrderedDict[Patterns, bytes] = OrderedDict()
-        self._known: OrderedDict[bytes, Patterns] = OrderedDict()
+        self._ids: RecentCache[Patterns, bytes] = RecentCache(MAX_KNOWN)
+        self._known: RecentCache[bytes, Patterns] = RecentCache(MAX_KNOWN)
 
     async def pack(self, url: FrontierUrl) -> bytes:
         """Return the row of a URL. Its patterns are stored before, if they are not in the row."""
@@ -67,7 +67,7 @@ class CrawlPatterns:
         packed = pack({"patterns": list(patterns)})
         patterns_id = blake2b(packed, digest_size=ID_BYTES).digest()
         await self._rows.put_patterns(patterns_id, packed)  # before any row names them
-        _remember(self._ids, patterns, patterns_id)
+        self._ids.put(patterns, patterns_id)
         return patterns_id
 
     async def _patterns_of(self, patterns_id: bytes) -> Patterns | None:
@@ -77,11 +77,5 @@ class CrawlPatterns:
         if packed is None:
             return None  # not remembered: a restore may still write them
         found = tuple(unpack(packed)["patterns"])  # one tuple for all URLs
-        _remember(self._known, patterns_id, found)
+        self._known.put(patterns_id, found)
         return found
-
-
-def _remember(known: OrderedDict[Any, Any], key: object, value: object) -> None:
-    known[key] = value
-    while len(known) > MAX_KNOWN:
-        known.popitem(last=False)

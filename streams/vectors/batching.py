@@ -11,7 +11,6 @@ delivered again.
 
 import asyncio
 from bisect import insort
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
@@ -22,6 +21,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from streams.caches import RecentCache
 from streams.models.protocols import Embedder, ModelInfo, Vectors
 from streams.tracing import span
 
@@ -91,9 +91,9 @@ class TextBatcher:
     ) -> None:
         self.embedder = embedder
         self.counts = Counts()
-        self._batch_texts, self._in_flight, self._recent_texts = batch_texts, in_flight, recent_texts
+        self._batch_texts, self._in_flight = batch_texts, in_flight
         self._room = asyncio.Semaphore(waiting_texts)
-        self._recent: OrderedDict[Key, Half] = OrderedDict()
+        self._recent: RecentCache[Key, Half] = RecentCache(recent_texts)
         self._recent_model: ModelInfo | None = None
         self._waiting: dict[Key, _Waiting] = {}
         self._queue: list[tuple[int, int, _Waiting]] = []
@@ -143,9 +143,8 @@ class TextBatcher:
         if key in former:
             known[key] = former[key]
             self.counts.texts["former"] += 1
-        elif key in self._recent:
-            self._recent.move_to_end(key)
-            known[key] = self._recent[key]
+        elif (recent := self._recent.get(key)) is not None:
+            known[key] = recent
             self.counts.texts["recent"] += 1
         elif key in self._waiting:
             self._join(self._waiting[key], mine)
@@ -225,11 +224,9 @@ class TextBatcher:
             return
         for one, vector in zip(batch, vectors, strict=True):
             self._release(one)
-            self._recent[one.key] = vector
+            self._recent.put(one.key, vector)
             if not one.vector.done():
                 one.vector.set_result(vector)
-        while len(self._recent) > self._recent_texts:
-            self._recent.popitem(last=False)
 
     def _release(self, one: _Waiting) -> None:
         self._waiting.pop(one.key, None)

@@ -146,11 +146,11 @@ async def test_a_part_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
         return await get(ref)
 
     monkeypatch.setattr(stores.blobs, "get", counting)
+    monkeypatch.setattr("streams.knowledge.agent.RECENT_PARTS", 1)
     agent, article = KnowledgeAgent(stores), "enwiki:Rust (language)"
     await agent.handle(await delivery(stores, article, "wikipedia", ARTICLE))
     await agent.handle(await delivery(stores, article, "redirect:Rustlang", None, 2, alias="Rustlang"))
     assert len(read) == 1
-    monkeypatch.setattr("streams.knowledge.agent.RECENT_PARTS", 1)
     await agent.handle(await delivery(stores, "Q1", "wikidata", ITEM, 3))
     assert len(agent._recent) == 1, "no more are kept"
     assert (await record(stores, "Q1")).summary == "Rust is a language."

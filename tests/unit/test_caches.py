@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.caches import Kept, SizedCache, TimedCache, cached_if_short
+from streams.caches import Kept, RecentCache, SizedCache, TimedCache, cached_if_short
 from streams.sketches.features import Hashes
 
 HUNDRED = 100 * 8
@@ -33,6 +33,45 @@ def test_a_value_is_fresh_for_a_time_and_stays_behind_it() -> None:
     assert cache.fresh("a") == "new"
     now = 10.0
     assert (cache.fresh("a"), cache.find("a")) == (None, Kept("new", False))
+
+
+def test_a_value_that_nobody_may_use_any_more_leaves_the_memory() -> None:
+    now = 0.0
+    cache: TimedCache[str, int] = TimedCache(10, 9, lambda: now, kept_for=20)
+    cache.keep("a", 1)
+    now = 20.0
+    assert cache.find("a") == Kept(1, False)
+    now = 20.5
+    assert (cache.find("a"), len(cache)) == (None, 1)
+    cache.keep("b", 2)
+    assert list(cache) == ["b"]
+    cache.drop("b")
+    assert cache.find("b") is None
+
+
+def test_a_number_of_values_is_kept() -> None:
+    cache: RecentCache[str, int] = RecentCache(3)
+    for number, key in enumerate("abcd"):
+        cache.put(key, number)
+    assert (cache.get("a"), cache.get("b"), list(cache)) == (None, 1, ["c", "d", "b"])
+    cache.put("c", 7)
+    assert list(cache.items()) == [("d", 3), ("b", 1), ("c", 7)]
+    cache.drop_if(lambda key, value: key == "d" or value == 7)
+    assert (cache.take("b"), cache.take("b"), len(cache), "b" in cache) == (1, None, 0, False)
+
+
+def test_a_value_that_has_grown_is_measured_again_when_it_is_put() -> None:
+    cache = SizedCache[str, list[int]](3, len)
+    cache.put("a", first := [1])
+    cache.put("b", [1])
+    first.append(2)
+    cache.put("a", first)
+    assert (cache.size, cache.get("b")) == (3, [1])
+    first.append(3)
+    cache.put("a", first)
+    assert (cache.size, cache.get("a"), "b" in cache, len(cache)) == (3, [1, 2, 3], False, 1)
+    cache.clear()
+    assert (cache.size, len(cache)) == (0, 0)
 
 
 def test_what_was_asked_for_longest_ago_goes_first() -> None:

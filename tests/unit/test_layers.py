@@ -1,5 +1,6 @@
 """The rules of imports in pyproject.toml: the code keeps them, they deny by default, and no exception is left over."""
 
+import re
 import shutil
 import subprocess
 import sys
@@ -96,6 +97,23 @@ def test_a_folder_is_taken_in_at_a_glance() -> None:
     assert not {str(folder): len(found) for folder, found in modules.items() if len(found) > MAX_MODULES}, (
         "divide by job"
     )
+
+
+_EMPTIED_BY_HAND = re.compile(r"\bOrderedDict\b|\.popitem\(|(?:\bdel [\w.]+\[|\.\w+\()next\(iter\(")
+_CACHES = {
+    "streams/caches.py": "the caches",
+    "streams/crawl/frontier/scheduling/traps.py": "counts that are stored with their host, a few each",
+}
+"""Modules that remove the first entry of a map, with the reason."""
+
+
+def test_bounded_caches_are_those_of_one_module() -> None:
+    found = {
+        str(path.relative_to(ROOT))
+        for path in (ROOT / "streams").rglob("*.py")
+        if _EMPTIED_BY_HAND.search(path.read_text(encoding="utf-8"))
+    }
+    assert found == set(_CACHES), "use a cache of streams/caches.py"
 
 
 # That the rules find what they forbid, on copies of the code.

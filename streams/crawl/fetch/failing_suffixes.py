@@ -6,6 +6,8 @@ stage's slots for some seconds.
 
 from dataclasses import dataclass
 
+from streams.caches import RecentCache
+
 FAILURES = 6
 """Number of failures in a row, without an answer between them, until a domain is refused."""
 REFUSED_SECONDS = 60.0
@@ -27,7 +29,7 @@ class FailingSuffixes:
     """The domains that fail. Times are seconds of any steady clock."""
 
     def __init__(self) -> None:
-        self._failures: dict[str, _Failures] = {}
+        self._failures: RecentCache[str, _Failures] = RecentCache(MAX_SUFFIXES)
 
     def refuses(self, host: str, now: float) -> bool:
         """Return whether the host's domain fails now. Regularly the answer is False, so that one lookup is tried."""
@@ -41,15 +43,14 @@ class FailingSuffixes:
 
     def note_failure(self, host: str, now: float) -> None:
         """Note a lookup without an answer."""
-        failures = self._failures.setdefault(suffix(host), _Failures(0))
+        failures = self._failures.get(suffix(host)) or _Failures(0)
         failures.count += 1
         failures.refused_until = now + REFUSED_SECONDS
-        if len(self._failures) > MAX_SUFFIXES:
-            del self._failures[next(iter(self._failures))]
+        self._failures.put(suffix(host), failures)
 
     def note_answer(self, host: str) -> None:
         """Note an answer: the domain's name servers work."""
-        self._failures.pop(suffix(host), None)
+        self._failures.take(suffix(host))
 
 
 def suffix(host: str) -> str:

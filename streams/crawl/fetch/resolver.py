@@ -7,7 +7,6 @@ for 10 seconds or more: a few dead name servers would stop all lookups. Here a l
 import asyncio
 import math
 import socket
-from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from ipaddress import ip_address
 from typing import Any
@@ -15,6 +14,7 @@ from typing import Any
 import aiodns
 from aiohttp.abc import AbstractResolver, ResolveResult
 
+from streams.caches import TimedCache
 from streams.crawl.fetch.failing_suffixes import FailingSuffixes
 
 LOOKUP_SECONDS = 6.0
@@ -57,7 +57,9 @@ class Resolver(AbstractResolver):
         self._failing = FailingSuffixes()
         self._lookup_seconds = lookup_seconds
         self._dns = aiodns.DNSResolver(nameservers, flags=_NO_SEARCH, timeout=QUERY_SECONDS, tries=QUERIES)
-        self._pinned: OrderedDict[str, tuple[float, list[ResolveResult]]] = OrderedDict()
+        self._pinned: TimedCache[str, list[ResolveResult]] = TimedCache(
+            PINNED_SECONDS, MAX_PINNED, monotonic, kept_for=2 * PINNED_SECONDS
+        )
         self._failed: dict[str, tuple[float, str]] = {}
         """The last failures: time and reason."""
 
@@ -65,28 +67,27 @@ class Resolver(AbstractResolver):
         """Return the addresses that the next connections to a host use. Raises OSError as `resolve` does."""
         if literal := _literal(host):
             return [literal]
-        return [found["host"] for found in await self._pin(host, 0, socket.AF_UNSPEC, PINNED_SECONDS)]
+        return [found["host"] for found in await self._pin(host, 0, socket.AF_UNSPEC)]
 
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
     ) -> list[ResolveResult]:
         """Return the addresses of a name. Raises OSError if there are none, or if the name servers don't answer."""
-        return [_at_port(found, port) for found in await self._pin(host, port, family, 2 * PINNED_SECONDS)]
+        return [_at_port(found, port) for found in await self._pin(host, port, family, may_be_old=True)]
 
     async def _pin(
-        self, host: str, port: int, family: socket.AddressFamily, max_age_seconds: float
+        self, host: str, port: int, family: socket.AddressFamily, *, may_be_old: bool = False
     ) -> list[ResolveResult]:
-        at, found = self._pinned.get(host, (-math.inf, []))
-        if self._monotonic() - at > max_age_seconds:
-            self._raise_failure(host)
-            try:
-                found = _one_of_each_family(await self._resolve(host, port, family))
-            except OSError as error:
-                self._note_failure(host, error.strerror or str(error))
-                raise
-            self._pinned[host] = self._monotonic(), found
-            self._pinned.move_to_end(host)
-            self._forget()
+        kept = self._pinned.find(host)
+        if kept is not None and (kept.is_fresh or may_be_old):
+            return kept.value
+        self._raise_failure(host)
+        try:
+            found = _one_of_each_family(await self._resolve(host, port, family))
+        except OSError as error:
+            self._note_failure(host, error.strerror or str(error))
+            raise
+        self._pinned.keep(host, found)
         return found
 
     def _raise_failure(self, host: str) -> None:
@@ -99,14 +100,6 @@ class Resolver(AbstractResolver):
         now = self._monotonic()
         self._failed = {name: one for name, one in self._failed.items() if now - one[0] <= FAILED_SECONDS}
         self._failed[host] = now, reason
-
-    def _forget(self) -> None:
-        """Forget the answers that are too old for any use, which are the first ones, and what is too many."""
-        while len(self._pinned) > MAX_PINNED or self._monotonic() - self._first_pinned_at() > 2 * PINNED_SECONDS:
-            self._pinned.popitem(last=False)
-
-    def _first_pinned_at(self) -> float:
-        return next(iter(self._pinned.values()))[0]
 
     async def _resolve(self, host: str, port: int, family: socket.AddressFamily) -> list[ResolveResult]:
         if host in self._local:

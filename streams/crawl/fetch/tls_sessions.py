@@ -13,9 +13,10 @@ than MAX_READ in a process.
 """
 
 import ssl
-from collections import OrderedDict
 from collections.abc import Callable
 from typing import ClassVar
+
+from streams.caches import RecentCache
 
 MAX_HOSTS = 500
 """Maximum number of hosts with a ticket. One takes about 22 KB, with the certificates of the server."""
@@ -31,14 +32,11 @@ class Tickets:
     def __init__(self, monotonic: Callable[[], float]) -> None:
         self._monotonic = monotonic
         self._read = 0
-        self._sessions: OrderedDict[str, tuple[float, ssl.SSLSession]] = OrderedDict()
+        self._sessions: RecentCache[str, tuple[float, ssl.SSLSession]] = RecentCache(MAX_HOSTS)
 
     def put(self, host: str, session: ssl.SSLSession, checked_at: float) -> None:
         """Keep a session. `checked_at` is the time at which the host's certificate was checked."""
-        self._sessions[host] = (checked_at, session)
-        self._sessions.move_to_end(host)
-        while len(self._sessions) > MAX_HOSTS:
-            self._sessions.popitem(last=False)
+        self._sessions.put(host, (checked_at, session))
 
     def may_read(self) -> bool:
         """Count a session that is to be read. Return False if it must not be read."""
@@ -47,7 +45,7 @@ class Tickets:
 
     def take(self, host: str) -> tuple[float, ssl.SSLSession] | None:
         """Remove and return the session of a host with the time of the check, or None."""
-        kept = self._sessions.pop(host, None)
+        kept = self._sessions.take(host)
         return kept if kept and self._monotonic() - kept[0] < MAX_AGE_SECONDS else None
 
     def __len__(self) -> int:

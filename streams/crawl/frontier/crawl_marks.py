@@ -7,7 +7,7 @@ reads the counts.
 """
 
 import asyncio
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import get_args
@@ -95,7 +95,8 @@ class CrawlMarks:
         self._fence = fence
         self._now = now
         self._partitions = partitions
-        self._writers: OrderedDict[tuple[str, int, int], _Writer] = OrderedDict()
+        self._writers: dict[tuple[str, int, int], _Writer] = {}
+        """The one first that was used longest ago."""
         self._states = UrlTable(MAX_STATES)
         self._last_at = 0
 
@@ -104,9 +105,8 @@ class CrawlMarks:
         if not crawl_id or not states:
             return
         key = (crawl_id, bucket_of(host) % CRAWL_BUCKETS, partition)
-        writer = self._writers.get(key) or _Writer(self, *key)
+        writer = self._writers.pop(key) if key in self._writers else _Writer(self, *key)
         self._writers[key] = writer
-        self._writers.move_to_end(key)
         self._forget_idle()
         await writer.write(states)
 

@@ -6,12 +6,12 @@ engine that refuses everybody because of its counters would be worse than one th
 """
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import Callable
 from uuid import uuid4
 
 import structlog
 
+from streams.caches import RecentCache
 from streams.gateway.access.bucket import Allowance, Bucket, Verdict
 from streams.stores.opener import Stores
 from streams.stores.protocols import ApiSpending
@@ -54,17 +54,15 @@ class Limiter:
         self.gateway = gateway or uuid4().hex[:16]
         """A random name of this process, for its rows."""
         self._sync_seconds = sync_seconds
-        self._clients: OrderedDict[str, _Client] = OrderedDict()
+        self._clients: RecentCache[str, _Client] = RecentCache(MAX_CLIENTS)
 
     async def admit(self, client: str, allowance: Allowance) -> Verdict:
         """Return whether a request may begin, and count one work unit for it then. Raises nothing."""
         now = self._now()
         state = self._clients.get(client)
         if state is None:
-            state = self._clients[client] = _Client(Bucket.full(allowance, now))
-            if len(self._clients) > MAX_CLIENTS:
-                self._clients.popitem(last=False)
-        self._clients.move_to_end(client)
+            state = _Client(Bucket.full(allowance, now))
+            self._clients.put(client, state)
         state.bucket.admit(allowance, now)
         syncing = self._start_sync(client, state, now)
         if not state.known and syncing is not None:

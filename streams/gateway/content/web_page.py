@@ -7,7 +7,6 @@ gateways each keep their own. Parsing and drafting run in killable processes, wh
 """
 
 import asyncio
-from collections import OrderedDict
 from dataclasses import dataclass, field, replace
 from urllib.parse import urlsplit
 
@@ -15,6 +14,7 @@ import structlog
 
 from schemas.ids import page_id
 from streams.allowed_origins import origin_of
+from streams.caches import RecentCache
 from streams.crawl.content_signals import format_signals, with_signals_of_host
 from streams.crawl.fetch.http import Answer, close_session, get, limits_of, open_session
 from streams.crawl.rights import RIGHTS_PATH, Rights, parse_rights
@@ -72,7 +72,7 @@ class WebPages:
 
     def __init__(self, context: GatewayContext) -> None:
         self._context, self._settings = context, context.settings.crawl
-        self._hosts: OrderedDict[str, _Host] = OrderedDict()
+        self._hosts: RecentCache[str, _Host] = RecentCache(MAX_HOSTS)
         self._free = asyncio.Semaphore(MAX_AT_ONCE)
         self._parsing: ParsePool | None = None
         self._drafting: SandboxPool | None = None
@@ -184,10 +184,8 @@ class WebPages:
         host.next_at = loop.time() + delay_seconds
 
     def _host(self, name: str) -> _Host:
-        host = self._hosts.setdefault(name, _Host())
-        self._hosts.move_to_end(name)
-        if len(self._hosts) > MAX_HOSTS:
-            self._hosts.popitem(last=False)
+        host = self._hosts.get(name) or _Host()
+        self._hosts.put(name, host)
         return host
 
     async def _read(self, url: str, answer: Answer) -> WebPage:

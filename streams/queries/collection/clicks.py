@@ -10,14 +10,13 @@ after the other to one worker: a redelivered event changes nothing, and two work
 has another key for a query, so its clicks have a row of their own.
 """
 
-from collections import OrderedDict
 from collections.abc import Iterable
 from dataclasses import replace
 from hashlib import blake2b
-from typing import TypeVar
 from uuid import UUID
 
 from schemas import QueryAsked, ResultClicked
+from streams.caches import RecentCache
 from streams.stores.protocols import PageClicks, PlaceCounts, QueryCounts
 
 MAX_ROWS = 20_000
@@ -28,7 +27,6 @@ MAX_PAGES = 100
 """Maximum pages of a row. Further ones are not counted."""
 MAX_PLACE = 100
 """Maximum place that is counted."""
-Key = TypeVar("Key", str, bytes)
 _Row = tuple[str, str, int, str]
 """Language, query, day and source."""
 
@@ -38,9 +36,9 @@ class ClickCounts:
 
     def __init__(self, store: QueryCounts, salt: bytes) -> None:
         self._store, self._salt = store, salt
-        self._rows: OrderedDict[_Row, PageClicks] = OrderedDict()
-        self._seen: OrderedDict[bytes, None] = OrderedDict()
-        self._digests: OrderedDict[str, None] = OrderedDict()
+        self._rows: RecentCache[_Row, PageClicks] = RecentCache(MAX_ROWS)
+        self._seen: RecentCache[bytes, bool] = RecentCache(MAX_SEEN)
+        self._digests: RecentCache[str, bool] = RecentCache(MAX_ROWS)
 
     def clear(self) -> None:
         """Forget all rows: another worker may have changed them."""
@@ -50,13 +48,13 @@ class ClickCounts:
         """Count the pages that a counted question showed."""
         if event.query_hash not in self._digests:
             await self._store.put_digest(event.query_hash, event.language, event.query, at)
-            _keep(self._digests, event.query_hash, MAX_ROWS)
+            self._digests.put(event.query_hash, True)
         mark = self._mark(event.query_hash, event.person)
         if not event.shown or mark in self._seen:
             return
         places = [(page, place, "shown") for place, page in enumerate(event.shown, 1)]
         await self._add((event.language, event.query, day, "asked"), places, offset, at)
-        _keep(self._seen, mark, MAX_SEEN)
+        self._seen.put(mark, True)
 
     async def note_click(self, event: ResultClicked, day: int, offset: int, at: int) -> None:
         """Count a click, if its query is counted."""
@@ -68,7 +66,7 @@ class ClickCounts:
             return
         key = (*found, day, f"clicked {event.query_hash}")
         await self._add(key, [(event.page_id, event.position, "clicked")], offset, at)
-        _keep(self._seen, mark, MAX_SEEN)
+        self._seen.put(mark, True)
 
     async def _add(self, key: _Row, places: Iterable[tuple[UUID, int, str]], offset: int, at: int) -> None:
         language, query, day, source = key
@@ -84,10 +82,7 @@ class ClickCounts:
             pages[page] = _add_one(pages.get(page, PlaceCounts()), place, kind)
         after = PageClicks(pages, offset)
         await self._store.put_clicks(language, query, day, source, after, at)
-        self._rows[key] = after
-        self._rows.move_to_end(key)
-        if len(self._rows) > MAX_ROWS:
-            self._rows.popitem(last=False)
+        self._rows.put(key, after)
 
     def _mark(self, *parts: str) -> bytes:
         """Return the mark of a person with a query, or with a page. The hash of a query is another one each day."""
@@ -98,9 +93,3 @@ def _add_one(counts: PlaceCounts, place: int, kind: str) -> PlaceCounts:
     if kind == "shown":
         return replace(counts, shown={**counts.shown, place: counts.shown.get(place, 0) + 1})
     return replace(counts, clicked={**counts.clicked, place: counts.clicked.get(place, 0) + 1})
-
-
-def _keep(kept: "OrderedDict[Key, None]", key: Key, most: int) -> None:
-    kept[key] = None
-    if len(kept) > most:
-        kept.popitem(last=False)

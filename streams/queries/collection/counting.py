@@ -6,10 +6,10 @@ events, and it ends with the process. After a restart the people of a query that
 so a query may be missed, and never counted too early.
 """
 
-from collections import OrderedDict
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 
+from streams.caches import RecentCache
 from streams.stores.protocols import DayCounts
 
 MAX_QUERIES = 100_000
@@ -65,8 +65,7 @@ class QueriesOfToday:
     """The queries in memory, by day, language and query."""
 
     def __init__(self, max_queries: int = MAX_QUERIES) -> None:
-        self._max = max_queries
-        self._queries: OrderedDict[QueryOfDay, Counted] = OrderedDict()
+        self._queries: RecentCache[QueryOfDay, Counted] = RecentCache(max_queries)
         self._first_day = 0
 
     def __len__(self) -> int:
@@ -78,17 +77,13 @@ class QueriesOfToday:
 
     def put(self, key: QueryOfDay, counted: Counted) -> None:
         """Keep a query as the newest. The oldest query is forgotten if there are too many."""
-        self._queries[key] = counted
-        self._queries.move_to_end(key)
-        if len(self._queries) > self._max:
-            self._queries.popitem(last=False)
+        self._queries.put(key, counted)
 
     def forget_before(self, day: int) -> None:
         """Forget the queries of earlier days, with their people."""
         if day > self._first_day:
             self._first_day = day
-            for key in [key for key in self._queries if key[0] < day]:
-                del self._queries[key]
+            self._queries.drop_if(lambda key, _: key[0] < day)
 
     def clear(self) -> None:
         self._queries.clear()

@@ -1,9 +1,9 @@
 """The embedding of queries: a cache of recent vectors, and a rest for a model that failed several times in a row."""
 
-from collections import OrderedDict
 from collections.abc import Sequence
 from functools import partial
 
+from streams.caches import RecentCache
 from streams.models.protocols import ModelInfo
 from streams.search.deadline import Deadline
 from streams.search.optional import IN_WORDS, OnFailure, OptionalPart, Reason, Rest
@@ -22,22 +22,17 @@ class VectorCache:
     """The vectors of recent queries, all of one model. Another model empties it; the least recently used go first."""
 
     def __init__(self, size: int = CACHED_VECTORS) -> None:
-        self._size = size
-        self._vectors: OrderedDict[str, Sequence[float]] = OrderedDict()
+        self._vectors: RecentCache[str, Sequence[float]] = RecentCache(size)
         self.model: ModelInfo | None = None
 
     def get(self, text: str) -> Sequence[float] | None:
-        if text in self._vectors:
-            self._vectors.move_to_end(text)
         return self._vectors.get(text)
 
     def put(self, model: ModelInfo, text: str, vector: Sequence[float]) -> None:
         if model != self.model:
             self._vectors.clear()
             self.model = model
-        self._vectors[text] = vector
-        if len(self._vectors) > self._size:
-            self._vectors.popitem(last=False)
+        self._vectors.put(text, vector)
 
 
 class QueryEmbedder:

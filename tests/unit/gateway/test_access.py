@@ -120,8 +120,10 @@ async def test_without_the_store_a_gateway_limits_by_itself() -> None:
     verdicts = [(await limiter.admit("client", Allowance(per_window=3))).allowed for _ in range(3)]
     assert verdicts == [True, True, True]
     assert not (await limiter.admit("client", Allowance(per_window=3))).allowed
-    assert limiter._clients["client"].sync is not None
-    limiter._clients["client"].sync.cancel()
+    client = limiter._clients.get("client")
+    assert client is not None
+    assert client.sync is not None
+    client.sync.cancel()
 
 
 def request(address: str = "192.0.2.1", **headers: str) -> Request:

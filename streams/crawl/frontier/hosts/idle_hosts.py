@@ -5,7 +5,6 @@ that are due, and each may have a few hundred of them in memory. The host that w
 changes that the store lacks is written before (`Hosts.put_away`).
 """
 
-from collections import OrderedDict
 from itertools import islice
 
 from streams.crawl.frontier.hosts.live_host import LiveHost
@@ -22,7 +21,7 @@ class IdleHosts:
     def __init__(self, max_hosts: int = MAX_HOSTS, max_size: int = MAX_SIZE) -> None:
         self._max_hosts = max_hosts
         self._max_size = max_size
-        self._hosts: OrderedDict[str, tuple[LiveHost, int]] = OrderedDict()
+        self._hosts: dict[str, tuple[LiveHost, int]] = {}
         """Each host with its size."""
         self._size = 0
 

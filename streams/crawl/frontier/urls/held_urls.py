@@ -4,13 +4,13 @@ A held URL is released when a rule turns out to be wrong, when its target can't 
 A released URL is discovered again: the event is sent first, and the row is deleted afterwards.
 """
 
-from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from uuid import UUID
 
 from schemas.crawl import PageDiscovered
 from schemas.ids import page_id as page_id_of
+from streams.caches import RecentCache
 from streams.crawl.url_rules import rewrite
 from streams.runtime.agent import Emit
 from streams.stores.protocols import FrontierStore, HeldUrl
@@ -39,7 +39,7 @@ class HeldUrls:
     def __init__(self, store: FrontierStore, emit: Emit) -> None:
         self._store = store
         self._emit = emit
-        self._held: OrderedDict[UUID, _Held] = OrderedDict()
+        self._held: RecentCache[UUID, _Held] = RecentCache(MAX_IN_MEMORY)
 
     def believed_for(self, page_id: UUID, cause: str) -> frozenset[str] | None:
         """Return the believed rules of another event that had the URL held, or None."""
@@ -53,9 +53,7 @@ class HeldUrls:
         slot = (event.page_id.int >> 8) % SLOTS
         text = event.model_dump_json(exclude_defaults=True)
         await self._store.hold(HeldUrl(host, target, slot, text, at))
-        self._held[event.page_id] = _Held(target, believed, cause)
-        if len(self._held) > MAX_IN_MEMORY:
-            self._held.popitem(last=False)
+        self._held.put(event.page_id, _Held(target, believed, cause))
 
     async def release_retired(self, host: str, believed: frozenset[str], retired: frozenset[str]) -> None:
         """Release the URLs of this host that the believed rules no longer map to their targets."""
@@ -80,13 +78,12 @@ class HeldUrls:
         """Release all URLs that wait for a page. The page can't be fetched."""
         rows = await self._store.held_for(host, target)
         if rows:  # aliases without a slot are fetched, too, when they are linked again
-            kept = ((page_id, held) for page_id, held in self._held.items() if held.target != target)
-            self._held = OrderedDict(kept)
+            self._held.drop_if(lambda _, held: held.target == target)
         for held in rows:
             await self._release(held, PageDiscovered.model_validate_json(held.discovered))
 
     async def _release(self, held: HeldUrl, event: PageDiscovered) -> None:
-        self._held.pop(event.page_id, None)
+        self._held.take(event.page_id)
         await self._emit(event, f"{held.target}/{event.page_id}/{held.at}")
         await self._store.release(held)
 

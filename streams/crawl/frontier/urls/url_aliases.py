@@ -4,13 +4,13 @@ The rules of a host are computed from dedup's evidence (`streams.crawl.url_rules
 alias is held (`held_urls`) as long as the rules are believed, so a wrong rule loses no page.
 """
 
-from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
 from schemas.crawl import PageDiscovered
 from schemas.ids import page_id as page_id_of
+from streams.caches import RecentCache
 from streams.crawl.frontier.urls.held_urls import HeldUrls
 from streams.crawl.url_rules import believed_rules, count_agreeing, retired_rules, rewrite, rules_needed
 from streams.crawl.urls import InvalidUrl, canonicalize, host_of, reason_not_to_crawl
@@ -64,7 +64,7 @@ class UrlAliases:
         self._evidence = evidence
         self._held = held
         self._now = now
-        self._hosts: OrderedDict[str, HostRules] = OrderedDict()
+        self._hosts: RecentCache[str, HostRules] = RecentCache(MAX_HOSTS)
 
     async def rules_for(self, host: str, *, fresh: bool = False) -> HostRules:
         """Return the host's rules. With `fresh`, they are read again if any rule is in use.
@@ -78,10 +78,8 @@ class UrlAliases:
             rules = HostRules(believed_rules(evidence), retired_rules(evidence), self._now(), count_agreeing(evidence))
             if rules.retired and (known is None or known.retired != rules.retired):
                 await self._held.release_retired(host, rules.believed, rules.retired)
-            known = self._hosts[host] = rules
-        self._hosts.move_to_end(host)
-        if len(self._hosts) > MAX_HOSTS:
-            self._hosts.popitem(last=False)
+            self._hosts.put(host, rules)
+            return rules
         return known
 
     async def is_held(self, event: PageDiscovered, cause: str) -> bool:
