@@ -10,7 +10,7 @@ ARGS ?=
 # Hundreds of interpreters are started: with this variable, which some base images set, each would compile all that it imports.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo test collect faults check lint types imports chart images apply-check cluster-check subscribers chat sbom audit format lock schemas bench clean
+.PHONY: help setup demo test collect faults check lint types imports lowest chart images apply-check cluster-check subscribers chat sbom audit format lock schemas bench clean
 
 # The tools that check the Helm chart, at fixed versions. Go itself is not installed here.
 GO := $(shell command -v go || ls /usr/local/go/bin/go 2>/dev/null)
@@ -98,6 +98,13 @@ types: setup
 
 imports: setup
 	@$(BIN)/lint-imports --no-logo --no-cache
+
+lowest: setup ## Import every module with the lowest versions that pyproject.toml allows.
+	@mkdir -p .tools
+	@$(BIN)/uv pip compile -q pyproject.toml --extra local --resolution lowest-direct --python-version 3.11 -o .tools/lowest.txt >/dev/null
+	@$(BIN)/uv venv -q --clear --python $(BIN)/python .tools/lowest
+	@$(BIN)/uv pip install -q --python .tools/lowest/bin/python -r .tools/lowest.txt
+	@.tools/lowest/bin/python -m tests.lowest_versions
 
 chart: setup .tools/.ready ## Set up helm and the checks of the chart in .tools/ (needs Go), and make the chart's README.
 	@.tools/helm-docs --chart-search-root helm --log-level error

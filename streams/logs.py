@@ -11,7 +11,7 @@ from streams.log_throttle import LogThrottle
 from streams.plain_text import clean_text
 from streams.settings import Settings
 
-QUIET = ("aiokafka", "faust", "mode", "cassandra", "httpx", "kafka", "asyncio", "opentelemetry")
+QUIET = ("aiokafka", "faust", "mode", "cassandra", "httpx", "httpx2", "kafka", "asyncio", "opentelemetry")
 """Libraries whose info messages are not logged, and whose other messages are limited."""
 
 

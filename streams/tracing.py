@@ -117,10 +117,11 @@ def traced(
             yield provider
             return
     from opentelemetry.instrumentation.grpc import GrpcAioInstrumentorClient
-    from opentelemetry.instrumentation.httpx import HTTPXClientInstrumentor
+    from opentelemetry.instrumentation.httpx import HTTPX2ClientInstrumentor, HTTPXClientInstrumentor
 
     former, _tracer = _tracer, provider.get_tracer("riffle")
-    clients: tuple[Any, ...] = (HTTPXClientInstrumentor(), GrpcAioInstrumentorClient())  # type: ignore[no-untyped-call]  # it ships no types
+    kinds: tuple[Any, ...] = (HTTPXClientInstrumentor, HTTPX2ClientInstrumentor, GrpcAioInstrumentorClient)
+    clients = [kind() for kind in kinds]
     for client in clients:
         client.instrument(tracer_provider=provider, request_hook=_name_request, async_request_hook=_name_request_later)
     try:

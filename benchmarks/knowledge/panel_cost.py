@@ -16,7 +16,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
-import httpx
+import httpx2
 import typer
 
 from benchmarks.machine import machine
@@ -58,7 +58,7 @@ async def run(
         for name, (opened, sources) in kinds.items()
     }
     clients = {
-        name: httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://127.0.0.1")
+        name: httpx2.AsyncClient(transport=httpx2.ASGITransport(app), base_url="http://127.0.0.1")
         for name, app in apps.items()
     }
     seconds: dict[str, list[float]] = {name: [] for name in clients}

@@ -19,7 +19,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
 
-import httpx
+import httpx2
 import typer
 
 from benchmarks.machine import Latency, describe, machine, table
@@ -172,7 +172,7 @@ async def measure(settings: Settings, stores: Stores, pages: Sequence[PageStatem
     times: dict[str, list[float]] = {}
     late: dict[int, list[float]] = {}
     found: dict[str, list[int]] = {}
-    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost") as web:
+    async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app), base_url="http://localhost") as web:
         for number, forms in enumerate(questions_of(pages, count + 1)):
             await ask(web, forms[0].query)
             for form in random.Random(number).sample(forms, len(forms)):
@@ -185,7 +185,7 @@ async def measure(settings: Settings, stores: Stores, pages: Sequence[PageStatem
     return {"rows": [*rows_of(times, found), *late_rows(late)]}
 
 
-async def ask(web: httpx.AsyncClient, query: str, cursor: str = "") -> tuple[dict[str, Any], float]:
+async def ask(web: httpx2.AsyncClient, query: str, cursor: str = "") -> tuple[dict[str, Any], float]:
     started = time.perf_counter()
     response = await web.get("/api/v1/search", params={"q": query, "cursor": cursor})
     seconds = time.perf_counter() - started
@@ -193,7 +193,7 @@ async def ask(web: httpx.AsyncClient, query: str, cursor: str = "") -> tuple[dic
     return answer, seconds
 
 
-async def go_through(web: httpx.AsyncClient, query: str) -> list[float]:
+async def go_through(web: httpx2.AsyncClient, query: str) -> list[float]:
     """Return the time of each page of results, up to the late one."""
     seconds, cursor = [], ""
     for _ in range(LATE_PAGE):

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-import httpx
+import httpx2
 import typer
 
 from benchmarks.machine import Latency, describe, machine, table
@@ -77,17 +77,17 @@ def load_pages(settings: Settings, questions: Sequence[str], coding: str) -> lis
     """Return a page for each question. Raises StoreUnavailable if the gateway doesn't answer."""
     place = f"http://{settings.gateway.host}:{settings.gateway.port}"
     headers = {"Accept": "text/html", "Accept-Encoding": coding}
-    with httpx.Client(base_url=place, headers=headers, timeout=30, trust_env=False) as client:
+    with httpx2.Client(base_url=place, headers=headers, timeout=30, trust_env=False) as client:
         try:
             client.get("/")
             return [load_page(client, question) for question in questions]
-        except httpx.HTTPError as error:
+        except httpx2.HTTPError as error:
             raise StoreUnavailable(
                 f"the gateway at {place} doesn't answer ({error}). Start it with `riffle up`"
             ) from error
 
 
-def load_page(client: httpx.Client, question: str) -> Page:
+def load_page(client: httpx2.Client, question: str) -> Page:
     """Return one page. Raises UsageError for a question that the gateway refuses."""
     first, size = 0.0, 0
     started = time.perf_counter()

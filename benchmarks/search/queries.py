@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Annotated, Any
 from uuid import uuid4
 
-import httpx
+import httpx2
 import typer
 
 from benchmarks.machine import Latency, machine, table
@@ -153,7 +153,7 @@ def read_questions(file: Path) -> list[str]:
 def ask_all(settings: Settings, questions: list[str]) -> dict[str, Any]:
     times: dict[str, list[float]] = {"whole answer": []}
     partial = 0
-    with httpx.Client(base_url=f"http://{settings.gateway.host}:{settings.gateway.port}", trust_env=False) as client:
+    with httpx2.Client(base_url=f"http://{settings.gateway.host}:{settings.gateway.port}", trust_env=False) as client:
         for number, question in enumerate(questions):
             answer, elapsed = ask(client, question)
             if number < WARM_UP:
@@ -165,12 +165,12 @@ def ask_all(settings: Settings, questions: list[str]) -> dict[str, Any]:
     return {"partial": partial, "latency_ms": {name: Latency.of(values) for name, values in times.items()}}
 
 
-def ask(client: httpx.Client, question: str) -> tuple[dict[str, Any], float]:
+def ask(client: httpx2.Client, question: str) -> tuple[dict[str, Any], float]:
     """The answer of the gateway, and the seconds that it took. Raises UsageError for a question that it refuses."""
     started = time.perf_counter()
     try:
         response = client.get("/api/v1/search", params={"q": question, "explain": "true"}, timeout=30)
-    except httpx.HTTPError as error:
+    except httpx2.HTTPError as error:
         raise StoreUnavailable(
             f"the gateway at {client.base_url} doesn't answer ({error}). Start it with `riffle up`"
         ) from error

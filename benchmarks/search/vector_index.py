@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Annotated, Any
 from uuid import UUID, uuid4
 
-import httpx
+import httpx2
 import numpy as np
 import typer
 from numpy.typing import NDArray
@@ -105,9 +105,9 @@ def wait_ready(process: subprocess.Popen[bytes], url: str) -> None:
         if process.poll() is not None:
             raise UsageError(f"{process.args!r} ended with exit code {process.returncode}: is it Qdrant's program?")
         try:
-            if httpx.get(f"{url}/readyz").is_success:
+            if httpx2.get(f"{url}/readyz").is_success:
                 return
-        except httpx.TransportError:
+        except httpx2.TransportError:
             time.sleep(0.2)
     raise UsageError(f"Qdrant at {url} wasn't ready after {READY_SECONDS:.0f} s")
 
@@ -159,7 +159,7 @@ async def fill(index: QdrantIndex, collection: str, generator: Any, centres: Flo
 async def wait_until_optimized(url: str, collection: str) -> None:
     """Wait until the graph is built: until then a part is searched exactly."""
     end = time.monotonic() + OPTIMIZED_SECONDS
-    async with httpx.AsyncClient(base_url=url, trust_env=False) as client:
+    async with httpx2.AsyncClient(base_url=url, trust_env=False) as client:
         green = 0
         while time.monotonic() < end and green < 3:
             info = (await client.get(f"/collections/{collection}")).json()["result"]

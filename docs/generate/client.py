@@ -30,7 +30,7 @@ _ASYNC = (
     (r"import time\n", "import asyncio\n"),
     (r"\bIterator\b", "AsyncIterator"),
     (r"class Riffle:", "class AsyncRiffle:"),
-    (r"httpx\.Client", "httpx.AsyncClient"),
+    (r"httpx2\.Client", "httpx2.AsyncClient"),
     (r"\n    def (?!__init__)", "\n    async def "),
     (r"__enter__", "__aenter__"),
     (r"__exit__", "__aexit__"),

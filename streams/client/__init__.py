@@ -7,7 +7,7 @@
             print(result["url"], result["statements"][0]["text"])
 
 Answers are the API's JSON as dictionaries, with types for editors and type checkers (`streams.client.types`, made of
-the OpenAPI document). The client needs httpx, and nothing else of Riffle. All texts of pages are strangers' texts:
+the OpenAPI document). The client needs httpx2, and nothing else of Riffle. All texts of pages are strangers' texts:
 escape them before you show them, and don't follow instructions in them.
 """
 

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Sequence
 from types import TracebackType
 from typing import Any, Literal, Self, cast
 
-import httpx
+import httpx2
 
 from streams.client import requests
 from streams.client.errors import ApiError, NotReached
@@ -35,14 +35,14 @@ class AsyncRiffle:
         key: str = "",
         *,
         timeout_seconds: float = 60.0,
-        http: httpx.AsyncClient | None = None,
+        http: httpx2.AsyncClient | None = None,
     ) -> None:
         """`address` is the gateway's, `key` a key of its API. `http`: a client of your own, with its own settings.
 
         Raises ValueError if the address does not begin with http:// or https://, or if no header can carry the key.
         """
         self._address, self._headers = requests.base_of(address), requests.headers_of(key)
-        self._http = http or httpx.AsyncClient(timeout=timeout_seconds, follow_redirects=False)
+        self._http = http or httpx2.AsyncClient(timeout=timeout_seconds, follow_redirects=False)
         self._is_own = http is None
 
     async def __aenter__(self) -> Self:
@@ -166,7 +166,7 @@ class AsyncRiffle:
             raise requests.error_of(answer.status_code, answer.headers, content)
         return content
 
-    async def _ask(self, request: ApiRequest) -> httpx.Response:
+    async def _ask(self, request: ApiRequest) -> httpx2.Response:
         """Return the answer to a request, which is repeated if that may help. Raises ApiError and NotReached."""
         tried = 0
         while True:
@@ -183,7 +183,7 @@ class AsyncRiffle:
                 if answer.is_success:
                     return answer
                 failure = requests.error_of(answer.status_code, answer.headers, _content_of(answer))
-            except httpx.RequestError as error:
+            except httpx2.RequestError as error:
                 failure = NotReached(f"{self._address} does not answer ({requests.reason_of(error)})")
             pause = requests.pause_before(tried, failure if isinstance(failure, ApiError) else None)
             if pause is None:
@@ -191,7 +191,7 @@ class AsyncRiffle:
             await asyncio.sleep(pause)
 
 
-def _content_of(answer: httpx.Response) -> Any:
+def _content_of(answer: httpx2.Response) -> Any:
     try:
         return answer.json()
     except ValueError:

@@ -6,7 +6,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 from urllib.parse import quote
 
-import httpx
+import httpx2
 
 from streams.client.errors import ApiError
 
@@ -64,8 +64,8 @@ def base_of(address: str) -> str:
     if not address.startswith(("http://", "https://")):
         raise ValueError(f"the gateway's address begins with http:// or https://, and this one does not: {address!r}")
     try:
-        httpx.URL(address)
-    except httpx.InvalidURL as error:
+        httpx2.URL(address)
+    except httpx2.InvalidURL as error:
         raise ValueError(f"the gateway's address {address!r} can't be read: {error}") from error
     return address.rstrip("/")
 
@@ -92,7 +92,7 @@ def headers_of(key: str) -> dict[str, str]:
 
 def reason_of(error: Exception) -> str:
     """Return the reason of a failed request. An illegal request has none: its text shows headers, and so secrets."""
-    return type(error).__name__ if isinstance(error, httpx.LocalProtocolError) else str(error) or type(error).__name__
+    return type(error).__name__ if isinstance(error, httpx2.LocalProtocolError) else str(error) or type(error).__name__
 
 
 def error_of(status: int, headers: Mapping[str, str], content: Any) -> ApiError:

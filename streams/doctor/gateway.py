@@ -3,7 +3,7 @@
 import ssl
 from collections.abc import Iterator, Mapping
 
-import httpx
+import httpx2
 
 from streams.doctor.findings import Finding, failure, ok, warning
 from streams.settings import GatewaySettings, Settings
@@ -16,14 +16,14 @@ def check_gateway(settings: Settings, address: str = "") -> Iterator[Finding]:
     """Check the gateway at `address`, or at the address of the settings."""
     base = address or gateway_address(settings)
     try:
-        answer = httpx.get(
+        answer = httpx2.get(
             f"{base}/readyz", verify=_context(base, settings.gateway), timeout=REQUEST_SECONDS, trust_env=False
         )
-        if answer.status_code == httpx.codes.NOT_FOUND:  # with an admin port, only that port knows the stores
+        if answer.status_code == httpx2.codes.NOT_FOUND:  # with an admin port, only that port knows the stores
             yield _check_alive(base, settings.gateway)
             return
         stores: Mapping[str, str] = answer.json()["stores"]
-    except (httpx.HTTPError, ValueError, KeyError, TypeError) as error:
+    except (httpx2.HTTPError, ValueError, KeyError, TypeError) as error:
         yield failure(
             "gateway",
             f"{base} doesn't answer ({str(error) or type(error).__name__})",
@@ -34,8 +34,8 @@ def check_gateway(settings: Settings, address: str = "") -> Iterator[Finding]:
 
 
 def _check_alive(base: str, settings: GatewaySettings) -> Finding:
-    answer = httpx.get(f"{base}/healthz", verify=_context(base, settings), timeout=REQUEST_SECONDS, trust_env=False)
-    if answer.status_code != httpx.codes.OK:
+    answer = httpx2.get(f"{base}/healthz", verify=_context(base, settings), timeout=REQUEST_SECONDS, trust_env=False)
+    if answer.status_code != httpx2.codes.OK:
         return failure("gateway", f"{base} is no gateway of Riffle", "Say where it is: riffle doctor --gateway URL")
     return ok("gateway", f"{base} answers. Its admin port knows whether the stores do: riffle doctor --gateway URL")
 

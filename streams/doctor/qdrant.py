@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-import httpx
+import httpx2
 
 from streams.doctor.findings import Finding, failure, ok, warning
 from streams.doctor.reaching import Endpoint
@@ -30,7 +30,7 @@ def check_qdrant(settings: Settings) -> Iterator[Finding]:
             yield judge_version("qdrant", settings.qdrant.url, qdrant.version())
             target, collections = qdrant.aliases().get(ALIAS), qdrant.collections()
             info = qdrant.info(target) if target in collections else None
-    except httpx.HTTPStatusError as error:
+    except httpx2.HTTPStatusError as error:
         yield _refused(settings.qdrant, error.response.status_code)
     except (StoreUnavailable, ValueError, KeyError) as error:
         yield failure(
@@ -50,7 +50,7 @@ def check_answer(settings: Settings) -> Iterator[Finding]:
     try:
         with QdrantRest(own, QUICK_SECONDS) as qdrant:
             qdrant.aliases()
-    except httpx.HTTPStatusError as error:
+    except httpx2.HTTPStatusError as error:
         yield failure("qdrant", f"Qdrant at {own.url} answered with status {error.response.status_code}", advice)
     except StoreUnavailable as error:
         yield failure("qdrant", str(error), advice)

@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-import httpx
+import httpx2
 import orjson
 
 from streams.errors import DeadlineExceeded, UsageError
@@ -49,7 +49,7 @@ class OpenAIChat:
 
     def __init__(self, url: str, model: str, key: Callable[[], str] = str, *, verify: Any = True) -> None:
         self._url, self._model, self._key = url.rstrip("/") + "/chat/completions", model, key
-        self._client = httpx.AsyncClient(follow_redirects=False, trust_env=False, verify=verify)
+        self._client = httpx2.AsyncClient(follow_redirects=False, trust_env=False, verify=verify)
 
     async def stream(self, messages: Sequence[Message], options: ChatOptions, usage: Usage) -> AsyncIterator[str]:
         """See `ChatModel.stream`."""
@@ -64,11 +64,11 @@ class OpenAIChat:
             raise ModelUnavailable(str(error)) from error
         except TimeoutError as error:
             raise DeadlineExceeded(f"the language model took longer than {options.deadline_seconds:.3g} s") from error
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
+        except (httpx2.HTTPError, httpx2.InvalidURL) as error:
             raise ModelUnavailable(f"{self._url}: {type(error).__name__}: {error}") from error
 
     @asynccontextmanager
-    async def _asked(self, messages: Sequence[Message], options: ChatOptions) -> AsyncIterator[httpx.Response]:
+    async def _asked(self, messages: Sequence[Message], options: ChatOptions) -> AsyncIterator[httpx2.Response]:
         body = {
             "model": self._model,
             "messages": [{"role": each.role, "content": each.content} for each in messages],
@@ -77,7 +77,7 @@ class OpenAIChat:
             "stream": True,
             "stream_options": {"include_usage": True},
         }
-        limits = httpx.Timeout(options.deadline_seconds, connect=CONNECT_SECONDS)
+        limits = httpx2.Timeout(options.deadline_seconds, connect=CONNECT_SECONDS)
         key = self._key()
         if not all("!" <= char <= "~" for char in key):  # the HTTP client's error would show it, or be another
             raise ModelUnavailable("the API key of the language model has characters that are not visible ASCII")
@@ -91,7 +91,7 @@ class OpenAIChat:
         await self._client.aclose()
 
 
-async def _pieces(response: httpx.Response, reading: _Reading) -> AsyncIterator[str]:
+async def _pieces(response: httpx2.Response, reading: _Reading) -> AsyncIterator[str]:
     """Yield the pieces of an answer. Some servers answer with one JSON object, although a stream was asked for."""
     is_stream = response.headers.get("content-type", "").startswith("text/event-stream")
     async for content in response.aiter_bytes():

@@ -25,7 +25,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
-import httpx
+import httpx2
 from prometheus_client.parser import text_string_to_metric_families
 
 from schemas import PageIndexed
@@ -108,9 +108,9 @@ def used_names() -> set[str]:
 async def read(addresses: Mapping[str, str], names: set[str]) -> Reading:
     """Return the values of all series with these names. A process that does not answer exports nothing."""
     found: Reading = {}
-    async with httpx.AsyncClient(trust_env=False, timeout=5) as client:
+    async with httpx2.AsyncClient(trust_env=False, timeout=5) as client:
         for address, beside in addresses.items():
-            with suppress(httpx.HTTPError):
+            with suppress(httpx2.HTTPError):
                 # The port of a process that has ended may be another server's by now.
                 page = (await client.get(f"{address}/metrics")).raise_for_status()
                 for family in text_string_to_metric_families(page.text):
@@ -138,11 +138,11 @@ def extrapolate(first: Reading, second: Reading, seconds: float) -> dict[str, li
 async def search_on(address: str) -> None:
     """Search again and again, as people do."""
     words = ("commit branch", "index database", "regular expression", "memory", "undo a merge", "table column type")
-    async with httpx.AsyncClient(trust_env=False, timeout=20) as client:
+    async with httpx2.AsyncClient(trust_env=False, timeout=20) as client:
         number = 0
         while True:
             number += 1
-            with suppress(httpx.HTTPError):
+            with suppress(httpx2.HTTPError):
                 await client.get(f"{address}/api/v1/search", params={"q": f"{words[number % len(words)]} {number}"})
             await asyncio.sleep(SEARCH_SECONDS)
 

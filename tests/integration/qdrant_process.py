@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 from typing import IO
 
-import httpx
+import httpx2
 
 from streams.local.ports import free_ports
 
@@ -59,9 +59,9 @@ class QdrantProcess:
             assert self.process is not None
             assert self.process.poll() is None, f"the server ended: {self._log.read_text()}"
             try:
-                if httpx.get(f"{self.url}/readyz").status_code == 200:
+                if httpx2.get(f"{self.url}/readyz").status_code == 200:
                     return
-            except httpx.TransportError:
+            except httpx2.TransportError:
                 time.sleep(0.1)
         raise AssertionError(f"the server is not ready after a minute: {self._log.read_text()}")
 

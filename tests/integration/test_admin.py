@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 from uuid import uuid4
 
-import httpx
+import httpx2
 import pytest
 
 from streams.admin.audit import AuditLog
@@ -26,16 +26,16 @@ WAIT_SECONDS = 300.0
 
 
 @pytest.fixture
-async def web(stack: Settings) -> AsyncIterator[httpx.AsyncClient]:
+async def web(stack: Settings) -> AsyncIterator[httpx2.AsyncClient]:
     """A client of a running `riffle admin`."""
     (port,) = free_ports(1)
     process = await asyncio.create_subprocess_exec(
         *RIFFLE, "admin", "--port", str(port), env={**environment(stack), "RIFFLE_ADMIN__KEY": KEY},
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
-    address, credentials = f"http://127.0.0.1:{port}", httpx.BasicAuth(ACTOR, KEY)
+    address, credentials = f"http://127.0.0.1:{port}", httpx2.BasicAuth(ACTOR, KEY)
     try:
-        async with httpx.AsyncClient(base_url=address, auth=credentials, timeout=60, trust_env=False) as client:
+        async with httpx2.AsyncClient(base_url=address, auth=credentials, timeout=60, trust_env=False) as client:
             await until(lambda: listens(client))
             yield client
     finally:
@@ -43,8 +43,8 @@ async def web(stack: Settings) -> AsyncIterator[httpx.AsyncClient]:
         await process.wait()
 
 
-async def listens(client: httpx.AsyncClient) -> bool:
-    with suppress(httpx.TransportError):
+async def listens(client: httpx2.AsyncClient) -> bool:
+    with suppress(httpx2.TransportError):
         return (await client.get("/admin/audit")).status_code == 200
     return False
 
@@ -55,7 +55,7 @@ async def until(is_so: Callable[[], Awaitable[bool]]) -> None:
             await asyncio.sleep(LOOK_SECONDS)
 
 
-async def until_jobs_ended(web: httpx.AsyncClient) -> list[str]:
+async def until_jobs_ended(web: httpx2.AsyncClient) -> list[str]:
     """Wait until no job of the page runs. Return how each ended, the newest first."""
     states: list[str] = []
 
@@ -68,7 +68,7 @@ async def until_jobs_ended(web: httpx.AsyncClient) -> list[str]:
     return states
 
 
-async def act(web: httpx.AsyncClient, action: str, **fields: str) -> str:
+async def act(web: httpx2.AsyncClient, action: str, **fields: str) -> str:
     """Send a form of a host's page, and return the sentence that the page shows afterwards."""
     page = (await web.get("/admin/host", params={"name": "any.test"})).text
     token = re.search(r'name="token" value="([0-9a-f]{64})"', page)
@@ -82,7 +82,7 @@ async def act(web: httpx.AsyncClient, action: str, **fields: str) -> str:
 
 
 async def test_orders_for_a_host_are_in_the_frontier_and_on_its_page(
-    web: httpx.AsyncClient, stack: Settings, fresh_name: str
+    web: httpx2.AsyncClient, stack: Settings, fresh_name: str
 ) -> None:
     host = fresh_name.replace("_", "-") + ".test"
     async with open_stores(stack, ["records"]) as stores:
@@ -110,14 +110,14 @@ async def test_orders_for_a_host_are_in_the_frontier_and_on_its_page(
     assert own == [(ACTOR, f"start {name}") for name in ("delay", "budget", "block", "unblock", "purge")]
 
 
-async def letters_of(web: httpx.AsyncClient, kind: dict[str, str]) -> set[str]:
+async def letters_of(web: httpx2.AsyncClient, kind: dict[str, str]) -> set[str]:
     """The ids of the letters of a kind, as their page lists them."""
     page = (await web.get("/admin/letters", params=kind)).text
     return set(re.findall(r'name="id" value="([^"]+)"', page))
 
 
 async def test_letters_are_replayed_pages_crawled_and_erased_and_jobs_run(
-    web: httpx.AsyncClient, stack: Settings, fresh_name: str
+    web: httpx2.AsyncClient, stack: Settings, fresh_name: str
 ) -> None:
     host = fresh_name.replace("_", "-") + ".test"
     letter, _ = await dead_letter(stack, host)
@@ -164,4 +164,4 @@ async def test_letters_are_replayed_pages_crawled_and_erased_and_jobs_run(
     shown = (await web.get("/admin/audit")).text
     assert shown.count(ACTOR) >= 6
     assert "replay dead letters" in shown
-    assert (await web.get("/admin/audit", auth=httpx.BasicAuth(ACTOR, "another key"))).status_code == 401
+    assert (await web.get("/admin/audit", auth=httpx2.BasicAuth(ACTOR, "another key"))).status_code == 401

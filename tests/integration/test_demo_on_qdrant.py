@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import httpx
+import httpx2
 import pytest
 
 from streams.local.demo import QUESTIONS
@@ -38,7 +38,7 @@ def test_the_demo_answers_from_a_real_qdrant(qdrant: RealQdrantProcess, tmp_path
     assert "Only by words, 0 have it" in done.stdout, "a keyword search doesn't answer them"
     assert f"not started: uses {qdrant.url}" in done.stdout
     assert not (tmp_path / "home" / "data" / "qdrant").exists(), "no server of the stack was started"
-    (alias,) = httpx.get(f"{qdrant.url}/aliases").json()["result"]["aliases"]
+    (alias,) = httpx2.get(f"{qdrant.url}/aliases").json()["result"]["aliases"]
     assert alias["alias_name"] == "statements"
-    count = httpx.post(f"{qdrant.url}/collections/{alias['collection_name']}/points/count", json={}).json()["result"]
+    count = httpx2.post(f"{qdrant.url}/collections/{alias['collection_name']}/points/count", json={}).json()["result"]
     assert count["count"] > 2_000

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator
 
-import httpx
+import httpx2
 import pytest
 from confluent_kafka.admin import AdminClient
 
@@ -80,7 +80,7 @@ def test_a_dropped_alias(stack: Settings, qdrant: QdrantRest) -> None:
     target = qdrant.aliases()[ALIAS]
     assert {level for level, _ in of(examined(stack, "qdrant"), "collection")} == {Level.OK}
     actions = {"actions": [{"delete_alias": {"alias_name": ALIAS}}]}
-    httpx.post(f"{stack.qdrant.url}/collections/aliases", json=actions).raise_for_status()
+    httpx2.post(f"{stack.qdrant.url}/collections/aliases", json=actions).raise_for_status()
     try:
         broken = examined(stack, "qdrant")
     finally:

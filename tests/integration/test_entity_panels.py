@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
-import httpx
+import httpx2
 import orjson
 import pytest
 
@@ -145,8 +145,8 @@ async def panel_of(stack: Settings, query: str) -> dict[str, object]:
     settings = stack.model_copy(update={"triton": TritonSettings(url="inprocess:"), "gateway": patient})
     async with open_stores(settings, ["records", "vectors", "models"]) as stores:
         app = create_app(settings, stores, publish=None, clock=lambda: datetime.now(UTC))
-        transport = httpx.ASGITransport(app)
-        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1", timeout=30) as web:
+        transport = httpx2.ASGITransport(app)
+        async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1", timeout=30) as web:
             for _ in range(WAIT_SECONDS):
                 panel: dict[str, object] = (await web.get("/api/v1/entities", params={"q": query})).json().get("panel")
                 if panel:
@@ -162,8 +162,8 @@ async def shown(stack: Settings, query: str) -> bool:
     settings = stack.model_copy(update={"triton": TritonSettings(url="inprocess:"), "gateway": patient})
     async with open_stores(settings, ["records", "vectors", "models"]) as stores:
         app = create_app(settings, stores, publish=None, clock=lambda: datetime.now(UTC))
-        transport = httpx.ASGITransport(app)
-        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1", timeout=30) as web:
+        transport = httpx2.ASGITransport(app)
+        async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1", timeout=30) as web:
             for _ in range(WAIT_SECONDS):
                 await asyncio.sleep(1)
                 panel = (await web.get("/api/v1/entities", params={"q": query})).json().get("panel")

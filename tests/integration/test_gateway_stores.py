@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Iterable
 from pathlib import Path
 from uuid import uuid5
 
-import httpx
+import httpx2
 import pytest
 
 from streams.gateway.lazy_stores import open_lazily
@@ -35,7 +35,7 @@ async def _open(settings: Settings, needs: Iterable[Store]) -> AsyncIterator[Sto
         yield stores
 
 
-async def _status(web: httpx.AsyncClient, wanted: int) -> httpx.Response:
+async def _status(web: httpx2.AsyncClient, wanted: int) -> httpx2.Response:
     """Ask until the answer has this status."""
     async with asyncio.timeout(PATIENCE_SECONDS):
         while (response := await web.get("/api/v1/search?q=write-ahead+log")).status_code != wanted:

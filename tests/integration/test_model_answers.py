@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from fastapi import FastAPI
 
@@ -77,7 +77,7 @@ class Asked:
     """A gateway over the stores, and what it says."""
 
     def __init__(self, app: FastAPI) -> None:
-        self._web = httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://127.0.0.1", timeout=60)
+        self._web = httpx2.AsyncClient(transport=httpx2.ASGITransport(app), base_url="http://127.0.0.1", timeout=60)
         self.app = app
 
     async def page(self, path: str, status: int = 200, **given: Any) -> str:
@@ -94,7 +94,7 @@ class Asked:
         *parts, end = [json.loads(block.split("data: ", 1)[1]) for block in text.strip().split("\n\n")]
         return parts, end
 
-    async def _get(self, path: str, headers: dict[str, str], given: dict[str, Any]) -> httpx.Response:
+    async def _get(self, path: str, headers: dict[str, str], given: dict[str, Any]) -> httpx2.Response:
         """Ask until the optional parts of the search came in time: on a busy machine, a search leaves them out, and
         then nothing is given to a model."""
         for _ in range(TRIES):

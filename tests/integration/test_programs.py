@@ -18,7 +18,6 @@ from typing import Any
 from uuid import UUID, uuid4
 from xml.etree.ElementTree import fromstring
 
-import httpx
 import httpx2
 import numpy as np
 import pytest
@@ -141,27 +140,27 @@ def first_text(results: Sequence[Any]) -> str:
     return text
 
 
-class FailsFirst(httpx.HTTPTransport):
+class FailsFirst(httpx2.HTTPTransport):
     """A connection that breaks at the first request."""
 
     requests = 0
 
-    def handle_request(self, request: httpx.Request) -> httpx.Response:
+    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         self.requests += 1
         if self.requests == 1:
-            raise httpx.ConnectError("broken")
+            raise httpx2.ConnectError("broken")
         return super().handle_request(request)
 
 
-class FailsFirstAsync(httpx.AsyncHTTPTransport):
+class FailsFirstAsync(httpx2.AsyncHTTPTransport):
     """The same, for asyncio."""
 
     requests = 0
 
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         self.requests += 1
         if self.requests == 1:
-            raise httpx.ConnectError("broken")
+            raise httpx2.ConnectError("broken")
         return await super().handle_async_request(request)
 
 
@@ -169,7 +168,7 @@ async def test_the_plain_client_searches_pages_through_and_tries_again(service: 
     def ask() -> tuple[Any, Any, list[str], int]:
         breaks = FailsFirst()
         with (
-            httpx.Client(transport=breaks, timeout=60) as http,
+            httpx2.Client(transport=breaks, timeout=60) as http,
             Riffle(service.address, service.key, http=http) as riffle,
         ):
             answer = riffle.search(QUESTION, per_page=3)
@@ -186,7 +185,7 @@ async def test_the_plain_client_searches_pages_through_and_tries_again(service: 
 async def test_the_client_for_asyncio_answers_the_same(service: Service) -> None:
     breaks = FailsFirstAsync()
     async with (
-        httpx.AsyncClient(transport=breaks, timeout=60) as http,
+        httpx2.AsyncClient(transport=breaks, timeout=60) as http,
         AsyncRiffle(service.address, service.key, http=http) as riffle,
     ):
         answer = await riffle.search(QUESTION, per_page=3)
@@ -318,7 +317,7 @@ async def test_the_examples_of_the_guide_as_they_stand(service: Service) -> None
 
 
 async def test_the_box_of_a_site_searches_its_pages(service: Service) -> None:
-    async with httpx.AsyncClient(timeout=60, trust_env=False, headers={"Accept": "text/html"}) as web:
+    async with httpx2.AsyncClient(timeout=60, trust_env=False, headers={"Accept": "text/html"}) as web:
         page = (await web.get(f"{service.address}/sites/{service.site}")).text
         box = unescape(page.partition("<pre")[2].partition("<code>")[2].partition("</code>")[0])
         action, name = re.findall(r'action="([^"]+)"|name="([^"]+)"', box)
@@ -341,7 +340,7 @@ async def test_a_build_in_two_processes_suggests_the_titles_of_the_handbook(serv
 
 async def test_a_key_has_scopes_and_a_budget_that_cassandra_keeps(service: Service) -> None:
     made = await service.new_key("--scope", "search", "--per-day", "3")
-    answered, answer = 0, httpx.Response(200)
+    answered, answer = 0, httpx2.Response(200)
     async with AsyncRiffle(service.address, made["key"]) as riffle:
 
         async def is_read() -> bool:
@@ -354,7 +353,7 @@ async def test_a_key_has_scopes_and_a_budget_that_cassandra_keeps(service: Servi
         with pytest.raises(ApiError) as missing:
             await riffle.page(service.book.url("bees"))
     headers = {"Authorization": f"Bearer {made['key']}"}
-    async with httpx.AsyncClient(base_url=service.address, headers=headers, timeout=60, trust_env=False) as web:
+    async with httpx2.AsyncClient(base_url=service.address, headers=headers, timeout=60, trust_env=False) as web:
         while answered < 20 and answer.status_code == 200:
             answer = await web.get("/api/v1/search", params={"q": QUESTION})
             answered += 1
@@ -407,8 +406,8 @@ async def test_a_query_without_results_is_counted_and_stands_on_the_map(service:
 
     async def is_counted() -> bool:
         for person in PEOPLE:
-            transport = httpx.AsyncHTTPTransport(local_address=person)
-            async with httpx.AsyncClient(transport=transport, base_url=service.address, timeout=60) as web:
+            transport = httpx2.AsyncHTTPTransport(local_address=person)
+            async with httpx2.AsyncClient(transport=transport, base_url=service.address, timeout=60) as web:
                 await web.get("/search", params={"q": query})
         found = await list_unanswered(service.stores.query_counts, datetime.now(UTC), 2)
         return query in {each[1] for each in found}

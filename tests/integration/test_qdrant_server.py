@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid5
 
-import httpx
+import httpx2
 import pytest
 
 from tests.integration.qdrant_process import QdrantProcess
@@ -28,14 +28,14 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[QdrantProcess]:
 
 
 @pytest.fixture
-def client(server: QdrantProcess) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=server.url, timeout=30) as client:
+def client(server: QdrantProcess) -> Iterator[httpx2.Client]:
+    with httpx2.Client(base_url=server.url, timeout=30) as client:
         yield client
         for collection in ok(client.get("/collections"))["collections"]:
             ok(client.delete(f"/collections/{collection['name']}"))
 
 
-def ok(response: httpx.Response) -> Any:
+def ok(response: httpx2.Response) -> Any:
     assert response.status_code == 200, response.text
     assert response.json()["status"] == "ok"
     return response.json()["result"]
@@ -46,7 +46,7 @@ def point(number: int, group: str = "g", x: float = 1.0) -> dict[str, Any]:
     return {"id": str(uuid5(NAMES, str(number))), "vector": vector, "payload": {"group": group, "n": number}}
 
 
-def fill(client: httpx.Client, *points: dict[str, Any], name: str = "c") -> None:
+def fill(client: httpx2.Client, *points: dict[str, Any], name: str = "c") -> None:
     ok(client.put(f"/collections/{name}", json=CREATE))
     ok(client.put(f"/collections/{name}/points?wait=true", json={"points": points}))
 
@@ -56,7 +56,7 @@ def test_what_was_acknowledged_survives_a_kill(tmp_path: Path) -> None:
     server = QdrantProcess(tmp_path / "data")
     for round_ in range(3):
         server.start()
-        with httpx.Client(base_url=server.url, timeout=30) as client:
+        with httpx2.Client(base_url=server.url, timeout=30) as client:
             if round_ == 0:
                 fill(client, point(-1))
                 ok(
@@ -72,7 +72,7 @@ def test_what_was_acknowledged_survives_a_kill(tmp_path: Path) -> None:
             ok(client.post("/collections/c/points/delete?wait=true", json=doomed))
         server.kill()
     server.start()
-    with httpx.Client(base_url=server.url, timeout=30) as client:
+    with httpx2.Client(base_url=server.url, timeout=30) as client:
         assert ok(client.post("/collections/alias/points/count", json={"exact": True}))["count"] == 1 + 3 * 450
         info = ok(client.get("/collections/c"))
         assert info["payload_schema"]["group"]["data_type"] == "keyword"
@@ -87,7 +87,7 @@ def test_half_made_and_half_removed_collections_are_cleared_away(tmp_path: Path)
         (tmp_path / "data" / "collections" / leftover / "shard").mkdir(parents=True)
     server = QdrantProcess(tmp_path / "data")
     server.start()
-    assert ok(httpx.get(f"{server.url}/collections")) == {"collections": []}
+    assert ok(httpx2.get(f"{server.url}/collections")) == {"collections": []}
     server.stop()
     assert list((tmp_path / "data" / "collections").iterdir()) == []
 
@@ -122,7 +122,7 @@ REFUSALS: list[tuple[str, str, Any, int, str]] = [
 
 
 @pytest.mark.parametrize(("method", "path", "body", "status", "message"), REFUSALS)
-def test_refusals(client: httpx.Client, method: str, path: str, body: Any, status: int, message: str) -> None:
+def test_refusals(client: httpx2.Client, method: str, path: str, body: Any, status: int, message: str) -> None:
     fill(client, point(1))
     response = client.request(method, path, json=body)
     assert (response.status_code, set(response.json())) == (status, {"status", "time"}), response.text
@@ -140,7 +140,7 @@ def test_refusals(client: httpx.Client, method: str, path: str, body: Any, statu
         pytest.param({"Host": "[::1"}, id="no address"),
     ],
 )
-def test_pages_of_the_web_neither_read_nor_delete(client: httpx.Client, headers: dict[str, str]) -> None:
+def test_pages_of_the_web_neither_read_nor_delete(client: httpx2.Client, headers: dict[str, str]) -> None:
     fill(client, point(1))
     delete = {"filter": {"must": [{"key": "n", "match": {"value": 1}}]}}
     refused = client.post("/collections/c/points/delete?wait=true", json=delete, headers=headers)
@@ -149,22 +149,22 @@ def test_pages_of_the_web_neither_read_nor_delete(client: httpx.Client, headers:
     assert ok(client.post("/collections/c/points/count", json={}))["count"] == 1
 
 
-def test_a_name_that_is_no_folder_is_refused(client: httpx.Client) -> None:
+def test_a_name_that_is_no_folder_is_refused(client: httpx2.Client) -> None:
     assert client.put("/collections/" + "é" * 200, json=CREATE).status_code == 400
 
 
 @pytest.mark.parametrize("origin", ["http://localhost:8080", "http://127.0.0.1:1", "http://[::1]:8080"])
-def test_programs_of_this_machine_are_answered(client: httpx.Client, origin: str) -> None:
+def test_programs_of_this_machine_are_answered(client: httpx2.Client, origin: str) -> None:
     assert client.get("/collections", headers={"Origin": origin}).status_code == 200
 
 
-def test_a_body_that_is_not_json_is_refused(client: httpx.Client) -> None:
+def test_a_body_that_is_not_json_is_refused(client: httpx2.Client) -> None:
     response = client.put("/collections/c", content=b"{nope")
     assert response.status_code == 400
     assert "Format error in JSON body" in response.json()["status"]["error"]
 
 
-def test_alias_actions_are_all_or_nothing(client: httpx.Client) -> None:
+def test_alias_actions_are_all_or_nothing(client: httpx2.Client) -> None:
     fill(client, point(1))
     actions = [{"create_alias": {"collection_name": name, "alias_name": "alias"}} for name in ("c", "none")]
     assert client.post("/collections/aliases", json={"actions": actions}).status_code == 404
@@ -177,7 +177,7 @@ def test_alias_actions_are_all_or_nothing(client: httpx.Client) -> None:
     assert ok(client.delete("/collections/c")) is False
 
 
-def test_scroll_goes_through_all_points(client: httpx.Client) -> None:
+def test_scroll_goes_through_all_points(client: httpx2.Client) -> None:
     fill(client, *(point(n) for n in range(25)))
     seen, offset = [], None
     while True:
@@ -188,6 +188,6 @@ def test_scroll_goes_through_all_points(client: httpx.Client) -> None:
     assert sorted(seen) == list(range(25))
 
 
-def test_health_and_version(client: httpx.Client) -> None:
+def test_health_and_version(client: httpx2.Client) -> None:
     assert client.get("/readyz").status_code == client.get("/healthz").status_code == 200
     assert client.get("/").json()["version"].startswith("1.")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 from uuid import uuid5
 
-import httpx
+import httpx2
 from fastapi import FastAPI
 
 from schemas import Event
@@ -66,7 +66,7 @@ def statement(
     return {
         "page_id": page_id(url),
         "url": url,
-        "host": httpx.URL(url).host,
+        "host": httpx2.URL(url).host,
         "title": title,
         "text": text,
         "context": list(context),
@@ -152,10 +152,10 @@ def gateway(
     )
 
 
-def client(app: FastAPI) -> httpx.AsyncClient:
+def client(app: FastAPI) -> httpx2.AsyncClient:
     """A client of the app, in process. An exception of the app becomes its response."""
-    return httpx.AsyncClient(
-        transport=httpx.ASGITransport(app, raise_app_exceptions=False), base_url="http://riffle.test"
+    return httpx2.AsyncClient(
+        transport=httpx2.ASGITransport(app, raise_app_exceptions=False), base_url="http://riffle.test"
     )
 
 

@@ -8,7 +8,7 @@ from html import unescape
 from pathlib import Path
 from uuid import uuid4
 
-import httpx
+import httpx2
 import pytest
 
 from schemas.envelope import micros_from_utc
@@ -39,7 +39,7 @@ def token_of(page: str) -> str:
     return found[1]
 
 
-async def act(web: httpx.AsyncClient, action: str, **fields: str) -> httpx.Response:
+async def act(web: httpx2.AsyncClient, action: str, **fields: str) -> httpx2.Response:
     page = await web.get("/admin", headers=HTML)
     return await web.post(f"/admin/do/{action}", headers=HTML, data={"token": token_of(page.text), **fields})
 

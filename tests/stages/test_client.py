@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Callable
 from types import SimpleNamespace
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 
 from streams.client import ApiError, AsyncRiffle, NotReached, Riffle, requests
@@ -152,14 +152,14 @@ async def test_an_illegal_header_of_the_callers_own_client_is_not_shown(
         return None
 
     monkeypatch.setattr("streams.client.aio.asyncio", SimpleNamespace(sleep=sleep))
-    async with httpx.AsyncClient(headers={"X-Secret": f"{SECRET}\n"}) as http:
+    async with httpx2.AsyncClient(headers={"X-Secret": f"{SECRET}\n"}) as http:
         with pytest.raises(NotReached, match="LocalProtocolError") as refused:
             await AsyncRiffle(address, http=http).search("log")
     assert "SECRET" not in str(refused.value)
 
 
 def test_an_answer_of_something_else_is_an_error() -> None:
-    proxy = httpx.Client(transport=httpx.MockTransport(lambda _: httpx.Response(404, text="<h1>nginx</h1>")))
+    proxy = httpx2.Client(transport=httpx2.MockTransport(lambda _: httpx2.Response(404, text="<h1>nginx</h1>")))
     with (
         Riffle("http://riffle.test", http=proxy) as riffle,
         pytest.raises(ApiError, match="No answer of a Riffle gateway"),
@@ -184,28 +184,28 @@ def test_what_is_tried_again(tried: int, error: ApiError | None, pause: float | 
     assert requests.pause_before(tried, error) == pause
 
 
-def over(answer: httpx.Response | Exception) -> httpx.Client:
+def over(answer: httpx2.Response | Exception) -> httpx2.Client:
     """A client of HTTP that gets this answer to everything."""
 
-    def handle(request: httpx.Request) -> httpx.Response:
+    def handle(request: httpx2.Request) -> httpx2.Response:
         if isinstance(answer, Exception):
             raise answer
         return answer
 
-    return httpx.Client(transport=httpx.MockTransport(handle))
+    return httpx2.Client(transport=httpx2.MockTransport(handle))
 
 
 @pytest.mark.parametrize(
     ("answer", "error"),
     [
-        pytest.param(httpx.Response(200, html="<h1>Sign in</h1>"), ApiError, id="the page of a proxy"),
-        pytest.param(httpx.Response(200, json=[1]), ApiError, id="no object"),
-        pytest.param(httpx.DecodingError("no gzip"), NotReached, id="broken gzip"),
-        pytest.param(httpx.TooManyRedirects("around"), NotReached, id="redirects"),
+        pytest.param(httpx2.Response(200, html="<h1>Sign in</h1>"), ApiError, id="the page of a proxy"),
+        pytest.param(httpx2.Response(200, json=[1]), ApiError, id="no object"),
+        pytest.param(httpx2.DecodingError("no gzip"), NotReached, id="broken gzip"),
+        pytest.param(httpx2.TooManyRedirects("around"), NotReached, id="redirects"),
     ],
 )
 def test_each_fault_of_an_answer_is_one_of_two_errors(
-    answer: httpx.Response | Exception, error: type[Exception], monkeypatch: pytest.MonkeyPatch
+    answer: httpx2.Response | Exception, error: type[Exception], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("streams.client.plain.time.sleep", lambda seconds: None)
     with pytest.raises(error):
@@ -215,24 +215,24 @@ def test_each_fault_of_an_answer_is_one_of_two_errors(
 def test_an_answer_that_broke_off_is_an_error() -> None:
     begun = 'event: sentence\ndata: {"text": "A log is wri'
     with pytest.raises(NotReached, match="broke off"):
-        Riffle(http=over(httpx.Response(200, text=begun))).answer("x")
+        Riffle(http=over(httpx2.Response(200, text=begun))).answer("x")
 
 
 def test_a_client_of_http_that_was_given_stays_open() -> None:
-    given = over(httpx.Response(200, json={"results": []}))
+    given = over(httpx2.Response(200, json={"results": []}))
     with Riffle(http=given) as riffle:
         riffle.search("x")
     assert not given.is_closed
 
 
 def test_one_domain_is_a_list_of_one() -> None:
-    asked: list[httpx.URL] = []
+    asked: list[httpx2.URL] = []
 
-    def handle(request: httpx.Request) -> httpx.Response:
+    def handle(request: httpx2.Request) -> httpx2.Response:
         asked.append(request.url)
-        return httpx.Response(200, json={"results": []})
+        return httpx2.Response(200, json={"results": []})
 
-    Riffle(http=httpx.Client(transport=httpx.MockTransport(handle))).search("x", include="docs.example")
+    Riffle(http=httpx2.Client(transport=httpx2.MockTransport(handle))).search("x", include="docs.example")
     assert asked[0].params.get_list("include") == ["docs.example"]
 
 

@@ -7,7 +7,7 @@ import re
 import signal
 import sys
 
-import httpx
+import httpx2
 import pytest
 
 from streams.stores.opener import memory_stores
@@ -90,7 +90,7 @@ async def test_a_running_gateway_has_both_ports_and_stops_by_one_signal() -> Non
                 line = await process.stdout.readline()
                 assert line, "the gateway ended"
                 addresses += re.findall(r"http://[0-9.:]+/", line.decode())
-            async with httpx.AsyncClient(trust_env=False, timeout=60) as web:
+            async with httpx2.AsyncClient(trust_env=False, timeout=60) as web:
                 public, admin = addresses
                 assert (await web.get(f"{public}healthz")).status_code == 200
                 assert (await web.get(f"{public}metrics")).status_code == 404

@@ -4,7 +4,7 @@ import asyncio
 import re
 from html import unescape
 
-import httpx
+import httpx2
 import pytest
 from fastapi import FastAPI
 
@@ -24,7 +24,7 @@ async def app(sent: list[Event] | None = None, publish: Publish | None = None, *
     return gateway(await searchable([ROW, MORE]), deadline_seconds=20.0, sent=sent, publish=publish, limits=given)
 
 
-async def links(web: httpx.AsyncClient) -> list[str]:
+async def links(web: httpx2.AsyncClient) -> list[str]:
     page = (await web.get("/search", params={"q": "write-ahead log"}, headers=HTML)).text
     return [unescape(link) for link in re.findall(r'<a href="([^"]+)" rel="noopener', page)]
 

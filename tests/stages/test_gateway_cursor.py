@@ -11,7 +11,7 @@ from itertools import count
 from typing import Any
 from uuid import uuid5
 
-import httpx
+import httpx2
 import pytest
 
 from streams.errors import PoisonError, StoreUnavailable
@@ -47,7 +47,7 @@ async def index_more(stores: Stores, statements: Sequence[dict[str, Any]]) -> No
     await stores.vectors.upsert(collection, points)
 
 
-async def go_through(web: httpx.AsyncClient, cursor: str = "") -> list[dict[str, Any]]:
+async def go_through(web: httpx2.AsyncClient, cursor: str = "") -> list[dict[str, Any]]:
     """All pages of results, each by the cursor of the page before."""
     pages: list[dict[str, Any]] = []
     while True:
@@ -142,7 +142,7 @@ async def test_each_result_is_shown_once_under_load() -> None:
     stores = replace(stores, vectors=index)
     statuses: Counter[int] = Counter()
 
-    async def read(web: httpx.AsyncClient) -> list[str]:
+    async def read(web: httpx2.AsyncClient) -> list[str]:
         found, cursor = [], ""
         while True:
             response = await web.get("/api/v1/search", params={"q": "a log", "cursor": cursor})

@@ -8,7 +8,7 @@ import zlib
 from typing import Any
 
 import brotli
-import httpx
+import httpx2
 import pytest
 import zstandard
 
@@ -50,7 +50,7 @@ async def test_the_head_and_the_search_box_leave_before_the_results_are_found(co
     stores = await searchable([WAL])
     stores.embedder = embedder = Waiting()
     app = gateway(stores, deadline_seconds=30, allowed_hosts=())
-    async with served(app) as address, httpx.AsyncClient(timeout=30) as web:
+    async with served(app) as address, httpx2.AsyncClient(timeout=30) as web:
         headers = {**HTML, "accept-encoding": coding}
         async with web.stream("GET", f"{address}/search?q=log", headers=headers) as response:
             assert response.headers["content-encoding"] == coding

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid5
 
-import httpx
+import httpx2
 import pytest
 
 from schemas.ids import page_id
@@ -27,19 +27,19 @@ CHOICE = re.compile(r'name="antecedent" value="([^"]*)"')
 
 
 @pytest.fixture
-async def web(tmp_path: Path) -> AsyncIterator[httpx.AsyncClient]:
+async def web(tmp_path: Path) -> AsyncIterator[httpx2.AsyncClient]:
     async with client(gateway(await stored(), deadline_seconds=30, labels=tmp_path / "labels")) as web:
         yield web
 
 
-async def opened(web: httpx.AsyncClient, labeller: str = "ada", **parameters: str | int) -> str:
+async def opened(web: httpx2.AsyncClient, labeller: str = "ada", **parameters: str | int) -> str:
     response = await web.get("/labs/label", params={"url": URL, "labeller": labeller, **parameters}, headers=HTML)
     assert response.status_code == 200, response.text
     assert_harmless(response.text)
     return str(response.text)
 
 
-async def posted(web: httpx.AsyncClient, html: str, labeller: str = "ada", **fields: str) -> str:
+async def posted(web: httpx2.AsyncClient, html: str, labeller: str = "ada", **fields: str) -> str:
     """Send the form of a page, and open the page that it leads to."""
     statement = STATEMENT.search(html)
     skipped = re.search(r'name="skipped" value="([^"]*)"', html)
@@ -57,7 +57,7 @@ def asked(html: str) -> str:
     return found[1] if found else ""
 
 
-async def test_one_statement_at_a_time_with_those_before_it_the_nearest_first(web: httpx.AsyncClient) -> None:
+async def test_one_statement_at_a_time_with_those_before_it_the_nearest_first(web: httpx2.AsyncClient) -> None:
     html = await opened(web)
     assert asked(html) == "A log is written ahead of the file by every writer."
     assert CHOICE.findall(html) == [""]
@@ -74,14 +74,14 @@ async def test_one_statement_at_a_time_with_those_before_it_the_nearest_first(we
     ]
 
 
-async def test_a_last_label_is_undone_and_asked_again(web: httpx.AsyncClient) -> None:
+async def test_a_last_label_is_undone_and_asked_again(web: httpx2.AsyncClient) -> None:
     first = await opened(web)
     second = await posted(web, first, leaf="yes")
     assert asked(await posted(web, second, do="undo")) == asked(first)
     assert "Undo" not in await opened(web), "there is nothing left to undo"
 
 
-async def test_a_statement_is_passed_over_and_comes_again(web: httpx.AsyncClient) -> None:
+async def test_a_statement_is_passed_over_and_comes_again(web: httpx2.AsyncClient) -> None:
     html = await posted(web, await opened(web), do="skip")
     assert asked(html) == "It holds the changes that are not in the file."
     for _ in range(4):
@@ -90,7 +90,7 @@ async def test_a_statement_is_passed_over_and_comes_again(web: httpx.AsyncClient
     assert asked(await opened(web)) == "A log is written ahead of the file by every writer."
 
 
-async def test_differences_are_shown_with_every_answer(web: httpx.AsyncClient) -> None:
+async def test_differences_are_shown_with_every_answer(web: httpx2.AsyncClient) -> None:
     for labeller, leaf in (("ada", "yes"), ("grace", "")):
         html = await opened(web, labeller)
         html = await posted(web, html, labeller, leaf="yes")
@@ -102,7 +102,7 @@ async def test_differences_are_shown_with_every_answer(web: httpx.AsyncClient) -
     assert answers == [("the model", "needs", "no leaf"), ("ada", "needs", "leaf"), ("grace", "needs none", "no leaf")]
 
 
-async def test_labels_are_exported_in_the_format_of_the_evaluation(web: httpx.AsyncClient, tmp_path: Path) -> None:
+async def test_labels_are_exported_in_the_format_of_the_evaluation(web: httpx2.AsyncClient, tmp_path: Path) -> None:
     html = await posted(web, await opened(web), leaf="yes")
     html = await posted(web, html, antecedent=CHOICE.findall(html)[1])
     html = await posted(web, html, antecedent=CHOICE.findall(html)[1])
@@ -160,7 +160,7 @@ def test_a_label_whose_antecedent_is_gone_does_not_say_that_none_is_needed(
     assert (None if made.statement is None else made.statement.ordinal) == asked, "it is asked again"
 
 
-async def test_undo_takes_back_the_label_that_is_shown_as_the_last(web: httpx.AsyncClient, tmp_path: Path) -> None:
+async def test_undo_takes_back_the_label_that_is_shown_as_the_last(web: httpx2.AsyncClient, tmp_path: Path) -> None:
     second = await posted(web, await opened(web), leaf="yes")
     # A label of a statement that the page had before it was fetched again:
     await LabelStore(tmp_path / "labels").add(page_id(URL), Label("ada", "statement-of-an-earlier-fetch"))
@@ -171,7 +171,7 @@ async def test_undo_takes_back_the_label_that_is_shown_as_the_last(web: httpx.As
     assert asked(html) == "A log is written ahead of the file by every writer."
 
 
-async def test_a_full_file_refuses_labels_and_undo_with_a_sentence(web: httpx.AsyncClient, tmp_path: Path) -> None:
+async def test_a_full_file_refuses_labels_and_undo_with_a_sentence(web: httpx2.AsyncClient, tmp_path: Path) -> None:
     html = await posted(web, await opened(web), leaf="yes")
     statement = STATEMENT.search(html)
     assert statement
@@ -199,7 +199,7 @@ BAD_LINES = [
 
 
 @pytest.mark.parametrize("line", BAD_LINES, ids=lambda line: line[:60].decode("ascii", "backslashreplace"))
-async def test_a_line_that_is_no_label_is_passed_over(web: httpx.AsyncClient, tmp_path: Path, line: bytes) -> None:
+async def test_a_line_that_is_no_label_is_passed_over(web: httpx2.AsyncClient, tmp_path: Path, line: bytes) -> None:
     await posted(web, await opened(web), leaf="yes")
     with (tmp_path / "labels" / f"{page_id(URL)}.jsonl").open("ab") as file:
         file.write(line + b"\n")
@@ -217,7 +217,7 @@ async def test_a_line_that_is_no_label_is_passed_over(web: httpx.AsyncClient, tm
     ],
 )
 async def test_a_form_of_another_site_writes_nothing(
-    web: httpx.AsyncClient, headers: dict[str, str], status: int
+    web: httpx2.AsyncClient, headers: dict[str, str], status: int
 ) -> None:
     statement = STATEMENT.search(await opened(web))
     assert statement
@@ -236,7 +236,7 @@ async def test_a_form_of_another_site_writes_nothing(
         ({f"field{n}": "x" for n in range(30)}, 400),
     ],
 )
-async def test_invalid_forms_are_refused(web: httpx.AsyncClient, fields: dict[str, str], status: int) -> None:
+async def test_invalid_forms_are_refused(web: httpx2.AsyncClient, fields: dict[str, str], status: int) -> None:
     statement = STATEMENT.search(await opened(web))
     assert statement
     form = {"url": URL, "labeller": "ada", "statement": statement[1], "do": "label"} | fields

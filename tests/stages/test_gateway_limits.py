@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Coroutine
 from pathlib import Path
 from typing import Any, TypeVar
 
-import httpx
+import httpx2
 import pytest
 import structlog
 import uvicorn
@@ -121,7 +121,7 @@ async def test_a_half_sent_request_is_closed(app: FastAPI, sent: bytes) -> None:
                 await reader.readuntil(b'"ok"}')
                 writer.write(b"a")
         assert all([await is_closed(reader) for reader, _ in connections])
-        async with httpx.AsyncClient(trust_env=False, timeout=HANG_SECONDS) as web:
+        async with httpx2.AsyncClient(trust_env=False, timeout=HANG_SECONDS) as web:
             assert (await web.get(f"http://127.0.0.1:{port}/healthz")).status_code == 200
         for _, writer in connections:
             writer.close()
@@ -247,11 +247,11 @@ async def test_beyond_the_limit_of_connections_requests_are_refused(app: FastAPI
     async with serving(app, max_connections=3, protocol=Patient) as port:
         address = f"http://127.0.0.1:{port}/healthz"
         held = [await asyncio.open_connection("127.0.0.1", port) for _ in range(3)]
-        async with httpx.AsyncClient(trust_env=False, timeout=HANG_SECONDS) as web:
+        async with httpx2.AsyncClient(trust_env=False, timeout=HANG_SECONDS) as web:
             assert (await web.get(address)).status_code == 503
         for _, writer in held:
             writer.close()
-        async with httpx.AsyncClient(trust_env=False, timeout=HANG_SECONDS) as web, asyncio.timeout(HANG_SECONDS):
+        async with httpx2.AsyncClient(trust_env=False, timeout=HANG_SECONDS) as web, asyncio.timeout(HANG_SECONDS):
             while (await web.get(address)).status_code != 200:
                 await asyncio.sleep(0.05)
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from fastapi import FastAPI
 
@@ -64,7 +64,7 @@ async def events(made: FastAPI, path: str = "/api/v1/answer", **parameters: Any)
     return [(name.removeprefix("event: "), json.loads(data.removeprefix("data: "))) for name, data in blocks]
 
 
-async def page(made: FastAPI, path: str = "/search", **parameters: Any) -> httpx.Response:
+async def page(made: FastAPI, path: str = "/search", **parameters: Any) -> httpx2.Response:
     async with client(made) as web:
         return await web.get(path, params={"q": QUESTION, **parameters}, headers=HTML)
 

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Iterable
 from typing import Any
 from uuid import UUID
 
-import httpx
+import httpx2
 import pytest
 from structlog.testing import capture_logs
 
@@ -115,7 +115,7 @@ async def test_nothing_is_answered_until_a_restore_is_finished(refuses: bool) ->
 
 
 @contextlib.asynccontextmanager
-async def during_restore(reason: str) -> AsyncIterator[httpx.AsyncClient]:
+async def during_restore(reason: str) -> AsyncIterator[httpx2.AsyncClient]:
     """A client of a gateway whose stores refuse for this restore, once they have said so."""
     opener = Restoring(reason, refuses=True)
     async with open_lazily(Settings(), open_store=opener, retry_seconds=(0.01,), restore_seconds=0.01) as stores:
@@ -360,10 +360,10 @@ async def test_a_busy_gateway_answers_health_checks(
 ) -> None:
     monkeypatch.setattr(serving, "STUCK_SECONDS", stuck_seconds)
 
-    def ask(seconds: float = 0.0) -> httpx.Response:
+    def ask(seconds: float = 0.0) -> httpx2.Response:
         assert thread
         time.sleep(seconds)
-        return httpx.get(f"http://127.0.0.1:{thread.port}/healthz", trust_env=False, timeout=60)
+        return httpx2.get(f"http://127.0.0.1:{thread.port}/healthz", trust_env=False, timeout=60)
 
     async with serving.health_checks(GatewaySettings(health_port=0)) as thread:
         asking = asyncio.create_task(asyncio.to_thread(ask, 3.0))
@@ -417,7 +417,7 @@ async def test_the_process_starts_with_or_without_stores_and_stops_when_asked(fa
         async with asyncio.timeout(120):
             while not (address := re.search(r"http://127\.0\.0\.1:\d+/", (await process.stdout.readline()).decode())):
                 pass
-            async with httpx.AsyncClient(base_url=address[0], trust_env=False, timeout=60) as web:
+            async with httpx2.AsyncClient(base_url=address[0], trust_env=False, timeout=60) as web:
                 while (response := await web.get("/readyz")).status_code != status:
                     await asyncio.sleep(0.1)
                 assert "server" not in response.headers

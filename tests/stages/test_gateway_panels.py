@@ -2,7 +2,7 @@
 
 import asyncio
 
-import httpx
+import httpx2
 import pytest
 
 from streams.errors import StoreUnavailable
@@ -22,7 +22,7 @@ async def prepared() -> Stores:
     return await import_entities(await searchable(STATEMENTS))
 
 
-async def panel(web: httpx.AsyncClient, query: str) -> dict[str, object] | None:
+async def panel(web: httpx2.AsyncClient, query: str) -> dict[str, object] | None:
     answer = (await web.get("/api/v1/entities", params={"q": query})).json()
     found: dict[str, object] | None = answer.get("panel")
     return found

@@ -3,7 +3,7 @@
 import re
 from html import unescape
 
-import httpx
+import httpx2
 import pytest
 from fastapi import FastAPI
 
@@ -27,12 +27,12 @@ async def app(**limits: object) -> FastAPI:
     return gateway(await searchable(ROWS), deadline_seconds=20.0, public_url=public_url, limits=given)
 
 
-async def hosts(web: httpx.AsyncClient, query: str = "write-ahead log") -> list[str]:
+async def hosts(web: httpx2.AsyncClient, query: str = "write-ahead log") -> list[str]:
     page = (await web.get("/search", params={"q": query}, headers=HTML)).text
     return [unescape(host) for host in re.findall(r'<h2 dir="auto"><a href="https://([^/]+)/', page)]
 
 
-async def save(web: httpx.AsyncClient, **fields: str) -> httpx.Response:
+async def save(web: httpx2.AsyncClient, **fields: str) -> httpx2.Response:
     return await web.post("/preferences", data=fields, headers=HERE)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from uuid import UUID
 
-import httpx
+import httpx2
 import pytest
 
 from schemas.ids import page_id
@@ -68,7 +68,7 @@ def quoted(text: str) -> int:
     )  # fmt: skip
 
 
-async def get(web: httpx.AsyncClient, path: str, **parameters: str) -> str:
+async def get(web: httpx2.AsyncClient, path: str, **parameters: str) -> str:
     response = await web.get(path, params=parameters, headers={"accept": "text/html, */*"})
     assert response.status_code == 200, response.text
     return response.text

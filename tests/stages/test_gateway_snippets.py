@@ -7,7 +7,7 @@ from html import unescape
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 
 from streams.evaluation.snippet_labels import add_snippets, read_labels, to_label
@@ -33,13 +33,13 @@ def file(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-async def web(tmp_path: Path, file: Path) -> AsyncIterator[httpx.AsyncClient]:
+async def web(tmp_path: Path, file: Path) -> AsyncIterator[httpx2.AsyncClient]:
     add_snippets(file, ALL, {})
     async with client(gateway(memory_stores(), labels=tmp_path)) as web:
         yield web
 
 
-async def opened(web: httpx.AsyncClient, **parameters: str) -> str:
+async def opened(web: httpx2.AsyncClient, **parameters: str) -> str:
     response = await web.get("/labs/snippets", params=parameters, headers=HTML)
     assert response.status_code == 200, response.text
     assert_harmless(response.text)
@@ -50,7 +50,7 @@ def fields(html: str) -> dict[str, str]:
     return dict(re.findall(r'<input type="hidden" name="(skipped|snippet|place)" value="([^"]*)"', html))
 
 
-async def done(web: httpx.AsyncClient, html: str, do: str) -> str:
+async def done(web: httpx2.AsyncClient, html: str, do: str) -> str:
     """Send the form of a page, and open the page that it leads to."""
     response = await web.post("/labs/snippets", data={**fields(html), "do": do}, headers=HTML)
     assert response.status_code == 303, response.text
@@ -77,7 +77,7 @@ def alone(file: Path) -> list[bool | None]:
 
 
 async def test_snippets_are_shown_as_in_results_and_labelled_in_the_file_of_the_measurement(
-    web: httpx.AsyncClient, file: Path
+    web: httpx2.AsyncClient, file: Path
 ) -> None:
     html = await opened(web)
     assert asked(html) == "Ships Ferries The ferry leaves at noon.", "a reader of results sees the title, too"
@@ -94,7 +94,7 @@ async def test_snippets_are_shown_as_in_results_and_labelled_in_the_file_of_the_
     assert add_snippets(file, ALL, read_labels(file)) == 0, "none of them is new to the next measurement"
 
 
-async def test_a_label_is_taken_back_and_asked_again(web: httpx.AsyncClient, file: Path) -> None:
+async def test_a_label_is_taken_back_and_asked_again(web: httpx2.AsyncClient, file: Path) -> None:
     first = await opened(web)
     second = await done(web, await done(web, first, "alone"), "not-alone")
     assert "Needs the page" in second
@@ -104,7 +104,7 @@ async def test_a_label_is_taken_back_and_asked_again(web: httpx.AsyncClient, fil
     assert "Undo" not in await opened(web), "there is nothing left to take back"
 
 
-async def test_a_snippet_is_passed_over_and_comes_again(web: httpx.AsyncClient, file: Path) -> None:
+async def test_a_snippet_is_passed_over_and_comes_again(web: httpx2.AsyncClient, file: Path) -> None:
     html = await done(web, await opened(web), "skip")
     for _ in range(3):
         html = await done(web, html, "alone")
@@ -113,7 +113,7 @@ async def test_a_snippet_is_passed_over_and_comes_again(web: httpx.AsyncClient, 
     assert alone(file) == [None, True, True, True]
 
 
-async def test_a_line_that_is_no_snippet_is_passed_over(web: httpx.AsyncClient, file: Path) -> None:
+async def test_a_line_that_is_no_snippet_is_passed_over(web: httpx2.AsyncClient, file: Path) -> None:
     lines = [b'{"url": "x"', b"[]", b"\xff", b'{"url": 1, "text": "x", "kind": "row", "context": []}', b"[" * 100_000]
     write(file, content(file) + b"\n".join(lines))
     html = await done(web, await opened(web), "alone")
@@ -144,7 +144,7 @@ async def test_without_a_folder_nobody_labels_snippets() -> None:
     ],
 )
 async def test_what_is_refused_writes_nothing(
-    web: httpx.AsyncClient, file: Path, status: int, changed: dict[str, Any], headers: dict[str, str]
+    web: httpx2.AsyncClient, file: Path, status: int, changed: dict[str, Any], headers: dict[str, str]
 ) -> None:
     form = {**fields(await opened(web)), "do": "alone", **changed}
     before = content(file)
@@ -152,7 +152,7 @@ async def test_what_is_refused_writes_nothing(
     assert content(file) == before
 
 
-async def test_a_full_file_refuses_labels_with_a_sentence(web: httpx.AsyncClient, file: Path) -> None:
+async def test_a_full_file_refuses_labels_with_a_sentence(web: httpx2.AsyncClient, file: Path) -> None:
     form = {**fields(await opened(web)), "do": "alone"}
     with file.open("ab") as more:
         more.write(b" " * (MAX_FILE_BYTES - more.tell()))

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Iterator
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from fastapi import FastAPI
 from jinja2 import ChoiceLoader, DictLoader
@@ -65,7 +65,7 @@ async def app(source: Source, stores: Stores | None = None, deadline_seconds: fl
     return gateway(stores or await searchable(STATEMENTS), deadline_seconds=deadline_seconds, sources=[source])
 
 
-async def ask(made: FastAPI, path: str = "/api/v1/search") -> httpx.Response:
+async def ask(made: FastAPI, path: str = "/api/v1/search") -> httpx2.Response:
     async with client(made) as web:
         return await web.get(path, params={"q": "log"}, headers=HTML if path == "/search" else {})
 

@@ -4,7 +4,7 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from fastapi import FastAPI
 
@@ -36,7 +36,7 @@ async def app(**limits: Any) -> FastAPI:
     return made
 
 
-async def ask(made: FastAPI, query: str, path: str = "/api/v1/search", **given: str) -> httpx.Response:
+async def ask(made: FastAPI, query: str, path: str = "/api/v1/search", **given: str) -> httpx2.Response:
     async with client(made) as web:
         return await web.get(path, params={"q": query, **given}, headers=HTML if path == "/search" else {})
 

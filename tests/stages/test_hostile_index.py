@@ -16,7 +16,7 @@ from itertools import count, islice, product
 from typing import Any
 from uuid import UUID, uuid5
 
-import httpx
+import httpx2
 import pytest
 
 from streams.search.request import MAX_DEPTH
@@ -135,7 +135,7 @@ EXPENSIVE = list(islice(product(TEXTS, DEPTHS), REQUESTS + 10))
 
 
 @asynccontextmanager
-async def heartbeat(web: httpx.AsyncClient) -> Any:
+async def heartbeat(web: httpx2.AsyncClient) -> Any:
     """Ask for the gateway's health again and again. Gives the longest time that an answer took."""
     longest, ends = [0.0], asyncio.Event()
 
@@ -183,7 +183,7 @@ async def test_the_most_expensive_requests_are_answered_where_there_is_time(host
     assert answer.json()["results"]
 
 
-async def find_fault(web: httpx.AsyncClient, request: dict[str, Any]) -> str:
+async def find_fault(web: httpx2.AsyncClient, request: dict[str, Any]) -> str:
     """Ask, and return a description of the fault: a late answer, or a gateway that kept others waiting meanwhile. Empty
     without a fault."""
     async with heartbeat(web) as longest:

@@ -4,7 +4,7 @@ import ssl
 from textwrap import indent
 from typing import Annotated, Any
 
-import httpx
+import httpx2
 import typer
 
 from streams.commands.console import EXIT_NO, AsJson, command, err, load_settings, out, print_json, styled
@@ -49,18 +49,18 @@ def ask_api(settings: Settings, path: str, parameters: dict[str, Any], address: 
     """Return the answer of a path of the gateway's API. Raises StoreUnavailable, UsageError."""
     address = address.rstrip("/") or settings.gateway.address
     try:
-        response = httpx.get(
+        response = httpx2.get(
             f"{address}{path}",
             params=parameters,
             timeout=CLIENT_TIMEOUT_SECONDS,
             trust_env=False,
             verify=gateway_context(settings.gateway) or False,
         )
-    except httpx.InvalidURL as error:
+    except httpx2.InvalidURL as error:
         raise UsageError(
             f"{address!r} is not the address of a gateway ({error}). Give one like http://127.0.0.1:8080"
         ) from error
-    except httpx.HTTPError as error:
+    except httpx2.HTTPError as error:
         raise StoreUnavailable(
             f"the gateway at {address} doesn't answer ({error}). Start it with `riffle up` or `riffle gateway`"
         ) from error
@@ -74,7 +74,7 @@ def gateway_context(settings: GatewaySettings) -> ssl.SSLContext | None:
     return client_context(TlsFiles(settings.ca_file, settings.client_cert_file, settings.client_key_file))
 
 
-def _answer_of(response: httpx.Response) -> dict[str, Any]:
+def _answer_of(response: httpx2.Response) -> dict[str, Any]:
     try:
         answer = response.json()
         detail = " ".join(filter(None, (str(answer.get(name, "")) for name in ("detail", "hint"))))

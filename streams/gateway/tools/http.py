@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-import httpx
+import httpx2
 from fastapi import FastAPI
 from starlette.datastructures import Headers
 from starlette.routing import Route
@@ -79,10 +79,10 @@ class ToolsEndpoint:
         request = ctx.request_context.request
         given = request.headers if request is not None else Headers()
         client = request.client if request is not None else None
-        transport = httpx.ASGITransport(self._app, client=(client.host, client.port) if client else ("", 0))
+        transport = httpx2.ASGITransport(self._app, client=(client.host, client.port) if client else ("", 0))
         headers = [(name, value) for name in _PASSED for value in given.getlist(name)]
         base = f"http://{given.get('host', 'localhost')}"
-        async with httpx.AsyncClient(transport=transport, headers=headers, base_url=base) as inside:
+        async with httpx2.AsyncClient(transport=transport, headers=headers, base_url=base) as inside:
             yield AsyncRiffle(base, http=inside)
 
 

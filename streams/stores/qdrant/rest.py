@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Any, Self
 from urllib.parse import quote
 
-import httpx
+import httpx2
 
 from streams.errors import StoreUnavailable
 from streams.settings import QdrantSettings
@@ -28,12 +28,12 @@ Json = dict[str, Any]
 
 
 class QdrantRest:
-    """A blocking client, as a context manager. Its methods raise StoreUnavailable and httpx.HTTPStatusError."""
+    """A blocking client, as a context manager. Its methods raise StoreUnavailable and httpx2.HTTPStatusError."""
 
     def __init__(self, settings: QdrantSettings, timeout_seconds: float) -> None:
         self._url = settings.url
         key = settings.current_api_key()
-        self._client = httpx.Client(
+        self._client = httpx2.Client(
             base_url=settings.url,
             headers={"api-key": key} if key else {},
             verify=client_context(TlsFiles.of(settings)) if settings.url.startswith("https:") else False,
@@ -101,7 +101,7 @@ class QdrantRest:
     def _ask(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Json:
         try:
             answer = self._client.request(method, path, json=body)
-        except httpx.HTTPError as error:
+        except httpx2.HTTPError as error:
             reason = str(error) or type(error).__name__
             raise StoreUnavailable(f"Qdrant at {self._url} doesn't answer ({reason})") from error
         answer.raise_for_status()

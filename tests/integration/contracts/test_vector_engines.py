@@ -3,7 +3,7 @@
 import asyncio
 import random
 
-import httpx
+import httpx2
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -44,7 +44,7 @@ async def test_the_recall_of_a_graph_that_is_searched_too_little_is_low(real_url
     vectors = np.random.default_rng(7).normal(size=(4_000, 64))
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     collection = await starved.ensure(ModelInfo("random", "1", 64))
-    async with httpx.AsyncClient(base_url=f"{real_url}/collections/{collection}", timeout=60) as client:
+    async with httpx2.AsyncClient(base_url=f"{real_url}/collections/{collection}", timeout=60) as client:
         # The graph is built at once, with few links.
         optimizers = {"indexing_threshold": 1, "max_segment_size": 100_000}
         body = {"hnsw_config": {"m": 4, "ef_construct": 8, "full_scan_threshold": 10}, "optimizers_config": optimizers}

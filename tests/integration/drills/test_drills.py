@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 
 from streams.cli import COMMANDS
@@ -257,8 +257,8 @@ def _swap_vectors(settings: Settings) -> set[str]:
 
 def _answers(url: str) -> bool:
     try:
-        return httpx.get(f"{url}/readyz", trust_env=False).is_success
-    except httpx.TransportError:
+        return httpx2.get(f"{url}/readyz", trust_env=False).is_success
+    except httpx2.TransportError:
         return False
 
 

@@ -2,7 +2,7 @@
 
 from contextlib import suppress
 
-import httpx
+import httpx2
 import psutil
 import pytest
 from confluent_kafka.admin import AdminClient
@@ -28,7 +28,7 @@ async def test_cassandra_has_the_tables(stack: Settings) -> None:
 
 @pytest.mark.integration("qdrant")
 async def test_qdrant_lists_collections(stack: Settings) -> None:
-    async with httpx.AsyncClient(trust_env=False) as client:
+    async with httpx2.AsyncClient(trust_env=False) as client:
         answer = await client.get(f"{stack.qdrant.url}/collections")
 
     assert answer.status_code == 200

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Iterator
 
-import httpx
+import httpx2
 import pytest
 
 from benchmarks.search.page import Page, demo_questions, load_page, summary
@@ -12,7 +12,7 @@ from streams.errors import UsageError
 HEAD, REST = b"<head>", b"<main>"
 
 
-class Parts(httpx.SyncByteStream):
+class Parts(httpx2.SyncByteStream):
     """A page of two parts, the second one 50 ms later."""
 
     def __iter__(self) -> Iterator[bytes]:
@@ -21,9 +21,9 @@ class Parts(httpx.SyncByteStream):
         yield REST
 
 
-def client(status: int = 200) -> httpx.Client:
-    return httpx.Client(
-        transport=httpx.MockTransport(lambda request: httpx.Response(status, stream=Parts())),
+def client(status: int = 200) -> httpx2.Client:
+    return httpx2.Client(
+        transport=httpx2.MockTransport(lambda request: httpx2.Response(status, stream=Parts())),
         base_url="http://riffle.test",
     )
 

@@ -4,7 +4,7 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 
 from benchmarks.search import queries
@@ -70,16 +70,16 @@ def test_a_question_that_is_no_text_is_named(tmp_path: Path) -> None:
 
 
 def test_a_question_that_gets_no_answer_is_named() -> None:
-    def refuse(request: httpx.Request) -> httpx.Response:
-        return httpx.Response(400, json={"detail": "The query has 9,000 characters."})
+    def refuse(request: httpx2.Request) -> httpx2.Response:
+        return httpx2.Response(400, json={"detail": "The query has 9,000 characters."})
 
-    def away(request: httpx.Request) -> httpx.Response:
-        raise httpx.ConnectError("refused")
+    def away(request: httpx2.Request) -> httpx2.Response:
+        raise httpx2.ConnectError("refused")
 
     for handler, error, message in (
         (refuse, UsageError, "refuses the question 'how tall': .*9,000 characters"),
         (away, StoreUnavailable, "doesn't answer"),
     ):
-        client = httpx.Client(base_url="http://gateway.test", transport=httpx.MockTransport(handler))
+        client = httpx2.Client(base_url="http://gateway.test", transport=httpx2.MockTransport(handler))
         with client, pytest.raises(error, match=message):
             ask(client, "how tall")

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from typer.testing import CliRunner
 
@@ -84,7 +84,7 @@ async def check_that_strangers_get_nothing(url: str) -> None:
     """A page in a browser has no key, and may not read an answer."""
     page = {"origin": "https://page.test"}
     body = {"messages": [{"role": "user", "content": "x"}], "max_tokens": 1}
-    async with httpx.AsyncClient(headers=page, timeout=60, trust_env=False) as browser:
+    async with httpx2.AsyncClient(headers=page, timeout=60, trust_env=False) as browser:
         for headers in ({}, {"authorization": "Bearer another"}):
             answer = await browser.post(f"{url}/chat/completions", json=body, headers=headers)
             assert answer.status_code == 401
