@@ -1,14 +1,15 @@
-"""The base vocabularies: words that are known before an index is, from the dictionaries of two libraries.
+"""The base vocabularies: words that are known before an index is, from a library and from two files of this package.
 
-pyspellchecker has words with frequencies in twelve languages; symspellpy has English words and pairs of words with
-their frequencies in books. Technical words of documentation come from a file of this package, which
+pyspellchecker has words with frequencies in twelve languages. `books.zst` has English words and pairs of words with
+their frequencies in books, as symspellpy ships them (`python -m benchmarks.search.spelling_books` makes the file;
+`books-licence.txt` is beside it). Technical words of documentation are in `technical.txt`, which
 `python -m benchmarks.search.spelling_words` makes.
 """
 
-from collections.abc import Iterator
 from functools import lru_cache
 from importlib import resources
 
+import zstandard
 from spellchecker import SpellChecker
 
 from streams.queries.spelling.corrector import Corrector, Model
@@ -20,7 +21,7 @@ LANGUAGES = ("ar", "de", "en", "es", "eu", "fa", "fr", "it", "lv", "nl", "pt", "
 """The languages with a base vocabulary (BCP 47)."""
 BOOKS_WEIGHT = 1.0
 SPEECH_WEIGHT = 0.2
-"""The weight of pyspellchecker's frequencies, from subtitles, beside symspellpy's: queries are not spoken."""
+"""The weight of pyspellchecker's frequencies, from subtitles, beside those of books: queries are not spoken."""
 TECHNICAL_WEIGHT = 0.02
 STRICT = {"fr": 4.0}
 """The score that a correction of letters needs in addition, by language. Chosen on two samples of made errors."""
@@ -42,7 +43,8 @@ def base_counts(language: str) -> dict[str, float]:
         return add_french_forms(merge_counts([(spoken, 1.0)]))
     if language != "en":
         return merge_counts([(spoken, 1.0)])
-    merged = merge_counts([(_books(), BOOKS_WEIGHT), (spoken, SPEECH_WEIGHT), (_technical(), TECHNICAL_WEIGHT)])
+    written = {row[0]: float(row[1]) for row in _books() if len(row) == 2}
+    merged = merge_counts([(written, BOOKS_WEIGHT), (spoken, SPEECH_WEIGHT), (_technical(), TECHNICAL_WEIGHT)])
     return add_regular_forms(merged)
 
 
@@ -50,22 +52,16 @@ def base_pairs(language: str) -> dict[tuple[str, str], float]:
     """Return how often two words stand one after the other; empty if it is not known for the language."""
     if language != "en":
         return {}
-    rows = _rows("frequency_bigramdictionary_en_243_342.txt")
-    return {(first, second): count for (first, second), count in rows}
+    return {(row[0], row[1]): float(row[2]) for row in _books() if len(row) == 3}
 
 
-def _books() -> dict[str, float]:
-    return {word: count for (word,), count in _rows("frequency_dictionary_en_82_765.txt")}
+def _books() -> list[list[str]]:
+    """Return the rows of books: a word or a pair of words, and how often books have it."""
+    packed = resources.files(__package__).joinpath("books.zst").read_bytes()
+    return [line.split() for line in zstandard.decompress(packed).decode().splitlines()]
 
 
 def _technical() -> dict[str, float]:
     text = resources.files(__package__).joinpath("technical.txt").read_text("utf-8")
     rows = (line.split("\t") for line in text.splitlines() if line and not line.startswith("#"))
     return {word: float(count) for word, count in rows}
-
-
-def _rows(name: str) -> Iterator[tuple[list[str], float]]:
-    """Yield the words of each row, and the count behind them."""
-    for line in resources.files("symspellpy").joinpath(name).read_text("utf-8-sig").splitlines():
-        *words, count = line.split()
-        yield words, float(count)
