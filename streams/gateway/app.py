@@ -6,7 +6,6 @@ With an admin port there are two: one for people and programs, one for operators
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 from fastapi import APIRouter, FastAPI
 
@@ -31,7 +30,7 @@ from streams.gateway.health import liveness_routes, operations_routes
 from streams.gateway.http import compression, host_check, openapi, responses
 from streams.gateway.http.help import help_routes
 from streams.gateway.http.metrics import Metrics
-from streams.gateway.http.middleware import HeadersAndMetrics, content_security_policy, headers_of_all_answers
+from streams.gateway.http.middleware import HeadersAndMetrics, content_security_policy
 from streams.gateway.http.privacy import privacy_routes
 from streams.gateway.http.static_routes import static_routes
 from streams.gateway.http.templates import Views
@@ -51,8 +50,7 @@ from streams.gateway.search.html import search_html_routes
 from streams.gateway.search.query_events import BackgroundEvents, Publish
 from streams.gateway.search.service import SearchService
 from streams.gateway.search.site_pages import site_routes
-from streams.gateway.suggest.direct import DirectSuggestions
-from streams.gateway.suggest.routes import HEADERS, answer_suggestions, suggest_routes
+from streams.gateway.suggest.routes import suggest_routes
 from streams.gateway.suggest.service import SuggestService
 from streams.gateway.tools.http import ToolsEndpoint, install_tools
 from streams.knowledge.lookup.source import PanelSource
@@ -154,12 +152,11 @@ def create_app(
     sight_of = guard.sight_of_people if settings.gateway.admin_port is None else _sight_of_operators
     operations = operations_routes(context, gateway.search.rehearse, lambda: asyncio.get_running_loop().time())
     admin = (operations, labs_routes(context, gateway.explainer, views, sight_of))
-    direct = gateway.suggest if has_suggestions else None
     if settings.gateway.admin_port is None:
-        app = _app((*public, *admin), context, views, has_labs=True, suggest=direct)
+        app = _app((*public, *admin), context, views, has_labs=True)
         app.state.admin = None
     else:
-        app = _app(public, context, views, suggest=direct)
+        app = _app(public, context, views)
         routers = (liveness_routes(), *admin, page_html_routes(context, views, guard), *about)
         app.state.admin = _app(routers, context, views, has_labs=True, is_public=False)
     app.state.gateway = gateway
@@ -179,7 +176,6 @@ def _app(
     *,
     has_labs: bool = False,
     is_public: bool = True,
-    suggest: SuggestService | None = None,
 ) -> FastAPI:
     """Return an app with these routers. `has_labs`: its pages may link to the labs pages."""
     app = FastAPI(
@@ -202,13 +198,4 @@ def _app(
     compression.install(app)
     policy = content_security_policy(views.style_hashes, views.script_hashes)
     app.add_middleware(HeadersAndMetrics, metrics=context.metrics, policy=policy)
-    if suggest is not None:
-        app.add_middleware(
-            DirectSuggestions,
-            answer=partial(answer_suggestions, suggest),
-            ready=suggest.ready,
-            names=context.settings.gateway_hosts,
-            headers=[*headers_of_all_answers(policy).items(), *HEADERS.items()],
-            metrics=context.metrics,
-        )
     return app

@@ -13,13 +13,14 @@ from starlette.responses import Response
 from streams.gateway.http import examples
 from streams.gateway.http.parameters import refuse_unknown
 from streams.gateway.http.problems import invalid_parameter
-from streams.gateway.suggest.direct import MAX_CHARS, MAX_LANGUAGE_CHARS, PATH
 from streams.gateway.suggest.service import SuggestService
 from streams.queries.suggestions.index import MAX_SHOWN
 
+PATH = "/api/v1/suggest"
+MAX_CHARS, MAX_LANGUAGE_CHARS = 1_000, 20
+"""Maximum length of what was typed, and of the tag of a language (characters)."""
 CACHE = {"Cache-Control": "private, max-age=60"}
 """The cache header of suggestions: only the browser of the person keeps what was typed."""
-HEADERS = {"Content-Type": "application/json", **CACHE}
 OPENSEARCH_TYPE = "application/x-suggestions+json"
 PROBLEMS: dict[int | str, dict[str, Any]] = {
     400: examples.problem_response(
@@ -45,15 +46,6 @@ class Suggested(BaseModel):
 
     query: str = Field(description="What was typed.")
     suggestions: tuple[SuggestedQuery, ...] = Field(description="The best first.")
-
-
-async def answer_suggestions(
-    service: SuggestService, typed: str, language: str = "", limit: int = MAX_SHOWN
-) -> tuple[bytes, bool]:
-    """Return the answer of `/api/v1/suggest`, and True if the next one will be the same."""
-    found = await service.suggest(typed, language.lower(), limit)
-    rows = [{"text": each.text, "language": each.language} for each in found]
-    return orjson.dumps({"query": typed, "suggestions": rows}), service.is_settled(typed, language.lower())
 
 
 def suggest_routes(service: SuggestService) -> APIRouter:
@@ -82,8 +74,9 @@ def suggest_routes(service: SuggestService) -> APIRouter:
         ] = "",
         limit: Annotated[int, Query(ge=1, le=MAX_SHOWN)] = MAX_SHOWN,
     ) -> Response:
-        body, _ = await answer_suggestions(service, q, language, limit)
-        return Response(body, headers=HEADERS)
+        found = await service.suggest(q, language.lower(), limit)
+        rows = [{"text": each.text, "language": each.language} for each in found]
+        return Response(orjson.dumps({"query": q, "suggestions": rows}), media_type="application/json", headers=CACHE)
 
     @router.get("/suggest", include_in_schema=False)
     async def opensearch(q: Annotated[str, Query(max_length=MAX_CHARS)] = "", language: str = "") -> Response:

@@ -14,7 +14,6 @@ from streams.gateway.context import GatewayContext
 from streams.gateway.suggest.blocked import blocked_words
 from streams.gateway.suggest.lists import PrefixLists, Rows
 from streams.gateway.suggest.looking import Looking
-from streams.gateway.suggest.ready import ReadyAnswers
 from streams.queries.counts import quarter_of
 from streams.queries.suggestions.build import read_build
 from streams.queries.suggestions.counts import weight_at
@@ -38,14 +37,12 @@ class SuggestService:
         self._in_memory = own.suggestions_in_memory
         self._lists = PrefixLists(context.stores, context.metrics.count_failure, context.clock)
         self._suggester = Suggester(())
-        self.ready = ReadyAnswers(context.clock)
         self._build = ""
         self._looking = Looking("suggestions", self.look, context.clock)
 
     def use(self, suggestions: Iterable[Suggestion], build: str = "") -> None:
         """Hold these suggestions in memory."""
         self._suggester, self._build = Suggester(suggestions, self._blocked), build
-        self.ready.clear()
 
     async def suggest(self, typed: str, language: str = "", limit: int = MAX_SHOWN) -> list[Suggestion]:
         """Return at most `limit` suggestions, best first: suggestions of the language, then others. Raises nothing."""
@@ -56,11 +53,6 @@ class SuggestService:
         found = self._suggester.suggest(typed, language, limit)
         rows = await self._rows(prefix, language, is_enough=len(found) >= limit)
         return self._merge(found, rows, prefix, language, limit) if rows else found
-
-    def is_settled(self, typed: str, language: str = "") -> bool:
-        """Return True if the lists of what was typed are in the cache and fresh: the next answer will be the same."""
-        stored = stored_prefix(key_of(normalize_prefix(typed)))
-        return all(self._lists.fresh(each, stored) is not None for each in (language, ALL_LANGUAGES))
 
     async def close(self) -> None:
         """End the look for a newer build."""
