@@ -39,8 +39,7 @@ SECTIONS: Sections = {
         "files": ("benchmarks.documents.file_quality:run", "Files that are not HTML, as documents."),
         "page-languages": ("benchmarks.documents.page_languages:run", "Languages of pages, and what they declare."),
         "simhash": ("benchmarks.dedup.simhash:run", "Look-ups and memory of a SimHash index in memory."),
-        "link-ranks": ("benchmarks.links.link_ranks:run", "Ranks and centralities by the batch job."),
-        "central-ages": ("benchmarks.links.central_ages:run", "How much centralities change while a graph grows."),
+        "link-ranks": ("benchmarks.links.link_ranks:run", "Ranks by the batch job."),
         "anchors": ("benchmarks.links.anchors:run", "Anchor texts as a field of retrieval."),
     },
     "Models": {

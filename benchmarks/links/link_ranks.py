@@ -23,12 +23,11 @@ from benchmarks.machine import machine
 from streams.commands.cluster import DaskEngine
 from streams.commands.console import AsJson, command, print_figures
 from streams.links.batch_job import Here, compute
-from streams.links.centrality import harmonic_centrality
 from streams.links.pagerank import GraphBuilder, compute_ranks, start_ranks, update_ranks
 
 MODULE = "benchmarks.links.link_ranks"
 TOLERANCE = 1e-8
-STARTS, PARTS = 64, 8
+PARTS = 8
 WAYS = ("one process, from former ranks", "one process, anew", "batch, in this process", "batch, 2 Dask workers")
 
 
@@ -37,7 +36,7 @@ def run(
     edges: Annotated[int, typer.Option(min=100, help="Number of edges of the generated graph.")] = 1_000_000,
     as_json: AsJson = False,
 ) -> None:
-    """Measure ranks and centralities by the batch job, also on a local Dask cluster, beside one process.
+    """Measure ranks by the batch job, also on a local Dask cluster, beside one process.
 
     Example:  python -m benchmarks link-ranks --edges 1000000
     """
@@ -51,16 +50,14 @@ def compare(edges: int) -> dict[str, Any]:
         write_graph(file, edges)
         found = {}
         for number, way in enumerate(WAYS):
-            part = [sys.executable, "-m", MODULE, str(file), str(number), f"{file}.{number}.npz"]
+            part = [sys.executable, "-m", MODULE, str(file), str(number), f"{file}.{number}.npy"]
             done = subprocess.run(part, capture_output=True, text=True, check=True)
             found[way] = json.loads(done.stdout.splitlines()[-1])
-        values = [np.load(f"{file}.{number}.npz") for number in range(len(WAYS))]
+        values = [np.load(f"{file}.{number}.npy") for number in range(len(WAYS))]
         for way, one in zip(WAYS, values, strict=True):
-            for name in set(one) & {"ranks", "central"}:
-                base = values[1][name]
-                difference = np.abs(one[name] - base) / np.maximum(base, 1)
-                found[way][f"{name}: largest difference"] = float(np.max(difference))
-    return {"machine": machine(), "edges": edges, "starts": STARTS, "parts": PARTS, "ways": found}
+            difference = np.abs(one - values[1]) / np.maximum(values[1], 1)
+            found[way]["largest difference"] = float(np.max(difference))
+    return {"machine": machine(), "edges": edges, "parts": PARTS, "ways": found}
 
 
 def write_graph(file: Path, edges: int) -> None:
@@ -76,10 +73,8 @@ def write_graph(file: Path, edges: int) -> None:
 def measure(file: Path, number: int, target: Path) -> dict[str, Any]:
     """Run one way in this process. Its values go to a file, in the order of names."""
     begin, cpu = time.monotonic(), time.process_time()
-    names, ranks, central, workers = (_one_process if number < 2 else _batch)(file, number)
-    order = np.argsort(np.array(names))
-    values = {"ranks": ranks[order]} | ({} if central is None else {"central": central[order]})
-    np.savez(target, **values)
+    names, ranks, workers = (_one_process if number < 2 else _batch)(file, number)
+    np.save(target, ranks[np.argsort(np.array(names))])
     peak = max(psutil.Process().memory_info().rss, _peak())
     return {
         "seconds": round(time.monotonic() - begin, 1),
@@ -89,7 +84,7 @@ def measure(file: Path, number: int, target: Path) -> dict[str, Any]:
     }
 
 
-def _one_process(file: Path, number: int) -> tuple[list[str], Any, Any, list[dict[str, float]]]:
+def _one_process(file: Path, number: int) -> tuple[list[str], Any, list[dict[str, float]]]:
     builder, former = GraphBuilder(), GraphBuilder()
     lines = file.read_text().splitlines()
     for place, line in enumerate(lines):
@@ -99,22 +94,13 @@ def _one_process(file: Path, number: int) -> tuple[list[str], Any, Any, list[dic
             former.add(other, [one])
     graph = builder.graph()
     if number == 1:
-        starts = _starts(list(graph.hosts))
-        return list(graph.hosts), compute_ranks(graph, tolerance=TOLERANCE), harmonic_centrality(graph, starts), []
+        return list(graph.hosts), compute_ranks(graph, tolerance=TOLERANCE), []
     of_former = former.graph()
     known = dict(zip(of_former.hosts, compute_ranks(of_former, tolerance=TOLERANCE).tolist(), strict=True))
-    return list(graph.hosts), update_ranks(graph, start_ranks(graph, known), tolerance=TOLERANCE), None, []
+    return list(graph.hosts), update_ranks(graph, start_ranks(graph, known), tolerance=TOLERANCE), []
 
 
-def _starts(names: list[str]) -> Any:
-    """Return the places of the start domains that the batch job chooses: evenly, by hash."""
-    import xxhash
-
-    order = np.argsort(np.array([xxhash.xxh3_64_intdigest(name.encode()) for name in names], dtype=np.uint64))
-    return order[np.unique(np.linspace(0, len(names) - 1, STARTS).astype(np.int64))]
-
-
-def _batch(file: Path, number: int) -> tuple[list[str], Any, Any, list[dict[str, float]]]:
+def _batch(file: Path, number: int) -> tuple[list[str], Any, list[dict[str, float]]]:
     if number == 2:
         return (*_computed(Here(), file), [])
     from distributed import Client, LocalCluster
@@ -138,10 +124,10 @@ def _peak() -> float:
     return float(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
 
 
-def _computed(engine: Any, file: Path) -> tuple[list[str], Any, Any]:
-    result = compute(engine, file, parts=PARTS, starts=STARTS, report=lambda _, __: None, tolerance=TOLERANCE)
+def _computed(engine: Any, file: Path) -> tuple[list[str], Any]:
+    result = compute(engine, file, parts=PARTS, report=lambda _, __: None, tolerance=TOLERANCE)
     rows = list(result.rows(engine))
-    return [name for name, _, _ in rows], np.array([rank for _, rank, _ in rows]), np.array([one for *_, one in rows])
+    return [name for name, _ in rows], np.array([rank for _, rank in rows])
 
 
 if __name__ == "__main__":

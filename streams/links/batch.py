@@ -1,4 +1,4 @@
-"""PageRank and harmonic centrality of an exported list of edges, in parts that the machines of a cluster compute. Pure.
+"""PageRank of an exported list of edges, in parts that the machines of a cluster compute. Pure.
 
     read      a part of the file          -> its edges, as hashes of names; its names
     divide    by the hash of the target   -> the edges that each range of hashes owns
@@ -6,9 +6,8 @@
     place     the nodes of all ranges     -> edges as places in the list of all nodes
     step      a vector of all nodes       -> the new values of the range's own nodes
 
-A machine holds the edges of its ranges, and vectors of all nodes: 8 bytes for each node, and 8 more for each 64 starts
-of the centrality. Names stay where their range is. The results are as by `pagerank` and `centrality`: the same
-equation, solved by rounds over all nodes (Jacobi), and the same paths, followed from 64 starts at once, as bits.
+A machine holds the edges of its ranges, and vectors of all nodes: 8 bytes for each node. Names stay where their range
+is. The results are as by `pagerank`: the same equation, solved by rounds over all nodes (Jacobi).
 """
 
 from collections.abc import Iterator, Sequence
@@ -26,7 +25,6 @@ from streams.links.pagerank import DAMPING
 Hashes = NDArray[np.uint64]
 Places = NDArray[np.int64]
 Values = NDArray[np.float64]
-HASH_BITS = 64
 
 
 class Block(NamedTuple):
@@ -140,18 +138,3 @@ def count_links(local: Local, count: int) -> Places:
 def step_ranks(local: Local, shares: Values) -> Values:
     """Return the ranks of the range's nodes. `shares`: what each of all nodes passes on by each of its links."""
     return 1.0 + DAMPING * np.bincount(local.targets, weights=shares[local.sources], minlength=local.count)
-
-
-def step_reached(local: Local, reached: Hashes) -> Hashes:
-    """Return, as bits, from which starts a link leads to each node of the range. `reached`: by node and 64 starts."""
-    found = np.zeros((local.count, reached.shape[1]), dtype=np.uint64)
-    if len(local.targets):
-        firsts = np.flatnonzero(np.diff(local.targets, prepend=-1))
-        found[local.targets[firsts]] = np.bitwise_or.reduceat(reached[local.sources], firsts, axis=0)
-    return found
-
-
-def count_bits(bits: Hashes) -> Places:
-    """Return the number of set bits of each row."""
-    counts: Places = np.unpackbits(bits.view(np.uint8), axis=1).sum(axis=1, dtype=np.int64)
-    return counts

@@ -1,4 +1,4 @@
-"""The batch job of ranks and centralities: it sends the tasks of `batch` to an engine, round by round.
+"""The batch job of ranks: it sends the tasks of `batch` to an engine, round by round.
 
 The engine is Dask's client, or `Here`, which runs each task at once in this process. Data of a range stay on the
 machine that made them: tasks get handles of them. Only vectors of all nodes travel, once in each round.
@@ -13,11 +13,8 @@ import numpy as np
 
 from streams.links import batch
 from streams.links.batch import Places, Values
-from streams.links.centrality import MAX_DISTANCE
 from streams.links.pagerank import MAX_ROUNDS, TOLERANCE
 
-WORD = 64
-"""Starts that are followed together."""
 Report = Callable[[str, int], None]
 """Called with a step's name and the number of rounds that are done."""
 
@@ -58,24 +55,19 @@ class Result:
     """Handles of the ranges."""
     sizes: Sequence[int]
     ranks: Values
-    centralities: Values | None
     rounds: int
 
-    def rows(self, engine: Engine) -> Iterator[tuple[str, float, float | None]]:
-        """Yield each name with its rank and its centrality, one range after the other."""
+    def rows(self, engine: Engine) -> Iterator[tuple[str, float]]:
+        """Yield each name with its rank, one range after the other."""
         start = 0
         for owned, size in zip(self.ranges, self.sizes, strict=True):
             (names,) = engine.gather([engine.submit(batch.names_of, owned)])
-            of_range = slice(start, start + size)
-            found = [None] * size if self.centralities is None else self.centralities[of_range].tolist()
-            yield from zip(names, self.ranks[of_range].tolist(), found, strict=True)
+            yield from zip(names, self.ranks[start : start + size].tolist(), strict=True)
             start += size
 
 
-def compute(
-    engine: Engine, path: Path, *, parts: int, starts: int, report: Report, tolerance: float = TOLERANCE
-) -> Result:
-    """Compute the ranks of all names in a list of edges, and their centralities from N starts (0: none)."""
+def compute(engine: Engine, path: Path, *, parts: int, report: Report, tolerance: float = TOLERANCE) -> Result:
+    """Compute the ranks of all names in a list of edges."""
     report("Reading edges", 0)
     spans = batch.spans_of(path, parts)
     read = [engine.submit(batch.read, str(path), start, end, parts) for start, end in spans]
@@ -88,9 +80,7 @@ def compute(
     local = [engine.submit(batch.place, owned, shared) for owned in ranges]
     links = sum(engine.gather([engine.submit(batch.count_links, one, len(nodes)) for one in local]))
     ranks, rounds = _ranks(engine, local, links, tolerance, report)
-    centralities = _centralities(engine, local, len(nodes), starts, report) if starts and len(nodes) else None
-    edges = int(np.sum(links))
-    return Result(len(nodes), edges, ranges, [len(one) for one in found], ranks, centralities, rounds)
+    return Result(len(nodes), int(np.sum(links)), ranges, [len(one) for one in found], ranks, rounds)
 
 
 def _ranks(engine: Engine, local: Sequence[Any], links: Places, tolerance: float, report: Report) -> tuple[Values, int]:
@@ -104,21 +94,3 @@ def _ranks(engine: Engine, local: Sequence[Any], links: Places, tolerance: float
         if change <= tolerance:
             break
     return ranks, round_
-
-
-def _centralities(engine: Engine, local: Sequence[Any], count: int, starts: int, report: Report) -> Values:
-    chosen = np.unique(np.linspace(0, count - 1, min(starts, count)).astype(np.int64))
-    reached = np.zeros((count, -(-len(chosen) // WORD)), dtype=np.uint64)
-    numbers = np.arange(len(chosen))
-    reached[chosen, numbers // WORD] = np.uint64(1) << (numbers % WORD).astype(np.uint64)
-    found = np.zeros(count)
-    for distance in range(1, MAX_DISTANCE + 1):
-        shared = engine.share(reached)
-        arrived = np.concatenate(engine.gather([engine.submit(batch.step_reached, one, shared) for one in local]))
-        new = arrived & ~reached
-        if not new.any():
-            break
-        found += batch.count_bits(new) / distance
-        reached |= new
-        report("Centrality, distance", distance)
-    return found * (count / len(chosen))

@@ -85,7 +85,6 @@ USES: dict[str, tuple[int, str]] = {
     "links export edges.tsv": (3, NO_CASSANDRA),
     "links load ranks.tsv": (3, NO_CASSANDRA),
     "links batch ranks.tsv batch.tsv": (0, "1 edges between 2 domains"),
-    "links central": (3, NO_CASSANDRA),
     "blobs sweep": (3, NO_KAFKA),
     "models prepare MODELS/production copy --cpu": (0, "statement_chain"),
     "models serve pages.warc": (2, "no file of weights"),

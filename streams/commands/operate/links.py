@@ -23,7 +23,6 @@ from streams.commands.console import (
 from streams.commands.job_reports import reported
 from streams.errors import UsageError
 from streams.links.batch_job import Here, compute
-from streams.links.centrality import most_central
 from streams.links.ranking import Ranked, load_ranks, rank_hosts, read_graph, read_ranks
 from streams.stores.opener import open_stores
 from streams.stores.protocols import HostRank
@@ -145,20 +144,18 @@ async def export(
 async def batch(
     edges: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="Lines as `riffle links export` writes.")],
     ranks: Annotated[Path, typer.Argument(dir_okay=False, help="The file of ranks to write, for `riffle links load`.")],
-    central: Annotated[Path | None, typer.Option(dir_okay=False, help="Also write harmonic centralities here.")] = None,
-    starts: Annotated[int, typer.Option(min=1, help="Number of domains from which paths are followed.")] = 256,
     parts: Annotated[int, typer.Option(min=1, max=4_096, help="Number of parts of the graph.")] = 16,
     cluster: Annotated[str, typer.Option(help="Address of a Dask scheduler. Empty: in this process.")] = "",
     as_json: AsJson = False,
 ) -> None:
-    """Compute ranks and centralities from a list of edges, on a cluster if one is named.
+    """Compute ranks from a list of edges, on a cluster if one is named.
 
     Workers of the cluster read the file by its path, so it is on a file system that they share.
 
     Examples:
 
         riffle links batch edges.tsv ranks.tsv
-        riffle links batch /shared/edges.tsv ranks.tsv --central central.tsv --cluster tcp://scheduler:8786 --parts 64
+        riffle links batch /shared/edges.tsv ranks.tsv --cluster tcp://scheduler:8786 --parts 64
     """
     client = dask_client(cluster) if cluster else None
     engine = DaskEngine(client) if client else Here()
@@ -169,16 +166,12 @@ async def batch(
                 engine,
                 edges.resolve(),
                 parts=parts,
-                starts=starts if central else 0,
                 report=lambda step, done: status.update(f"{step} {done}"),
             )
-        rows = list(result.rows(engine))
+        _write_ranks(ranks, result.rows(engine))
     finally:
         if client:
             client.close()
-    _write_values(ranks, ((name, rank) for name, rank, _ in rows))
-    if central:
-        _write_values(central, ((name, value or 0.0) for name, _, value in rows))
     print_result(
         f"{result.edges:,} edges between {result.count:,} domains, {result.rounds} rounds: {ranks}",
         {"edges": result.edges, "domains": result.count, "rounds": result.rounds, "file": str(ranks)},
@@ -186,7 +179,7 @@ async def batch(
     )
 
 
-def _write_values(file: Path, rows: Iterable[tuple[str, float]]) -> None:
+def _write_ranks(file: Path, rows: Iterable[tuple[str, float]]) -> None:
     try:
         file.write_text("".join(f"{name}\t{value!r}\n" for name, value in rows), encoding="utf-8")
     except OSError as error:
@@ -217,29 +210,3 @@ async def load(
         as_json,
     )
     return 0 if written else EXIT_NO
-
-
-@links_app.command("central")
-@command
-async def central(
-    sample: Annotated[int, typer.Option(min=1, help="Number of domains from which paths are followed.")] = 200,
-    as_json: AsJson = False,
-) -> int:
-    """Show the domains with the highest harmonic centrality: those that most others reach over few links.
-
-    Example:  riffle links central --sample 1000
-    """
-    async with open_stores(load_settings(), ["records"]) as stores:
-        with err.status("Reading links ...") as status:
-            graph, _ = await read_graph(
-                stores.host_links, lambda step, hosts: status.update(f"{step}: {hosts:,} hosts")
-            )
-    found = most_central(graph, sample)
-    if as_json:
-        print_json([{"domain": domain, "centrality": value} for domain, value in found])
-        return 0 if found else EXIT_NO
-    rows = table("domain", "centrality", whole=["domain"])
-    for domain, value in found:
-        rows.add_row(domain, f"{value:,.1f}")
-    out.print(rows)
-    return 0 if found else EXIT_NO

@@ -1,4 +1,4 @@
-"""The batch job of ranks and centralities: its results are those of the one process that computes them from a store."""
+"""The batch job of ranks: its results are those of the one process that computes them from a store."""
 
 from pathlib import Path
 
@@ -7,7 +7,6 @@ import pytest
 
 from streams.commands.cluster import DaskEngine
 from streams.links.batch_job import Here, Result, compute
-from streams.links.centrality import harmonic_centrality
 from streams.links.pagerank import GraphBuilder, HostGraph, compute_ranks, start_ranks, update_ranks
 
 TOLERANCE = 1e-9
@@ -19,9 +18,9 @@ GRAPH = "".join(f"d{n % 23}.example\td{n * n % 19}.example\n" for n in range(200
 def quiet(_: str, __: int) -> None: ...
 
 
-def run(file: Path, parts: int, starts: int = 0) -> tuple[Result, dict[str, tuple[float, float | None]]]:
-    result = compute(Here(), file, parts=parts, starts=starts, report=quiet, tolerance=TOLERANCE)
-    return result, {name: (rank, central) for name, rank, central in result.rows(Here())}
+def run(file: Path, parts: int) -> tuple[Result, dict[str, float]]:
+    result = compute(Here(), file, parts=parts, report=quiet, tolerance=TOLERANCE)
+    return result, dict(result.rows(Here()))
 
 
 def random_graph(seed: int, nodes: int, edges: int) -> HostGraph:
@@ -33,20 +32,16 @@ def random_graph(seed: int, nodes: int, edges: int) -> HostGraph:
 
 
 @pytest.mark.parametrize(("seed", "nodes", "edges", "parts"), [(1, 50, 200, 1), (2, 50, 30, 3), (3, 400, 2_000, 8)])
-def test_ranks_and_centralities_are_those_of_one_process(
-    tmp_path: Path, seed: int, nodes: int, edges: int, parts: int
-) -> None:
+def test_ranks_are_those_of_one_process(tmp_path: Path, seed: int, nodes: int, edges: int, parts: int) -> None:
     graph, file = random_graph(seed, nodes, edges), tmp_path / "edges.tsv"
     lines = [f"{one}\t{other}\n" for one, other in graph.edges()]
     file.write_text("".join([*lines, *lines[:9]]))  # each link counts once
-    result, found = run(file, parts, starts=len(graph.hosts))
+    result, found = run(file, parts)
     assert (result.count, result.edges) == (len(graph.hosts), len(graph.targets))
-    ranks = np.array([found[host][0] for host in graph.hosts])
-    central = np.array([found[host][1] for host in graph.hosts])
+    ranks = np.array([found[host] for host in graph.hosts])
     np.testing.assert_allclose(ranks, compute_ranks(graph, tolerance=TOLERANCE), rtol=1e-6)
     incremental = update_ranks(graph, start_ranks(graph, {graph.hosts[0]: 9.0}), tolerance=TOLERANCE)
     np.testing.assert_allclose(ranks, incremental, rtol=1e-6)
-    np.testing.assert_allclose(central, harmonic_centrality(graph, np.arange(len(graph.hosts))), rtol=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -65,9 +60,9 @@ def test_ranks_and_centralities_are_those_of_one_process(
 def test_lines_that_are_cut_or_no_edges(tmp_path: Path, text: str, names: set[str], parts: int) -> None:
     file = tmp_path / "edges.tsv"
     file.write_bytes(text.encode())
-    _, found = run(file, parts, starts=2)
+    _, found = run(file, parts)
     assert set(found) == names
-    assert all(rank >= 1 for rank, _ in found.values())
+    assert all(rank >= 1 for rank in found.values())
 
 
 def test_each_line_is_read_by_one_part(tmp_path: Path) -> None:
@@ -83,6 +78,6 @@ def test_a_dask_cluster_computes_the_same(tmp_path: Path) -> None:
     options = {"n_workers": 1, "processes": False, "dashboard_address": None, "protocol": "inproc://"}
     with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
         engine = DaskEngine(client)
-        result = compute(engine, file, parts=3, starts=5, report=quiet, tolerance=TOLERANCE)
-        rows = {name: (rank, central) for name, rank, central in result.rows(engine)}
-    assert rows == run(file, 3, starts=5)[1]
+        result = compute(engine, file, parts=3, report=quiet, tolerance=TOLERANCE)
+        rows = dict(result.rows(engine))
+    assert rows == run(file, 3)[1]
