@@ -23,7 +23,6 @@ from streams.client.types import (
 )
 
 Sort = Literal["relevance", "date"]
-FeedFormat = Literal["rss", "atom", "json"]
 
 
 class AsyncRiffle:
@@ -146,9 +145,9 @@ class AsyncRiffle:
             raise NotReached(f"the answer of {self._address} broke off before its end")
         return found
 
-    async def feed(self, q: str, format: FeedFormat = "rss") -> str:
-        """Return the newest results of a query as a feed."""
-        answer = await self._ask(requests.get("feed", q=q, format=format))
+    async def feed(self, q: str) -> str:
+        """Return the newest results of a query as a feed (Atom)."""
+        answer = await self._ask(requests.get("feed", q=q))
         return answer.text
 
     async def _parts(self, page_id: str, what: str, ref: str) -> AsyncIterator[dict[str, Any]]:

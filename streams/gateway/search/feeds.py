@@ -1,17 +1,14 @@
-"""`/api/v1/feed`: the newest results of a query, as RSS 2.0, Atom (RFC 4287) or JSON Feed 1.1.
+"""`/api/v1/feed`: the newest results of a query, as Atom (RFC 4287).
 
 A reader of feeds asks again and again, so a feed is one page of results, the newest first. Entries keep their ids (the
 page's id) and their times: the date that the page states, or the day on which its text was fetched.
 """
 
-from collections.abc import Callable
 from datetime import UTC, datetime
-from email.utils import format_datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 from urllib.parse import urlencode
 from xml.etree.ElementTree import Element, SubElement, tostring
 
-import orjson
 from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import Response
 
@@ -24,20 +21,17 @@ from streams.gateway.search.answers import limit_to
 from streams.gateway.search.service import SearchService
 from streams.search.request import Parameters
 
-Format = Literal["rss", "atom", "json"]
 ENTRIES = 30
 """Number of entries of a feed."""
 CACHE = "private, max-age=900"
-TYPES = {"rss": "application/rss+xml", "atom": "application/atom+xml", "json": "application/feed+json"}
+FEED_TYPE = "application/atom+xml"
 FEED_PATH = "/api/v1/feed"
-FEED_NAMES: dict[Format, str] = {"rss": "RSS", "atom": "Atom", "json": "JSON Feed"}
 ATOM = "http://www.w3.org/2005/Atom"
 _PROBLEMS: dict[int | str, dict[str, Any]] = {
     **examples.ACCESS_PROBLEMS,
     400: examples.problem_response("The query or a parameter is not valid", examples.PROBLEM_EMPTY),
     503: examples.problem_response("The index does not answer", examples.PROBLEM_UNAVAILABLE),
 }
-_EXAMPLE = '<?xml version="1.0" encoding="utf-8"?>\n<rss version="2.0"><channel><title>wal</title></channel></rss>'
 
 
 def feed_routes(service: SearchService, guard: Guard, public_url: str) -> APIRouter:
@@ -52,14 +46,7 @@ def feed_routes(service: SearchService, guard: Guard, public_url: str) -> APIRou
         responses={
             200: {
                 "description": "The feed",
-                "content": {
-                    TYPES["rss"]: {"schema": {"type": "string"}, "example": _EXAMPLE},
-                    TYPES["atom"]: {"schema": {"type": "string"}, "example": f'<feed xmlns="{ATOM}"/>'},
-                    TYPES["json"]: {
-                        "schema": {"type": "object"},
-                        "example": {"version": "https://jsonfeed.org/version/1.1", "title": "wal", "items": []},
-                    },
-                },
+                "content": {FEED_TYPE: {"schema": {"type": "string"}, "example": f'<feed xmlns="{ATOM}"/>'}},
             },
             **_PROBLEMS,
         },
@@ -68,7 +55,6 @@ def feed_routes(service: SearchService, guard: Guard, public_url: str) -> APIRou
         request: Request,
         charge: Annotated[Charge, Depends(guard.needs("search"))],
         q: Annotated[str, Query(description="The query.", examples=["write-ahead log"])],
-        format: Annotated[Format, Query(description="The format of the feed.")] = "rss",
         language: Annotated[str, Query(description="As in a search.")] = "",
         include: Annotated[list[str] | None, Query(description="As in a search.")] = None,
     ) -> Response:
@@ -78,35 +64,23 @@ def feed_routes(service: SearchService, guard: Guard, public_url: str) -> APIRou
         charge.spend(cost_of_search(answer.page, answer.per_page, len(answer.operators), reranks=service.reranks))
         base = (public_url or str(request.base_url)).rstrip("/")
         here = f"{base}{FEED_PATH}?{request.url.query}"
-        content = WRITERS[format](answer, f"{base}/search?{urlencode({'q': answer.query})}", here)
-        return Response(content, media_type=TYPES[format], headers={"Cache-Control": CACHE})
+        content = write_atom(answer, f"{base}/search?{urlencode({'q': answer.query})}", here)
+        return Response(content, media_type=FEED_TYPE, headers={"Cache-Control": CACHE})
 
     return router
 
 
-def write_rss(answer: SearchAnswer, home: str, here: str) -> bytes:
-    """Return the answer as RSS 2.0. `home` is the page for people, `here` the feed's own address."""
-    root = Element("rss", {"version": "2.0", "xmlns:atom": ATOM})
-    channel = SubElement(root, "channel")
-    _texts(channel, title=_title(answer), link=home, description=f"Newest results for {answer.query}")
-    SubElement(channel, "atom:link", {"href": here, "rel": "self", "type": TYPES["rss"]})
-    for result in answer.results:
-        item = SubElement(channel, "item")
-        _texts(item, title=result.title, link=result.url, description=_summary(result))
-        SubElement(item, "guid", {"isPermaLink": "false"}).text = f"urn:uuid:{result.page_id}"
-        if when := _time(result):
-            _texts(item, pubDate=format_datetime(when))
-    return _bytes(root)
-
-
 def write_atom(answer: SearchAnswer, home: str, here: str) -> bytes:
-    """Return the answer as Atom. An entry without any date is of 1970: Atom wants one, and it must not change."""
+    """Return the answer as Atom. `home` is the page for people, `here` the feed's own address.
+
+    An entry without any date is of 1970: Atom wants one, and it must not change.
+    """
     root = Element("feed", {"xmlns": ATOM})
     times = [_time(result) or datetime.fromtimestamp(0, UTC) for result in answer.results]
     newest = max(times, default=datetime.fromtimestamp(0, UTC))
     _texts(root, title=_title(answer), id=here, updated=newest.isoformat())
     SubElement(root, "link", {"href": home})
-    SubElement(root, "link", {"href": here, "rel": "self", "type": TYPES["atom"]})
+    SubElement(root, "link", {"href": here, "rel": "self", "type": FEED_TYPE})
     author = SubElement(root, "author")
     _texts(author, name="Riffle")
     for result, when in zip(answer.results, times, strict=True):
@@ -115,30 +89,6 @@ def write_atom(answer: SearchAnswer, home: str, here: str) -> bytes:
         SubElement(entry, "link", {"href": result.url})
         _texts(entry, summary=_summary(result))
     return _bytes(root)
-
-
-def write_json(answer: SearchAnswer, home: str, here: str) -> bytes:
-    """Return the answer as JSON Feed 1.1."""
-    items = [
-        {
-            "id": f"urn:uuid:{result.page_id}",
-            "url": result.url,
-            "title": result.title,
-            "content_text": _summary(result),
-            **({"date_published": when.isoformat()} if (when := _time(result)) else {}),
-            **({"language": result.language} if result.language else {}),
-        }
-        for result in answer.results
-    ]
-    head = {"version": "https://jsonfeed.org/version/1.1", "title": _title(answer)}
-    return orjson.dumps({**head, "home_page_url": home, "feed_url": here, "items": items})
-
-
-WRITERS: dict[Format, Callable[[SearchAnswer, str, str], bytes]] = {
-    "rss": write_rss,
-    "atom": write_atom,
-    "json": write_json,
-}
 
 
 def _title(answer: SearchAnswer) -> str:

@@ -17,7 +17,7 @@ from streams.gateway.http.problems import Problem, internal, search_unavailable
 from streams.gateway.http.templates import Views, address
 from streams.gateway.preferences.cookies import Cookies
 from streams.gateway.search.answer_model import SearchAnswer
-from streams.gateway.search.feeds import FEED_NAMES, FEED_PATH, TYPES
+from streams.gateway.search.feeds import FEED_PATH, FEED_TYPE
 from streams.gateway.search.service import RunningSearch, SearchService
 from streams.search.errors import SearchUnavailable
 from streams.search.query_language.choices import Choices, apply_choices
@@ -189,14 +189,9 @@ def _query_values(query: SearchRequest, cursor: str) -> dict[str, Any]:
         "sort": "" if query.sort == "relevance" else query.sort,
         "page": query.page,
         "again": _address_again(query, cursor),
-        "feeds": _feeds_of(query),
+        "feed": address(FEED_PATH, q=query.text, language=query.language or "", include=query.host),
+        "feed_type": FEED_TYPE,
     }
-
-
-def _feeds_of(query: SearchRequest) -> list[tuple[str, str, str]]:
-    """Return name, type and address of the feeds of a query."""
-    given = {"q": query.text, "language": query.language or "", "include": query.host}
-    return [(FEED_NAMES[each], TYPES[each], address(FEED_PATH, **given, format=each)) for each in FEED_NAMES]
 
 
 def _address_again(query: SearchRequest, cursor: str) -> str:

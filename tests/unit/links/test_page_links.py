@@ -1,6 +1,5 @@
 """Links to pages: one owner counts once, and a link has one row."""
 
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
