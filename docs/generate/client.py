@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 TYPES = ROOT / "streams" / "client" / "types.py"
 PLAIN = ROOT / "streams" / "client" / "plain.py"
 AIO = ROOT / "streams" / "client" / "aio.py"
-LEFT_OUT = frozenset({"Batch", "OneSearch", "Readiness", "Problem"})
+LEFT_OUT = frozenset({"Readiness", "Problem"})
 """Schemas that are no answers of the client."""
 _SIMPLE = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}
 _HEAD = '''"""The types of the API's answers, made by `make schemas` of the OpenAPI document."""

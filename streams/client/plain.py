@@ -12,7 +12,6 @@ from streams.client.errors import ApiError, NotReached
 from streams.client.events import ModelAnswer, answer_of
 from streams.client.requests import ApiRequest
 from streams.client.types import (
-    BatchAnswer,
     Extract,
     PageDocument,
     PageRecord,
@@ -102,10 +101,6 @@ class Riffle:
             if not cursor:
                 return
 
-    def batch(self, searches: Sequence[dict[str, Any]]) -> BatchAnswer:
-        """Search several times, at most 20, in one request. Each search has the parameters of `search`."""
-        return cast(BatchAnswer, self._json(requests.batch(list(searches))))
-
     def similar(self, page: str, count: int = 10) -> SimilarAnswer:
         """Return pages whose content is similar to a page's, given by its id or URL."""
         return cast(SimilarAnswer, self._json(requests.get("similar", page=page, count=count)))
@@ -173,10 +168,9 @@ class Riffle:
             failure: ApiError | NotReached
             try:
                 answer = self._http.request(
-                    "GET" if request.body is None else "POST",
+                    "GET",
                     self._address + request.path,
                     params=request.parameters,
-                    json=request.body,
                     headers=self._headers,
                 )
                 if answer.is_success:

@@ -31,7 +31,6 @@ class ApiRequest:
 
     path: str
     parameters: dict[str, Any] = field(default_factory=dict)
-    body: Any = None
 
 
 def get(path: str, **parameters: Any) -> ApiRequest:
@@ -42,10 +41,6 @@ def get(path: str, **parameters: Any) -> ApiRequest:
 
 def page_path(page: str) -> str:
     return f"pages/{quote(str(page), safe='')}"
-
-
-def batch(searches: list[dict[str, Any]]) -> ApiRequest:
-    return ApiRequest("/api/v1/search/batch", body={"searches": searches})
 
 
 def pause_before(tried: int, error: ApiError | None) -> float | None:

@@ -3,12 +3,6 @@
 from typing import Any, Literal, NotRequired, TypedDict
 
 
-class BatchAnswer(TypedDict):
-    """The outcomes, in the order of the searches."""
-
-    outcomes: list["OneOutcome"]
-
-
 class DocumentBlock(TypedDict):
     """One text of a document."""
 
@@ -160,14 +154,6 @@ class Mention(TypedDict):
     text: str
     title: str
     url: str
-
-
-class OneOutcome(TypedDict):
-    """The answer to one search, or its problem."""
-
-    status: int
-    answer: NotRequired["SearchAnswer"]
-    problem: NotRequired[dict[str, Any]]
 
 
 class OtherPage(TypedDict):

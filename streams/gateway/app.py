@@ -42,7 +42,6 @@ from streams.gateway.preferences.cookies import Cookies, personal_values
 from streams.gateway.preferences.personal_pages import PersonalPages
 from streams.gateway.preferences.routes import preferences_routes
 from streams.gateway.search.api import search_api_routes
-from streams.gateway.search.batch import batch_routes
 from streams.gateway.search.beside import sources_of
 from streams.gateway.search.feedback import feedback_routes
 from streams.gateway.search.feeds import feed_routes
@@ -123,7 +122,6 @@ def create_app(
     )
     public = (
         search_api_routes(gateway.search, guard),
-        batch_routes(gateway.search, guard),
         feed_routes(gateway.search, guard, settings.gateway.public_url),
         similar_routes(context, content, guard),
         content_api_routes(content, guard),

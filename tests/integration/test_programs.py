@@ -213,19 +213,6 @@ async def test_a_query_is_a_feed(service: Service) -> None:
     assert found.findtext("a:updated", namespaces=names) == "2025-06-30T00:00:00+00:00"
 
 
-async def test_searches_of_a_batch_have_outcomes_of_their_own(service: Service) -> None:
-    searches: list[dict[str, Any]] = [
-        {"q": QUESTION, "per_page": 1},
-        {"q": "..."},
-        {"q": "how do bees say where flowers are?"},
-    ]
-    async with AsyncRiffle(service.address, service.key) as riffle:
-        outcomes = (await riffle.batch(searches))["outcomes"]
-    assert [each["status"] for each in outcomes] == [200, 400, 200]
-    assert [first_text(outcomes[number]["answer"]["results"]) for number in (0, 2)] == [TEXTS["otters"], TEXTS["bees"]]
-    assert outcomes[1]["problem"]["type"] == "urn:riffle:problem:query-empty"
-
-
 async def use_every_tool(client: Client, book: Handbook) -> None:
     """Call each tool once, and compare what it says with the handbook."""
 

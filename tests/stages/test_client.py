@@ -40,7 +40,6 @@ async def test_the_plain_form_answers_what_the_api_answers(address: str) -> None
                 "statements": [each["text"] for each in riffle.statements(str(PAGE))],
                 "vectors": len(list(riffle.vectors(str(PAGE)))),
                 "similar": [each["url"] for each in riffle.similar(URL)["pages"]],
-                "batch": [each["status"] for each in riffle.batch([{"q": "log"}, {"q": ""}])["outcomes"]],
                 "feed": riffle.feed("log"),
             }
 
@@ -49,7 +48,7 @@ async def test_the_plain_form_answers_what_the_api_answers(address: str) -> None
     assert sorted(found["results"]) == [URL, "https://other.example/"]
     assert (found["page"], found["extract"], found["document"]) == (str(PAGE), 7, TEXTS[0])
     assert (found["statements"], found["vectors"]) == (TEXTS, 7)
-    assert (found["similar"], found["batch"]) == (["https://other.example/"], [200, 400])
+    assert found["similar"] == ["https://other.example/"]
     assert "http://www.w3.org/2005/Atom" in found["feed"]
 
 
@@ -57,7 +56,6 @@ async def test_the_form_for_asyncio_answers_the_same(address: str) -> None:
     async with AsyncRiffle(address) as riffle:
         assert [result["url"] async for result in riffle.results("log", limit=1)]
         assert [each["text"] async for each in riffle.statements(str(PAGE))] == TEXTS
-        assert (await riffle.batch([{"q": "log"}]))["outcomes"][0]["status"] == 200
 
 
 async def test_results_come_page_by_page_and_each_once() -> None:

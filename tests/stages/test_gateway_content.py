@@ -1,4 +1,4 @@
-"""Documents, statements, vectors, similar pages, feeds and batches: what programs get beside searches."""
+"""Documents, statements, vectors, similar pages, feeds: what programs get beside searches."""
 
 import re
 from datetime import UTC, datetime
@@ -152,35 +152,3 @@ async def test_a_page_of_results_links_to_the_feed_of_its_query() -> None:
     assert [title for _, _, title in links] == ["Newest results"]
     assert all("https://a.example/" in feed.text and "https://b.example/" not in feed.text for feed in feeds)
     assert 'rel="alternate"' not in home
-
-
-async def test_searches_of_a_batch_succeed_and_fail_alone() -> None:
-    searches = [{"q": "log"}, {"q": "..."}, {"q": "log", "include": ["b.example"]}]
-    stores = await searchable([statement("https://a.example/", "The log.")])
-    header = await new_key(stores, per_minute=10)
-    async with client(gateway(stores)) as web:
-        answer = await web.post("/api/v1/search/batch", json={"searches": searches}, headers=header)
-        after = await web.get("/api/v1/search?q=log", headers=header)
-        alone = (await web.get("/api/v1/search?q=log")).json()
-    outcomes = answer.json()["outcomes"]
-    assert [each["status"] for each in outcomes] == [200, 400, 200]
-    assert outcomes[0]["answer"]["results"] == alone["results"]
-    assert outcomes[1]["problem"]["type"] == "urn:riffle:problem:query-empty"
-    assert outcomes[2]["answer"]["results"] == []
-    assert after.headers["RateLimit"].startswith('"minute";r=7;'), "one to begin, one for each search that was answered"
-
-
-BODIES = [
-    (b"", 400),
-    (b"[]", 400),
-    (b'{"searches": []}', 400),
-    (b'{"searches": [{"q": "x", "pgae": 1}]}', 400),
-    (b'{"searches": ' + b"[" * 100_000, 400),
-    (b" " * 300_000, 413),
-]
-
-
-@pytest.mark.parametrize(("body", "status"), BODIES, ids=lambda value: str(value)[:40])
-async def test_a_wrong_batch_is_refused(body: bytes, status: int) -> None:
-    async with client(gateway(await searchable([]))) as web:
-        assert (await web.post("/api/v1/search/batch", content=body)).status_code == status

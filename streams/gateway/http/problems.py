@@ -14,7 +14,6 @@ from streams.search.errors import InvalidQuery, QueryFault
 
 Kind = Literal[
     QueryFault,
-    "body-too-large",
     "content-changed",
     "fetch-not-allowed",
     "foreign-form",
