@@ -111,10 +111,8 @@ class GatewaySettings(SearchSettings):
     same ones. The first secret makes new links and cookies; the others, former ones, still open theirs. To exchange a
     secret, put the new one before it, and remove the old one after a year. The local stack makes and keeps one. Without
     a secret there are no preferences."""
-    spelling_languages: tuple[_Primary, ...] = ("en",)
-    """Languages in which misspelt queries are corrected (BCP 47 primary tags): ar, de, en, es, eu, fa, fr, it, lv, nl,
-    pt, ru. Each takes about 130 MB of memory, and makes more false corrections than English does
-    (docs/reference/spelling.md). A query without a language is of the first one. Empty: nothing is corrected."""
+    spelling: bool = True
+    """Correct misspelt English words of a query. The vocabulary takes about 130 MB of memory."""
     suggestions: bool = True
     """Suggest queries while a person types, by the one script of the pages, and in the API. Without it, the pages have
     no script."""

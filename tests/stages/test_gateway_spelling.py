@@ -80,7 +80,7 @@ async def test_other_queries_stay_as_they_are(query: str, given: dict[str, str])
 
 
 async def test_the_operator_can_turn_corrections_off() -> None:
-    assert "spelling" not in (await ask(await app(spelling_languages=()), "vaccuum")).json()
+    assert "spelling" not in (await ask(await app(spelling=False), "vaccuum")).json()
 
 
 async def test_before_the_words_are_loaded_there_is_no_correction() -> None:
@@ -95,7 +95,7 @@ async def test_what_a_stranger_typed_is_escaped() -> None:
 
 async def test_a_failing_correction_harms_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     made = await app()
-    corrector = made.state.gateway.search.spelling._correctors["en"]
+    corrector = made.state.gateway.search.spelling._corrector
 
     def fail(*arguments: object) -> None:
         raise ZeroDivisionError
@@ -137,15 +137,15 @@ async def test_another_build_replaces_the_words_and_a_purge_removes_them() -> No
     spelling = gateway(stores).state.gateway.search.spelling
     spelling.load()
     await spelling.look()
-    former = spelling._correctors["en"]
+    former = spelling._corrector
     await spelling.look()
-    assert spelling._correctors["en"] is former, "one build is loaded once"
+    assert spelling._corrector is former, "one build is loaded once"
     await put_build(stores, "another", {"kubeflow": 30, "grafana": 20})
     await spelling.look()
-    assert spelling._correctors["en"].index_words == 2
+    assert spelling._corrector.index_words == 2
     await stores.suggestions.purge()
     await spelling.look()
-    assert spelling._correctors["en"].index_words == 0
+    assert spelling._corrector.index_words == 0
 
 
 @pytest.mark.parametrize("hide_adult", [True, False])
@@ -162,7 +162,7 @@ async def test_a_word_that_is_blocked_since_the_build_is_left_out_at_once(tmp_pa
     spelling = made.state.gateway.search.spelling
     spelling.load()
     await spelling.look()
-    assert spelling._correctors["en"].index_words == (1 if hide_adult else 2)
+    assert spelling._corrector.index_words == (1 if hide_adult else 2)
     assert "spelling" not in (await ask(made, "kubefolw")).json()
 
 

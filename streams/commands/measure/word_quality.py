@@ -13,7 +13,6 @@ from streams.commands.measure.steps import steps
 @command
 def eval_spell(
     file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, metavar="FILE", help="Lines `wrong->right`.")],
-    language: Annotated[str, typer.Option(help="Language of the words (BCP 47).")] = "en",
     index: Annotated[
         Path | None,
         typer.Option(
@@ -23,7 +22,7 @@ def eval_spell(
         ),
     ] = None,
     sites: Annotated[int, typer.Option(min=1, help="Minimum number of sites of a word of that folder.")] = 3,
-    others: Annotated[bool, typer.Option(help="Also correct by SymSpell and hunspell (English).")] = True,
+    others: Annotated[bool, typer.Option(help="Also correct by SymSpell and hunspell.")] = True,
     as_json: AsJson = False,
 ) -> None:
     """Measure corrections of misspelt words, beside SymSpell and hunspell in the same run. Nothing has to run.
@@ -41,12 +40,12 @@ def eval_spell(
     from streams.pages.normalize import normalize
     from streams.queries.spelling.base import base_corrector
 
-    pairs, corrector = read_pairs(file), base_corrector(language)
+    pairs, corrector = read_pairs(file), base_corrector()
     if index is not None:
-        words = read_index_words(index, language, sites, lambda html, url: normalize(html, url=url).document)
+        words = read_index_words(index, "en", sites, lambda html, url: normalize(html, url=url).document)
         corrector = corrector.with_index(words)
     with steps() as progress:
-        found = evaluate_spelling(pairs, corrector, progress, others=others and language == "en")
+        found = evaluate_spelling(pairs, corrector, progress, others=others)
     if as_json:
         print_json(found)
     else:

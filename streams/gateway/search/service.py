@@ -103,10 +103,10 @@ class SearchService:
         self.reranks = options.rerank
         """True if a cross-encoder reads the first results."""
         self.spelling = SearchSpelling(
-            context.settings.gateway.spelling_languages,
             context.stores.suggestions,
             context.clock,
             blocked_words(context.settings),
+            is_on=context.settings.gateway.spelling,
         )
         self.default_languages = options.languages
         """The languages that are searched when a request names none; empty: all."""

@@ -6,14 +6,14 @@ gateway blocks is left out, also if the build did not know that yet.
 """
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from threading import Thread
 
 import structlog
 
 from streams.gateway.suggest.looking import Looking
-from streams.queries.spelling.base import LANGUAGES, base_corrector
+from streams.queries.spelling.base import base_corrector
 from streams.queries.spelling.corrector import Correction, Corrector
 from streams.queries.spelling.decision import Spelling, is_better, is_unknown_to
 from streams.queries.spelling.words import split_query
@@ -27,6 +27,8 @@ from streams.search.searcher import Found
 from streams.search.sources import Answering
 from streams.stores.protocols import PageHits, Suggestions
 
+LANGUAGE = "en"
+"""The language whose misspelt words are corrected: in others, more than 1 % of the corrections are false."""
 MAX_UNKNOWN_SHARE = 0.5
 """Maximum share of unknown words in a query of several words. With more, it is a query in another language."""
 CORRECTING_SECONDS = 0.1
@@ -38,69 +40,59 @@ log = structlog.get_logger(__name__)
 
 
 class SearchSpelling:
-    """The corrections of one gateway process. Until the vocabularies are loaded, there are none."""
+    """The corrections of one gateway process. Until the vocabulary is loaded, there are none."""
 
     def __init__(
-        self, languages: Sequence[str], store: Suggestions, clock: Callable[[], datetime], blocked: BlockedWords
+        self, store: Suggestions, clock: Callable[[], datetime], blocked: BlockedWords, *, is_on: bool = True
     ) -> None:
         """`store`: has the words of the index. `blocked`: words of the index that no query is corrected to."""
-        self._languages = [language for language in languages if language in LANGUAGES]
-        self._store, self._blocked = store, blocked
-        self._base: dict[str, Corrector] = {}
-        self._correctors: dict[str, Corrector] = {}
+        self._is_on, self._store, self._blocked = is_on, store, blocked
+        self._corrector: Corrector | None = None
         self._build = ""
         self._looking = Looking("words of the index", self.look, clock)
 
     def load(self) -> None:
-        """Load the vocabularies. It takes some seconds."""
-        for language in self._languages:
-            self._base[language] = base_corrector(language)
-        self._correctors = dict(self._base)
+        """Load the vocabulary. It takes some seconds."""
+        self._corrector = base_corrector() if self._is_on else None
 
     async def look(self) -> None:
         """Load the words of the last build, if it is another one than the build in memory."""
         build = await current_build(self._store)
-        if build == self._build or not self._correctors:
+        if build == self._build or self._corrector is None:
             return
         stored = await read_words(self._store, build) if build else []
-        self._correctors = await asyncio.to_thread(self._with_words, stored)
+        self._corrector = await asyncio.to_thread(self._with_words, stored)
         self._build = build
         log.info("words of the index were loaded", build=build)
 
-    def _with_words(self, stored: Sequence[bytes]) -> dict[str, Corrector]:
-        found: dict[str, Corrector] = {}
-        for language, base in self._base.items():
-            words = unpack_chosen(stored, language)
-            allowed = {word: pages for word, pages in words.items() if not self._blocked.blocks(word)}
-            found[language] = base.with_index(allowed) if allowed else base
-        return found
+    def _with_words(self, stored: list[bytes]) -> Corrector:
+        words = unpack_chosen(stored, LANGUAGE)
+        allowed = {word: pages for word, pages in words.items() if not self._blocked.blocks(word)}
+        return base_corrector().with_index(allowed) if allowed else base_corrector()
 
     async def close(self) -> None:
         """End the look for a newer build."""
         await self._looking.close()
 
     def load_in_background(self) -> None:
-        """Load the vocabularies beside the first searches, which then have no corrections."""
-        if self._languages:
+        """Load the vocabulary beside the first searches, which then have no corrections."""
+        if self._is_on:
             Thread(target=self.load, name="spelling", daemon=True).start()
 
     def start(self, request: SearchRequest) -> asyncio.Task[Correction | None] | None:
         """Begin to correct the query in a thread, if it has unknown words. A further page is not corrected."""
-        if self._correctors:
-            self._looking.begin()
-        corrector = self._corrector_of(request)
-        if corrector is None or request.page > 1 or request.cursor is not None:
+        corrector = self._corrector
+        if corrector is None:
+            return None
+        self._looking.begin()
+        is_other = len(request.languages) == 1 and request.languages[0] != LANGUAGE
+        if is_other or request.page > 1 or request.cursor is not None:
             return None
         unknown = len(corrector.unknown_words(request.text))
         words = len(split_query(request.text))
         if not unknown or (words > 1 and unknown > words * MAX_UNKNOWN_SHARE):
             return None
         return asyncio.create_task(asyncio.to_thread(corrector.correct, request.text))
-
-    def _corrector_of(self, request: SearchRequest) -> Corrector | None:
-        if len(request.languages) == 1:
-            return self._correctors.get(request.languages[0])
-        return next((self._correctors[each] for each in self._languages if each in self._correctors), None)
 
 
 async def apply_correction(

@@ -52,13 +52,10 @@ class Model:
     index: float = 2.0
     """The cost of a word that only the index has: no list of words says that it is right."""
 
-    strict: float = 0.0
-    """The score that a correction of letters needs in addition, where the list of words misses many right ones."""
-
     def need(self, form: Form, chars: int) -> float:
         """Return the minimum score of a correction, by the form of the unknown word and its length."""
         need, letter = NEEDS[form]
-        return need + self.strict - letter * max(0, min(chars, 15) - 5)
+        return need - letter * max(0, min(chars, 15) - 5)
 
 
 NEEDS: Mapping[Form, tuple[float, float]] = {"plain": (-25.0, 1.7), "derived": (-21.0, 0.4), "compound": (-20.0, 0.0)}
@@ -95,7 +92,7 @@ class Correction:
 
 
 class Corrector:
-    """The corrections of queries in one language, by its vocabulary and the words of an index."""
+    """The corrections of queries, by a vocabulary and the words of an index."""
 
     def __init__(self, vocabulary: Vocabulary, model: Model | None = None, index: IndexWords | None = None) -> None:
         self.vocabulary, self._model, self._index = vocabulary, model or Model(), index
@@ -164,7 +161,7 @@ class Corrector:
         form = form_of(word.text, self)
         need = self._model.need(form, len(word.text))
         if ranked and without_accents(ranked[0].text) == without_accents(word.text):
-            need -= ACCENTS + self._model.strict
+            need -= ACCENTS
         return tuple(ranked[:MAX_CANDIDATES]) if ranked and ranked[0].score >= need else ()
 
     def _ranked(self, texts: Sequence[str], place: int) -> Iterator[Candidate]:
