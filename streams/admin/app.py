@@ -1,10 +1,7 @@
 """The app of operators: its routes with the gateway's headers, problems and checks of names, and its server."""
 
-import asyncio
 import random
 import secrets
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
 
 import structlog
@@ -17,12 +14,11 @@ from streams.admin.api import admin_api_routes, describe_api
 from streams.admin.audit import AuditLog
 from streams.admin.figures import Reader
 from streams.admin.jobs import Jobs
-from streams.admin.recall import PROBE_SECONDS, curve, mean
 from streams.admin.routes import admin_routes, format_ago, format_span
 from streams.admin.signing_in import sign_in_with
 from streams.allowed_hosts import LOCAL_NAMES
 from streams.crawl.host_quality import describe_host_quality
-from streams.errors import RiffleError, UsageError
+from streams.errors import UsageError
 from streams.gateway.http import host_check, responses
 from streams.gateway.http.connections import LimitedProtocol
 from streams.gateway.http.metrics import Metrics
@@ -33,9 +29,6 @@ from streams.maintenance.frontier_hosts import COUNTED_URLS, describe_order
 from streams.settings import Settings
 from streams.stores.opener import Stores, open_stores
 
-LOOK_SECONDS = 10.0
-"""Time between two looks at the lags of the stages (seconds)."""
-MAX_LOOK_SECONDS = 60.0
 KEY_BYTES = 18
 
 log = structlog.get_logger(__name__)
@@ -51,11 +44,10 @@ def key_of(settings: Settings) -> tuple[str, bool]:
 
 
 def create_admin_app(settings: Settings, reader: Reader, actions: Actions, key: str) -> FastAPI:
-    """Return the app. The caller runs `looking` beside it, and closes the jobs at the end."""
+    """Return the app. The caller closes the jobs at the end."""
     views = Views()
     views.share(format_ago=format_ago, format_span=format_span, describe_order=describe_order)
     views.share(describe_host_quality=describe_host_quality)
-    views.share(recall_curve=curve, recall_mean=mean)
     views.share(for_operators=True)
     views.share(utc=utc_from_micros, counted_urls=COUNTED_URLS)
     app = FastAPI(title="Riffle admin", docs_url=None, redoc_url=None, openapi_url=None)
@@ -69,27 +61,6 @@ def create_admin_app(settings: Settings, reader: Reader, actions: Actions, key: 
     host_check.install(app, {*LOCAL_NAMES, settings.admin.host, *settings.admin.allowed_hosts}, views)
     app.add_middleware(HeadersAndMetrics, metrics=Metrics(), policy=content_security_policy(views.style_hashes))
     return app
-
-
-@asynccontextmanager
-async def looking(reader: Reader) -> AsyncIterator[None]:
-    """Look at the lags and at the recall again and again. A look that fails is left out."""
-
-    async def look_on(look: Callable[[], Awaitable[object]], seconds: float) -> None:
-        while True:
-            with suppress(RiffleError, TimeoutError):
-                async with asyncio.timeout(MAX_LOOK_SECONDS):
-                    await look()
-            await asyncio.sleep(seconds)
-
-    looks = ((reader.look, LOOK_SECONDS), (reader.recall.probe, PROBE_SECONDS))
-    tasks = [asyncio.create_task(look_on(look, seconds)) for look, seconds in looks]
-    try:
-        yield
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def now_utc() -> datetime:
@@ -111,11 +82,10 @@ async def serve_admin(settings: Settings, key: str) -> None:
             http=LimitedProtocol,
             ws="none",
         )
-        async with looking(reader):
-            try:
-                await uvicorn.Server(config).serve()
-            finally:
-                await actions.jobs.close()
+        try:
+            await uvicorn.Server(config).serve()
+        finally:
+            await actions.jobs.close()
 
 
 def parts(settings: Settings, stores: Stores) -> tuple[Reader, Actions]:

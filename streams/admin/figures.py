@@ -3,7 +3,7 @@
 import asyncio
 import random
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, TypeVar
@@ -11,8 +11,6 @@ from uuid import UUID
 
 from schemas.envelope import micros_from_utc, utc_from_micros
 from streams.admin.letters import LetterPage, read_letter_page
-from streams.admin.rates import Rates, StageRate
-from streams.admin.recall import RecallLog
 from streams.doctor.overview import Figures, Problem
 from streams.doctor.quick import find_away
 from streams.errors import RiffleError
@@ -46,8 +44,6 @@ EMPTY_DAYS = 7
 READ_SECONDS = 10.0
 
 T = TypeVar("T")
-Verdict = Literal["wrong", "well", "early", "behind"]
-"""Something is wrong; all is well; too early to see whether queues get shorter; nothing is wrong, but queues grow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +94,8 @@ class HostStorage:
 class Overview:
     """The first page. A part that could not be read is None, and `missing` says why."""
 
-    stages: Sequence[StageRate] = ()
+    waiting: Mapping[str, int] = field(default_factory=dict)
+    """Number of events that wait for each stage."""
     letters: Counter[tuple[str, str]] | None = None
     problems: Sequence[Problem] = ()
     frontier: FrontierSize | None = None
@@ -106,31 +103,16 @@ class Overview:
     storage: Sequence[HostStorage] = ()
     sampled_pages: int = 0
     """Number of pages of the sample that `storage` is of."""
-    recall: Sequence[tuple[datetime, float]] = ()
-    """Time and recall of the last comparisons with an exact search."""
     reports: Sequence[JobReport] = ()
     """The last report of each long job, wherever it runs."""
     empty_queries: Sequence[tuple[str, str, float]] | None = None
     """Language, query, and how often it had no result. None: queries are not collected."""
     missing: Sequence[str] = ()
-    may_judge: bool = False
-    """True if it is known whether the queues get shorter."""
 
     @property
-    def verdict(self) -> Verdict:
-        """The state of the installation in a word."""
-        if self.problems or self.missing:
-            return "wrong"
-        if not any(stage.waiting for stage in self.stages):
-            return "well"
-        if not self.may_judge:
-            return "early"
-        return "behind" if self.behind else "well"
-
-    @property
-    def behind(self) -> list[str]:
-        """The stages that fall behind."""
-        return [stage.stage for stage in self.stages if stage.falls_behind]
+    def is_well(self) -> bool:
+        """True if nothing is wrong, as far as everything could be read."""
+        return not self.problems and not self.missing
 
 
 def read_letters(settings: Settings) -> Counter[tuple[str, str]]:
@@ -149,20 +131,9 @@ class Reader:
     read_lags: Callable[[Settings], list[Lag]] = stage_lags
     read_letters: Callable[[Settings], Counter[tuple[str, str]]] = read_letters
     find_away: Callable[[Settings], Sequence[Problem]] = find_away
-    rates: Rates = field(default_factory=Rates)
     read_letter_page: Callable[[Settings, str, str, str], LetterPage] = read_letter_page
-    recall: RecallLog = field(init=False)
     _map: tuple[int, IndexMap | None] = (0, None)
     """When the last map was drawn that was read, and that map."""
-
-    def __post_init__(self) -> None:
-        self.recall = RecallLog(self.stores, self.chance, self.now)
-
-    async def look(self) -> list[Lag]:
-        """Read the lags of all stages, and remember them for the rates. Raises StoreUnavailable."""
-        lags = await asyncio.to_thread(self.read_lags, self.settings)
-        self.rates.note(self.now().timestamp(), lags)
-        return lags
 
     async def overview(self) -> Overview:
         """Read all figures at once, each with a deadline."""
@@ -170,7 +141,7 @@ class Reader:
         (away, lags), letters, frontier, sample, empty, reports = await asyncio.gather(
             asyncio.gather(
                 _part(asyncio.to_thread(self.find_away, self.settings), "the answers of the servers", missing),
-                _part(self.look(), "the lags of the stages", missing),
+                _part(asyncio.to_thread(self.read_lags, self.settings), "the lags of the stages", missing),
             ),
             _part(asyncio.to_thread(self.read_letters, self.settings), "the dead letters", missing),
             _part(self.frontier(), "the frontier", missing),
@@ -179,20 +150,21 @@ class Reader:
             _part(self.stores.job_reports.recent(), "the reports of jobs", missing),
         )
         figures = Figures((), lags or (), letters or {}, describe_shortage(self.settings), away or ())
+        waiting: Counter[str] = Counter()
+        for lag in lags or ():
+            waiting[lag.stage] += lag.events
         storage, newest = _storage(sample or ()), _newest(sample or ())
         return Overview(
-            stages=self.rates.stages(),
+            waiting=waiting,
             letters=letters,
             problems=figures.problems(),
             frontier=frontier,
             newest_page=newest,
             storage=storage,
             sampled_pages=sum(bool(_body_bytes(record)) for record in sample or ()),
-            recall=tuple(self.recall.figures),
             reports=reports or (),
             empty_queries=empty,
             missing=tuple(missing),
-            may_judge=self.rates.may_judge,
         )
 
     async def frontier(self) -> FrontierSize:

@@ -30,7 +30,7 @@ from streams.stores.opener import Stores
 KEY = "the key of operators in tests"
 AUTHORIZATION = {"Authorization": f"Basic {b64encode(f'Ada:{KEY}'.encode()).decode()}"}
 NOW = datetime(2026, 11, 24, 12, tzinfo=UTC)
-LAGS = [Lag("fetch", "pages.scheduled", 40, 0, 100), Lag("embed", "pages.chunked", 1_200, 3, 50)]
+LAGS = [Lag("fetch", "pages.scheduled", 40, 0), Lag("embed", "pages.chunked", 1_200, 3)]
 LETTERS = Counter({("embed", "TritonError"): 2, ("normalize", "<script>alert(1)</script>"): 1})
 
 

@@ -28,7 +28,6 @@ from streams.stores.page_record import Fetched, Indexed
 from streams.stores.protocols import JobReport, JobState, QueueEntry
 from tests.stages.admin_fakes import AUTHORIZATION, LAGS, LETTERS, NOW, admin
 from tests.stages.gateway_fakes import client
-from tests.stages.reindexing import index_page
 
 HTML = {"accept": "text/html", **AUTHORIZATION}
 
@@ -307,29 +306,6 @@ async def test_a_job_of_the_page_is_shown_once_with_its_report(tmp_path: Path) -
         page = (await web.get("/admin", headers=HTML)).text
     assert 'value="0.400" aria-label="Job 1"' in page
     assert "Started elsewhere" not in page
-
-
-async def test_the_recall_of_the_index_is_compared_and_shown(tmp_path: Path) -> None:
-    stores = memory_stores()
-    for number in range(12):
-        await index_page(stores, number)
-    await stores.vectors.activate(await stores.vectors.ensure(await stores.embedder.info()))
-    async with admin(stores, tmp_path) as (app, _, _audit), client(app) as web:
-        assert "No comparison with an exact search yet" in (await web.get("/admin", headers=HTML)).text
-        log = app.state.reader.recall
-        for _ in range(3):
-            await log.probe()
-        assert [share for _, share in log.figures] == [1.0] * 3, "memory searches exactly"
-        log.figures.extend([(NOW, 0.4)] * 3)
-        page = (await web.get("/admin", headers=HTML)).text
-    assert "<strong>Only </strong>0.700 of the nearest statements are found, by 6 comparisons" in page
-    assert 'points="0.0,0.0 60.0,0.0 120.0,0.0 180.0,24.0 240.0,24.0 300.0,24.0"' in page
-
-
-async def test_an_empty_index_has_no_recall(tmp_path: Path) -> None:
-    async with admin(memory_stores(), tmp_path) as (app, _, _audit):
-        await app.state.reader.recall.probe()
-        assert list(app.state.reader.recall.figures) == []
 
 
 async def test_letters_are_listed_one_by_one_and_their_texts_escaped(tmp_path: Path) -> None:
