@@ -65,10 +65,6 @@ SECTIONS: Sections = {
             "Send a page through the whole journey, search it, and remove it.",
         ),
         "replay": ("streams.commands.operate.replay:replay", "Let a stage handle past events again."),
-        "distill": (
-            "streams.commands.operate.distill:distill",
-            "Make a static embedding model from the present model.",
-        ),
         "reindex": ("streams.commands.operate.reindex:reindex", "Fill a model's collection, and search it."),
         "queries": (
             "streams.commands.operate.queries:queries_app",

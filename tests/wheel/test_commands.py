@@ -71,7 +71,6 @@ USES: dict[str, tuple[int, str]] = {
     "doctor": (2, "5 failures"),
     "round-trip": (3, NO_KAFKA),
     "replay --from embed": (3, NO_KAFKA),
-    "distill": (2, NO_WEIGHTS),
     "reindex": (3, NO_CASSANDRA),
     "frontier hosts": (3, NO_CASSANDRA),
     "frontier show a.test": (3, NO_CASSANDRA),

@@ -17,8 +17,7 @@ from tokenizers import Encoding, Tokenizer
 
 from streams.models.inference.long_texts import encode_all
 from streams.models.inference.repository import Parameters, find_file
-from streams.models.inference.runtimes import ONNXRUNTIME, OPENVINO, STATIC, open_model
-from streams.models.inference.static import mean_of_tokens, read_table
+from streams.models.inference.runtimes import ONNXRUNTIME, OPENVINO, open_model
 
 # An instance is one thread. The tokenizer's own threads would compete with the other instances.
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
@@ -44,21 +43,11 @@ class SentenceEncoder:
         self._tokenizer = Tokenizer.from_file(str(find_file(parameters, "tokenizer", folder)))
         self._tokenizer.no_padding()
         self._tokenizer.enable_truncation(int(parameters["max_tokens"]))
-        self._table: Floats | None = None
         runtime, threads = parameters.get("runtime", ONNXRUNTIME), int(parameters.get("threads", "1"))
         model = find_file(parameters, "model", folder)
-        if runtime == STATIC:
-            self._table = read_table(model)
-        else:
-            has_ranges = runtime == OPENVINO and "activations_sources" in parameters
-            activations = find_file(parameters, "activations", folder) if has_ranges else None
-            self._model = open_model(runtime, model, threads, activations, callers)
-
-    @property
-    def vocabulary(self) -> list[str]:
-        """The tokens, by id."""
-        ids = self._tokenizer.get_vocab()
-        return sorted(ids, key=ids.__getitem__)
+        has_ranges = runtime == OPENVINO and "activations_sources" in parameters
+        activations = find_file(parameters, "activations", folder) if has_ranges else None
+        self._model = open_model(runtime, model, threads, activations, callers)
 
     def tokens(self, text: str) -> int:
         """Return the number of tokens of a text, as the model reads it."""
@@ -67,9 +56,6 @@ class SentenceEncoder:
     def embed(self, texts: Sequence[str]) -> Floats:
         """Return vectors in the order of the texts, shape (len(texts), dimensions). Long texts lose first lines."""
         encodings = encode_all(self._tokenizer, texts)
-        if self._table is not None:
-            # Without the marks at both ends, which every text has.
-            return mean_of_tokens(self._table, [encoding.ids[1:-1] for encoding in encodings])
         vectors = np.empty((len(texts), self.dimensions), dtype=np.float32)
         for length, batch in batches([len(encoding) for encoding in encodings]):
             vectors[batch] = self._run([encodings[index] for index in batch], length)

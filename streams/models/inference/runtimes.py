@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from streams.errors import UsageError
 from streams.models.inference.activations import GROUP, processor_has_vnni, quantize_activations, read_ranges
 
-OPENVINO, ONNXRUNTIME, STATIC = "openvino", "onnxruntime", "static"
+OPENVINO, ONNXRUNTIME = "openvino", "onnxruntime"
 RUNTIMES = (OPENVINO, ONNXRUNTIME)
-"""The libraries. `static` is no library: see `static`."""
+"""The libraries."""
 
 Feeds = Mapping[str, NDArray[np.int64] | NDArray[np.float32]]
 Run = Callable[[Feeds], NDArray[np.float32]]
