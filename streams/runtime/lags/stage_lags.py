@@ -22,6 +22,8 @@ class Lag:
     events: int
     lost: int = 0
     """Number of events that retention deleted before the stage handled them."""
+    handled: int = 0
+    """Number of events that the stage has handled since the topic exists: the sum of its committed offsets."""
 
 
 def input_topics(stage: Stage) -> list[str]:
@@ -68,7 +70,8 @@ class LagReader:
                 places = [place for place in inputs[stage.label] if place[0] == topic]
                 parts = [PartitionOffsets(done.get(p), starts.get(p, 0), ends[p]) for p in places]
                 waiting, lost = sum(part.waiting for part in parts), sum(part.lost for part in parts)
-                lags.append(Lag(stage.label, topic, waiting, lost))
+                handled = sum(part.committed or 0 for part in parts)
+                lags.append(Lag(stage.label, topic, waiting, lost, handled))
         return lags
 
     def close(self) -> None:
