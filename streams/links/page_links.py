@@ -7,7 +7,7 @@ the number of linking domains that is shown is a lower bound. The count of the h
 digit.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import xxhash
@@ -63,15 +63,6 @@ def group_by_domain(links: Iterable[PageLink]) -> list[LinkingDomain]:
         found.setdefault(registrable_domain(host_of(link.source_url)), []).append(link)
     domains = [LinkingDomain(domain, tuple(of_domain)) for domain, of_domain in found.items()]
     return sorted(domains, key=lambda one: (one.nofollow, -len(one.links), one.domain))
-
-
-def common_anchors(domains: Sequence[LinkingDomain], most: int) -> list[tuple[str, int]]:
-    """Return the anchor texts with the number of domains that use them, the most frequent first."""
-    counts: dict[str, int] = {}
-    for domain in domains:
-        for anchor in {" ".join(link.anchor.split()).lower() for link in domain.links} - {""}:
-            counts[anchor] = counts.get(anchor, 0) + 1
-    return sorted(counts.items(), key=lambda one: (-one[1], one[0]))[:most]
 
 
 def _hash(text: str) -> int:

@@ -70,12 +70,6 @@ class Counts:
     busy_seconds: float = 0.0
     """Seconds in which the model had at least one batch."""
 
-    @property
-    def saved_share(self) -> float:
-        """Share of all texts that the model did not have to embed."""
-        total = sum(self.texts.values())
-        return 1 - self.texts["embedded"] / total if total else 0.0
-
 
 class TextBatcher:
     """The embedder of one process's texts, for one model at a time."""

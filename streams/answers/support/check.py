@@ -9,7 +9,7 @@ other words is lost, a false one is not shown. docs/reference/answers.md has the
 Two parts may change places: "the X is Y" for "Y is the X", and a phrase of place or time may lead or trail.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -58,11 +58,6 @@ def check_support(sentence: str, source: Source) -> Support:
     around = keys_of(source.context)
     stated = _without_end(tokens_of(source.text))
     return _first_supported(_check(variant, stated, around) for variant in _variants(claim, stated))
-
-
-def find_support(sentence: str, sources: Iterable[Source]) -> int | None:
-    """Return the place of the first statement that supports the sentence, or None."""
-    return next((place for place, each in enumerate(sources) if check_support(sentence, each).is_supported), None)
 
 
 def _variants(claim: list[Token], stated: list[Token]) -> Iterator[list[Token]]:

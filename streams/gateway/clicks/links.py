@@ -31,11 +31,6 @@ class OutgoingLinks:
     def __init__(self, keys: Sequence[Key], clock: Callable[[], datetime]) -> None:
         self._keys, self._clock = keys, clock
 
-    @property
-    def are_sealed(self) -> bool:
-        """True if links go over `/act`."""
-        return bool(self._keys)
-
     def for_results(self, query_hash: str, pages: Mapping[str, tuple[UUID, int]], asked_hash: str = "") -> Leave:
         """Return the maker of links for one page of results. `pages`: page id and rank by the URL of the page.
 

@@ -18,8 +18,6 @@ _FRAMES_WORDS = (
 )
 _FRAMES = frozenset(_FRAMES_WORDS.split())
 """Words around a name that ask for the thing itself."""
-_KEEPS_ARTICLE = 2
-"""Minimum words of a name that may begin with an article: `the who`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,6 @@ MAX_TOTAL_BYTES = 40 * 1024 * 1024
 """Maximum length of all members that are read, unpacked (bytes)."""
 MAX_XML_DEPTH = 200
 """Maximum nesting of XML. lxml itself stops at 256."""
-_DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError, ValueError)
 _PIECE_BYTES = 64 * 1024
 
 

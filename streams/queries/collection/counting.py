@@ -15,7 +15,6 @@ from streams.stores.protocols import DayCounts
 MAX_QUERIES = 100_000
 """Maximum number of queries in memory. The query that was asked longest ago is forgotten first."""
 _PERSON_BYTES = 8
-QUARTERS_PER_DAY = 96
 
 QueryOfDay = tuple[int, str, str]
 """Day, language and query."""

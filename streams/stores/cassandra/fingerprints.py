@@ -131,17 +131,6 @@ class CassandraFingerprints:
         found = await self._get_all([page_id])
         return found[0] if found else None
 
-    async def exact(self, content_hash: str) -> list[Fingerprint]:
-        return _select_exact(await self._get_all(await self._exact_hints(content_hash)), content_hash)
-
-    async def near(self, simhash: int, distance: int = MAX_DISTANCE, version: int = 1) -> list[Fingerprint]:
-        return _select_near(await self._get_all(await self._near_hints(simhash, distance)), simhash, distance, version)
-
-    async def similar(self, fingerprint: Fingerprint, similarity: float) -> list[Fingerprint]:
-        return _select_similar(
-            await self._get_all(await self._similar_hints(fingerprint, similarity)), fingerprint, similarity
-        )
-
     async def look_up(self, fingerprint: Fingerprint, distance: int, similarity: float) -> list[Fingerprint]:
         page = fingerprint
         look_ups = [self._exact_hints(page.content_hash)]

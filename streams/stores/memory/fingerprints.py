@@ -69,11 +69,11 @@ class MemoryFingerprints:
         known = {page_id: self._add_decision(self._rows[page_id]) for page_id in page_ids if page_id in self._rows}
         return {page_id: replace(page, representative=None) for page_id, page in known.items()}
 
-    async def exact(self, content_hash: str) -> list[Fingerprint]:
+    def _exact(self, content_hash: str) -> list[Fingerprint]:
         found = self._find_pages([("content", content_hash)])
         return [page for page in found if page.content_hash == content_hash][:MAX_FOUND]
 
-    async def near(self, simhash: int, distance: int = MAX_DISTANCE, version: int = 1) -> list[Fingerprint]:
+    def _near(self, simhash: int, distance: int, version: int) -> list[Fingerprint]:
         if not 0 <= distance <= MAX_DISTANCE:
             raise ValueError(f"a distance of {distance} bits can't be looked up: 0 to {MAX_DISTANCE} can")
         found = self._find_pages(self._table_keys(simhash))
@@ -82,7 +82,7 @@ class MemoryFingerprints:
         ]
         return sorted(near, key=lambda page: (hamming(page.simhash, simhash), page.page_id))[:MAX_FOUND]
 
-    async def similar(self, fingerprint: Fingerprint, similarity: float) -> list[Fingerprint]:
+    def _similar(self, fingerprint: Fingerprint, similarity: float) -> list[Fingerprint]:
         shares: dict[UUID, tuple[float, Fingerprint]] = {}
         for band in band_keys(fingerprint.sketch):
             for other in self._find_pages([("band", band)])[:PER_BAND]:
@@ -92,10 +92,10 @@ class MemoryFingerprints:
 
     async def look_up(self, fingerprint: Fingerprint, distance: int, similarity: float) -> list[Fingerprint]:
         own = await self.get(fingerprint.page_id)
-        found = await self.exact(fingerprint.content_hash)
+        found = self._exact(fingerprint.content_hash)
         if fingerprint.words >= MIN_NEAR_WORDS:
-            found += await self.near(fingerprint.simhash, distance, fingerprint.simhash_version)
-            found += await self.similar(fingerprint, similarity)
+            found += self._near(fingerprint.simhash, distance, fingerprint.simhash_version)
+            found += self._similar(fingerprint, similarity)
         pages = {page.page_id: page for page in (own, *found) if page is not None}
         return list(pages.values())
 

@@ -100,8 +100,7 @@ class AliasEvidence:
 class Fingerprints(Protocol):
     """Fingerprints, read by key and never by a scan.
 
-    The look-ups `exact`, `near` and `similar` find representatives and undecided pages only. So their cost does not
-    depend on the size of a group.
+    A look-up finds representatives and undecided pages only. So its cost does not depend on the size of a group.
     """
 
     async def put(self, fingerprint: Fingerprint, at: int, former: Known = UNREAD) -> None:
@@ -115,22 +114,12 @@ class Fingerprints(Protocol):
     async def get_all(self, page_ids: Sequence[UUID]) -> dict[UUID, Fingerprint]:
         """Return the pages that have a row, as they are stored: a duplicate is without its representative."""
 
-    async def exact(self, content_hash: str) -> list[Fingerprint]:
-        """Return pages with this content, at most MAX_FOUND."""
-
-    async def near(self, simhash: int, distance: int = 3, version: int = 1) -> list[Fingerprint]:
-        """Return the nearest pages of this version, at most MAX_FOUND, with up to `distance` other bits (at most 3)."""
-
-    async def similar(self, fingerprint: Fingerprint, similarity: float) -> list[Fingerprint]:
-        """Return the most similar pages, at most MAX_FOUND.
-
-        They share a band and have at least this estimated similarity.
-        """
-
     async def look_up(self, fingerprint: Fingerprint, distance: int, similarity: float) -> list[Fingerprint]:
-        """Return the page itself as it is stored now, and the pages that `exact`, `near` and `similar` find for it.
+        """Return the page itself as it is stored now, and the pages that are like it, each once.
 
-        Each row is read once. A text with fewer than MIN_NEAR_WORDS words has no near or similar pages.
+        These have its content, or a SimHash of the same version with up to `distance` other bits (at most 3), or share
+        a band and have at least this estimated similarity: at most MAX_FOUND of each kind. A text with fewer than
+        MIN_NEAR_WORDS words has no near or similar pages.
         """
 
     async def remove(self, page_id: UUID, at: int, former: Known = UNREAD) -> None: ...

@@ -45,6 +45,21 @@ def a_page(**fields: object) -> Fingerprint:
     return replace(page, **fields)  # type: ignore[arg-type]  # each test knows the fields
 
 
+async def exact(store: Fingerprints, content_hash: str) -> list[Fingerprint]:
+    """The pages with this content."""
+    return await store.look_up(a_page(content_hash=content_hash, words=0), 0, 1.0)
+
+
+async def near(store: Fingerprints, simhash: int, distance: int = 3, version: int = 1) -> list[Fingerprint]:
+    """The pages of this version with up to `distance` other bits."""
+    return await store.look_up(a_page(simhash=simhash, simhash_version=version), distance, 1.0)
+
+
+async def similar(store: Fingerprints, page: Fingerprint, similarity: float) -> list[Fingerprint]:
+    """The pages whose sketch is like the page's."""
+    return await store.look_up(a_page(sketch=page.sketch), 0, similarity)
+
+
 def changed(sketch: bytes, places: Iterable[int]) -> bytes:
     """The sketch with other bytes at these places."""
     return bytes(byte ^ 1 if place in set(places) else byte for place, byte in enumerate(sketch))
@@ -68,8 +83,8 @@ async def test_pages_are_found_by_content(store: Fingerprints) -> None:
     other = a_page(content_hash=one.content_hash)
     for page in (one, other):
         await store.put(page, 1)
-    assert {page.page_id for page in await store.exact(one.content_hash)} == {one.page_id, other.page_id}
-    assert await store.exact(uuid4().hex) == []
+    assert {page.page_id for page in await exact(store, one.content_hash)} == {one.page_id, other.page_id}
+    assert await exact(store, uuid4().hex) == []
 
 
 @pytest.mark.parametrize("distance", [0, 1, 2, 3])
@@ -78,17 +93,17 @@ async def test_pages_are_found_by_every_near_simhash(store_of_any_size: Fingerpr
     await store_of_any_size.put(page, 1)
     for _ in range(8):
         simhash = flipped(page.simhash, chance.sample(range(64), distance))
-        assert page.page_id in [found.page_id for found in await store_of_any_size.near(simhash, distance)]
+        assert page.page_id in [found.page_id for found in await near(store_of_any_size, simhash, distance)]
         if distance:
-            assert await store_of_any_size.near(simhash, distance - 1) == []
+            assert await near(store_of_any_size, simhash, distance - 1) == []
 
 
 async def test_pages_farther_than_three_bits_are_not_near(store: Fingerprints) -> None:
     page = a_page()
     await store.put(page, 1)
-    assert await store.near(flipped(page.simhash, (0, 20, 40, 60))) == []
+    assert await near(store, flipped(page.simhash, (0, 20, 40, 60))) == []
     with pytest.raises(ValueError, match="0 to 3"):
-        await store.near(page.simhash, 4)
+        await near(store, page.simhash, 4)
 
 
 async def test_simhashes_of_different_versions_are_never_near(store: Fingerprints) -> None:
@@ -96,20 +111,20 @@ async def test_simhashes_of_different_versions_are_never_near(store: Fingerprint
     new = a_page(simhash=old.simhash, simhash_version=2)
     for page in (old, new):
         await store.put(page, 1)
-    assert [page.page_id for page in await store.near(old.simhash)] == [old.page_id]
-    assert [page.page_id for page in await store.near(old.simhash, 0, 2)] == [new.page_id]
-    assert await store.near(old.simhash, version=3) == []
+    assert [page.page_id for page in await near(store, old.simhash)] == [old.page_id]
+    assert [page.page_id for page in await near(store, old.simhash, 0, 2)] == [new.page_id]
+    assert await near(store, old.simhash, version=3) == []
     assert await store.get(new.page_id) == replace(new, written_at=1)
     await store.put(replace(new, page_id=old.page_id), 2)
-    assert await store.near(old.simhash) == []
+    assert await near(store, old.simhash) == []
 
 
 @pytest.mark.parametrize("simhash", [0, 1, (1 << 63), (1 << 64) - 1])
 async def test_all_64_bits_come_back_unsigned(store: Fingerprints, simhash: int) -> None:
     page = a_page(simhash=simhash, sketch=bytes([255]) * 32 + uuid4().bytes * 6)
     await store.put(page, 1)
-    assert page.page_id in [found.page_id for found in await store.near(simhash, 0)]
-    assert page.page_id in [found.page_id for found in await store.similar(page, 0.9)]
+    assert page.page_id in [found.page_id for found in await near(store, simhash, 0)]
+    assert page.page_id in [found.page_id for found in await similar(store, page, 0.9)]
     assert await store.get(page.page_id) == replace(page, written_at=1)
 
 
@@ -120,7 +135,7 @@ async def test_pages_are_similar_that_share_a_band_and_most_of_the_sketch(store:
     other_bands = a_page(sketch=changed(page.sketch, range(0, 32, 4)))
     for one in (alike, other_sketch, other_bands):
         await store.put(one, 1)
-    assert [found.page_id for found in await store.similar(page, 0.7)] == [alike.page_id]
+    assert [found.page_id for found in await similar(store, page, 0.7)] == [alike.page_id]
 
 
 async def test_a_new_fingerprint_replaces_the_old_one_under_every_key(store: Fingerprints) -> None:
@@ -129,10 +144,10 @@ async def test_a_new_fingerprint_replaces_the_old_one_under_every_key(store: Fin
     await store.put(old, 1)
     await store.put(new, 2)
     assert await store.get(old.page_id) == replace(new, written_at=2)
-    assert await store.exact(old.content_hash) == []
-    assert await store.near(old.simhash) == []
-    assert await store.similar(old, 0.5) == []
-    assert [page.page_id for page in await store.near(new.simhash)] == [old.page_id]
+    assert await exact(store, old.content_hash) == []
+    assert await near(store, old.simhash) == []
+    assert await similar(store, old, 0.5) == []
+    assert [page.page_id for page in await near(store, new.simhash)] == [old.page_id]
 
 
 async def test_keys_that_old_and_new_share_stay(store: Fingerprints) -> None:
@@ -140,7 +155,7 @@ async def test_keys_that_old_and_new_share_stay(store: Fingerprints) -> None:
     new = replace(old, generation=2, sketch=old.sketch[:100] + bytes(28))
     await store.put(old, 1)
     await store.put(new, 2)
-    for found in (await store.exact(old.content_hash), await store.near(old.simhash), await store.similar(new, 0.9)):
+    for found in (await exact(store, old.content_hash), await near(store, old.simhash), await similar(store, new, 0.9)):
         assert [page.page_id for page in found] == [old.page_id]
 
 
@@ -151,8 +166,8 @@ async def test_an_older_write_never_replaces_a_newer_one(store: Fingerprints) ->
     await store.put(old, 1)
     await store.remove(new.page_id, 1)
     assert await store.get(new.page_id) == replace(new, written_at=2)
-    assert await store.exact(old.content_hash) == []
-    assert [page.page_id for page in await store.exact(new.content_hash)] == [new.page_id]
+    assert await exact(store, old.content_hash) == []
+    assert [page.page_id for page in await exact(store, new.content_hash)] == [new.page_id]
 
 
 async def test_a_removed_page_is_not_found_and_an_older_write_does_not_restore_it(store: Fingerprints) -> None:
@@ -162,7 +177,11 @@ async def test_a_removed_page_is_not_found_and_an_older_write_does_not_restore_i
     await store.remove(page.page_id, 2)
     await store.put(page, 1)
     assert await store.get(page.page_id) is None
-    for found in (await store.exact(page.content_hash), await store.near(page.simhash), await store.similar(page, 0.5)):
+    for found in (
+        await exact(store, page.content_hash),
+        await near(store, page.simhash),
+        await similar(store, page, 0.5),
+    ):
         assert found == []
     await store.put(page, 3)
     assert await store.get(page.page_id) == replace(page, written_at=3)
@@ -295,7 +314,7 @@ async def test_first_sights_come_back_and_inherited_ones_count_until_the_next_fi
     found = await store.get(page.page_id)
     assert found is not None
     assert (found.first_seen, found.sights, found.inherited) == (5, page.sights, (of_variant, of_site))
-    assert [other.inherited for other in await store.exact(page.content_hash)] == [found.inherited]
+    assert [other.inherited for other in await exact(store, page.content_hash)] == [found.inherited]
     await store.put(replace(page, sights=()), 7)
     found = await store.get(page.page_id)
     assert found is not None
@@ -304,9 +323,8 @@ async def test_first_sights_come_back_and_inherited_ones_count_until_the_next_fi
 
 async def found_by_look_ups(store: Fingerprints, page: Fingerprint) -> list[bool]:
     """True if each look-up finds the page."""
-    exact, near = await store.exact(page.content_hash), await store.near(page.simhash)
-    similar = await store.similar(page, 0.9)
-    return [page.page_id in [other.page_id for other in found] for found in (exact, near, similar)]
+    look_ups = (await exact(store, page.content_hash), await near(store, page.simhash), await similar(store, page, 0.9))
+    return [page.page_id in [other.page_id for other in found] for found in look_ups]
 
 
 async def test_look_ups_find_representatives_and_undecided_pages_only(store: Fingerprints) -> None:
@@ -385,7 +403,11 @@ async def test_look_ups_are_bounded(store: Fingerprints) -> None:
     page = a_page()
     for _ in range(40):
         await store.put(replace(page, page_id=uuid4()), 1)
-    for found in (await store.exact(page.content_hash), await store.near(page.simhash), await store.similar(page, 0.9)):
+    for found in (
+        await exact(store, page.content_hash),
+        await near(store, page.simhash),
+        await similar(store, page, 0.9),
+    ):
         assert len(found) == 32
     representative, _ = await group(store, 5)
     assert len(await store.duplicates(representative, 3)) == 3

@@ -11,7 +11,6 @@ from streams.errors import UsageError
 from streams.links.page_links import (
     DOMAINS,
     PAGES_PER_DOMAIN,
-    common_anchors,
     group_by_domain,
     links_to_store,
     place_of,
@@ -60,7 +59,6 @@ def test_domains_that_vouch_for_a_link_come_first() -> None:
     links = [PageLink(page_id(TARGET), n, url, "Tides " * (n % 2 + 1), n == 0) for n, url in enumerate(urls)]
     domains = group_by_domain(links)
     assert [one.domain for one in domains] == ["b.github.io", "farm.example", "a.github.io"]
-    assert common_anchors(domains, 1) == [("tides", 2)]
 
 
 async def test_links_of_an_erased_page_are_deleted() -> None:

@@ -71,7 +71,6 @@ async def test_a_text_is_embedded_once_in_a_page_between_pages_and_later(model: 
     assert sorted(model.texts) == ["a", "b", "c"]
     assert (pages[1][1] == again[0]).all()
     assert batcher.counts.texts == {"embedded": 3, "repeated": 2, "recent": 1, "former": 0}
-    assert batcher.counts.saved_share == 0.5
 
 
 async def test_vectors_of_the_former_fetch_are_used(model: Recorder) -> None:
