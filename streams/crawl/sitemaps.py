@@ -26,8 +26,6 @@ MAX_BYTES = 50 * 1024 * 1024
 """Maximum size of a file after decompression (bytes, sitemaps.org)."""
 MAX_SITEMAPS = 500
 """Maximum number of sitemaps that an index may name."""
-MAX_HUBS = 8
-"""Maximum number of WebSub hubs of a feed."""
 MAX_URL_CHARS = 2_048
 MAX_DATE_CHARS = 40
 DAY_SECONDS = 86_400
@@ -62,7 +60,6 @@ _ATOM_PREFIXES = frozenset({"", "atom", "a10"})
 _CDATA = "<![CDATA["
 _ROOT = re.compile(r"<(?:([A-Za-z][\w.-]{0,20}):)?(sitemapindex|urlset|rss|rdf|feed)\b", re.IGNORECASE)
 _HREF = re.compile(r"""\bhref ?= ?(?:"([^"]{0,2048})"|'([^']{0,2048})')""")
-_REL = re.compile(r"""\brel ?= ?(?:"([^"]{0,200})"|'([^']{0,200})')""")
 _OTHER_REL = re.compile(r"""\brel ?= ?["'](?!alternate["'])""")
 
 Kind = Literal["sitemapindex", "urlset", "rss", "rdf", "feed"]
@@ -81,10 +78,6 @@ class Sitemap:
     """Time between two changes of each page by its `changefreq` (seconds). 0, or empty: as with `modified`."""
     priorities: tuple[int, ...] = ()
     """Priority of each page among the pages of its site (percent). Empty: the file states none, or the same for all."""
-    hubs: tuple[str, ...] = ()
-    """The WebSub hubs that a feed names (`rel=hub`, or `hubs` of JSON Feed)."""
-    topic: str = ""
-    """The feed's own address by the feed (`rel=self`, or `feed_url`)."""
     is_feed: bool = False
 
 
@@ -104,11 +97,8 @@ def read_sitemap(body: bytes) -> Sitemap:
             return Sitemap(sitemaps=_first(_values(text, "loc", prefix), MAX_SITEMAPS))
         case "urlset":
             return _read_urlset(text, prefix)
-    related = list(_related(text))
-    hubs = _first((address for rel, address in related if rel == "hub"), MAX_HUBS)
-    topic = next((address for rel, address in related if rel == "self"), "")
     pages = _first(_feed(text), MAX_URLS)
-    return Sitemap(pages=pages, modified=_dates(pages, _notes(text)), hubs=hubs, topic=topic, is_feed=True)
+    return Sitemap(pages=pages, modified=_dates(pages, _notes(text)), is_feed=True)
 
 
 @dataclass(slots=True)
@@ -287,16 +277,6 @@ def _address(text: str, tag: _Tag) -> str | None:
     return None if tag.attributes.endswith("/") else _content(text, tag.end)
 
 
-def _related(text: str) -> Iterator[tuple[str, str]]:
-    """Yield relation and address of the feed's own links to hubs and to itself, which stand before its entries."""
-    for tag in _tags(text):
-        if tag.name in ("entry", "item"):
-            return
-        if tag.name == "link" and (rel := _REL.search(tag.attributes)) and (href := _HREF.search(tag.attributes)):
-            for name in {"hub", "self"}.intersection((rel[1] or rel[2] or "").lower().split()):
-                yield name, html.unescape(href[1] or href[2] or "").strip()
-
-
 def _read_json_feed(text: str) -> Sitemap:
     try:
         found: Any = json.loads(text)
@@ -304,15 +284,8 @@ def _read_json_feed(text: str) -> Sitemap:
         return Sitemap()
     if not isinstance(found, dict):
         return Sitemap()
-    topic = found.get("feed_url")
     pages = _first(_urls(found.get("items")), MAX_URLS)
-    return Sitemap(
-        pages=pages,
-        modified=_dates(pages, _json_notes(found.get("items"))),
-        hubs=_first(_urls(found.get("hubs")), MAX_HUBS),
-        topic=topic if isinstance(topic, str) and len(topic) <= MAX_URL_CHARS else "",
-        is_feed=True,
-    )
+    return Sitemap(pages=pages, modified=_dates(pages, _json_notes(found.get("items"))), is_feed=True)
 
 
 def _json_notes(items: Any) -> dict[str, _Note]:

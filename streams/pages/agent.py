@@ -10,7 +10,7 @@ from streams.crawl.robots import product_token
 from streams.crawl.unavailable_after import is_expired
 from streams.errors import PageErased, Refused
 from streams.pages.announced_links import AnnouncedLinks
-from streams.pages.feed_notes import FeedNotes
+from streams.pages.feed_notes import note_feed
 from streams.pages.link_events import anchors, discoveries, feeds
 from streams.pages.parse.robots_directives import BOT, ROBOT_NAME
 from streams.pages.sandbox.pool import ParsePool
@@ -46,7 +46,6 @@ class NormalizeAgent(Agent):
         self._allowed = allowed
         self._announced = AnnouncedLinks(monotonic)
         self._missing = MissingPages(stores.blobs, pool)
-        self._feeds = FeedNotes(stores.pages, allowed)
 
     async def start(self, emit: Emit) -> None:
         self._pool.start()
@@ -104,7 +103,7 @@ class NormalizeAgent(Agent):
             found = await self._pool.read_sitemap(body, url=event.url)
         except Refused:  # it reached a limit: the pages of the site are found by its links
             return False, []
-        changed = await self._feeds.note(event, found, at) if found.is_feed else True
+        changed = await note_feed(self._stores.pages, event, found, at) if found.is_feed else True
         return changed, list(sitemap_events(event, found, self._allowed))
 
     def delivered(self, delivery: Delivery, outputs: Sequence[Event]) -> None:

@@ -219,24 +219,10 @@ class Feed(StoredPart):
 
     PART: ClassVar[Part] = "feed"
 
-    hubs: tuple[str, ...]
-    """Addresses of its WebSub hubs. Nobody subscribes to them."""
-    topic: str
-    """The address under which the hubs know the feed. Empty: the feed names none."""
     entries_hash: str = ""
     """Hash of the addresses and dates of its entries. Empty in the records of a release that didn't keep it."""
     is_changed: bool = True
     """True if the entries were others before."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HostFeeds(StoredPart):
-    """The feeds of a host that name hubs, in the record of its robots.txt."""
-
-    PART: ClassVar[Part] = "host_feeds"
-
-    pages: tuple[str, ...]
-    """Their page ids: so a feed that is erased leaves no address here."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -259,7 +245,6 @@ PART_TYPES: Mapping[Part, type[StoredPart]] = {
         Indexed,
         Removed,
         Feed,
-        HostFeeds,
         NotRendered,
     )
 }
@@ -303,10 +288,6 @@ class PageRecord:
     @cached_property
     def feed(self) -> Feed:
         return Feed.of_row(self._row(Feed))
-
-    @cached_property
-    def host_feeds(self) -> HostFeeds:
-        return HostFeeds.of_row(self._row(HostFeeds))
 
     def why_not_rendered(self) -> str:
         """Return why a browser left the last answer as it was fetched, or an empty text."""

@@ -40,7 +40,6 @@ Part = Literal[
     "indexed",
     "removed",
     "feed",
-    "host_feeds",
     "render",
 ]
 """The parts of a page's record: each is written by one stage only, so no stage reads before it writes."""

@@ -6,18 +6,17 @@ from uuid import UUID
 
 import pytest
 
-from schemas import PageDiscovered, PageFetched, PageSettled
+from schemas import PageFetched, PageSettled
 from schemas.ids import event_id, page_id
 from streams.commands.pages.seeds import as_sitemap, seed
-from streams.crawl.frontier.hosts.host_state import Host, Robots
+from streams.crawl.frontier.hosts.host_state import Host
 from streams.crawl.frontier.progress import crawl_progress
 from streams.crawl.url_patterns import make_patterns
-from streams.maintenance.host_feeds import feeds_with_hubs
 from streams.pages.agent import NormalizeAgent
 from streams.pages.sandbox.pool import ParsePool
 from streams.settings import CrawlSettings
 from streams.stores.host_buckets import bucket_of
-from streams.stores.opener import Stores, memory_stores
+from streams.stores.opener import Stores
 from tests.stages.frontier_world import Site, World, delivery
 
 HOST = "https://a.example"
@@ -152,38 +151,3 @@ async def test_a_crawl_of_single_pages_reads_no_sitemap(pool: ParsePool) -> None
     world.seed(f"{HOST}/", max_depth=0)
     await world.run()
     assert world.pages() == [f"{HOST}/"]
-
-
-async def test_the_hubs_of_a_feed_are_noted_and_shown_with_its_host(pool: ParsePool) -> None:
-    stores = memory_stores()
-    ref = await stores.blobs.put(f"Sitemap: {HOST}/feed\nSitemap: /s.xml\nSitemap: mailto:x\n".encode())
-    known = Host(bucket_of("a.example"), "a.example", robots=Robots("rules", ref))
-    await stores.frontier.put_host(known.to_row(None, 1))
-    normalize = NormalizeAgent(stores, pool)
-    feed = '<feed><link rel="hub" href="https://hub.example/"/>{}<entry><link href="/a"/></entry></feed>'
-    own = f'<link rel="self" href="{HOST}/feed"/>'
-
-    async def read(body: str, path: str, at: int, **headers: str) -> None:
-        url = f"{HOST}{path}"
-        event = PageFetched(
-            page_id=page_id(url), url=url, host="a.example", purpose="sitemap", outcome="ok", generation=at,
-            body_ref=await stores.blobs.put(body.encode()), headers=headers,
-        )  # fmt: skip
-        outputs = await normalize.handle(delivery(event, UUID(int=at), at))
-        assert [type(output) for output in outputs] == [PageDiscovered, PageSettled], "a hub is no page"
-
-    assert await feeds_with_hubs(stores, "unknown.example") == []
-    await read(ONE, "/s.xml", 1, link='<https://hub.example/>; rel="hub"')
-    assert await feeds_with_hubs(stores, "a.example") == [], "a sitemap is no feed"
-    await read(feed.format(own), "/feed", 2, link='<https://127.0.0.1/>; rel="hub", <https://other.example/>; rel=hub')
-    (noted,) = await feeds_with_hubs(stores, "a.example")
-    assert (noted.url, noted.topic) == (f"{HOST}/feed", f"{HOST}/feed")
-    assert noted.hubs == ("https://other.example/", "https://hub.example/")
-    await read("<feed><entry><link href='/a'/></entry></feed>", "/feed", 3)
-    assert await feeds_with_hubs(stores, "a.example") == []
-    await read(feed.format(own), "/deep/feed.xml", 4)
-    await read(feed.format(own), "/deep/feed.xml", 5)
-    (noted,) = await feeds_with_hubs(stores, "a.example")
-    assert noted.url == f"{HOST}/deep/feed.xml", "robots.txt doesn't name it"
-    await read(feed.format(own), "/feed", 6)
-    assert [one.url for one in await feeds_with_hubs(stores, "a.example")] == [f"{HOST}/feed", f"{HOST}/deep/feed.xml"]

@@ -25,9 +25,7 @@ from streams.crawl.host_quality import describe_host_quality
 from streams.crawl.urls import InvalidUrl, host_of, with_scheme
 from streams.errors import UsageError
 from streams.maintenance.frontier_hosts import change_order, describe_order, due_hosts, view_host
-from streams.maintenance.host_feeds import feeds_with_hubs
 from streams.maintenance.host_pages import HostProgress, remove_pages, restore_pages
-from streams.plain_text import clean_line
 from streams.runtime.producer import EventProducer
 from streams.settings import Settings
 from streams.stores.opener import open_stores
@@ -72,16 +70,14 @@ async def show(host: HostName, as_json: AsJson = False) -> int:
 
     Example:  riffle frontier show www.example.org
     """
-    name, settings = _host(host), load_settings()
-    async with open_stores(settings, ["records"]) as stores:
+    name = _host(host)
+    async with open_stores(load_settings(), ["records"]) as stores:
         view = await view_host(stores.frontier, name, now_micros())
-        feeds = await feeds_with_hubs(stores, name, settings.crawl.origins)
     if view is None:
         err.advise(f"The frontier does not know {name}. To crawl it: riffle crawl https://{name}/", highlight=False)
         return EXIT_NO
     if as_json:
-        named = [{"url": feed.url, "hubs": feed.hubs, "topic": feed.topic} for feed in feeds]
-        print_json({**view.to_json(), "feeds": named})
+        print_json(view.to_json())
         return 0
     rows = table("", name)
     for label, value in (
@@ -95,7 +91,6 @@ async def show(host: HostName, as_json: AsJson = False) -> int:
         ("pages scheduled, all crawls", f"{view.scheduled:,}"),
         ("URLs left out as traps", ", ".join(f"{name} {count:,}" for name, count in view.left_out.items()) or "none"),
         *describe_host_quality(view.quality),
-        *(("hubs of its feed", clean_line(f"{feed.url}: {', '.join(feed.hubs)}")) for feed in feeds),
         ("order", describe_order(view.order) or "none"),
     ):
         rows.add_row(label, value)

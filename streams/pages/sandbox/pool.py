@@ -53,11 +53,8 @@ class ParsePool:
     async def read_sitemap(self, body: bytes, *, url: str) -> Sitemap:
         """Read the URLs of a sitemap or a feed, within the same limits. Raises as `parse` does."""
         fields = await self._run(SITEMAP, body, url, {})
-        lists = {
-            name: tuple(fields[name])
-            for name in ("pages", "sitemaps", "modified", "change_seconds", "priorities", "hubs")
-        }
-        return Sitemap(**lists, topic=fields["topic"], is_feed=fields["is_feed"])
+        names = ("pages", "sitemaps", "modified", "change_seconds", "priorities")
+        return Sitemap(**{name: tuple(fields[name]) for name in names}, is_feed=fields["is_feed"])
 
     async def _run(self, task: str, body: bytes, url: str, headers: Mapping[str, str]) -> dict[str, Any]:
         try:
