@@ -25,7 +25,6 @@ from streams.commands.console import (
 from streams.crawl.urls import InvalidUrl, possible_urls
 from streams.errors import TransientError, UsageError
 from streams.knowledge.found.ids import SOURCE, entity_id_of
-from streams.links.taking_back import take_back_links, take_back_page_links
 from streams.maintenance.erasure import Eraser
 from streams.queries.suggestions.hidden import hide
 from streams.queries.suggestions.page_texts import title_text
@@ -91,14 +90,11 @@ async def remove(
         await _request(settings, stores, pages, now, why)
         await _wait_until_removed(stores, eraser, pages, now, wait_seconds)
         own, others = await asyncio.to_thread(_references_of_dead_letters, settings, pages)
-        erased_urls, until = set(pages.values()), now_micros()
-        links = await take_back_links(stores.host_links, erased_urls, until, printer.report)
-        links += await take_back_page_links(stores.host_links, erased_urls, until, printer.report)
         erased = await eraser.erase(list(pages), now_micros(), others, own | panels)
     print_result(
-        f"Erased {len(pages)} page(s): {erased.blobs} blobs ({erased.bytes:,} bytes), {links} links to others. "
+        f"Erased {len(pages)} page(s): {erased.blobs} blobs ({erased.bytes:,} bytes). "
         f"{erased.shared} blobs stay, since another page refers to them.",
-        {"pages": len(pages), "blobs": erased.blobs, "bytes": erased.bytes, "links": links, "shared": erased.shared},
+        {"pages": len(pages), "blobs": erased.blobs, "bytes": erased.bytes, "shared": erased.shared},
         as_json,
     )
 
@@ -159,11 +155,15 @@ async def _wait_until_removed(
 ) -> None:
     ends_at = time.monotonic() + seconds
     for identity in pages:
-        while not await eraser.is_removed(identity, generation) or await _references_of_entities(stores, [identity]):
+        while (
+            not await eraser.is_removed(identity, generation)
+            or await _references_of_entities(stores, [identity])
+            or await stores.host_links.links_of(identity)
+        ):
             if time.monotonic() > ends_at:
                 raise TransientError(
-                    f"the removal of page {identity} was published, but the stages dedup, index and knowledge did not "
-                    f"handle it within {seconds:g} s. Check `riffle status`, and repeat the command to erase the "
+                    f"the removal of page {identity} was published, but the stages dedup, index, links and knowledge "
+                    f"did not handle it within {seconds:g} s. Check `riffle status`, and repeat the command to erase the "
                     "page's bytes"
                 )
             await asyncio.sleep(POLL_SECONDS)
@@ -191,4 +191,4 @@ class _Printer:
     async def report(self, table: str, share: float) -> None:
         if time.monotonic() - self._printed_at >= REPORT_SECONDS:
             self._printed_at = time.monotonic()
-            err.print(f"Looking for references and links: {table}, {share:.0%}", highlight=False)
+            err.print(f"Looking for references: {table}, {share:.0%}", highlight=False)

@@ -19,7 +19,7 @@ from streams.runtime.records import Incoming
 from streams.stores.memory import MemoryBlobCollection, MemoryBlobs, MemoryFingerprints, MemoryPages
 from streams.stores.opener import Stores, memory_stores
 from streams.stores.page_record import Normalized, Removed
-from streams.stores.protocols import Transition
+from streams.stores.protocols import LinkGroup, Transition
 from streams.stores.removals import is_held_back
 
 URL = "https://site.example/private"
@@ -152,17 +152,26 @@ async def _page(world: World, title: str) -> Sequence[str]:
 def test_a_removal_on_request_publishes_waits_and_erases(world: World) -> None:
     _, of_letter = asyncio.run(_page(world, "Secret"))
     world.letter(f'{{"page_id": "{PAGE}"}}'.encode(), **{"riffle-value-ref": of_letter.encode()})
-    asyncio.run(world.stores.host_links.add("linked.example", "site.example", URL, at=1))
     shown = riffle("remove", "site.example/private", "--why", "a request", "--yes")
     assert shown.exit_code == 0, shown.output
     assert "Erased 1 page(s): 2 blobs" in shown.output
-    assert "1 links to others" in shown.output
-    assert asyncio.run(world.stores.host_links.sources("linked.example", 1)) == {}
     (event,) = world.sent
     assert isinstance(event, PageRemoved)
     assert (event.url, event.reason, event.detail) == (URL, "request", "a request")
     assert world.stores.blobs.written_at == {}  # type: ignore[attr-defined] # the fake's
     assert set(asyncio.run(world.stores.pages.get(PAGE)).rows) == {"removed"}
+    assert asyncio.run(world.stores.ledger.history(PAGE)) == []
+
+
+def test_a_removal_waits_until_the_links_of_the_page_are_taken_back(world: World) -> None:
+    asyncio.run(_page(world, "Secret"))
+    group = LinkGroup(("https://linked.example/",), 1)
+    asyncio.run(world.stores.host_links.put_links_of(PAGE, group))
+    waited = riffle("remove", URL, "--yes", "--wait", "1")
+    assert (waited.exit_code, "dedup, index, links and knowledge" in " ".join(waited.output.split())) == (3, True)
+    assert asyncio.run(world.stores.ledger.history(PAGE)), "nothing is erased yet"
+    asyncio.run(world.stores.host_links.remove_links_of(PAGE, group))
+    assert riffle("remove", URL, "--yes").exit_code == 0
     assert asyncio.run(world.stores.ledger.history(PAGE)) == []
 
 

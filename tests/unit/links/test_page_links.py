@@ -17,7 +17,6 @@ from streams.links.page_links import (
 )
 from streams.links.pagerank import GraphBuilder, HostGraph
 from streams.links.ranking import load_ranks, rank_hosts, read_ranks
-from streams.links.taking_back import take_back_page_links
 from streams.stores.memory import MemoryHostLinks
 from streams.stores.protocols import PageLink
 
@@ -59,18 +58,6 @@ def test_domains_that_vouch_for_a_link_come_first() -> None:
     links = [PageLink(page_id(TARGET), n, url, "Tides " * (n % 2 + 1), n == 0) for n, url in enumerate(urls)]
     domains = group_by_domain(links)
     assert [one.domain for one in domains] == ["b.github.io", "farm.example", "a.github.io"]
-
-
-async def test_links_of_an_erased_page_are_deleted() -> None:
-    store = MemoryHostLinks()
-    for source in ("https://moon.example/private", "https://sun.example/"):
-        await store.put_page_links(list(links_to_store(found(source, "a", "b"))), at=1)
-
-    async def report(_: str, share: float) -> None:
-        assert 0 <= share <= 1
-
-    assert await take_back_page_links(store, {"https://moon.example/private"}, 2, report) == 2
-    assert [link.source_url for link in await store.page_links(page_id(TARGET), 9)] == ["https://sun.example/"]
 
 
 async def test_subdomains_of_one_owner_give_no_more_rank_than_one_host() -> None:
