@@ -147,8 +147,7 @@ class Entity(_Model):
     sources: tuple[str, ...] = ()
     """`wikidata`, `wikipedia`, `own`, `index`."""
     source_urls: tuple[str, ...] = ()
-    """The page about the entity at each source, in the order of `sources`; an empty text where a source names none.
-    Records of former versions have none."""
+    """The page about the entity at each source, in the order of `sources`; an empty text where a source names none."""
     linking_domains: int = 0
     """See `Part`."""
 

@@ -96,7 +96,7 @@ class IndexMap:
         try:
             found: dict[str, Any] = json.loads(zlib.decompress(packed))
             pages = tuple(MappedPage(**{**page, "words": tuple(page["words"])}) for page in found["pages"])
-            labels, gaps = (tuple(kind(**one) for one in found.get(name, ())) for kind, name in _PARTS)
+            labels, gaps = (tuple(kind(**one) for one in found[name]) for kind, name in _PARTS)
             return cls(found["made_at"], found["collection"], pages, labels, gaps)
         except (KeyError, TypeError, zlib.error) as error:
             raise ValueError(f"this is no map: {error}") from None

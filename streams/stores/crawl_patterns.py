@@ -2,7 +2,7 @@
 
 A crawl has up to 16 KB of patterns, and the same ones for each of its URLs. The id is a hash of the patterns: they
 never change, and a worker that writes them again writes the same row. A process remembers those that it used. Short
-lists stay in the rows of URLs, where a worker of an earlier release finds them, too.
+lists stay in the rows of URLs.
 """
 
 from dataclasses import replace

@@ -74,7 +74,7 @@ class Normalized(StoredPart):
     typed: Mapping[str, str]
     """The facts for readers of results: rating, price, duration, accepted answer."""
     quality: Mapping[str, float]
-    """The quality of the page (`score`) and its parts, from 0 to 1. Empty in the records of earlier releases."""
+    """The quality of the page (`score`) and its parts, from 0 to 1."""
     refused: str | None = None
 
     @classmethod
@@ -220,7 +220,7 @@ class Feed(StoredPart):
     PART: ClassVar[Part] = "feed"
 
     entries_hash: str = ""
-    """Hash of the addresses and dates of its entries. Empty in the records of a release that didn't keep it."""
+    """Hash of the addresses and dates of its entries."""
     is_changed: bool = True
     """True if the entries were others before."""
 

@@ -16,7 +16,7 @@ row.
     language    str             BCP 47; empty: not known
     published   str             ISO date; missing if it is not known
     page_type   str             schema.org's name, such as `Recipe`; missing if it is not known
-    day         int             `published` as a number (`day_of`); missing in rows of earlier releases
+    day         int             `published` as a number (`day_of`)
     extension   str             the type of the file, or the extension of the URL's file name (`extension_of`); missing
                                 likewise
     quality     float           the quality of the page, from 0 to 1; missing if it is 1 or not known

@@ -163,8 +163,8 @@ async def _wait_until_removed(
             if time.monotonic() > ends_at:
                 raise TransientError(
                     f"the removal of page {identity} was published, but the stages dedup, index, links and knowledge "
-                    f"did not handle it within {seconds:g} s. Check `riffle status`, and repeat the command to erase the "
-                    "page's bytes"
+                    f"did not handle it within {seconds:g} s. Check `riffle status`, and repeat the command to erase "
+                    "the page's bytes"
                 )
             await asyncio.sleep(POLL_SECONDS)
 

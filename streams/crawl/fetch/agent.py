@@ -8,7 +8,6 @@ is sent back to the frontier (`shared_pace`).
 """
 
 import asyncio
-import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -162,8 +161,7 @@ def _expired_answer(scheduled: PageScheduled, now: int) -> PageFetched:
 def _postponed_answer(scheduled: PageScheduled, now: int, seconds: float) -> PageFetched:
     """Return the answer to a request that would come too soon. No request is made."""
     error = f"its host, domain or address was asked a moment ago; it can be asked in {seconds:.3g} s"
-    headers = {"retry-after": str(math.ceil(seconds))}  # for a frontier of an older release
-    fields = {"postponed_seconds": round(seconds, 3), "headers": headers, "error": error}
+    fields = {"postponed_seconds": round(seconds, 3), "error": error}
     return _answer_without_request(scheduled, now, outcome="rate_limited", **fields)
 
 

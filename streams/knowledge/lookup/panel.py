@@ -181,10 +181,8 @@ def _value(value: Value, named: Mapping[str, Entity]) -> PanelValue | None:
 
 
 def _sources(entity: Entity) -> Iterator[PanelSource]:
-    """Yield each source with its own page. A record of a former version names no pages of its sources: a source has a
-    link then only if it is the only one, so none leads to the page of another."""
-    urls = entity.source_urls or ((entity.url,) if len(entity.sources) == 1 else ("",) * len(entity.sources))
-    for name, url in zip(entity.sources, urls, strict=False):
+    """Yield each source with its own page."""
+    for name, url in zip(entity.sources, entity.source_urls, strict=False):
         if name in SOURCES:
             title, licence, licence_url = SOURCES[name]
             yield PanelSource(name=title, url=url, licence=licence, licence_url=licence_url)

@@ -42,9 +42,6 @@ def _parse_condition(json: Json) -> Any:
     if "has_id" in json:
         _allow_only(json, {"has_id"}, "id condition")
         return edge.HasIdCondition({UUID(one) if isinstance(one, str) else one for one in json["has_id"]})
-    if "is_empty" in json:
-        _allow_only(json, {"is_empty"}, "condition")
-        return edge.IsEmptyCondition(json["is_empty"]["key"])
     return _parse_field(json) if "key" in json else parse_filter(json)
 
 

@@ -138,8 +138,7 @@ class CassandraFrontier:
         rows = await self._session.execute(_SHARE, {"host": host, "crawl_id": crawl_id})
         if not rows:
             return None
-        seeded, scheduled, strangers = rows[0]
-        return HostShare(seeded, scheduled, strangers or 0)  # the row of an earlier release has no strangers
+        return HostShare(*rows[0])
 
     async def put_share(self, host: str, crawl_id: str, share: HostShare, at: int) -> None:
         await self._session.execute(_PUT_SHARE, {"host": host, "crawl_id": crawl_id, **share._asdict()}, at=at)

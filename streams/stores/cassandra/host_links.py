@@ -119,14 +119,13 @@ class CassandraHostLinks:
     async def links_of(self, source: UUID) -> list[LinkGroup]:
         rows = await self._session.execute(_LINKS_OF, {"source": source})
         groups = [(unpack(packed), at) for packed, at in rows]
-        return [LinkGroup(tuple(group["urls"]), at, group.get("followed", True)) for group, at in groups]
+        return [LinkGroup(tuple(group["urls"]), at, group["followed"]) for group, at in groups]
 
     async def remove_links_of(self, source: UUID, group: LinkGroup) -> None:
-        ids = {_group_id(group), page_id_of(group.urls[0])}  # an earlier release stored groups under their first URL
-        rows = [{"source": source, "target": target} for target in ids]
-        await self._session.execute_many(_REMOVE_LINKS_OF, rows, at=group.generation)
+        row = {"source": source, "target": _group_id(group)}
+        await self._session.execute(_REMOVE_LINKS_OF, row, at=group.generation)
 
 
 def _group_id(group: LinkGroup) -> UUID:
-    """Return the id of a group of links. No URL has it, so no row of an earlier release."""
+    """Return the id of a group of links."""
     return page_id_of(" ".join((*group.urls, "followed" if group.followed else "nofollow")))

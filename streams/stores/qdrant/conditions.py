@@ -43,22 +43,18 @@ def _filter(filters: Filters) -> models.Filter | None:
 
 
 def _facts(filters: Filters) -> list[models.Condition]:
-    """Return the conditions for words and facts of a page. A point of an earlier release without a fact passes."""
+    """Return the conditions for words and facts of a page."""
     found: list[models.Condition] = [models.Filter(should=_in_any_text(phrase)) for phrase in filters.phrases]
     found += [_phrase("title", phrase) for phrase in filters.title_phrases]
     if filters.page_types:
         types = [models.FieldCondition(key="page_type", match=models.MatchText(text=one)) for one in filters.page_types]
         found.append(models.Filter(should=list(types)))
     if filters.extensions:
-        found.append(_or_unknown("extension", _any_of("extension", filters.extensions)))
+        found.append(_any_of("extension", filters.extensions))
     if filters.from_day or filters.before_day:
         days = models.Range(gte=max(filters.from_day, 1), lt=filters.before_day or None)
-        found.append(_or_unknown("day", models.FieldCondition(key="day", range=days)))
+        found.append(models.FieldCondition(key="day", range=days))
     return found
-
-
-def _or_unknown(key: str, condition: models.FieldCondition) -> models.Filter:
-    return models.Filter(should=[condition, models.IsEmptyCondition(is_empty=models.PayloadField(key=key))])
 
 
 def _in_any_text(phrase: str) -> list[models.Condition]:

@@ -85,15 +85,6 @@ async def test_words_and_facts_limit_both_lists(index: Index, filters: Filters, 
         assert {hit.id for hit in hits} == {uuid5(NAMES, name) for name in expected}
 
 
-@pytest.mark.parametrize("filters", [Filters(extensions=("html",)), Filters(from_day=20240101)])
-async def test_a_point_of_an_earlier_release_passes_what_it_does_not_have(index: Index, filters: Filters) -> None:
-    earlier = point("old", dense=axis(0))
-    published = StatementPayload.of_row(earlier.payload.row() | {"published": "2025"})
-    await filled(index, replace(earlier, payload=published))
-    found = await index.candidates(dense=axis(0), sparse=None, filters=filters)
-    assert [hit.id for hit in found.dense] == [earlier.id]
-
-
 def with_facts(made: Point, facts: dict[str, object]) -> Point:
     row = made.payload.row() | {"context": [], "title": "A"} | facts
     url, published = str(row["url"]), str(row.get("published", ""))

@@ -1,6 +1,5 @@
 """The map of the index: places, labels of regions, and the window of it that is shown."""
 
-import json
 import re
 import zlib
 from dataclasses import replace
@@ -54,12 +53,6 @@ def test_a_map_is_read_as_it_was_written() -> None:
             IndexMap.unpack(zlib.compress(text.encode()))
     with pytest.raises(ValueError, match="map"):
         IndexMap.unpack(b"no map")
-
-
-def test_a_map_of_the_former_release_has_no_gaps() -> None:
-    older = json.loads(zlib.decompress(MAP.pack()))
-    del older["gaps"]
-    assert IndexMap.unpack(zlib.compress(json.dumps(older).encode())) == replace(MAP, gaps=())
 
 
 def test_a_query_stands_among_the_pages_that_are_nearest_to_it() -> None:

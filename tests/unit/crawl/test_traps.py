@@ -117,14 +117,6 @@ def test_paths_of_strangers_do_not_displace_those_of_the_site() -> None:
     assert take(traps, link("https://a.example/search?q=one+more"))
 
 
-def test_counts_of_a_former_release_are_forgotten() -> None:
-    """It counted the links of strangers as those of the site, so they may be of anybody."""
-    key = next(iter(_row_of_one("https://a.example/article?id=1")["own_queries"]))
-    traps = Traps({"left_out": {"query explosion": 7}, "queries": {key: MAX_QUERIES + 1}})
-    assert take(traps, link("https://a.example/article?id=1")) is None
-    assert traps.row() == {"left_out": {"query explosion": 7}, "own_queries": {key: 1}}
-
-
 def _row_of_one(url: str) -> dict[str, dict[str, int]]:
     traps = Traps()
     take(traps, link(url))

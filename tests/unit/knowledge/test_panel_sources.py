@@ -2,7 +2,7 @@
 
 import pytest
 
-from streams.knowledge.entity import Entity, Part
+from streams.knowledge.entity import Part
 from streams.knowledge.lookup.panel import to_panel
 from streams.knowledge.merging import merge_parts
 
@@ -41,17 +41,3 @@ def test_each_source_leads_to_its_own_page(names: list[str], links: dict[str, st
     panel = to_panel(merge_parts("Q42", {name.split(",")[0]: PARTS[name] for name in names}), {})
     assert {source.name: source.url for source in panel.sources} == links
     assert panel.summary_licence == licence
-
-
-@pytest.mark.parametrize(
-    ("sources", "links"),
-    [
-        (("own", "wikidata"), {OPERATOR: "", "Wikidata": ""}),  # whose page it is, nobody knows
-        (("own",), {OPERATOR: OWN}),
-    ],
-)
-def test_a_record_of_a_former_version_has_no_link_to_another_source(
-    sources: tuple[str, ...], links: dict[str, str]
-) -> None:
-    panel = to_panel(Entity(entity_id="Q42", label="Adams", url=OWN, sources=sources), {})
-    assert {source.name: source.url for source in panel.sources} == links

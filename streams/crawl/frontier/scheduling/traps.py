@@ -71,7 +71,6 @@ class Traps:
         row = row or {}
         self.left_out: dict[str, int] = dict(row.get("left_out", {}))
         """Number of URLs that were left out, by the name of the trap."""
-        # The part `queries` of former releases mixed the counts of the site and of strangers: it is not read.
         self._of_site: dict[str, int] = dict(row.get("own_queries", {}))
         """Number of URLs with a query that the site itself led to first, by the hash of their path."""
         self._of_strangers: dict[str, int] = dict(row.get("stranger_queries", {}))
