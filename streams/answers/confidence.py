@@ -33,6 +33,7 @@ from typing import Self
 from uuid import UUID
 
 from streams.answers.evidence import Evidence
+from streams.language.marks import asks
 from streams.pages.text.tokens import words
 from streams.search.ranking.answer_form import form_of, has_form
 from streams.vectors.bm25 import query_vector, query_words, statement_terms
@@ -239,7 +240,7 @@ def _features(placed: _Placed, asked: _Asked) -> dict[str, float]:
         "lead": placed.lead,
         "rank": math.log1p(evidence.rank),
         "words": math.log1p(len(own_words)),
-        "asks": float(evidence.text.rstrip().endswith("?")),
+        "asks": float(asks(evidence.text)),
         "place": math.log1p(placed.place),
     }
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from streams.answers.prompts import visible
+from streams.language.marks import MARKS
 from streams.plain_text import clean_line
 
 MAX_LINE_CHARS = 2_000
@@ -34,7 +35,7 @@ _NESTED = 2
 """Emphasis inside of emphasis that is read."""
 _SIGNED = re.compile(r"^(?:[\"“”' ,;:]|[-–—](?!\d)){0,40}")
 """Characters that may stand before a sentence, except the sign of a number."""
-_BREAK = re.compile(r"(?<=[.!?]) (?=[A-Z\"“])")
+_BREAK = re.compile(rf"(?<=[{MARKS}]) (?=[A-Z\"“])")
 
 
 @dataclass(frozen=True, slots=True)

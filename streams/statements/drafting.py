@@ -10,13 +10,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 
+from streams.language.marks import is_closed
 from streams.pages.document.model import Block, Document
 from streams.statements.contexts import Contexts, collapse_spaces
 from streams.statements.joined_lists import join_short_items
 from streams.statements.outline import Kind, Piece, outline
 from streams.statements.sentences.boundaries import Span
 from streams.statements.sentences.lengths import MAX_WORDS, bound_lengths, word_count
-from streams.statements.sentences.open_texts import is_closed
 from streams.statements.sentences.splitter import SentenceSplitter
 
 MAX_STATEMENTS = 2_000

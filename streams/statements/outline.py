@@ -8,9 +8,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from streams.language.marks import is_closed
 from streams.pages.document.model import Block, Document
 from streams.statements.sentences.lengths import word_count
-from streams.statements.sentences.open_texts import ends_open, goes_on, is_closed
+from streams.statements.sentences.open_texts import ends_open, goes_on
 from streams.statements.tables import tables_of
 
 Kind = Literal["sentence", "item", "link", "list", "row", "code", "heading"]

@@ -2,16 +2,14 @@
 
 from collections.abc import Iterable
 
+from streams.language.marks import is_closed
+from streams.statements.sentences.lengths import word_count
 from streams.statements.statement import Statement
 
 MIN_WORDS, MAX_WORDS = 5, 80
 """Minimum and maximum length of a readable sentence (words)."""
 MIN_LETTERS = 0.7
 """Minimum share of letters among the characters that are no spaces."""
-MIN_CHARS = 12
-"""Minimum length of a readable sentence in a script without spaces between words (characters)."""
-_ENDS_WITHOUT_SPACES = ("。", "！", "？", "」", "…")
-_ENDS = (".", "!", "?", ":", ";", "।", '."', ".”", ".)", *_ENDS_WITHOUT_SPACES)
 
 
 def readable_share(statements: Iterable[Statement]) -> float | None:
@@ -23,14 +21,11 @@ def readable_share(statements: Iterable[Statement]) -> float | None:
 
 def is_readable(text: str) -> bool:
     """Return whether a text looks like one sentence."""
-    words = text.split()
-    if len(words) < MIN_WORDS:
-        return len(text) >= MIN_CHARS and text.rstrip().endswith(_ENDS_WITHOUT_SPACES)
-    dense = "".join(words)
+    dense = "".join(text.split())
     letters = sum(character.isalpha() for character in dense)
     return (
-        len(words) <= MAX_WORDS
+        MIN_WORDS <= word_count(text) <= MAX_WORDS
         and letters >= MIN_LETTERS * len(dense)
         and not text.isupper()
-        and text.rstrip().endswith(_ENDS)
+        and is_closed(text)
     )

@@ -7,7 +7,7 @@ alone, and one of thirty others. The sentence before is no part of what is embed
 import re
 from collections.abc import Sequence
 
-from streams.statements.sentences.open_texts import is_closed
+from streams.language.marks import is_closed
 from streams.statements.sentences.reading_alone import is_sentence, is_short, reads_alone
 from streams.statements.statement import Statement
 

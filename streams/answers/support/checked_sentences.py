@@ -7,6 +7,7 @@ from streams.answers.evidence import Evidence
 from streams.answers.model_text import ModelSentence
 from streams.answers.support.check import Source, check_support
 from streams.answers.support.tokens import keys_of
+from streams.language.marks import ends_sentence
 from streams.vectors.bm25 import document_vector, query_vector
 
 MIN_WORDS = 3
@@ -52,4 +53,4 @@ def repeats(checked: CheckedSentence, before: Sequence[CheckedSentence]) -> bool
 
 
 def _ended(text: str) -> str:
-    return text if text[-1] in ".!?…。！？" else f"{text}."
+    return text if ends_sentence(text) else f"{text}."

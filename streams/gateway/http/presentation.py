@@ -15,6 +15,7 @@ from babel.numbers import format_currency
 
 from streams import plain_text
 from streams.gateway.http.highlighting import highlights
+from streams.language.marks import is_closed
 from streams.statements.sentences.open_texts import beginning_of
 from streams.stores.page_record import Normalized
 from streams.stores.statement_payload import StatementPayload
@@ -31,7 +32,6 @@ MAX_AUTHOR_CHARS = 60
 MAX_VALUE_CHARS = 4_000
 """Maximum length of one field of a record."""
 
-_SENTENCE_ENDS = (".", "!", "?", ":", "…", "。", "！", "？")
 _PARTS = frozenset({"item", "link", "list", "row", "code"})
 """Kinds of statements that are parts of something larger."""
 _LISTED = frozenset({"item", "list"})
@@ -174,7 +174,7 @@ def context_of(payload: StatementPayload) -> tuple[str, ...]:
     """
     title = title_of(payload)
     cleaned = (
-        clean_line(line, MAX_SNIPPET_CHARS if line.rstrip().endswith(_SENTENCE_ENDS) else MAX_TITLE_CHARS)
+        clean_line(line, MAX_SNIPPET_CHARS if is_closed(line) else MAX_TITLE_CHARS)
         for line in (*payload.context, payload.before)
     )
     return tuple(dict.fromkeys(line for line in cleaned if line and line != title))
@@ -227,7 +227,7 @@ def format_age(seconds: float) -> str:
 def split_context(context: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the headings of a context, and its sentences (the antecedents of the statement)."""
     lines = tuple(context)
-    sentences = tuple(line for line in lines if line.endswith(_SENTENCE_ENDS))
+    sentences = tuple(line for line in lines if is_closed(line))
     return tuple(line for line in lines if line not in sentences), sentences
 
 
@@ -248,7 +248,7 @@ def lead_of(text: str, kind: str, context: Sequence[str]) -> str:
         return beginning_of(text, context)
     if kind not in _PARTS or not context:
         return ""
-    if context[-1].endswith(_SENTENCE_ENDS):
+    if is_closed(context[-1]):
         return context[-1]
     return _term_of(text, kind, context)
 
@@ -258,7 +258,7 @@ def _term_of(text: str, kind: str, context: Sequence[str]) -> str:
 
     A heading with the number of its chapter is no term.
     """
-    if not context or context[-1].endswith(_SENTENCE_ENDS) or text.startswith(context[-1]) or context[-1][0].isdigit():
+    if not context or is_closed(context[-1]) or text.startswith(context[-1]) or context[-1][0].isdigit():
         return ""
     is_named = kind in _LISTED or (kind in _PARTS and text[:1].islower())
     return f"{context[-1]}:" if is_named else ""

@@ -8,6 +8,7 @@ sentence is left out, or the whole bracket.
 import re
 from collections.abc import Iterator, Sequence
 
+from streams.language.marks import CLOSERS, MARKS, OPENERS, is_closed
 from streams.plain_text import clean_line
 
 MAX_MARKS = 1_000
@@ -21,10 +22,9 @@ _NEAR = 40
 """Characters around a mark that are looked at."""
 _BRACKET = re.compile(r"\([^()\n]{0,400}\)")
 _BRACKET_PARTS = re.compile("[,;]")
-_END = ".!?:;"
 _OPENS_WORD = "$€£¥₹~≈<>±×/–—-"
 """Signs before a value that was lost: `£{{inflation|...}}`. Behind another character a mark is a note."""
-_SENTENCE_END = re.compile(r"(?<=[.!?])[\"”’)]? (?=[\"“‘(]?[A-ZÀ-ÞА-Я0-9])")
+_SENTENCE_END = re.compile(rf"(?<=[{MARKS}])[{CLOSERS}]? (?=[{OPENERS}]?[A-ZÀ-ÞА-Я0-9])")
 _ABBREVIATION = re.compile(
     r"(?:\b[A-Z]|\b(?:[Ss]t|[Dd]r|[Mm]rs?|[Jj]r|[Nn]o|[Vv]ol|[Cc]a?|[Bb]|[Dd]|[Ff]l|[Ll]it|e\.g|i\.e|approx))\.$"
 )
@@ -114,7 +114,7 @@ def _is_hole(line: str, mark: re.Match[str]) -> bool:
     after = line[mark.end() : mark.end() + _NEAR].lstrip()
     if before and not before[-1].isspace():
         return before[-1] in _OPENS_WORD
-    if not before.strip() or before.rstrip()[-1] in _END:
+    if not before.strip() or is_closed(before) or before.rstrip().endswith(";"):
         return after[:1].islower()
     return True
 

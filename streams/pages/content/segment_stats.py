@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from streams.language.marks import TRAINED_ENDS
 from streams.pages.content.lexicon import ELEMENT_BITS, FLAGS, HIDDEN_BIT, TERMS, WORD_BITS
 from streams.pages.parse.elements import DIVIDING_TAGS, HEADINGS
 from streams.pages.parse.segments import Attributes, Walk
@@ -21,7 +22,6 @@ TAG_FLAGS = dict.fromkeys(HEADINGS, FLAGS["heading"]) | {"h1": FLAGS["heading"] 
 _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 _HIDDEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 
-_SENTENCE_END = (".", "!", "?", "。", "！", "？", '."', ".”", "…")
 _DIGIT = re.compile("[0-9]")
 _TAG_NUMBERS = {tag: number for number, tag in enumerate(DIVIDING_TAGS)}
 _masks: dict[str, int] = {}
@@ -110,7 +110,7 @@ def _text_counts(page: Walk, title: str) -> tuple[NDArray[np.float32], NDArray[n
     for segment, text in zip(page.segments, texts, strict=True):
         size, weight = len(text), weight_of(text)
         bits = TAG_FLAGS.get(tags[segment.element], 0)
-        bits |= FLAGS["sentence"] * text.endswith(_SENTENCE_END) | FLAGS["image"] * bool(segment.images)
+        bits |= FLAGS["sentence"] * text.endswith(TRAINED_ENDS) | FLAGS["image"] * bool(segment.images)
         bits |= FLAGS["repeated"] * (seen[text] > 1) | FLAGS["upper"] * may_begin_sentence(text[0])
         bits |= FLAGS["colon"] * (text[-1] == ":") | FLAGS["marked"] * segment.marked
         words = text.count(" ") + 1 + weight.words

@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from streams.language.marks import MARKS, is_closed
 from streams.pages.document.model import Block, Document
 from streams.pages.text.tokens import words
 
@@ -37,8 +38,7 @@ USUAL_COHESION, PRIOR_PARTS = 0.17, 2
 MIN_PAIRS = 5
 """Minimum number of pairs of neighbouring sentences of a text whose nearness counts."""
 _SENTENCE_TAGS = ("p", "li", "blockquote", "dd")
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
-_ENDS = (".", "!", "?", ":", "。", "！", "？", "।", "…", '."', ".”", ".)")
+_SENTENCE_END = re.compile(rf"(?<=[{MARKS}])\s+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ def _prose(blocks: Sequence[tuple[Block, list[str]]]) -> int:
     return sum(
         len(found)
         for block, found in blocks
-        if len(found) >= MIN_SENTENCE_WORDS and block.text.rstrip().endswith(_ENDS) and not block.text.isupper()
+        if len(found) >= MIN_SENTENCE_WORDS and is_closed(block.text) and not block.text.isupper()
     )
 
 

@@ -10,6 +10,7 @@ paragraph, or more than one sentence.
 import re
 from dataclasses import dataclass, field
 
+from streams.language.marks import MARKS
 from streams.search.query_language.operators import EXCLUDED, OPERATOR_OF, PHRASE, Conditions, Operator
 
 _TOKEN = re.compile(
@@ -24,7 +25,7 @@ PARAGRAPH_WORDS = 25
 SENTENCES_WORDS = 12
 """A query of more words is prose if a sentence ends within it."""
 _QUOTED = re.compile(r'"[^"]*+"')
-_SENTENCE_END = re.compile(r"\w\w[.?!]\s++[A-Z]")
+_SENTENCE_END = re.compile(rf"\w\w[{MARKS}]\s++[A-Z]")
 MAX_OPERATORS = 32
 """Maximum operators of a query. Further ones are text."""
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
+from streams.language.marks import asks
 from streams.search.ranking.fusion import best_of_pages
 from streams.stores.protocols import Candidates, SparseVector
 
@@ -32,7 +33,6 @@ _QUESTION = (
 )
 _QUESTION_WORDS = frozenset(_QUESTION.split())
 """First words of English questions. Other questions are known by their question mark."""
-_MARKS = ("?", "？", "؟")
 _LOWEST, _HIGHEST = 0.2, 0.95
 """Bounds of the weight: no list is without influence."""
 
@@ -85,7 +85,7 @@ def features_of(query: str, terms: SparseVector | None, found: Candidates) -> di
 def is_question(query: str) -> bool:
     """Return True if the query ends with a question mark, or begins with an English question word."""
     first = query.split(maxsplit=1)[:1]
-    return query.rstrip().endswith(_MARKS) or bool(first and first[0].casefold() in _QUESTION_WORDS)
+    return asks(query) or bool(first and first[0].casefold() in _QUESTION_WORDS)
 
 
 @cache

@@ -11,24 +11,22 @@ from collections.abc import Collection
 from enum import Enum
 from itertools import pairwise
 
+from streams.language.marks import CLOSERS, CLOSING, MARKS, OPENERS, WIDE_MARKS
+
 Span = tuple[int, int]
 
-_MARKS = ".!?…‽؟۔।॥։።჻"
-_CLOSERS = "\"'”’»›)]}」』）】"
-_CLOSER_CLASS = re.escape(_CLOSERS)
-_CLOSERS_AND_STOPS = frozenset(_CLOSERS + ".…")
 # A match begins at the first mark of a run and takes the whole run (possessive). Each reference begins with a character
 # that nothing before it can end with, so that there is one way to match them.
 _ENDS = re.compile(
-    rf"(?<![{_MARKS}])(?P<mark>[{_MARKS}]++)[{_CLOSER_CLASS}]*+"
-    rf"(?:\s?\[(?:\d{{1,3}}|note \d++)\]|[⁰¹²³⁴-⁹]++)*(?P<gap>\s++)"
-    rf"|(?P<wide>[。！？｡︒]++)[{_CLOSER_CLASS}]*+\s*+"
+    rf"(?P<mark>[{MARKS}](?<![{MARKS}]{{2}})[{MARKS}]*+)(?:(?P<wide>(?<=[{WIDE_MARKS}])[{CLOSERS}]*+\s*+)|"
+    rf"{CLOSING}*+(?:\s?\[(?:\d{{1,3}}|note \d++)\]|[⁰¹²³⁴-⁹]++)*(?P<gap>\s++))"
 )
 """A reference in brackets or in superscript digits, as in "... was found. [12] The ...", belongs to the sentence."""
+_BEHIND_WORD = re.compile(rf"[\s.…“‘«‹{CLOSERS}]")
 _BEFORE = re.compile(r"(\S+)$")
 _BEFORE_CHARS = 24
 """Number of characters before a mark that are searched for the word before it."""
-_OPENERS = "\"'“‘«‹([{¿¡„‚*•–—-"
+_OPENING = re.compile(rf"[{OPENERS}*•–—-]*+")
 _ABBREVIATION_LIST = (
     "mr mrs ms dr prof st vs etc no vol pp fig figs eq eqs sec ch cf al ca approx inc ltd co corp jr sr rev gen col "
     "lt sgt capt gov sen rep hon dept univ est jan feb mar apr jun jul aug sep sept oct nov dec mon tue wed thu fri "
@@ -65,11 +63,11 @@ def spans_between(text: str, starts: list[int]) -> list[Span]:
 
 
 def _judge(text: str, match: re.Match[str]) -> Ending:
-    if match["wide"]:
+    if match["wide"] is not None:
         return Ending.CLEAR
     if "\n\n" in match["gap"]:
         return Ending.CLEAR
-    following = text[match.end() : match.end() + 4].lstrip(_OPENERS)[:1]
+    following = _skip_openers(text[match.end() : match.end() + 4])[:1]
     if following.islower():
         return Ending.NO
     if match["mark"][-1] not in ".…":
@@ -84,7 +82,11 @@ def _judge(text: str, match: re.Match[str]) -> Ending:
 
 def _word_before(text: str, end: int) -> str:
     found = _BEFORE.search(text[max(0, end - _BEFORE_CHARS) : end])
-    return found.group(1).lstrip(_OPENERS) if found else ""
+    return _skip_openers(found.group(1)) if found else ""
+
+
+def _skip_openers(text: str) -> str:
+    return text[_OPENING.match(text).end() :]  # type: ignore[union-attr]  # it matches nothing, too
 
 
 def choose_starts(text: str, ends: list[tuple[int, Ending]], modelled: Collection[int] | None = None) -> list[int]:
@@ -102,10 +104,8 @@ def choose_starts(text: str, ends: list[tuple[int, Ending]], modelled: Collectio
 
 def follows_a_word(text: str, start: int) -> bool:
     """Return whether a real word is before the mark that `start` follows: no abbreviation, initial or number."""
-    end = start
-    while end and text[end - 1].isspace():
-        end -= 1
-    while end and text[end - 1] in _CLOSERS_AND_STOPS:
+    end, first = start, max(0, start - _BEFORE_CHARS)
+    while end > first and _BEHIND_WORD.match(text, end - 1):
         end -= 1
     word = _word_before(text, end)
     return len(word) > 2 and word.lower() not in _ABBREVIATIONS and not word.isdigit() and "." not in word

@@ -8,6 +8,7 @@ ellipsis, so that all readers of a context know it from a heading.
 import re
 from collections.abc import Sequence
 
+from streams.language.marks import is_closed
 from streams.statements.sentences.lengths import word_count
 
 OMISSION = "…"
@@ -16,7 +17,6 @@ MIN_PLAIN_WORDS = 8
 label ("Save 27 %"). Not all languages have marks."""
 MAX_END_CHARS = 400
 """Characters of the end of a text that are read."""
-_CLOSED = re.compile(r"[.!?…。！？:：][\"'’”»)\]]{0,3}\Z")
 _OPEN = re.compile(
     r"(?:\w[\"'’”»)\]]?[,;]|[\s,;](?:and|or|but|nor|the|a|an|of|to|by|with|from|for|as|is|are|was|were|that|which|than|into|while|und|oder|"
     r"et|ou|der|die|das|des|le|la|les))\Z"
@@ -28,11 +28,6 @@ _CONTINUATION = re.compile(
 )
 """The beginning of a text that goes on with a sentence even behind a colon. No program has such a name."""
 _WORD = re.compile(r"[\"'“‘«(]?([^\W\d_]+)[\s,;.:]")
-
-
-def is_closed(text: str) -> bool:
-    """Return whether a text ends with the mark of a sentence's end, or with a colon as lead-ins do."""
-    return _CLOSED.search(text) is not None
 
 
 def ends_open(text: str) -> bool:

@@ -9,8 +9,9 @@ import re
 from collections.abc import Sequence
 
 from streams.caches import cached_if_short
+from streams.language.marks import MARKS, QUESTION_MARKS, ends_sentence, is_closed
 from streams.statements.sentences.lengths import MIN_WORDS, word_count
-from streams.statements.sentences.open_texts import MIN_PLAIN_WORDS, beginning_of, begins_inside, ends_open, is_closed
+from streams.statements.sentences.open_texts import MIN_PLAIN_WORDS, beginning_of, begins_inside, ends_open
 from streams.statements.sentences.references import has_only_addresses, is_reference, leads_elsewhere
 
 MIN_LED_WORDS = 2
@@ -19,9 +20,6 @@ MAX_LINK_WORDS = 3
 """Maximum words of a link in a row of links."""
 MIN_LINKS = 3
 """Minimum links of a row of links."""
-_END = re.compile(r"[.!?…。！？][\"'’”»)\]]{0,3}\Z")
-_MAX_END_CHARS = 4
-"""Maximum length of an end mark with the quotation marks and brackets behind it (characters)."""
 _NUMBERED_NAME = re.compile(
     r"(?:(?:Table|Figure|Example|Chapter|Section|Part) (?:[A-Z]|[0-9]{1,3})|[A-Z](?=\.)|[0-9]{1,3})"
     r"(?:\.[0-9]{1,3}){0,5}[.:,]?\s"
@@ -67,10 +65,11 @@ _OF_VERSION = re.compile(r"this (?:page|manual|document|documentation|guide) (?:
 _VERSION = re.compile(r"[0-9]\.[0-9]")
 _MAX_VERSION_WORDS = 9
 _HERE_IS = re.compile(
-    r"(?:here (?:is|are)|here['’]s|below (?:is|are)|here, (?:I|we)|the following)\s[^.!?;:]{1,160}\.\Z", re.IGNORECASE
+    rf"(?:here (?:is|are)|here['’]s|below (?:is|are)|here, (?:I|we)|the following)\s[^{MARKS};:]{{1,160}}\.\Z",
+    re.IGNORECASE,
 )
 """A sentence that announces what the page shows behind it: "Here is a small program.", "The following ships wait."."""
-_QUESTION = re.compile(r"[^.!?;:]{1,200}[?？]\Z")
+_QUESTION = re.compile(rf"[^{MARKS};:]{{1,200}}[{''.join(QUESTION_MARKS)}]\Z")
 """A question without its answer: "What does the harbour cost?"."""
 _SHOWN_TEXT = """
     article articles code command commands example examples figure form function functions lines listing output program
@@ -104,7 +103,7 @@ _POINTS_BACK = re.compile(
     r"\b(?:there|this way|similar to this|(?:described|listed|mentioned|shown) (?:above|below))\.\Z", re.IGNORECASE
 )
 """The end of a sentence that says where or how by another one: "The ropes are kept there."."""
-_CLOSES = re.compile(r"[.!?]\)\Z")
+_CLOSES = re.compile(rf"[{MARKS}][)）]\Z")
 """The end of a sentence in brackets."""
 _MAX_POINTING_END_CHARS = 20
 _ABOUT_BEFORE = (_LIKE_BEFORE, _BACK_REFERENCE, _GOES_BACK)
@@ -199,9 +198,9 @@ def _reads_alone(text: str, kind: str, has_lead: bool) -> bool:
         return False
     if _POINTS_BACK.search(text[-_MAX_POINTING_END_CHARS:]) is not None:
         return False
-    if _CLOSES.search(text[-_MAX_END_CHARS:]) is not None and "(" not in text:  # it opens in another sentence
+    if _CLOSES.search(text[-2:]) is not None and "(" not in text:  # it opens in another sentence
         return False
-    if _has_end_mark(text):
+    if ends_sentence(text):
         return words >= MIN_WORDS and not (kind == "item" and _is_title(text.rstrip(" .")))
     is_name = _NUMBERED_NAME.match(text) or _is_title(text)
     # An item of a list is complete with fewer words.
@@ -218,7 +217,7 @@ def is_complete(text: str, kind: str, context: Sequence[str]) -> bool:
         return False
     if kind == "sentence" and beginning_of(text.strip(), context).endswith((":", "：")):
         return False
-    if kind == "code" or _has_lead(context) or _has_end_mark(text.strip()):
+    if kind == "code" or _has_lead(context) or ends_sentence(text.strip()):
         return True
     if kind == "row":
         return all(map(_NAMED_CELL.match, text.strip().split(" | ")))
@@ -246,7 +245,7 @@ def is_line_of_contents(text: str, kind: str) -> bool:
     """Return whether a text is a line of a table of contents, or several such lines, by the numbers of chapters."""
     if _OF_CONTENTS.match(text.lstrip()) is None or kind in {"code", "heading"}:
         return False
-    if _has_end_mark(text) and _QUESTION.match(text.partition(" ")[2]) is None:
+    if ends_sentence(text) and _QUESTION.match(text.partition(" ")[2]) is None:
         return False
     lines = [line.strip() for line in (text.split(";") if kind == "list" else text.split(" | "))]
     return all(_OF_CONTENTS.match(line) is not None and word_count(line) <= MAX_CONTENTS_WORDS for line in lines)
@@ -258,7 +257,7 @@ def is_entry(text: str, kind: str, context: Sequence[str]) -> bool:
     Below a lead-in the names state a fact: "The masts are: Fore Mast; Main Mast". An item is an entry if its term is
     the title of its text: "Anchors, Anchors".
     """
-    if kind not in {"link", "list", "item"} or _has_lead(context) or (kind != "item" and _has_end_mark(text)):
+    if kind not in {"link", "list", "item"} or _has_lead(context) or (kind != "item" and ends_sentence(text)):
         return False
     if kind == "item":
         term, _, title = text.rstrip(" .…").partition(", ")
@@ -298,12 +297,12 @@ def _is_name_of_text(text: str, context: Sequence[str]) -> bool:
 
 def is_sentence(text: str) -> bool:
     """Return whether a text begins and ends as a sentence does. Letters without case may begin one."""
-    return _has_end_mark(text) and not text[:1].islower() and not begins_inside(text)
+    return ends_sentence(text) and not text[:1].islower() and not begins_inside(text)
 
 
 def _ends_sentence(text: str) -> bool:
     """Return whether a text is the end of a sentence that begins elsewhere: "a storm, or a leak."."""
-    return _has_end_mark(text) and text[:1].islower()
+    return ends_sentence(text) and text[:1].islower()
 
 
 def is_navigation(text: str, kind: str) -> bool:
@@ -345,10 +344,6 @@ def is_list_of_names(text: str) -> bool:
     """Return whether most items are titles or lines of a table of contents."""
     items = [item.strip() for item in text.split(";")]
     return 2 * sum(bool(_NUMBERED_NAME.match(item)) or _is_title(item) for item in items) > len(items)
-
-
-def _has_end_mark(text: str) -> bool:
-    return _END.search(text[-_MAX_END_CHARS:]) is not None
 
 
 def _has_words(text: str, count: int) -> bool:
