@@ -49,12 +49,17 @@ def run_record(
     if name not in found:
         raise UsageError(f"no benchmarks/results/{name}.json; there are {', '.join(found)}")
     results = found[name]
+    if not any(figure.path for figure in results.figures):
+        raise UsageError(f"no figure of {name} has a path: run `{results.command}`, and edit the file")
     if changed := _git("status", "--porcelain", "--", *results.paths):
         raise UsageError(f"commit first, so that the figures belong to a commit:\n{changed}")
     conditions = machine()
     measured = orjson.loads(printed.read_bytes() if printed else _run(results, arguments or []))
-    conditions |= measured.get("machine", {})
-    new = record(results, measured, _run_of(conditions))
+    conditions |= measured.get("machine", {}) if isinstance(measured, dict) else {}
+    try:
+        new = record(results, measured, _run_of(conditions))
+    except ValueError as error:
+        raise UsageError(str(error)) from None
     write_results(name, new)
     for former, figure in zip(results.figures, new.figures, strict=True):
         if figure.path:
@@ -64,10 +69,11 @@ def run_record(
 
 
 def _run(results: Results, arguments: list[str]) -> bytes:
-    """Run a command with `--json`. Returns what it printed."""
+    """Run a command with `--json`; a module of its own prints JSON always. Returns what it printed."""
     words = shlex.split(results.program)
+    as_json = [] if words[:1] == ["python"] and "." in words[2] else ["--json"]
     program = ["-m", "streams.cli"] if words[0] == "riffle" else []
-    return _printed([sys.executable, *program, *words[1:], *arguments, "--json"])
+    return _printed([sys.executable, *program, *words[1:], *arguments, *as_json])
 
 
 def _printed(words: list[str]) -> bytes:

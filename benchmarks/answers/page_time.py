@@ -9,17 +9,20 @@ that a busy machine slows both.
 
 import argparse
 import asyncio
+import json
 import statistics
 import sys
 from contextlib import AsyncExitStack
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from time import perf_counter
+from typing import Any
 from urllib.parse import urlencode
 
 from starlette.types import ASGIApp, Message, Scope
 
-from benchmarks.machine import machine
+from benchmarks.machine import Latency, machine
 from streams.evaluation.collection import read_collection
 from streams.evaluation.search import Options, open_run
 from streams.gateway.app import create_app
@@ -90,14 +93,14 @@ def main() -> None:
     parser.add_argument("--cache", type=Path, default=Path(".riffle/eval"))
     arguments = parser.parse_args()
     times = asyncio.run(measure(arguments.folder, arguments.count, arguments.cache))
-    sys.stdout.write(f"{machine()}\n")
+    figures: dict[str, Any] = {"machine": machine()}
     for place, what in enumerate(("results", "whole page")):
         for name, found in times.items():
             own = [each[place] for each in found]
-            middle, late = statistics.median(own), statistics.quantiles(own, n=20)[-1]
-            sys.stdout.write(f"{what:11} {name:14} {len(found)} pages, p50 {middle:.1f} ms, p95 {late:.1f} ms\n")
+            figures.setdefault(name, {})[what] = asdict(Latency.of([ms / 1_000 for ms in own]))
         pairs = [y[place] - x[place] for x, y in zip(times["without"], times["with answers"], strict=True)]
-        sys.stdout.write(f"{what:11} difference     median {statistics.median(pairs):+.2f} ms\n")
+        figures.setdefault("median difference (ms)", {})[what] = round(statistics.median(pairs), 2)
+    sys.stdout.write(json.dumps(figures, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -76,7 +76,7 @@ async def run(
             riffle = await measure_riffle(local, home, urls, port)
     heap = {"operations_per_cpu_second": heap_rate(HEAP_HOSTS)}
     result = {"machine": conditions, "hosts": HOSTS, "pages": len(urls)}
-    result |= {"riffle": riffle, "scrapy": scrapy, "heap": heap}
+    result |= {"riffle": riffle, "scrapy": scrapy, "heap": heap} | per_page(riffle, scrapy, len(urls))
     if as_json:
         print_json(result)
     else:
@@ -215,22 +215,34 @@ def _bytes_written(pids: dict[str, int]) -> int:
     return sum(psutil.Process(pids[name]).io_counters().write_bytes for name in SERVERS)
 
 
+def per_page(riffle: dict[str, Any], scrapy: dict[str, float], pages: int) -> dict[str, Any]:
+    """Return what a page costs, by process, and the rates."""
+    seconds = {**riffle["cpu_seconds"], "all": sum(riffle["cpu_seconds"].values()), "scrapy": scrapy["cpu_seconds"]}
+    return {
+        "cpu_ms_per_page": {name: round(value * 1_000 / pages, 2) for name, value in seconds.items()},
+        "pages_per_second": round(pages / riffle["seconds"]),
+        "pages_per_cpu_second": round(pages / seconds["all"]),
+        "kafka_records_per_page": round(riffle["kafka_records"] / pages, 1),
+        "cassandra_writes_per_page": round(riffle["cassandra_writes"] / pages, 1),
+    }
+
+
 def show(result: dict[str, Any]) -> None:
     out.print(describe(result["machine"]), highlight=False)
     riffle, scrapy, pages = result["riffle"], result["scrapy"], result["pages"]
-    cpu = riffle["cpu_seconds"]
     rows = table(f"{pages} pages of {HOSTS} hosts", "", "Riffle", "Scrapy")
-    rows.add_row("pages/s", f"{pages / riffle['seconds']:.0f}", f"{pages / scrapy['seconds']:.0f}")
-    all_cpu = sum(cpu.values())
+    rows.add_row("pages/s", f"{result['pages_per_second']}", f"{pages / scrapy['seconds']:.0f}")
     rows.add_row(
-        "pages per CPU second, all processes", f"{pages / all_cpu:.0f}", f"{pages / scrapy['cpu_seconds']:.0f}"
+        "pages per CPU second, all processes",
+        f"{result['pages_per_cpu_second']}",
+        f"{pages / scrapy['cpu_seconds']:.0f}",
     )
-    rows.add_row("pages per CPU second, the crawler", f"{pages / cpu['worker']:.0f}", "")
+    rows.add_row("pages per CPU second, the crawler", f"{pages / riffle['cpu_seconds']['worker']:.0f}", "")
     rows.add_row("a plain heap, pops and pushes per CPU second", f"{result['heap']['operations_per_cpu_second']:,}", "")
-    for name, seconds in cpu.items():
-        rows.add_row(f"CPU ms a page, {name}", f"{seconds * 1000 / pages:.1f}", "")
-    rows.add_row("Kafka records a page", f"{riffle['kafka_records'] / pages:.1f}", "")
-    rows.add_row("Cassandra writes a page", f"{riffle['cassandra_writes'] / pages:.1f}", "")
+    for name in riffle["cpu_seconds"]:
+        rows.add_row(f"CPU ms a page, {name}", f"{result['cpu_ms_per_page'][name]:.1f}", "")
+    rows.add_row("Kafka records a page", f"{result['kafka_records_per_page']}", "")
+    rows.add_row("Cassandra writes a page", f"{result['cassandra_writes_per_page']}", "")
     rows.add_row("bytes written a page", f"{riffle['bytes_written'] / pages:,.0f}", "")
     rows.add_row("memory of the worker at its peak", f"{riffle['memory_bytes'] / 1e6:.0f} MB", "")
     out.print(rows)

@@ -137,9 +137,12 @@ class Run:
                 looking.cancel()
         finally:
             await asyncio.to_thread(follower.close)
+        rates = {"worker": self._urls / cpu["worker"], "all": self._urls / sum(cpu.values())}
         return {
             "urls": self._urls,
             "seconds": round(seconds, 2),
+            "urls_per_second": round(self._urls / seconds),
+            "urls_per_cpu_second": {name: round(rate) for name, rate in rates.items()},
             "seconds_until_all_were_discovered": round(self._intake_seconds, 2),
             "leases": dict(self._leases),
             "cpu_seconds": {**cpu, "the benchmark": time.process_time() - own},
@@ -236,15 +239,16 @@ def show(result: dict[str, Any]) -> None:
     urls, cpu, heap_rate = result["urls"], result["cpu_seconds"], result["heap"]["urls_per_cpu_second"]
     leases = sum(result["leases"].values())
     servers = sum(seconds for name, seconds in cpu.items() if name != "the benchmark")
+    rates = result["urls_per_cpu_second"]
     rows = table(f"{urls:,} URLs of {result['hosts']} hosts, each discovered, leased and answered", "", "")
     rows.add_row("seconds, until all were discovered", f"{result['seconds_until_all_were_discovered']:.1f}")
     rows.add_row("seconds, until all were answered", f"{result['seconds']:.1f}")
-    rows.add_row("URLs a second", f"{urls / result['seconds']:.0f}")
+    rows.add_row("URLs a second", f"{result['urls_per_second']}")
     rows.add_row("leases a second, of files of hosts, too", f"{leases / result['seconds']:.0f}")
     for name, seconds in cpu.items():
         rows.add_row(f"CPU ms a URL, {name}", f"{1000 * seconds / urls:.2f}")
-    rows.add_row("URLs per CPU second, the worker", f"{urls / cpu['worker']:.0f}")
-    rows.add_row("URLs per CPU second, worker, Kafka and Cassandra", f"{urls / servers:.0f}")
+    rows.add_row("URLs per CPU second, the worker", f"{rates['worker']}")
+    rows.add_row("URLs per CPU second, worker, Kafka and Cassandra", f"{rates['all']}")
     rows.add_row("URLs per CPU second, a plain heap", f"{heap_rate:,}")
     rows.add_row("the heap's rate by the worker's", f"{heap_rate * cpu['worker'] / urls:,.0f}")
     rows.add_row("the heap's rate by all processes'", f"{heap_rate * servers / urls:,.0f}")
