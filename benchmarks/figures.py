@@ -27,6 +27,7 @@ DIGITS = 4
 Subject = Literal[
     "crawler",
     "retrieval",
+    "spelling",
     "answers",
     "knowledge",
     "extraction",

@@ -207,6 +207,12 @@ def test_checked_in_figures_name_commands_and_code_that_exist() -> None:
     assert faults == []
 
 
+def test_each_name_is_understood_by_itself() -> None:
+    names = [each.name for found in load_results().values() for each in found.figures]
+    assert [name for name in names if name.startswith(("The same", "Of it", "Its "))] == []
+    assert len(set(names)) == len(names)
+
+
 @pytest.mark.skipif(not (ROOT / ".git").exists(), reason="needs the history of the repository")
 def test_stale_figures_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(typer.Exit):
