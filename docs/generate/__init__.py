@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.figures import load_results
+from docs.generate.bad_servers import bad_servers_page
 from docs.generate.capacity import capacity_tables
 from docs.generate.chart import chart_topology, with_stage_names
 from docs.generate.client import AIO, TYPES, async_client, client_types
@@ -42,6 +43,7 @@ def published_files() -> dict[Path, str]:
     files[DOCS / "concepts" / "journey.md"] = journey_page()
     files[DOCS / "reference" / "settings.md"] = settings_page()
     files[DOCS / "reference" / "commands.md"] = commands_page()
+    files[DOCS / "reference" / "hostile-servers.md"] = bad_servers_page()
     files[README] = with_generated(README.read_text(), "journey", journey_diagram())
     files[CAPACITY] = with_generated(CAPACITY.read_text(), "capacity", capacity_tables())
     files[RETRIEVAL] = with_generated(RETRIEVAL.read_text(), "operators", operators_table())

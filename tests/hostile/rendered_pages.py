@@ -1,8 +1,8 @@
 """Pages whose scripts are hostile, one browser each: what the renderer makes of them, and what that costs.
 
 `tests/hostile/test_rendering.py` renders each of them in real Chromium. `python -m benchmarks zoo` measures how long
-each holds a place of the stage `render` and how much memory its processes take, and writes their rows of
-docs/reference/hostile-servers.md.
+each holds a place of the stage `render` and how much memory its processes take. `python -m docs.generate` writes their
+rows of docs/reference/hostile-servers.md.
 """
 
 import asyncio

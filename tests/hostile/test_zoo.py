@@ -11,9 +11,6 @@ from tests.hostile.rendered_pages import HOSTILE_PAGES
 from tests.hostile.traps import OTHER, TRAPS, Trap, crawl
 from tests.hostile.zoo import ZOO, Kind, meet
 
-PAGE = Path(__file__).parents[2] / "docs" / "reference" / "hostile-servers.md"
-WRITE_IT = 'write the page again: make bench ARGS="zoo --page docs/reference/hostile-servers.md"'
-
 
 @pytest.fixture(scope="module")
 async def pool() -> AsyncIterator[ParsePool]:
@@ -45,18 +42,3 @@ def test_the_zoo_has_a_hundred_kinds_each_once() -> None:
     assert len(ZOO) >= 100
     names = Counter(kind.name for kinds in (ZOO, TRAPS, HOSTILE_PAGES) for kind in kinds)
     assert [name for name, count in names.items() if count > 1] == []
-
-
-def test_the_reference_has_each_kind_with_its_outcome() -> None:
-    others, _, scripts = PAGE.read_text().partition("## Scripts")
-    requests, _, traps = others.partition("## Traps")
-    assert _rows(requests) == [[k.name, f"`{k.outcome[0]}`", "yes" if k.outcome[1] else "no"] for k in ZOO], WRITE_IT
-    assert _rows(traps) == [[trap.name, f"`{trap.outcome}`", str(trap.requests)] for trap in TRAPS], WRITE_IT
-    outcomes = [row[:2] for row in _rows(scripts)]
-    assert outcomes == [[page.name, f"`{page.outcome}`"] for page in HOSTILE_PAGES], WRITE_IT
-
-
-def _rows(part: str) -> list[list[str]]:
-    """Return the first three cells of each row of the tables whose second cell is an outcome."""
-    rows = [line.removeprefix("| ").split(" | ")[:3] for line in part.splitlines() if line.startswith("| ")]
-    return [row for row in rows if row[1].startswith("`")]

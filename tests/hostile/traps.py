@@ -3,7 +3,7 @@
 The frontier, the fetcher, the normalize and the dedup stage handle one event after the other, with a clock that goes on
 by a second for each request: so a crawl of a trap has the same requests each time. The servers are real TLS sockets on
 loopback.
-`tests/hostile/test_zoo.py` crawls each trap; `python -m benchmarks zoo` writes their rows of the reference.
+`tests/hostile/test_zoo.py` crawls each trap; `python -m docs.generate` writes their rows of the reference.
 """
 
 import random

@@ -1,7 +1,7 @@
 """The zoo: kinds of bad servers, one GET each, with the outcome that the crawler records.
 
 `tests/hostile/test_zoo.py` meets each of them. `python -m benchmarks zoo` measures how long each holds a slot of the
-fetcher and how much memory it takes, and writes docs/reference/hostile-servers.md.
+fetcher and how much memory it takes, and `python -m docs.generate` writes docs/reference/hostile-servers.md.
 """
 
 import asyncio
