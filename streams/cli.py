@@ -26,18 +26,18 @@ SECTIONS: Sections = {
         "status": ("streams.commands.stack.status:status", "What runs, what waits, what is wrong, and what to do."),
         "demo": ("streams.commands.stack.demo:demo", "Crawl a bundled web of real pages and open a search page."),
         "certificates": (
-            "streams.commands.stack.certificates:certificates_app",
-            "Identities of the local stack: list, renew.",
+            "streams.commands.stack.certificates:certificates",
+            "List or renew the certificates of the local stack.",
         ),
-        "web": ("streams.commands.stack.web:web_app", "Serve a folder of pages as a small web over HTTPS."),
+        "web": ("streams.commands.stack.web:web_serve", "Serve a folder of pages as a small web over HTTPS."),
     },
     "Pages": {
         "crawl": ("streams.commands.pages.crawl:crawl", "Crawl from seeds and make the pages searchable."),
         "import": (
-            "streams.commands.pages.entities:import_app",
+            "streams.commands.pages.import_source:import_source",
             "Bring in pages fetched elsewhere (WARC, HTML), and entities for panels (Wikidata, Wikipedia, own).",
         ),
-        "export": ("streams.commands.pages.exporting:export_app", "Write pages for other programs: WARC files."),
+        "export": ("streams.commands.pages.exporting:export_pages", "Write pages as a WARC file."),
         "watch": ("streams.commands.pages.watch:watch", "Follow a folder: its pages are searchable as it changes."),
         "search": ("streams.commands.pages.search:search", "Ask a question."),
         "page": ("streams.commands.pages.page:page", "Show the history of a page, or its document."),
@@ -52,7 +52,6 @@ SECTIONS: Sections = {
         "gateway": ("streams.commands.operate.gateway:gateway", "Run the gateway: search page and API."),
         "admin": ("streams.commands.operate.admin:admin", "Run the pages of operators: stages, hosts, jobs, actions."),
         "models": ("streams.commands.operate.models:models_app", "Prepare the model repository of a Triton server."),
-        "topics": ("streams.commands.operate.topics:topics", "List topics, and how far behind each stage is."),
         "dead-letters": (
             "streams.commands.operate.dead_letters:dead_letters_app",
             "Events that failed for good: list, show, replay.",
@@ -68,7 +67,7 @@ SECTIONS: Sections = {
         "reindex": ("streams.commands.operate.reindex:reindex", "Fill a model's collection, and search it."),
         "queries": (
             "streams.commands.operate.queries:queries_app",
-            "Counts of queries: show them, delete them.",
+            "Counts of queries: list, learn from clicks, delete.",
         ),
         "mcp": ("streams.commands.programs.mcp:mcp", "Serve tools for a language model over stdio (MCP)."),
         "keys": ("streams.commands.programs.keys:keys_app", "Keys of the API: make, list, revoke."),
@@ -78,7 +77,7 @@ SECTIONS: Sections = {
         ),
         "suggest": (
             "streams.commands.operate.suggest:suggest_app",
-            "Suggestions while people type: build them, show them.",
+            "Suggestions while people type: build them.",
         ),
         "frontier": (
             "streams.commands.operate.frontier:frontier_app",
@@ -89,7 +88,6 @@ SECTIONS: Sections = {
         "blobs": ("streams.commands.operate.blobs:blobs_app", "Delete the blobs that nothing refers to."),
     },
     "This program": {
-        "help": ("streams.commands.helping:show_help", "Show the help of a command."),
         "completion": ("streams.commands.completion:completion", "Completions for bash, zsh and fish."),
     },
     "Measuring": {
@@ -114,7 +112,7 @@ class LazyGroup(TyperGroup):
     """
 
     sections: ClassVar[Sections] = SECTIONS
-    list_command: ClassVar[str] = "riffle help"
+    list_command: ClassVar[str] = "riffle --help"
 
     def list_commands(self, ctx: Any) -> list[str]:
         return list(commands_of(self.sections))

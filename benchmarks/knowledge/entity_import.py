@@ -171,7 +171,7 @@ def measure(
         began, imported, kills, at_kill = time.monotonic(), 0.0, 0, 0
         try:
             while not imported:
-                importing = begin("import", kind, str(dump))
+                importing = begin("import", str(dump))
                 watch.processes["import"].watch(importing.pid)
                 while importing.poll() is None:
                     watch.look()

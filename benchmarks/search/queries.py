@@ -3,7 +3,7 @@
     python -m benchmarks queries QUESTIONS.tsv --count 200
 
 QUESTIONS.tsv holds a question a line (what follows a tab is left aside). The figures hold for the statements that the
-index has at the time, which are counted and printed: fill it first, with `riffle import html DIR`. Embedding and
+index has at the time, which are counted and printed: fill it first, with `riffle import DIR`. Embedding and
 retrieval are the answer's own timings (`explain=true`); the whole is what the client waits.
 
 With `--while-indexing DIR` the same questions are asked twice: first as above, then while the pages of DIR are

@@ -96,8 +96,8 @@ class Actions:
     async def order(self, name: str, form: Mapping[str, str], actor: str) -> Job:
         """Change the order for a host, and wait for the end for a moment: the host's page then shows the change."""
         value = {"delay": "seconds", "budget": "pages"}.get(name)
-        values = [_required(form, "host"), *([_number(form, value)] if value else [])]
-        job = await self._begin(name, values, actor, f"start {name}", " ".join(values))
+        host, numbers = _required(form, "host"), [_number(form, value)] if value else []
+        job = await self._begin(name, [*numbers, host], actor, f"start {name}", " ".join([host, *numbers]))
         await self.jobs.wait(job, ORDER_SECONDS)
         return job
 

@@ -35,11 +35,11 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "sweep": ("blobs", "sweep"),
     "rank": ("links", "rank"),
     "map": ("map",),
-    "block": ("frontier", "block"),
-    "unblock": ("frontier", "unblock"),
-    "purge": ("frontier", "purge", "--yes"),
-    "delay": ("frontier", "delay"),
-    "budget": ("frontier", "budget"),
+    "block": ("frontier", "set", "--block"),
+    "unblock": ("frontier", "set", "--unblock"),
+    "purge": ("frontier", "set", "--drop-queue", "--yes"),
+    "delay": ("frontier", "set", "--delay"),
+    "budget": ("frontier", "set", "--budget"),
 }
 """Arguments of each job, before the values of its form."""
 

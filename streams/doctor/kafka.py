@@ -149,7 +149,7 @@ def judge_topics(
             yield failure(
                 "topics",
                 f"{problem[0].upper()}{problem[1:].partition('. ')[0]}",
-                "Its workers refuse to start. Give the topics the same number: riffle topics --partitions N",
+                "Its workers refuse to start. Give all the same number: riffle migrate --only topics --partitions N",
             )
     different = [
         f"{topic.name}: {text}"
@@ -162,7 +162,7 @@ def judge_topics(
             "topics",
             f"{len(different)} settings differ from the topology",
             "Set them with kafka-configs.sh --alter (or in the KafkaTopic). Only message.timestamp.type is set by "
-            "`riffle topics --create`.",
+            "`riffle migrate --only topics`.",
             *_shorten_list(different),
         )
     lagging = [name for name, topic in actual.items() if topic.in_sync < topic.replicas]

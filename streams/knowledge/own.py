@@ -1,4 +1,4 @@
-"""Own entities: what a line of `riffle import entities FILE` may have. The published schema is made from this model."""
+"""Own entities: what a line of their file may have. The published schema is made from this model."""
 
 import re
 from typing import Annotated, Any

@@ -126,7 +126,7 @@ def _describe_operators_part(status: PageStatus, url: str) -> str:
         return f"It is never fetched again. To withdraw the removal: riffle remove --undo {named}"
     if status.reason == "blocked":
         host = shlex.quote(host_of(url)) if url else "HOST"
-        return f"An operator of this Riffle has blocked its host. To withdraw the block: riffle frontier unblock {host}"
+        return f"An operator of this Riffle has blocked its host. To withdraw it: riffle frontier set {host} --unblock"
     too_large = status.failure and status.failure.outcome == "too_large"
     change = "raise RIFFLE_CRAWL__MAX_BODY_BYTES" if too_large else "allow its address: RIFFLE_CRAWL__ALLOWED_NETWORKS"
     return f"Only an operator of this Riffle can {change}. Once that is done: riffle crawl {named}"

@@ -85,7 +85,7 @@ def start_suggest_build(home: Path) -> Child:
 
 def start_import_index(home: Path) -> Child:
     """Start the search for entities in the index, which sends only what is new or has changed."""
-    return _start_command(home, "import-index", "import", "index", "--json")
+    return _start_command(home, "import-index", "import", "--from-index", "--json")
 
 
 def _start_command(home: Path, name: str, *arguments: str) -> Child:
@@ -163,7 +163,7 @@ def gateway_settings(port: int, tls: Identities | None = None) -> dict[str, obje
 
 @dataclass(slots=True)
 class Web:
-    """The web server of `riffle web serve`, for a folder of pages that the local stack can crawl."""
+    """The web server of `riffle web`, for a folder of pages that the local stack can crawl."""
 
     folder: Path
     home: Path

@@ -73,8 +73,8 @@ class NormalizeAgent(Agent):
             return await self._refuse(event, refusal, delivery.at)
         if event.source != "crawl":
             await self._keep_import(event, delivery.at)
-        # After the record: `riffle frontier block` writes its order and reads the records afterwards. So an answer that
-        # does not see the order here is seen there.
+        # After the record: who blocks a host writes the order, and then reads the records. So an answer that does
+        # not see the order here is seen there.
         order = await self._stores.frontier.order(event.host)
         if order and order.blocked:
             return [_removed_event(event, "blocked", order.block_reason), _settled_event(event)]

@@ -58,7 +58,7 @@ class Follower:
                 continue
             raise UsageError(
                 f"Kafka at {self._settings.kafka.bootstrap} has no {', '.join(missing)}. "
-                "Create the topics: riffle topics --create"
+                "Create the topics: riffle migrate --only topics"
             )
         # Offsets rather than "the end": librdkafka looks "the end" up later, and events until then would be missed.
         return {place: self._end(TopicPartition(*place)) for place in sorted(places)}

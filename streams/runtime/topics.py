@@ -144,7 +144,7 @@ def check_partitions(settings: Settings, stages: Sequence[Stage]) -> dict[str, i
         if unseen := [topic for topic in input_topics(stage) if topic not in existing]:
             raise StoreUnavailable(
                 f"Kafka at {settings.kafka.bootstrap} does not show {unseen[0]} yet: a busy broker learns of a new "
-                "topic a moment after it was made. If this stays, `riffle topics --create` makes it"
+                "topic a moment after it was made. If this stays, `riffle migrate --only topics` makes it"
             )
         if problem := partitions_problem(stage, existing):
             raise UsageError(problem)
@@ -159,7 +159,7 @@ def partitions_problem(stage: Stage, existing: Mapping[str, int]) -> str:
     listed = ", ".join(f"{topic} {count}" for topic, count in counts.items())
     return (
         f"the topics of stage {stage.name} have different numbers of partitions ({listed}). "
-        f"Give all topics the same number: riffle topics --partitions {max(counts.values())}"
+        f"Give all topics the same number: riffle migrate --only topics --partitions {max(counts.values())}"
     )
 
 

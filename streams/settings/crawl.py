@@ -36,7 +36,7 @@ class CrawlSettings(SettingsGroup):
     max_header_bytes: int = 64 * 1024
     """Maximum size of all headers of a response."""
     keep_exchanges: bool = True
-    """Keep both heads of each exchange, the server's address, and the body as it was received. `riffle export warc`
+    """Keep both heads of each exchange, the server's address, and the body as it was received. `riffle export`
     writes them."""
     timeout_seconds: float = 30.0
     """Maximum duration of one fetch, from the connection to the last byte."""
@@ -123,7 +123,7 @@ class CrawlSettings(SettingsGroup):
     """Crawl servers on this machine, such as `http://localhost:8000/`. `riffle up` sets it for its own stack. Refused
     in production."""
     local_hosts: dict[str, str] = Field(default_factory=dict)
-    """HOST -> ADDRESS:PORT of the hosts of `riffle web serve`, reached on loopback. Refused in production."""
+    """HOST -> ADDRESS:PORT of the hosts of `riffle web`, reached on loopback. Refused in production."""
     local_ca_file: Path | None = None
     """PEM file with the authority that signed the certificates of `local_hosts`. Refused in production."""
 

@@ -245,7 +245,7 @@ def addresses_of(settings: Settings) -> dict[str, str]:
 async def record_backlog(settings: Settings, names: set[str]) -> None:
     """Record all values from now until no event waits any more.
 
-    Meanwhile, send pages for two minutes or more: `RIFFLE_HOME=... riffle import html DIR`, with the shown folder.
+    Meanwhile, send pages for two minutes or more: `RIFFLE_HOME=... riffle import DIR`, with the shown folder.
     """
     readings: list[Reading] = []
     has_begun, quiet = False, 0
@@ -298,7 +298,7 @@ async def record(scenarios: Sequence[str], delay_seconds: int | None) -> None:
                     await until_indexed(settings)
                 for scenario in scenarios:
                     if scenario == BACKLOG:
-                        print(f"send pages now: RIFFLE_HOME={settings.home} riffle import html DIR", flush=True)
+                        print(f"send pages now: RIFFLE_HOME={settings.home} riffle import DIR", flush=True)
                         await record_backlog(settings, names)
                     elif scenario == HEALTHY:
                         await record_healthy(settings, names)

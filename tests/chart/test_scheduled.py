@@ -37,7 +37,7 @@ COMMANDS = {
     LINKS_RANK: ["links", "rank", "--json"],
     BLOBS_SWEEP: ["blobs", "sweep", "--delete", "--json"],
     SUGGEST_BUILD: ["suggest", "build", "--json"],
-    FIND_ENTITIES: ["import", "index", "--json"],
+    FIND_ENTITIES: ["import", "--from-index", "--json"],
     DRAW_MAP: ["map", "--json"],
 }
 STORES = {

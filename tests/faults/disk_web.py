@@ -69,7 +69,7 @@ def explore(folder: Path) -> DiskWeb:
 
 
 def _moved(file: Path) -> dict[str, str | None]:
-    """Path -> where it moved, or None where it is gone: as `riffle web serve` reads it."""
+    """Path -> where it moved, or None where it is gone: as `riffle web` reads it."""
     found: dict[str, str | None] = json.loads(file.read_text()) if file.is_file() else {}
     return found
 

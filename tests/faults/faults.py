@@ -247,7 +247,7 @@ async def _more_partitions(home: Path, _chance: random.Random, times: Times) -> 
     events of a host's former partition arrive at the worker that does not own the host now."""
     settings = Settings.load(home=home)
     most = max(state.partitions for state in await asyncio.to_thread(describe_topics, settings))
-    assert "Added partitions" in await riffle(home, "topics", "--partitions", str(most + 2))
+    assert "with added partitions" in await riffle(home, "migrate", "--only", "topics", "--partitions", str(most + 2))
     async with beside(home, "second-frontier", [*RIFFLE, "worker", "frontier"]) as log:
         for name in WORKERS:
             kill((await process(home, name)).pid)

@@ -105,17 +105,17 @@ async def test_from_an_import_command_to_a_panel_on_the_page(
     articles.write_bytes(bz2.compress(ARTICLES.encode()))
     worker = riffle(environment, "worker", "knowledge")
     try:
-        killed = riffle(environment, "import", "wikidata", str(dump))
+        killed = riffle(environment, "import", str(dump))
         notes = tmp_path / "imports" / "wikidata-en.json"
         while not notes.exists() and killed.poll() is None:
             await asyncio.sleep(0.05)
         killed.send_signal(signal.SIGKILL)
         killed.communicate()
-        await printed_by(environment, "import", "wikidata", str(dump))
-        await printed_by(environment, "import", "wikipedia", str(articles))
+        await printed_by(environment, "import", str(dump))
+        await printed_by(environment, "import", str(articles))
         assert await shown(stack, "zubrowka hill")
         await put_linked_page(stack)
-        printed = await printed_by(environment, "import", "index", "--domains", "2", "--json")
+        printed = await printed_by(environment, "import", "--from-index", "--domains", "2", "--json")
         assert json.loads(printed[printed.index("{") :])["sent"] >= 1
         assert (await panel_of(stack, FOUND))["found_in_index"]
     finally:

@@ -81,10 +81,10 @@ def host(fresh_name: str) -> str:
 
 
 async def test_topics_shows_records_and_waiting_events(stack: Settings, host: str) -> None:
-    before = {topic["name"]: topic for topic in (await answer(stack, "topics"))["topics"]}
+    before = {topic["name"]: topic for topic in (await answer(stack, "status", "--topics"))["topics"]}
     assert before.keys() == {topic.name for topic in TOPICS}
     await send(stack, [fetched(host, str(n)) for n in range(5)])
-    after = await answer(stack, "topics")
+    after = await answer(stack, "status", "--topics")
     held = {topic["name"]: topic["records"] for topic in after["topics"]}
     assert held["pages.fetched"] - before["pages.fetched"]["records"] == 5
     (waiting,) = [

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
+import httpx
 import pytest
 
 from docs.generate import ROOT
@@ -176,7 +177,7 @@ def test_the_guide_word_by_word(shell: Shell, traces: Collector) -> None:
     up, imported, asked, watched, served, crawled, shown = lines()
     site = shell.folder / "site"
     pages = len(list(site.rglob("*.html")))
-    shell.run(up)
+    (gateway,) = re.findall(r"Search  (http\S+)", shell.run(up))
     assert f"Searchable: {pages};" in shell.run(imported)
     assert "https://docs.example/" in shell.run(asked)
     stores = ("Cassandra SELECT", "POST /collections/", "model ")
@@ -190,7 +191,8 @@ def test_the_guide_word_by_word(shell: Shell, traces: Collector) -> None:
     assert f"suggestions from {pages} pages" in shell.build_suggestions(), (
         "the stack builds them by itself when the index has grown"
     )
-    assert "git-clean" in shell.run(".venv/bin/riffle suggest show git")
+    suggested = f"{gateway.rstrip('/')}/api/v1/suggest?q=git"
+    wait_until(lambda: "git-clean" in httpx.get(suggested).text, "the gateway has the suggestions")
     assert shell.build_suggestions() == UNCHANGED
     shell.run(watched)
     new = site / "zebra.md"

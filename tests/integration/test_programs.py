@@ -395,7 +395,7 @@ async def test_a_query_without_results_is_counted_and_stands_on_the_map(service:
 
     async with running(service.home, service.environment, "worker", "queries"):
         await until(is_counted)
-    listed = await service.riffle("queries", "empty")
+    listed = await service.riffle("queries", "list", "--by", "empty")
     assert query in {each["query"] for each in listed}
     drawn = await service.riffle("map")
     packed = await service.stores.index_maps.read(await service.stores.index_maps.newest())

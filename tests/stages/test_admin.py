@@ -167,7 +167,7 @@ async def test_a_job_too_many_shows_what_runs_and_can_be_tried_again(tmp_path: P
             await asyncio.sleep(0.01)
         again = await web.post("/admin/do/delay", headers=HTML, data=fields)
         assert again.status_code == 303
-        assert actions.jobs.all[-1].command == "riffle frontier delay a.example 2.5"
+        assert actions.jobs.all[-1].command == "riffle frontier set --delay 2.5 a.example"
 
 
 @pytest.mark.parametrize(
@@ -238,10 +238,10 @@ ACTIONS = [
     ("replay", {"host": "example.org"}, "replay --from normalize --host example.org"),
     ("remove", {"url": "https://example.org/x y"}, "remove --yes -- https://example.org/x y"),
     ("reindex", {}, "reindex"),
-    ("block", {"host": "a.example"}, "frontier block a.example"),
-    ("purge", {"host": "a.example"}, "frontier purge --yes a.example"),
-    ("delay", {"host": "a.example", "seconds": "2.5"}, "frontier delay a.example 2.5"),
-    ("budget", {"host": "a.example", "pages": "500"}, "frontier budget a.example 500"),
+    ("block", {"host": "a.example"}, "frontier set --block a.example"),
+    ("purge", {"host": "a.example"}, "frontier set --drop-queue --yes a.example"),
+    ("delay", {"host": "a.example", "seconds": "2.5"}, "frontier set --delay 2.5 a.example"),
+    ("budget", {"host": "a.example", "pages": "500"}, "frontier set --budget 500 a.example"),
 ]
 
 

@@ -37,13 +37,13 @@ async def known() -> Stores:
 
 
 ACTIONS = [
-    ("block", None, f"frontier block {HOST}"),
-    ("unblock", None, f"frontier unblock {HOST}"),
-    ("purge", None, f"frontier purge --yes {HOST}"),
-    ("delay", {"seconds": 2.5}, f"frontier delay {HOST} 2.5"),
-    ("delay", {"seconds": 10}, f"frontier delay {HOST} 10"),
-    ("delay", {"seconds": 0}, f"frontier delay {HOST} 0"),
-    ("budget", {"pages": 500}, f"frontier budget {HOST} 500"),
+    ("block", None, f"frontier set --block {HOST}"),
+    ("unblock", None, f"frontier set --unblock {HOST}"),
+    ("purge", None, f"frontier set --drop-queue --yes {HOST}"),
+    ("delay", {"seconds": 2.5}, f"frontier set --delay 2.5 {HOST}"),
+    ("delay", {"seconds": 10}, f"frontier set --delay 10 {HOST}"),
+    ("delay", {"seconds": 0}, f"frontier set --delay 0 {HOST}"),
+    ("budget", {"pages": 500}, f"frontier set --budget 500 {HOST}"),
 ]
 
 

@@ -41,20 +41,19 @@ USES: dict[str, tuple[int, str]] = {
     "down": (0, NO_STACK),
     "status": (1, NO_STACK),
     "demo --exit": (2, NO_LOCAL),
-    "certificates list": (1, "There are no certificates here"),
-    "certificates renew": (2, "there are no certificates"),
-    "help dead-letters": (0, "riffle dead-letters"),
+    "certificates": (1, "There are no certificates here"),
+    "certificates --renew": (2, "there are no certificates"),
     "completion bash": (0, "_RIFFLE_COMPLETE"),
     "crawl https://a.test/": (3, NO_KAFKA),
-    "import warc pages.warc": (3, NO_KAFKA),
-    "import html web": (3, NO_KAFKA),
-    "import wat pages.warc": (3, NO_KAFKA),
-    "import commoncrawl --host a.test pages.warc": (3, NO_KAFKA),
-    "export warc out.warc.gz": (3, NO_CASSANDRA),
-    "import wikidata entities.json": (3, NO_KAFKA),
-    "import wikipedia dump.xml": (3, NO_KAFKA),
-    "import entities entities.jsonl": (3, NO_KAFKA),
-    "import index": (3, NO_KAFKA),
+    "import pages.warc": (3, NO_KAFKA),
+    "import web": (3, NO_KAFKA),
+    "import pages.warc.wat": (3, NO_KAFKA),
+    "import cdx-0.gz --host a.test": (3, NO_KAFKA),
+    "export out.warc.gz": (3, NO_CASSANDRA),
+    "import entities.json": (3, NO_KAFKA),
+    "import dump.xml": (3, NO_KAFKA),
+    "import entities.jsonl": (3, NO_KAFKA),
+    "import --from-index": (3, NO_KAFKA),
     "watch web --as https://a.test/": (3, NO_KAFKA),
     "search what": (3, NO_GATEWAY),
     "page https://a.test/": (3, NO_CASSANDRA),
@@ -62,7 +61,7 @@ USES: dict[str, tuple[int, str]] = {
     "migrate": (3, NO_KAFKA),
     "admin": (3, NO_KAFKA),
     "map": (3, NO_CASSANDRA),
-    "topics": (3, NO_KAFKA),
+    "status --topics": (3, NO_KAFKA),
     "dead-letters list": (3, NO_KAFKA),
     "dead-letters show 0/0": (3, NO_KAFKA),
     "dead-letters replay --all --stage embed": (3, NO_KAFKA),
@@ -74,11 +73,8 @@ USES: dict[str, tuple[int, str]] = {
     "reindex": (3, NO_CASSANDRA),
     "frontier hosts": (3, NO_CASSANDRA),
     "frontier show a.test": (3, NO_CASSANDRA),
-    "frontier block a.test": (3, NO_KAFKA),
-    "frontier unblock a.test": (3, NO_KAFKA),
-    "frontier delay a.test 5": (3, NO_CASSANDRA),
-    "frontier budget a.test 5": (3, NO_CASSANDRA),
-    "frontier purge a.test --yes": (3, NO_CASSANDRA),
+    "frontier set a.test --block": (3, NO_KAFKA),
+    "frontier set a.test --delay 5 --budget 5": (3, NO_CASSANDRA),
     "links rank": (3, NO_CASSANDRA),
     "links show a.test": (3, NO_CASSANDRA),
     "links export edges.tsv": (3, NO_CASSANDRA),
@@ -99,10 +95,8 @@ USES: dict[str, tuple[int, str]] = {
     "eval snippets web": (2, NO_WEIGHTS),
     "eval spell misspellings.txt --no-others": (0, "top-1"),
     "eval suggest queries.tsv": (0, "MRR@10"),
-    "queries hot": (3, NO_CASSANDRA),
-    "queries empty": (3, NO_CASSANDRA),
+    "queries list": (3, NO_CASSANDRA),
     "queries learn": (3, NO_CASSANDRA),
-    "queries unclicked": (3, NO_CASSANDRA),
     "queries purge --yes": (3, NO_CASSANDRA),
     "keys add program": (3, NO_CASSANDRA),
     "keys list": (3, NO_CASSANDRA),
@@ -111,10 +105,13 @@ USES: dict[str, tuple[int, str]] = {
     "sites list": (3, NO_CASSANDRA),
     "sites remove docs": (3, NO_CASSANDRA),
     "suggest build": (3, NO_CASSANDRA),
-    "suggest show write": (3, NO_CASSANDRA),
 }
-SERVED = {"web serve", "worker", "gateway", "mcp"}
+SERVED = {"web", "worker", "gateway", "mcp"}
 """Commands that run until they are stopped: tests of their own."""
+WARC = "WARC/1.0\r\nWARC-Type: warcinfo\r\nContent-Length: 0\r\n\r\n\r\n\r\n"
+WAT = f'{WARC}WARC/1.0\r\nWARC-Type: metadata\r\nContent-Length: 15\r\n\r\n{{"Envelope":{{}}}}\r\n\r\n'
+CDX = 'test,a)/ 20260101000000 {"url": "https://a.test/", "status": "200"}\n'
+ENTITIES = '{"id": "acme:pump-3", "type": "pump", "label": "Pump 3"}\n'
 WORDS = " ".join(f"word{number}" for number in range(80))
 
 
@@ -139,7 +136,9 @@ def files(plain: Installed) -> None:
     sentence = {"doc": "d", "i": 0, "sent_id": "1", "text": "A log is fast.", "needs_context": False, "deps": []}
     texts: dict[str, Any] = {
         "web/a.test/index.html": f"<title>Logs</title><p>{WORDS}</p>",
-        "pages.warc": "",
+        "pages.warc": WARC,
+        "pages.warc.wat": WAT,
+        "cdx-0.gz": CDX,
         "ranks.tsv": "a.test\t1.5\n",
         "copies/manifest.json": "{}",
         "labelled/html/1.html": f"<title>Logs</title><p>{WORDS}</p>",
@@ -155,7 +154,7 @@ def files(plain: Installed) -> None:
         "queries.tsv": "log file\t3",
         "panels.jsonl": json.dumps({"query": "log", "entity": None}),
         "entities.json": "[]",
-        "entities.jsonl": "",
+        "entities.jsonl": ENTITIES,
         "dump.xml": "<mediawiki/>",
     }
     for name, text in texts.items():
@@ -225,7 +224,7 @@ def served(plain: Installed, *arguments: str, **variables: str) -> Iterator["sub
 
 
 LONG_USES = {
-    "web serve web": "https://a.test/  at",
+    "web web": "https://a.test/  at",
     "worker fetch": "the worker waits for a server",
     "gateway": "a store could not be opened yet",
 }

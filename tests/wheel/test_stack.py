@@ -52,7 +52,8 @@ def test_a_crawled_page_is_found_and_has_its_history(product: Installed) -> None
 
 
 @pytest.mark.parametrize(
-    "use", ["status", "topics", "doctor", "dead-letters list", "migrate", "links rank", "blobs sweep", "reindex"]
+    "use",
+    ["status", "status --topics", "doctor", "dead-letters list", "migrate", "links rank", "blobs sweep", "reindex"],
 )
 def test_commands_of_operators_work_on_the_stack(use: str, product: Installed) -> None:
     output_of(product, *use.split())

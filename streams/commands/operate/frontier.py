@@ -1,4 +1,4 @@
-"""`riffle frontier`: the hosts that are crawled; block one, slow it down, bound its budget, drop its queue."""
+"""`riffle frontier`: the hosts that are crawled, and the order for one: block it, slow it down, bound it."""
 
 from collections.abc import AsyncIterator, Sequence
 from datetime import UTC, datetime
@@ -28,12 +28,12 @@ from streams.maintenance.frontier_hosts import change_order, describe_order, due
 from streams.maintenance.host_pages import HostProgress, remove_pages, restore_pages
 from streams.runtime.producer import EventProducer
 from streams.settings import Settings
-from streams.stores.opener import open_stores
+from streams.stores.opener import Stores, open_stores
+from streams.stores.protocols import HostOrder
 
-frontier_app = command_group("Hosts that are crawled: show them, block them, slow them down, drop their queues.")
+frontier_app = command_group("Hosts that are crawled: show them, block them, slow them down.")
 
 HostName = Annotated[str, typer.Argument(metavar="HOST", help="The name of the host, such as www.example.org.")]
-Note = Annotated[str, typer.Option("--note", help="Noted with the order.")]
 
 
 @frontier_app.command("hosts")
@@ -98,104 +98,69 @@ async def show(host: HostName, as_json: AsJson = False) -> int:
     return 0
 
 
-@frontier_app.command("block")
+@frontier_app.command("set")
 @command
-async def block(host: HostName, note: Note = "", as_json: AsJson = False) -> None:
-    """Request nothing from a host any more, and remove its pages from the index. Its queue and stored pages are kept.
-
-    Example:  riffle frontier block spam.example --note "request of 3 May"
-    """
-    settings, name, now = load_settings(), _host(host), now_micros()
-    need_kafka(settings)
-    async with open_stores(settings, ["records"]) as stores:
-        order = await change_order(stores.frontier, name, now, blocked=True, note=note)
-        async with EventProducer(settings, "frontier") as producer:
-            job = remove_pages(stores.pages, name, now, order.block_reason, producer.send_ahead)
-            pages = await _follow(job, "removed")
-    print_result(
-        f"{name} is blocked. {pages:,} pages are being removed from the index.", {"host": name, "pages": pages}, as_json
-    )
-
-
-@frontier_app.command("unblock")
-@command
-async def unblock(host: HostName, as_json: AsJson = False) -> None:
-    """Crawl a host again, and bring its stored pages back into the index without a request.
-
-    Example:  riffle frontier unblock www.example.org
-    """
-    settings, name, now = load_settings(), _host(host), now_micros()
-    need_kafka(settings)
-    async with open_stores(settings, ["records"]) as stores:
-        await change_order(stores.frontier, name, now, blocked=False, note="")
-        async with EventProducer(settings, "frontier") as producer:
-
-            async def send(events: Sequence[Event]) -> None:
-                await producer.send_all(events)
-
-            pages = await _follow(restore_pages(stores.pages, name, now, send), "sent")
-    print_result(
-        f"{name} is crawled again. {pages:,} stored pages are on their way.", {"host": name, "pages": pages}, as_json
-    )
-
-
-@frontier_app.command("delay")
-@command
-async def delay(
+async def set_order(
     host: HostName,
-    seconds: Annotated[float, typer.Argument(min=0, max=86_400, help="Minimum delay. 0: as robots.txt has it.")],
-    as_json: AsJson = False,
-) -> None:
-    """Set the minimum delay between two requests to a host. A longer one in its robots.txt holds.
-
-    Example:  riffle frontier delay www.example.org 10
-    """
-    await _order(host, delay_seconds=seconds)
-    print_result(
-        f"Requests to {_host(host)} are at least {seconds:g} s apart.",
-        {"host": _host(host), "delay_seconds": seconds},
-        as_json,
-    )
-
-
-@frontier_app.command("budget")
-@command
-async def budget(
-    host: HostName,
-    pages: Annotated[int, typer.Argument(min=0, help="Maximum pages of the host in a crawl. 0: as each crawl has it.")],
-    as_json: AsJson = False,
-) -> None:
-    """Set how many pages of a host each crawl may fetch.
-
-    Example:  riffle frontier budget www.example.org 500
-    """
-    await _order(host, max_pages=pages)
-    limit = f"at most {pages:,} pages" if pages else "as many pages as it allows"
-    print_result(f"A crawl fetches {limit} of {_host(host)}.", {"host": _host(host), "max_pages": pages}, as_json)
-
-
-@frontier_app.command("purge")
-@command
-async def purge(
-    host: HostName,
+    blocked: Annotated[
+        bool | None, typer.Option("--block/--unblock", help="Crawl nothing of it, and take its pages out of the index.")
+    ] = None,
+    delay: Annotated[
+        float | None,
+        typer.Option(metavar="SECONDS", min=0, max=86_400, help="Minimum delay of requests. 0: as robots.txt has it."),
+    ] = None,
+    budget: Annotated[
+        int | None, typer.Option(metavar="PAGES", min=0, help="Maximum pages in a crawl. 0: as each crawl has it.")
+    ] = None,
+    note: Annotated[str, typer.Option(help="Noted with the order.")] = "",
+    drop_queue: Annotated[
+        bool, typer.Option("--drop-queue", help="Drop the URLs that wait now. A crawl or a seed may queue them again.")
+    ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Drop them without a question.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Drop the URLs of a host that wait now. Another crawl, or a seed, may queue them again.
+    """Change the order for a host. What is not named stays as it is.
 
-    Example:  riffle frontier purge www.example.org --yes
+    A blocked host keeps its queue and its stored pages. --unblock brings these pages back without a request.
+
+    Examples:
+
+        riffle frontier set spam.example --block --note "request of 3 May"
+        riffle frontier set www.example.org --delay 10 --budget 500
     """
-    name = _host(host)
-    if not yes:
+    settings, name, now = load_settings(), _host(host), now_micros()
+    changes: dict[str, Any] = {"blocked": blocked, "delay_seconds": delay, "max_pages": budget, "note": note or None}
+    changes["purged_at"] = now if drop_queue else None
+    changes = {field: value for field, value in changes.items() if value is not None}
+    if not changes:
+        raise UsageError("name a change: --block, --unblock, --delay, --budget, --note or --drop-queue")
+    if drop_queue and not yes:
         typer.confirm(f"Drop all URLs of {name} that wait?", abort=True)
-    await _order(host, purged_at=now_micros())
-    print_result(f"The URLs of {name} that wait are being dropped.", {"host": name}, as_json)
+    if blocked is not None:
+        need_kafka(settings)
+    async with open_stores(settings, ["records"]) as stores:
+        order = await change_order(stores.frontier, name, now, **({"note": ""} if blocked is False else {}), **changes)
+        pages = await _move_pages(settings, stores, order, now) if blocked is not None else 0
+    done = [describe_order(order) or "no order"]
+    if blocked is not None:
+        done.append(f"{pages:,} pages are {'being removed from the index' if blocked else 'brought back'}")
+    if drop_queue:
+        done.append("the URLs that wait are being dropped")
+    fields = {"blocked": order.blocked, "delay_seconds": order.delay_seconds, "max_pages": order.max_pages}
+    print_result(f"{name}: {'; '.join(done)}.", {"host": name, **fields, "note": order.note, "pages": pages}, as_json)
 
 
-async def _order(host: str, **changes: Any) -> None:
-    name = _host(host)  # a wrong name is an error before any store is asked
-    async with open_stores(load_settings(), ["records"]) as stores:
-        await change_order(stores.frontier, name, now_micros(), **changes)
+async def _move_pages(settings: Settings, stores: Stores, order: HostOrder, now: int) -> int:
+    """Take the pages of a blocked host out of the index, or bring them back. Return the number of pages."""
+    async with EventProducer(settings, "frontier") as producer:
+
+        async def send(events: Sequence[Event]) -> None:
+            await producer.send_all(events)
+
+        if order.blocked:
+            job = remove_pages(stores.pages, order.host, now, order.block_reason, producer.send_ahead)
+            return await _follow(job, "removed")
+        return await _follow(restore_pages(stores.pages, order.host, now, send), "sent")
 
 
 async def _follow(job: AsyncIterator[HostProgress], verb: str) -> int:

@@ -70,7 +70,7 @@ def _show_ranked(ranked: Ranked, *, as_json: bool) -> None:
     out.print(f"{ranked.hosts:,} hosts, {ranked.links:,} links between them; {ranked.written:,} ranks changed.")
     if not ranked.hosts:
         out.advise(
-            "No page of one host has linked to another host yet: `riffle topics` shows what the links stage read."
+            "No page of one host has linked to another host yet: `riffle status` shows what waits for the links stage."
         )
         return
     rows = table("host", "rank", "in-links", whole=["host"])

@@ -11,7 +11,7 @@ import typer
 
 from streams.commands.console import AsJson, command, err, load_settings, out, print_json, styled
 from streams.errors import StoreUnavailable
-from streams.runtime.topics import create_topics, set_record_times
+from streams.runtime.topics import create_topics, grow_topics, set_record_times
 from streams.settings import Settings
 
 RETRY_SECONDS = 3.0
@@ -37,6 +37,9 @@ async def migrate(
             help="Read the model's description there instead of asking Triton: `local`, `production`, or a folder.",
         ),
     ] = "",
+    partitions: Annotated[
+        int | None, typer.Option(min=1, help="Give all topics this many partitions. Then restart all workers.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Create the topics, tables and search collection that this version needs. Safe to repeat.
@@ -48,10 +51,11 @@ async def migrate(
         RIFFLE_PROFILE=production riffle migrate
         riffle migrate --only topics --only tables --wait 600
         riffle migrate --only collection --repository /models
+        riffle migrate --only topics --partitions 16
     """
     settings = load_settings()
     steps: dict[Step, Callable[[], Awaitable[str]]] = {
-        Step.topics: lambda: _topics(settings),
+        Step.topics: lambda: _topics(settings, partitions),
         Step.tables: lambda: _tables(settings),
         Step.collection: lambda: _collection(settings, repository),
     }
@@ -78,10 +82,12 @@ async def _take_step(step: Callable[[], Awaitable[str]], until: float) -> str:
             await asyncio.sleep(RETRY_SECONDS)
 
 
-async def _topics(settings: Settings) -> str:
+async def _topics(settings: Settings, partitions: int | None = None) -> str:
     created = await asyncio.to_thread(create_topics, settings)
     changed = await asyncio.to_thread(set_record_times, settings)
-    done = [f"{len(names)} {what}" for names, what in ((created, "created"), (changed, "changed")) if names]
+    grown = await asyncio.to_thread(grow_topics, settings, partitions) if partitions else []
+    steps = ((created, "created"), (changed, "changed"), (grown, "with added partitions"))
+    done = [f"{len(names)} {what}" for names, what in steps if names]
     return f"Topics: {', '.join(done)}." if done else "Topics: all exist."
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from enum import StrEnum
 from typing import Annotated
 
 import typer
@@ -23,43 +24,41 @@ from streams.stores.protocols import PlaceCounts
 
 queries_app = command_group("Counts of queries, where the operator collects them: show them, delete them.")
 _DAYS = Annotated[int, typer.Option(min=1, max=90, help="Number of days to read.")]
-_LIMIT = Annotated[int, typer.Option(min=1, help="Maximum number of queries to show.")]
 
 
-@queries_app.command("hot")
+class By(StrEnum):
+    """The order of a list of queries, and which queries are in it."""
+
+    hot = "hot"
+    empty = "empty"
+    unclicked = "unclicked"
+
+
+@queries_app.command("list")
 @command
-async def hot(days: _DAYS = 30, limit: _LIMIT = 20, as_json: AsJson = False) -> None:
-    """Show the queries that were asked most. A question counts the less, the older it is.
+async def list_counted(
+    by: Annotated[By, typer.Option(help="Asked most, most often without a result, or without a click.")] = By.hot,
+    days: _DAYS = 30,
+    limit: Annotated[int, typer.Option(min=1, help="Maximum number of queries to show.")] = 20,
+    as_json: AsJson = False,
+) -> None:
+    """List counted queries. A question counts the less, the older it is.
 
-    Example:  riffle queries hot --days 7
-    """
-    _show((await _read(days))[:limit], as_json=as_json)
+    `empty`: no result, or only the nearest pages by meaning. `unclicked`: results, and nobody clicked on one.
 
+    Examples:
 
-@queries_app.command("empty")
-@command
-async def empty(days: _DAYS = 30, limit: _LIMIT = 20, as_json: AsJson = False) -> None:
-    """Show the queries that most often had no result, or only the nearest pages by meaning.
-
-    Example:  riffle queries empty
-    """
-    async with open_stores(load_settings(), ["records"]) as stores:
-        found = await list_unanswered(stores.query_counts, datetime.now(UTC), days)
-    _show(found[:limit], as_json=as_json)
-
-
-@queries_app.command("unclicked")
-@command
-async def unclicked(days: _DAYS = 30, limit: _LIMIT = 20, as_json: AsJson = False) -> None:
-    """Show the queries on whose results nobody clicked, the most asked first.
-
-    Example:  riffle queries unclicked
+        riffle queries list --days 7
+        riffle queries list --by empty
     """
     now = datetime.now(UTC)
     async with open_stores(load_settings(), ["records"]) as stores:
-        clicks = await read_clicks(stores.query_counts, now, days)
-        rows = await list_queries(stores.query_counts, now, days)
-    _show([row for row in rows if row[:2] in clicks and not _has_clicks(clicks[row[:2]])][:limit], as_json=as_json)
+        counts = stores.query_counts
+        rows = await (list_unanswered if by is By.empty else list_queries)(counts, now, days)
+        if by is By.unclicked:
+            clicks = await read_clicks(counts, now, days)
+            rows = [row for row in rows if row[:2] in clicks and not _has_clicks(clicks[row[:2]])]
+    _show(rows[:limit], as_json=as_json)
 
 
 @queries_app.command("learn")
@@ -115,11 +114,6 @@ async def purge(
         {"purged": ["query_counts", "suggestions", "index_maps"]},
         as_json,
     )
-
-
-async def _read(days: int) -> list[tuple[str, str, Counts]]:
-    async with open_stores(load_settings(), ["records"]) as stores:
-        return list(await list_queries(stores.query_counts, datetime.now(UTC), days))
 
 
 def _show(rows: Sequence[tuple[str, str, Counts]], *, as_json: bool) -> None:

@@ -1,4 +1,4 @@
-"""`riffle suggest`: the suggestions that people see while they type. `build` computes all of them."""
+"""`riffle suggest`: the suggestions that people see while they type. `build` computes them."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence
@@ -12,16 +12,12 @@ from typing import Annotated, Any
 import typer
 
 from streams.commands.cluster import dask_client
-from streams.commands.console import AsJson, command, command_group, err, load_settings, out, print_json, table
+from streams.commands.console import AsJson, command, command_group, err, load_settings, out, print_json
 from streams.commands.job_reports import Report, reported
 from streams.commands.kept_stores import keep_stores, run_with_stores
-from streams.queries.counts import quarter_of
 from streams.queries.suggestions.block_words import read_block_words
 from streams.queries.suggestions.build import Job, finish, map_numbers, run_map, run_reduce
-from streams.queries.suggestions.counts import weight_at
 from streams.queries.suggestions.growth import count_statements, has_grown, note_statements
-from streams.queries.suggestions.normal_form import key_of, normalize_prefix
-from streams.queries.suggestions.prefixes import best, stored_prefix
 from streams.queries.suggestions.sums import SHARDS
 from streams.settings import Settings
 from streams.stores.opener import Stores, open_stores
@@ -32,7 +28,7 @@ _AT_ONCE = 4
 
 UNCHANGED = "The index has hardly changed since the last build: nothing was built."
 
-suggest_app = command_group("Suggestions while people type: build them, show them.")
+suggest_app = command_group("Suggestions while people type: build them.")
 
 
 @suggest_app.command("build")
@@ -91,34 +87,6 @@ async def build(
     out.print(f"{count:,} suggestions from {read:,} pages and counted queries, in {seconds:,.1f} s.")
     if not count:
         out.advise("Nothing is indexed yet, or no text is frequent enough: `riffle status` shows what was crawled.")
-
-
-@suggest_app.command("show")
-@command
-async def show(
-    prefix: Annotated[str, typer.Argument(help="What a person types.")],
-    language: Annotated[str, typer.Option(help="The list of this language. Default: of all languages.")] = "",
-    as_json: AsJson = False,
-) -> None:
-    """Show the stored suggestions of a prefix with their weights, as gateways read them.
-
-    Example:  riffle suggest show write
-    """
-    typed = key_of(normalize_prefix(prefix))
-    quarter = quarter_of(datetime.now(UTC))
-    async with open_stores(load_settings(), ["records"]) as stores:
-        rows = await stores.suggestions.of_prefix(language, stored_prefix(typed))
-    found = [each for each in best(rows, quarter, len(rows)) if key_of(each.text).startswith(typed)]
-    if as_json:
-        print_json([{"text": e.text, "language": e.language, "weight": weight_at(e, quarter)} for e in found])
-        return
-    if not found:
-        out.advise("There are none: `riffle suggest build` makes them from the index.")
-        return
-    shown = table("suggestion", "language", "weight", "last two hours", whole=["suggestion"])
-    for each in found:
-        shown.add_row(each.text, each.language, f"{weight_at(each, quarter):,.2f}", f"{each.recent:,.0f}")
-    out.print(shown)
 
 
 async def _run(

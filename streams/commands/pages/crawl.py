@@ -236,7 +236,7 @@ def _report(
         err.print(
             styled(
                 "[yellow]No event for {} s[/], and {} pages are not finished. "
-                "Look at `riffle status`, `riffle topics` and `riffle dead-letters list`.",
+                "Look at `riffle status`, `riffle status --topics` and `riffle dead-letters list`.",
                 round(time.monotonic() - seen.last_event_at),
                 seen.under_way,
             )

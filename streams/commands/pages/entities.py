@@ -1,28 +1,22 @@
-"""`riffle import wikidata`, `wikipedia`, `entities` and `index`: entities for panels."""
+"""The import of entities for panels: from dumps, from own files, and from the index (`riffle import`)."""
 
 import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
 from uuid import uuid4
 
-import typer
 from rich.progress import BarColumn, DownloadColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeRemainingColumn
 
 from schemas import EntityChanged
-from streams.commands.console import EXIT_NO, AsJson, command, err, load_settings, need_kafka, out, print_json
+from streams.commands.console import EXIT_NO, err, load_settings, need_kafka, out, print_json
 from streams.commands.job_reports import reported
-from streams.commands.pages.importing import import_app
-from streams.errors import UsageError
 from streams.knowledge.dumps.importer import DumpImport, Importing, source_of
 from streams.knowledge.dumps.progress import Saved
 from streams.knowledge.dumps.reading import Dump
 from streams.knowledge.dumps.tasks import TASKS
 from streams.knowledge.found.collecting import Collected, Collector
-from streams.knowledge.found.names import MIN_DOMAINS
-from streams.knowledge.own import json_schema
 from streams.runtime.lags.backpressure import LagWatch, PausingSource
 from streams.runtime.lags.stage_lags import LagReader
 from streams.runtime.producer import EventProducer
@@ -57,86 +51,13 @@ _INDEX_COLUMNS = (
     TextColumn("{task.percentage:>3.0f} %, {task.fields[found]}"),
     TimeRemainingColumn(elapsed_when_finished=True),
 )
-File = Annotated[Path, typer.Argument(exists=True, dir_okay=False, metavar="DUMP")]
-Language = Annotated[
-    str, typer.Option(help="Language of names and texts, as Wikimedia's projects spell it. Default: the setting.")
-]
-Missing = Annotated[
-    bool | None,
-    typer.Option(
-        "--remove-missing/--keep-missing",
-        help="Remove the entities that the dump no longer has. Default: yes, unless they are more than a tenth.",
-    ),
-]
 
 
-@import_app.command("wikidata")
-@command
-async def wikidata(file: File, language: Language = "", missing: Missing = None, as_json: AsJson = False) -> int:
-    """Import the items of a JSON dump of Wikidata: .json, .json.gz or .json.bz2.
-
-    An interrupted import goes on where it was when the same command runs again. A later dump updates what has changed.
-
-    Example:  riffle import wikidata latest-all.json.bz2
-    """
-    return await _import(file, "wikidata", language, missing, as_json)
-
-
-@import_app.command("wikipedia")
-@command
-async def wikipedia(file: File, language: Language = "", missing: Missing = None, as_json: AsJson = False) -> int:
-    """Import the articles of an XML dump of a Wikipedia: .xml, .xml.gz or .xml.bz2.
-
-    An interrupted import goes on where it was when the same command runs again. A later dump updates what has changed.
-
-    Example:  riffle import wikipedia enwiki-latest-pages-articles-multistream.xml.bz2
-    """
-    return await _import(file, "wikipedia", language, missing, as_json)
-
-
-@import_app.command("entities")
-@command
-async def entities(
-    file: Annotated[Path | None, typer.Argument(exists=True, dir_okay=False, metavar="FILE")] = None,
-    replace: Annotated[
-        bool, typer.Option("--replace", help="Remove the own entities that the file does not have.")
-    ] = False,
-    schema: Annotated[bool, typer.Option("--schema", help="Print the JSON Schema of a line, and do nothing.")] = False,
-    as_json: AsJson = False,
-) -> int:
-    """Import own entities: JSON Lines, an entity on each line.
-
-    Examples:
-
-        riffle import entities products.jsonl
-        riffle import entities --schema
-    """
-    if schema:
-        print_json(json_schema())
-        return 0
-    if file is None:
-        raise UsageError("FILE is missing. `riffle import entities --schema` prints what its lines may have")
-    return await _import(file, "own", "", replace, as_json)
-
-
-@import_app.command("index")
-@command
-async def index(
-    domains: Annotated[
-        int, typer.Option(min=2, help="Minimum number of other sites that link to a page under one name.")
-    ] = MIN_DOMAINS,
-    as_json: AsJson = False,
-) -> None:
+async def import_found(domains: int, as_json: bool) -> int:
     """Make entities of pages of the index that many sites link to under one name, from what these pages state about it.
 
     A page states it in schema.org's vocabulary (JSON-LD, Microdata, RDFa). Names that only the page gives itself do not
-    count. Such entities are marked, and never come before imported ones with the same name. Run it again each day: what
-    has changed is updated, and entities without their page or name are removed. A removed page's entity goes at once.
-
-    Examples:
-
-        riffle import index
-        riffle import index --domains 20
+    count. Such entities are marked, and never come before imported ones with the same name.
     """
     settings = load_settings()
     need_kafka(settings)
@@ -151,6 +72,7 @@ async def index(
         print_json(asdict(counts))
     else:
         _report_found(counts)
+    return 0
 
 
 async def _collect(
@@ -160,7 +82,7 @@ async def _collect(
     async with (
         open_stores(settings, ["records"]) as stores,
         EventProducer(settings, "import") as producer,
-        reported(stores.job_reports, "import index") as report,
+        reported(stores.job_reports, "import --from-index") as report,
     ):
         with closing(LagReader(settings, [stage("knowledge")])) as lags:
             source = PausingSource(
@@ -187,7 +109,8 @@ def _report_found(counts: Collected) -> None:
     )
 
 
-async def _import(file: Path, name: str, language: str, missing: bool | None, as_json: bool) -> int:
+async def import_dump(file: Path, name: str, language: str, missing: bool | None, as_json: bool) -> int:
+    """Import a dump or own entities (`name`: wikidata, wikipedia, own), and print the result."""
     settings = load_settings()
     need_kafka(settings)
     spoken = language or settings.knowledge.language
@@ -286,4 +209,4 @@ def print_saved(saved: Saved, *, as_json: bool) -> None:
     for reason, count in sorted(saved.skipped.items(), key=lambda pair: -pair[1])[:20]:
         out.print(f"  {count:,} skipped: {reason}", highlight=False)
     _report_lost(saved)
-    out.advise("The stage `knowledge` makes their panels: `riffle topics` shows how many are left.", highlight=False)
+    out.advise("The stage `knowledge` makes their panels: `riffle status` shows how many are left.", highlight=False)

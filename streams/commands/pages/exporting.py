@@ -7,7 +7,7 @@ from typing import Annotated, BinaryIO
 
 import typer
 
-from streams.commands.console import EXIT_NO, AsJson, command, command_group, err, load_settings, out, print_result
+from streams.commands.console import EXIT_NO, AsJson, command, err, load_settings, out, print_result
 from streams.commands.watching import Bars
 from streams.crawl.archives.exporter import ExportReport, ExportSource, export_warc
 from streams.crawl.archives.writer import warcinfo
@@ -15,13 +15,11 @@ from streams.errors import UsageError
 from streams.maintenance.page_copies import reason_against_export
 from streams.stores.opener import open_stores
 
-export_app = command_group("Write pages for other programs: WARC files.")
 _PARTS = 1_000
 
 
-@export_app.command("warc")
 @command
-async def warc(
+async def export_pages(
     file: Annotated[Path, typer.Argument(dir_okay=False, help="The file to write, such as pages.warc.gz.")],
     host: Annotated[list[str] | None, typer.Option("--host", help="Only pages of this host. May be repeated.")] = None,
     as_json: AsJson = False,
@@ -34,8 +32,8 @@ async def warc(
 
     Examples:
 
-        riffle export warc pages.warc.gz
-        riffle export warc sqlite.warc.gz --host www.sqlite.org
+        riffle export pages.warc.gz
+        riffle export sqlite.warc.gz --host www.sqlite.org
     """
     if file.exists():
         raise UsageError(f"{file} exists already: choose another name, or remove it")

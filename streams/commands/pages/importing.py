@@ -1,4 +1,4 @@
-"""`riffle import`: import pages that were fetched elsewhere."""
+"""The import of pages that were fetched elsewhere, until they are searchable (`riffle import`)."""
 
 import asyncio
 import time
@@ -15,9 +15,6 @@ from rich.progress import Progress
 from streams.allowed_origins import EVERY_ORIGIN
 from streams.commands.console import (
     EXIT_NO,
-    AsJson,
-    command,
-    command_group,
     err,
     load_settings,
     need_kafka,
@@ -27,16 +24,12 @@ from streams.commands.console import (
 )
 from streams.commands.job_reports import Report, reported
 from streams.commands.watching import FOLLOWED, LOOK_SECONDS, Bars, Seen, machine_load
-from streams.crawl.archives.common_crawl_importer import find_listed_files, import_common_crawl
-from streams.crawl.archives.file_importer import import_html
 from streams.crawl.archives.import_place import ImportPlace, archive_name
-from streams.crawl.archives.importer import import_warc, import_wat
 from streams.crawl.archives.readers import NO_PLACE, Placing
 from streams.crawl.archives.sending import ImportReport
 from streams.crawl.url_patterns import make_patterns
 from streams.crawl.urls import with_scheme
 from streams.errors import RestoreUnfinished, TransientError, UsageError
-from streams.runtime.agent import Emit
 from streams.runtime.lags.backpressure import AFTER_SOURCES, LagWatch, PausingSource
 from streams.runtime.lags.free_space import describe_shortage
 from streams.runtime.lags.stage_lags import LagReader
@@ -44,153 +37,32 @@ from streams.runtime.producer import EventProducer
 from streams.runtime.topic_tail import Follower
 from streams.settings import Settings
 from streams.stores.opener import Stores, open_stores
-from streams.stores.protocols import Blobs
 from streams.stores.removals import is_held_back
 
-import_app = command_group(
-    "Bring in pages that were fetched elsewhere (WARC files, HTML folders), and entities for panels."
-)
-
-Wait = Annotated[bool, typer.Option(help="Wait, and show progress, until all pages are searchable.")]
-TrustDates = Annotated[
-    bool, typer.Option("--trust-dates", help="Let the dates in the archive count as the age of its pages.")
-]
+TrustDates = Annotated[bool, typer.Option("--trust-dates", help="Pages are as old as the archive or file says.")]
 As = Annotated[
-    str, typer.Option("--as", metavar="URL", help="The address at which people read these pages: of folder or server.")
+    str,
+    typer.Option(
+        "--as", metavar="URL", help="The address at which people read the folder, or the archive's first server."
+    ),
 ]
 Include = Annotated[
     list[str] | None, typer.Option(metavar="GLOB", help="Only URLs like it, as `/docs/*`. May be repeated.")
 ]
-Exclude = Annotated[
-    list[str] | None, typer.Option(metavar="GLOB", help="No URLs like it, as `*/print.html`. May be repeated.")
-]
+Exclude = Annotated[list[str] | None, typer.Option(metavar="GLOB", help="No URLs like it. May be repeated.")]
 RESTORE_LOOK_SECONDS = 1.0
 """Time between two looks for the mark of an unfinished restore (seconds)."""
 Import = Callable[..., Awaitable[ImportReport]]
 
 
-@import_app.command("warc")
-@command
-async def warc(
-    file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="A .warc or .warc.gz file.")],
-    address: As = "",
-    include: Include = None,
-    exclude: Exclude = None,
-    wait: Wait = True,
-    trust_dates: TrustDates = False,
-    as_json: AsJson = False,
-) -> int:
-    """Import the pages of a WARC or WET file. A run that is stopped goes on where it was.
-
-    Of pages with the same text the oldest one is shown. A page is as old as its import, since an archive may claim any
-    date. With --as, the server that the file begins with gets this address: a copy of a server on this machine can be
-    imported under its address on the web.
-
-    Examples:
-
-        riffle import warc CC-MAIN-20260101.warc.gz
-        riffle import warc localhost.warc.gz --as https://docs.example/
-    """
-    options = _options(address, include, exclude, trust_dates)
-    return await _import(partial(import_warc, **options), file, wait, as_json)
-
-
-@import_app.command("html")
-@command
-async def html(
-    folder: Annotated[
-        Path,
-        typer.Argument(exists=True, file_okay=False, metavar="DIR", help="A built site, or a folder for each host."),
-    ],
-    address: As = "",
-    include: Include = None,
-    exclude: Exclude = None,
-    wait: Wait = True,
-    trust_dates: TrustDates = False,
-    as_json: AsJson = False,
-) -> int:
-    """Import a folder of HTML files: a built site with --as, or DIR/HOST/path.html.
-
-    Examples:
-
-        riffle import html site/ --as https://docs.example/
-        riffle import html site/ --as https://docs.example/v2/ --exclude '*/genindex.html'
-        riffle import html mirror/
-    """
-    options = _options(address, include, exclude, trust_dates)
-    return await _import(partial(import_html, **options), folder, wait, as_json)
-
-
-@import_app.command("wat")
-@command
-async def wat(
-    file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="A .warc.wat.gz file.")],
-    as_json: AsJson = False,
-) -> int:
-    """Import the links between hosts of a WAT file, for the authority of hosts.
-
-    No page is imported: a WAT file has none. `riffle links rank` computes the authority afterwards.
-
-    Example:  riffle import wat CC-MAIN-20260101.warc.wat.gz
-    """
-    return await _import(import_wat, file, wait=False, as_json=as_json)
-
-
-@import_app.command("commoncrawl")
-@command
-async def common_crawl(
-    indexes: Annotated[
-        list[Path],
-        typer.Argument(exists=True, dir_okay=False, metavar="CDX...", help="Index files, or lists of paths."),
-    ],
-    host: Annotated[list[str], typer.Option("--host", help="Only pages of this host. May be repeated.")],
-    warcs: Annotated[
-        Path, typer.Option("--warcs", exists=True, file_okay=False, help="The folder with the files that are named.")
-    ] = Path(),
-    wait: Wait = True,
-    trust_dates: TrustDates = False,
-    as_json: AsJson = False,
-) -> int:
-    """Import the pages of a host from files of Common Crawl that are on this machine.
-
-    The index says in which WARC file, and where in it, each page is. A run that is stopped goes on where it was.
-    A list of paths is followed: `cc-index.paths.gz` names index files, `warc.paths.gz` and `wet.paths.gz` whole WARC
-    and WET files. They are looked for below the folder by their whole paths, then by their names.
-
-    Examples:
-
-        riffle import commoncrawl --host www.sqlite.org --warcs crawl-data/ cdx-00123.gz
-        riffle import commoncrawl --host www.sqlite.org --warcs . cc-index.paths.gz
-        riffle import commoncrawl --host www.sqlite.org --warcs . warc.paths.gz
-    """
-    listed = await asyncio.to_thread(find_listed_files, indexes, warcs)
-    files = [*indexes, *listed.indexes, *listed.archives]
-    hosts = frozenset(name.strip().lower() for name in host)
-    read = partial(_read_common_crawl, indexes=tuple(indexes), hosts=hosts, warcs=warcs, trust_dates=trust_dates)
-    return await _import(read, warcs, wait, as_json, name=f"{archive_name(*files)} {sorted(hosts)}")
-
-
-async def _read_common_crawl(
-    _: Path,
-    blobs: Blobs,
-    emit: Emit,
-    progress: Callable[[ImportReport], None],
-    *,
-    indexes: tuple[Path, ...],
-    warcs: Path,
-    **options: Any,
-) -> ImportReport:
-    return await import_common_crawl(indexes, blobs, emit, progress, warc_folder=warcs, **options)
-
-
-def _options(address: str, include: list[str] | None, exclude: list[str] | None, trust_dates: bool) -> dict[str, Any]:
-    """Return the options of an import. Raises UsageError."""
+def placing_options(address: str, include: list[str] | None, exclude: list[str] | None) -> dict[str, Any]:
+    """Return which URLs are imported, and the address that they get. Raises UsageError."""
     try:
         patterns = make_patterns(include or (), exclude or ())
         place = Placing(with_scheme(address, EVERY_ORIGIN)) if address else NO_PLACE
     except ValueError as error:
         raise UsageError(str(error)) from None
-    return {"trust_dates": trust_dates, "patterns": patterns, "place": place}
+    return {"patterns": patterns, "place": place}
 
 
 class HeldBack:
@@ -212,7 +84,7 @@ class HeldBack:
         return is_held_back(await self._stores.pages.get(page_id))
 
 
-async def _import(read: Import, path: Path, wait: bool, as_json: bool, name: str = "") -> int:
+async def import_archive(read: Import, path: Path, wait: bool, as_json: bool, name: str = "") -> int:
     """Import an archive. `name`: what is imported, for the place of an interrupted run; by default the file."""
     settings, finished = load_settings(), True
     need_kafka(settings)
@@ -238,7 +110,7 @@ async def _import(read: Import, path: Path, wait: bool, as_json: bool, name: str
     if not finished:
         err.print(
             styled(
-                "[yellow]There was no event for {} s.[/] Look at `riffle status` and `riffle topics`.",
+                "[yellow]There was no event for {} s.[/] Look at `riffle status --topics`.",
                 round(time.monotonic() - seen.last_event_at),
             )
         )

@@ -1,14 +1,15 @@
 """`riffle certificates`: the identities of the local stack."""
 
 from datetime import UTC, datetime
+from typing import Annotated
 
+import typer
 from cryptography import x509
 
 from streams.commands.console import (
     EXIT_NO,
     AsJson,
     command,
-    command_group,
     load_settings,
     local_home,
     out,
@@ -18,16 +19,26 @@ from streams.commands.console import (
 from streams.local.tls.identities import NAMES, Identities
 from streams.local.tls.renewal import renew_all
 
-certificates_app = command_group("Identities of the local stack: list, renew.")
 
-
-@certificates_app.command("list")
 @command
-def show(as_json: AsJson = False) -> int:
-    """List the identities: name, file, days left.
+def certificates(
+    renew: Annotated[
+        bool, typer.Option("--renew", help="Give every identity a new certificate while the stack runs.")
+    ] = False,
+    as_json: AsJson = False,
+) -> int:
+    """List the identities of the local stack (name, days left, file), or renew their certificates.
 
-    Example:  riffle certificates list
+    At a renewal Riffle's processes and Kafka go on. Triton and Cassandra are restarted one after the other.
+
+    Examples:
+
+        riffle certificates
+        riffle certificates --renew
     """
+    if renew:
+        _renew(as_json)
+        return 0
     rows = _rows(Identities(local_home()), datetime.now(UTC))
     if as_json:
         print_json(rows)
@@ -51,15 +62,7 @@ def _rows(identities: Identities, now: datetime) -> list[dict[str, object]]:
     return rows
 
 
-@certificates_app.command("renew")
-@command
-def renew(as_json: AsJson = False) -> int:
-    """Give every identity a new certificate while the stack runs.
-
-    Riffle's processes and Kafka go on without a restart. Triton and Cassandra are restarted one after the other.
-
-    Example:  riffle certificates renew
-    """
+def _renew(as_json: bool) -> None:
     home = local_home()
     steps: list[str] = []
 
@@ -71,4 +74,3 @@ def renew(as_json: AsJson = False) -> int:
     renew_all(home, load_settings(home=home), datetime.now(UTC), show)
     if as_json:
         print_json({"steps": steps})
-    return 0

@@ -6,10 +6,11 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 from urllib.parse import urljoin
 
 import psutil
+import typer
 from rich.table import Table
 from rich.text import Text
 
@@ -25,6 +26,7 @@ from streams.commands.console import (
     print_json,
     styled,
 )
+from streams.commands.stack.topics import show_topics
 from streams.doctor.overview import WELL, Figures, Problem
 from streams.doctor.quick import find_away
 from streams.errors import RiffleError
@@ -60,7 +62,12 @@ class Row:
 
 
 @command
-def status(as_json: AsJson = False) -> int:
+def status(
+    topics: Annotated[
+        bool, typer.Option("--topics", help="List Kafka's topics, and how far behind each stage is.")
+    ] = False,
+    as_json: AsJson = False,
+) -> int:
     """Show what runs and what waits, what is wrong, and what to do about it.
 
     On one machine it lists the processes of the stack. Elsewhere it shows what the settings lead to.
@@ -68,8 +75,10 @@ def status(as_json: AsJson = False) -> int:
     Examples:
 
         riffle status
-        riffle status --json
+        riffle status --topics
     """
+    if topics:
+        return show_topics(load_settings(), as_json)
     is_local = os.environ.get("RIFFLE_PROFILE") != "production"
     home = local_home() if is_local else None
     state = running_state(home) if home else None

@@ -1,17 +1,14 @@
-"""`riffle web serve`: serve a folder of pages as a small web."""
+"""`riffle web`: serve a folder of pages as a small web."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from streams.commands.console import command, command_group, load_settings, out
+from streams.commands.console import command, load_settings, out
 from streams.local.web import WebServer, serve
 
-web_app = command_group("Serve a folder of pages as a small web over HTTPS, on loopback.")
 
-
-@web_app.command("serve")
 @command
 async def web_serve(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder that holds a folder for each host.")],
@@ -23,8 +20,8 @@ async def web_serve(
 
     Examples:
 
-        riffle web serve mirror/
-        riffle web serve mirror/ --port 8443
+        riffle web mirror/
+        riffle web mirror/ --port 8443
     """
     settings = load_settings()
     await serve(folder, port, settings.home / "web", _print_addresses)

@@ -68,7 +68,7 @@ async def import_html(
     if not report.imported:
         raise UsageError(
             f"{folder} contains no page: {len(files)} files can be read. Say where people read them, as in "
-            f"`riffle import html {folder} --as https://docs.example/`, or give a folder that contains a folder for "
+            f"`riffle import {folder} --as https://docs.example/`, or give a folder that contains a folder for "
             f"each host, such as {folder}/docs.example.org/guide.html{_first_reason(report)}"
         )
     return report

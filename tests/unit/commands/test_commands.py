@@ -93,7 +93,7 @@ def test_the_table_of_contents_names_every_command_once() -> None:
         pytest.param(["crawl", "https://a.test/", "--depth", "-1"], "--depth", id="a depth below 0"),
         pytest.param(["crawl"], "name the seeds", id="no address"),
         pytest.param(["page", "mailto://x@y"], "is neither a page's address nor an id", id="page of no address"),
-        pytest.param(["import", "warc", "missing.warc.gz"], "missing.warc.gz", id="a file that isn't there"),
+        pytest.param(["import", "missing.warc.gz"], "missing.warc.gz", id="a file that isn't there"),
         pytest.param(["mcp", "--gateway", "127.0.0.1:8080"], "begins with http:// or https://", id="no scheme"),
         pytest.param(["replay", "--from", "fetch", "--since", "yesterday"], "--since", id="no time"),
     ],
@@ -129,7 +129,7 @@ def test_mistakes_exit_with_2_and_a_message(arguments: list[str], message: str, 
 def test_settings_that_are_wrong_exit_with_2_and_name_the_variable(
     variables: dict[str, str], message: str, nowhere: dict[str, str]
 ) -> None:
-    shown = CliRunner(env={**nowhere, **variables}).invoke(app, ["topics"])
+    shown = CliRunner(env={**nowhere, **variables}).invoke(app, ["status", "--topics"])
     assert shown.exit_code == 2, shown.output
     assert message in " ".join(shown.stderr.split())
 
@@ -137,8 +137,8 @@ def test_settings_that_are_wrong_exit_with_2_and_name_the_variable(
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["topics"],
-        ["topics", "--json"],
+        ["status", "--topics"],
+        ["status", "--topics", "--json"],
         ["crawl", "https://example.org/", "--json"],
         ["crawl", "example.org"],
         ["dead-letters", "list"],
@@ -156,14 +156,6 @@ def test_without_kafka_the_status_is_3_and_the_advice_is_how_to_start_it(
     assert f"Kafka at {nowhere['RIFFLE_KAFKA__BOOTSTRAP']} doesn't answer" in shown.stderr
     assert "riffle up" in shown.stderr
     assert shown.stdout == ""
-
-
-@pytest.mark.parametrize("folder", ["html", "warc"])
-def test_imports_without_kafka(folder: str, tmp_path: Path, nowhere: dict[str, str]) -> None:
-    file = tmp_path / "some.warc"
-    file.touch()
-    shown = CliRunner(env=nowhere).invoke(app, ["import", folder, str(tmp_path if folder == "html" else file)])
-    assert (shown.exit_code, "riffle up" in shown.stderr) == (3, True), shown.output
 
 
 def test_one_broker_of_several_is_enough(closed_port: int, tmp_path: Path) -> None:

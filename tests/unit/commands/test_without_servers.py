@@ -19,14 +19,16 @@ from docs.generate import ROOT
 from streams.cli import COMMANDS, app, load_command
 from streams.commands import console
 from streams.commands.console import EXIT_STATUSES, EXIT_UNAVAILABLE
-from tests.wheel.test_commands import NEEDS_A_SERVER, USES
+from tests.wheel.test_commands import CDX, ENTITIES, NEEDS_A_SERVER, USES, WARC, WAT
 
 FILES = {
     "web/a.test/index.html": "<title>Logs</title><p>words",
-    "pages.warc": "",
+    "pages.warc": WARC,
+    "pages.warc.wat": WAT,
+    "cdx-0.gz": CDX,
     "ranks.tsv": "a.test\t1.5\n",
     "entities.json": "[]",
-    "entities.jsonl": "",
+    "entities.jsonl": ENTITIES,
     "dump.xml": "<mediawiki/>",
     "questions.json": json.dumps([{"question": "What is fast?", "answer": "a log"}]),
     "panels.jsonl": json.dumps({"query": "log", "entity": None}),
@@ -37,13 +39,12 @@ WITHOUT_JSON = {
     "up": "it starts processes: `riffle status --json` says what runs",
     "down": "it stops processes",
     "demo": "for people",
-    "web serve": "it serves until it is stopped",
+    "web": "it serves until it is stopped",
     "worker": "it runs until it is stopped",
     "gateway": "it runs until it is stopped",
     "admin": "it runs until it is stopped",
     "models serve": "it runs until it is stopped",
     "mcp": "it speaks JSON by itself",
-    "help": "for people",
     "completion": "for shells",
 }
 
@@ -132,16 +133,14 @@ def _is_foreign(value: ast.expr) -> bool:
 
 
 def test_json_on_stdout_is_one_document_also_where_the_answer_is_no(nowhere: Path) -> None:
-    result = CliRunner().invoke(app, ["certificates", "list", "--json"])
+    result = CliRunner().invoke(app, ["certificates", "--json"])
     assert (result.exit_code, json.loads(result.stdout)) == (1, [])
 
 
 @pytest.mark.parametrize("path", [path for path, _ in paths()])
-def test_help_of_each_command_is_what_help_shows_of_it(path: str) -> None:
-    """`riffle help X` and `riffle X --help`; and a misspelt option ends with 2 and names the right one."""
-    shown, asked = CliRunner().invoke(app, ["help", *path.split()]), CliRunner().invoke(app, [*path.split(), "--help"])
-    assert (shown.exit_code, asked.exit_code) == (0, 0)
-    assert shown.stdout == asked.stdout
+def test_a_misspelt_option_ends_with_2_and_names_the_right_one(path: str) -> None:
+    shown = CliRunner().invoke(app, [*path.split(), "--help"])
+    assert shown.exit_code == 0
     assert path in WITHOUT_JSON or "--json" in shown.stdout
     if path not in WITHOUT_JSON:
         wrong = CliRunner().invoke(app, [*path.split(), "--jsn"])

@@ -159,7 +159,7 @@ STATUSES: list[tuple[PageStatus, str, str]] = [
     (
         PageStatus(status="refused", reason="blocked", next_step="ask_operator"),
         "Blocked",
-        "An operator of this Riffle has blocked its host. To withdraw the block: riffle frontier unblock HOST",
+        "An operator of this Riffle has blocked its host. To withdraw it: riffle frontier set HOST --unblock",
     ),
     (
         PageStatus(status="not_indexed", reason="unsupported", next_step="none"),

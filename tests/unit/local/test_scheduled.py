@@ -115,6 +115,6 @@ def test_the_local_stack_sweeps_its_own_blobs(tmp_path: Path, monkeypatch: pytes
     assert started == [
         ("blobs", "sweep", "--delete"),
         ("suggest", "build", "--if-grown"),
-        ("import", "index", "--json"),
+        ("import", "--from-index", "--json"),
     ]
     assert commands(Settings(home=tmp_path, cassandra=CassandraSettings(hosts=("db.test",)))) == []
