@@ -14,6 +14,9 @@ SECTIONS: Sections = {
         "record": ("benchmarks.recording:run_record", "Measures the figures of a file again, and writes them."),
         "figures": ("benchmarks.recording:run_figures", "Lists the figures that are stale."),
     },
+    "Quality": {
+        "eval": ("benchmarks.evaluation.commands.evaluate:eval_app", "Labelled data, beside other programs."),
+    },
     "The whole pipeline": {
         "pipeline": ("benchmarks.stack.pipeline:run", "From fetched to searchable: pages/s, CPU, memory."),
         "cost": ("benchmarks.stack.cost:run", "Records, writes and bytes that a page costs."),
@@ -84,7 +87,7 @@ bench_app = typer.Typer(cls=Benchmarks, add_completion=False, no_args_is_help=Tr
 
 @bench_app.callback()
 def benchmarks() -> None:
-    """Speed and memory, measured on this machine."""
+    """Quality, speed and memory, measured on this machine."""
 
 
 if __name__ == "__main__":

@@ -92,7 +92,7 @@ SECTIONS: Sections = {
     },
     "Measuring": {
         "plan": ("streams.commands.measure.plan:make_plan", "Compute the machines and cost of an installation."),
-        "eval": ("streams.commands.measure.evaluate:eval_app", "Quality, against labelled data and other programs."),
+        "eval": ("streams.commands.measure.answers:eval_app", "Quality of a gateway, by questions of your own."),
     },
 }
 

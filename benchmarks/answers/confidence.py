@@ -32,6 +32,8 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.evaluation.collection import Collection, Query, read_collection
+from benchmarks.evaluation.search import Options, Run, open_run
 from benchmarks.search.open_sets import read_web
 from streams.answers.choosing import can_answer, judge_answers, prefer_antecedent
 from streams.answers.confidence import (
@@ -47,9 +49,7 @@ from streams.answers.confidence import (
     parameters,
 )
 from streams.answers.evidence import Evidence, evidence_of
-from streams.evaluation.calibration import expected_calibration_error, reliability
-from streams.evaluation.collection import Collection, Query, read_collection
-from streams.evaluation.search import Options, Run, open_run
+from streams.commands.measure.answer_quality import expected_calibration_error, reliability
 from streams.jsonl import read_objects
 from streams.local.demo import unpack
 from streams.models.protocols import ChainModel, Link

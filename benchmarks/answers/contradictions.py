@@ -20,8 +20,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from benchmarks.evaluation.collection import read_collection
 from streams.answers.support.check import Source, check_support
-from streams.evaluation.collection import read_collection
 from streams.statements.sentences.splitter import SentenceSplitter
 
 SEED = 55

@@ -22,9 +22,9 @@ from urllib.parse import urlencode
 
 from starlette.types import ASGIApp, Message, Scope
 
+from benchmarks.evaluation.collection import read_collection
+from benchmarks.evaluation.search import Options, open_run
 from benchmarks.machine import Latency, machine
-from streams.evaluation.collection import read_collection
-from streams.evaluation.search import Options, open_run
 from streams.gateway.app import create_app
 from streams.gateway.search.beside import sources_of
 from streams.settings import Settings

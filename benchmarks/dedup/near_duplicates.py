@@ -3,9 +3,9 @@
     python -m benchmarks.dedup.near_duplicates PAGES OUT [--seed 1] [--count 400]
 
 PAGES is a folder of HTML (any depth) or a JSONL file with `id` and `text`. OUT gets `pages.jsonl` and `pairs.jsonl` for
-`riffle eval dedup`. Copies are edited as real sites edit: sentences are cut, added, reordered or reworded, and another
-template surrounds the text. The label is the Jaccard similarity of the texts' word 3-shingles, counted with plain sets
-of strings and without the measured code.
+`python -m benchmarks eval dedup`. Copies are edited as real sites edit: sentences are cut, added, reordered or
+reworded, and another template surrounds the text. The label is the Jaccard similarity of the texts' word 3-shingles,
+counted with plain sets of strings and without the measured code.
 """
 
 import argparse

@@ -19,11 +19,11 @@ import numpy as np
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from benchmarks.documents.content_teasers import teaser_of
+from benchmarks.evaluation.documents import Page, load_pages, shingles, word_f1, words_of
 from streams.pages.content.classifier import WEIGHTS_FILE, ContentModel
 from streams.pages.content.main_content import PASSES, JudgedPage, keep_dropped_prose, page_features, run_passes
 from streams.pages.content.prose_runs import is_article
 from streams.pages.content.segment_stats import segment_stats
-from streams.pages.evaluation import Page, load_pages, shingles, word_f1, words_of
 from streams.pages.parse.page import parse_page
 
 LOST = 0.4

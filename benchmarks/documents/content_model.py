@@ -2,11 +2,11 @@
 
     python -m benchmarks.documents.content_model DIR... [--folds 4] [--seeds 0 1] [--out FILE]
 
-DIR holds `html/ID.html` and `truth/ID.json` (as for `riffle eval extract`). A segment's label is the share of its words
-in trigrams of the truth. All pages have the same weight, segments are weighted by length. The loss is cross-entropy and
-the page's soft F1. With --folds the pages are split by site, so that no site is on both sides, and measured with all
-passes. The weights that ship were trained on both of WCXB's development sets (CC BY 4.0, Murrough Foley), all pages,
-seeds 0 and 1: the mean of the scores of two networks, which is one network of twice the width.
+DIR holds `html/ID.html` and `truth/ID.json` (as for `python -m benchmarks eval extract`). A segment's label is the
+share of its words in trigrams of the truth. All pages have the same weight, segments are weighted by length. The loss
+is cross-entropy and the page's soft F1. With --folds the pages are split by site, so that no site is on both sides, and
+measured with all passes. The weights that ship were trained on both of WCXB's development sets (CC BY 4.0, Murrough
+Foley), all pages, seeds 0 and 1: the mean of the scores of two networks, which is one network of twice the width.
 """
 
 import argparse
@@ -25,13 +25,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.documents.content_teasers import Teaser, teaser_of, with_list
+from benchmarks.evaluation.documents import Page, load_pages, shingles, word_f1, words_of
 from streams.pages.content import features, surroundings
 from streams.pages.content.classifier import REACHES, ContentModel, Neighbours
 from streams.pages.content.lexicon import BITS, ELEMENT_GROUPS
 from streams.pages.content.main_content import JudgedPage, page_features, run_passes
 from streams.pages.content.prose_runs import is_article
 from streams.pages.content.segment_stats import SegmentStats, segment_stats
-from streams.pages.evaluation import Page, load_pages, shingles, word_f1, words_of
 from streams.pages.parse.head import Head
 from streams.pages.parse.page import parse_page
 from streams.pages.parse.segments import Walk

@@ -2,8 +2,9 @@
 
     python -m benchmarks.documents.content_passes DIR [--model FILE]
 
-DIR is an extraction set (`html/ID.html[.gz]`, `truth/ID.json`, as for `riffle eval extract`) of which the model saw no
-page in its training. Prints a Markdown table: the quality with all passes, then the difference without each.
+DIR is an extraction set (`html/ID.html[.gz]`, `truth/ID.json`, as for `python -m benchmarks eval extract`) of which the
+model saw no page in its training. Prints a Markdown table: the quality with all passes, then the difference without
+each.
 """
 
 import argparse
@@ -15,12 +16,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.evaluation.documents import Page, load_pages, shingles, word_f1, words_of
 from streams.pages.content.boilerplate_elements import segments_outside_boilerplate
 from streams.pages.content.classifier import WEIGHTS_FILE, ContentModel
 from streams.pages.content.main_content import LIMITS, PASSES, JudgedPage, Kept, Pass, page_features, run_passes
 from streams.pages.content.prose_runs import is_article
 from streams.pages.content.segment_stats import segment_stats
-from streams.pages.evaluation import Page, load_pages, shingles, word_f1, words_of
 from streams.pages.parse.page import parse_page
 
 COLUMNS = ("pages changed", "word F1", "4-gram F1", "4-gram F1 of articles", "precision of articles")

@@ -2,7 +2,8 @@
 
     python -m benchmarks.documents.structured_data DIR [--limit 200] [--every 2]
 
-DIR is an extraction set (`html/ID.html[.gz]`, `truth/ID.json`, as for `riffle eval extract`). Of its truths only the
+DIR is an extraction set (`html/ID.html[.gz]`, `truth/ID.json`, as for `python -m benchmarks eval extract`). Of its
+truths only the
 pages' addresses are read. Each page gives two measurements:
 
 - Time: of extruct for each syntax by its own function, which parses the page for it, and of Riffle, which reads the
@@ -26,10 +27,10 @@ from typing import Any
 
 import extruct
 
+from benchmarks.evaluation.documents import Page, load_pages
 from benchmarks.machine import machine
 from streams.collector import exempt_loaded_objects
 from streams.errors import Refused
-from streams.pages.evaluation import Page, load_pages
 from streams.pages.metadata.items import Item, kinds
 from streams.pages.metadata.structured_data import Structured, read_structured_data
 from streams.pages.normalize import normalize

@@ -25,10 +25,10 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
+from benchmarks.evaluation.panels import LabelledQuery, evaluate_panels
 from benchmarks.machine import machine
 from schemas import EntityChanged, Envelope
 from streams.commands.console import AsJson, command, err, print_figures
-from streams.evaluation.panels import LabelledQuery, evaluate_panels
 from streams.knowledge.agent import KnowledgeAgent
 from streams.knowledge.entity import Part
 from streams.knowledge.lookup import confidence

@@ -23,9 +23,9 @@ from urllib.parse import urljoin
 import numpy as np
 import typer
 
+from benchmarks.evaluation.metrics import ndcg
 from benchmarks.machine import machine
 from streams.commands.console import AsJson, command, print_figures
-from streams.evaluation.metrics import ndcg
 from streams.pages.document.codec import decode_document, encode_document
 from streams.pages.sandbox.normalizing import normalize_to_outcome
 from streams.statements.sandbox_tasks import decode_drafts, draft

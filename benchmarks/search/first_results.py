@@ -5,7 +5,7 @@
 The queries are the questions of the demo and queries of the guides. The pages become statements, vectors and points by
 the functions of the stages, and each query is a search of the gateway, in this process and without servers. A query's
 right pages were named before the first run, by what the pages are about. Whether a statement reads alone is said by the
-rule of `riffle eval snippets`; a reader may say otherwise.
+rule of `python -m benchmarks eval snippets`; a reader may say otherwise.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,12 +15,12 @@ from urllib.parse import urlsplit
 
 from rich.markup import escape
 
+from benchmarks.evaluation.commands.in_process import search_in_process
+from benchmarks.evaluation.search import Options, open_run
+from benchmarks.evaluation.snippet_rule import Repeated, find_failure, repeated_lines
+from benchmarks.evaluation.snippets import ask, has_verb, snippets_of
 from benchmarks.search.open_sets import read_web
 from streams.commands.console import AsJson, command, out, print_json
-from streams.commands.measure.in_process import search_in_process
-from streams.evaluation.search import Options, open_run
-from streams.evaluation.snippet_rule import Repeated, find_failure, repeated_lines
-from streams.evaluation.snippets import ask, has_verb, snippets_of
 from streams.local.demo import QUESTIONS, unpack
 from streams.plain_text import shorten
 from streams.search.searcher import Searcher

@@ -22,14 +22,14 @@ from urllib.parse import urlsplit
 
 import typer
 
+from benchmarks.evaluation.commands.in_process import search_in_process
+from benchmarks.evaluation.metrics import mean
+from benchmarks.evaluation.search import open_run
+from benchmarks.evaluation.snippets import draw
+from benchmarks.evaluation.systems import first_pages
 from benchmarks.search.open_sets import SEED, Page, read_web
 from streams.commands.console import AsJson, command, err, out, print_json
-from streams.commands.measure.in_process import search_in_process
 from streams.crawl.domains import registrable_domain
-from streams.evaluation.metrics import mean
-from streams.evaluation.search import open_run
-from streams.evaluation.snippets import draw
-from streams.evaluation.systems import first_pages
 from streams.local.demo import unpack
 from streams.pages.text.tokens import words
 from streams.search.ranking.named_pages import folders_above, without_number

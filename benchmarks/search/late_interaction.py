@@ -9,9 +9,9 @@ the place of the pass `rerank`, as a cross-encoder's score is. The forms differ 
 recomputed   all 384 numbers of each token, embedded again for each search, in the statement's context
 kept         fewer dimensions of 8 bits, by a projection that was fitted on tokens of the web MIRROR, not centred
 
-DIR has test collections (`riffle eval search --all`), and each one is measured by itself: FILE keeps its figures, and
-a collection that is in FILE is not measured again. The projection is kept beside it. The weight is chosen with each
-collection left out in turn.
+DIR has test collections (`python -m benchmarks eval search --all`), and each one is measured by itself: FILE keeps its
+figures, and a collection that is in FILE is not measured again. The projection is kept beside it. The weight is chosen
+with each collection left out in turn.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,15 +27,11 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from benchmarks.search.known_items import report
-from benchmarks.search.open_sets import read_web
-from benchmarks.search.repeated_runs import add_kept, open_repeated_run, read_kept
-from streams.commands.console import AsJson, command, out, print_json
-from streams.commands.measure.in_process import search_in_process
-from streams.evaluation.collection import Collection, read_collection
-from streams.evaluation.indexing import RememberedLists, pages_of
-from streams.evaluation.metrics import mean, ndcg, percentile
-from streams.evaluation.protocol import (
+from benchmarks.evaluation.collection import Collection, read_collection
+from benchmarks.evaluation.commands.in_process import search_in_process
+from benchmarks.evaluation.indexing import RememberedLists, pages_of
+from benchmarks.evaluation.metrics import mean, ndcg, percentile
+from benchmarks.evaluation.protocol import (
     MADE,
     RIFFLE,
     Measured,
@@ -44,9 +40,13 @@ from streams.evaluation.protocol import (
     gains_left_out,
     mean_of,
 )
-from streams.evaluation.search import Run
-from streams.evaluation.snippets import draw
-from streams.evaluation.systems import first_pages
+from benchmarks.evaluation.search import Run
+from benchmarks.evaluation.snippets import draw
+from benchmarks.evaluation.systems import first_pages
+from benchmarks.search.known_items import report
+from benchmarks.search.open_sets import read_web
+from benchmarks.search.repeated_runs import add_kept, open_repeated_run, read_kept
+from streams.commands.console import AsJson, command, out, print_json
 from streams.models.inference.encoder import Floats, SentenceEncoder, batches
 from streams.models.inference.long_texts import encode_all
 from streams.models.inference.repository import parameters_of, read_config

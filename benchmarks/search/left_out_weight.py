@@ -23,18 +23,18 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from benchmarks.evaluation.collection import Collection, read_collection
+from benchmarks.evaluation.commands.in_process import search_in_process
+from benchmarks.evaluation.indexing import RememberedLists
+from benchmarks.evaluation.metrics import mean, ndcg
+from benchmarks.evaluation.protocol import MADE, compare, find_collections, mean_of
+from benchmarks.evaluation.search import Run
+from benchmarks.evaluation.systems import first_pages
 from benchmarks.search.known_items import report
 from benchmarks.search.meaning_weight import GRID, Row, fit, query_rows
 from benchmarks.search.repeated_runs import open_repeated_run
 from streams.commands.console import AsJson, command, out, print_json
-from streams.commands.measure.in_process import search_in_process
 from streams.errors import UsageError
-from streams.evaluation.collection import Collection, read_collection
-from streams.evaluation.indexing import RememberedLists
-from streams.evaluation.metrics import mean, ndcg
-from streams.evaluation.protocol import MADE, compare, find_collections, mean_of
-from streams.evaluation.search import Run
-from streams.evaluation.systems import first_pages
 from streams.search.ranking.fusion import MEANING_WEIGHT
 from streams.search.ranking.weights import Parameters
 

@@ -21,10 +21,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from streams.evaluation.collection import Query, read_collection
-from streams.evaluation.indexing import index_of, pages_of
-from streams.evaluation.metrics import ndcg
-from streams.evaluation.vector_cache import CachedEmbedder
+from benchmarks.evaluation.collection import Query, read_collection
+from benchmarks.evaluation.indexing import index_of, pages_of
+from benchmarks.evaluation.metrics import ndcg
+from benchmarks.evaluation.vector_cache import CachedEmbedder
 from streams.models.opening import open_models
 from streams.models.protocols import Embedder
 from streams.search.ranking.fusion import merge_lists

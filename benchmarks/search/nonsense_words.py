@@ -11,9 +11,9 @@ of another  words of one other collection, in random order
 of its own  words of the asked collection, in random order
 
 Words of the last three are of medium frequency: on two documents at least, and on a fifth of them at most. DIR has test
-collections (`riffle eval confidence`). Their own queries count as answered if a relevant page is among the first ten
-results. `links`, `keywords` and `questions` of one folder are of the same pages, so they count as one web. FILE keeps
-the features of all queries, and a collection that is in FILE is not asked again.
+collections (`python -m benchmarks eval confidence`). Their own queries count as answered if a relevant page is among
+the first ten results. `links`, `keywords` and `questions` of one folder are of the same pages, so they count as one
+web. FILE keeps the features of all queries, and a collection that is in FILE is not asked again.
 """
 
 import math
@@ -27,16 +27,16 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
+from benchmarks.evaluation.collection import Collection, read_collection
+from benchmarks.evaluation.commands.in_process import search_in_process
+from benchmarks.evaluation.confidence import FRESH, bound_over
+from benchmarks.evaluation.metrics import mean
+from benchmarks.evaluation.protocol import MADE, find_collections
+from benchmarks.evaluation.search import Run
 from benchmarks.search.known_items import report
 from benchmarks.search.open_sets import MAX_SHARE, MIN_PAGES, SEED
 from benchmarks.search.repeated_runs import add_kept, open_repeated_run, read_kept
 from streams.commands.console import AsJson, command, out, print_json
-from streams.commands.measure.in_process import search_in_process
-from streams.evaluation.collection import Collection, read_collection
-from streams.evaluation.confidence import FRESH, bound_over
-from streams.evaluation.metrics import mean
-from streams.evaluation.protocol import MADE, find_collections
-from streams.evaluation.search import Run
 from streams.pages.document.model import Document
 from streams.pages.text.tokens import words
 from streams.search.deadline import Deadline

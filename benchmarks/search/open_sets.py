@@ -24,9 +24,9 @@ from typing import Annotated
 
 import typer
 
+from benchmarks.evaluation.snippets import draw
 from streams.commands.console import command
 from streams.crawl.urls import InvalidUrl, canonicalize
-from streams.evaluation.snippets import draw
 from streams.local.demo import unpack
 from streams.pages.document.model import Document
 from streams.pages.normalize import normalize
@@ -167,9 +167,9 @@ def run(
         Path | None, typer.Option(exists=True, file_okay=False, metavar="DIR", help="Default: the bundled web.")
     ] = None,
 ) -> None:
-    """Make test collections of kinds that open ones lack, for `riffle eval search --all`: links, keywords, questions.
+    """Make test collections of kinds that open ones lack, for `eval search --all`: links, keywords, questions.
 
-    Example:  python -m benchmarks open-sets collections/ && riffle eval search --all collections/
+    Example:  python -m benchmarks open-sets collections/ && python -m benchmarks eval search --all collections/
     """
     for name, queries in make(out, web):
         typer.echo(f"{out / name}: {queries} queries")

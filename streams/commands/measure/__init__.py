@@ -1,1 +1,1 @@
-"""Commands that measure or compute: evaluations, plans."""
+"""Commands that measure or compute: the quality of answers, plans, a map."""

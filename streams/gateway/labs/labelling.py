@@ -130,7 +130,7 @@ def _find_answer_by(name: str, answers: Sequence[Answer]) -> Answer:
 
 
 def export_rows(page: PageStatements, labels: Sequence[Label]) -> Iterator[dict[str, Any]]:
-    """Yield a row for each sentence, in the format of the training and of `riffle eval chains`.
+    """Yield a row for each sentence, in the format of the training and of `python -m benchmarks eval chains`.
 
     If labellers differ, the most frequent answer counts. A sentence without a label has no `needs_context` (null): it
     is only context for others.

@@ -1,6 +1,6 @@
 """`/labs/snippets`: a person says of one shown snippet after the other whether it reads alone, without scripts.
 
-The snippets are those that `riffle eval snippets --label` wrote into the folder of labels.
+The snippets are those that `python -m benchmarks eval snippets --label` wrote into the folder of labels.
 """
 
 from collections.abc import Mapping

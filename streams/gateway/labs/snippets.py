@@ -1,7 +1,7 @@
 """The snippets that people label, and the format of their file: `snippets.jsonl` in the folder of labels. Pure.
 
-`riffle eval snippets --label FILE` writes a line for each shown snippet, and people say whether it reads alone. A line
-that was written is never changed: the last line about a snippet counts, and a label is a line at the end.
+`python -m benchmarks eval snippets --label FILE` writes a line for each shown snippet, and people say whether it reads
+alone. A line that was written is never changed: the last line about a snippet counts, and a label is a line at the end.
 """
 
 import json

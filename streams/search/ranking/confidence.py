@@ -8,8 +8,8 @@ results are about it:
                its rarity among the first statements by words: of "when was vindvloos born", `born` is worth little
 
 Nothing was found if no statement has all words, and `closeness + WORDS_WORTH * words` is below a bound. The bound of an
-embedding model is measured by `riffle eval confidence` (docs/decisions/0045); without one nothing is judged. Over an
-index in which made nonsense scores high, it is raised (`index_bound.py`).
+embedding model is measured by `python -m benchmarks eval confidence` (docs/decisions/0045); without one nothing is
+judged. Over an index in which made nonsense scores high, it is raised (`index_bound.py`).
 """
 
 import json

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.evaluation.search import Options
 from benchmarks.search.first_results import Shown, measure, rows
-from streams.evaluation.search import Options
 from streams.settings import Settings
 
 GUIDE = Path(__file__).parents[3] / "docs/reference/ten-questions.md"

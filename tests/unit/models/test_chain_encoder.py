@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.evaluation.chains import chains_of, measure_quality, read_documents
 from streams.errors import UsageError
 from streams.models.inference.antecedents import links_by_rule
 from streams.models.inference.chain_encoder import ChainEncoder, chain_model
@@ -22,7 +23,6 @@ from streams.models.inference.link_columns import MAX_ANTECEDENTS, from_columns,
 from streams.models.inference.repository import CHAIN_MODEL, parameters_of, read_config
 from streams.models.protocols import Link, shift_link
 from streams.settings import Settings
-from streams.statements.evaluation import chains_of, measure_quality, read_documents
 
 FOLDER = Settings().models_path / "local" / CHAIN_MODEL
 LABELLED = Path(__file__).parents[4] / "shared" / "data" / "chains" / "dev.jsonl"

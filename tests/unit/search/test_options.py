@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from streams.evaluation.search import DEADLINE_SECONDS, searcher_over
+from benchmarks.evaluation.search import DEADLINE_SECONDS, searcher_over
 from streams.search.options import SearchOptions
 from streams.settings import GatewaySettings, SearchSettings, Settings, TritonSettings
 from streams.stores.opener import Stores

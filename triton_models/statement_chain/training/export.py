@@ -21,8 +21,8 @@ import torch
 from onnxruntime.quantization import QuantType, quantize_dynamic
 from onnxruntime.quantization.shape_inference import quant_pre_process
 
+from benchmarks.evaluation.chains import ChainQuality, Document, chains_of, measure_quality, read_documents
 from streams.models.inference.chain_encoder import ChainEncoder, SentenceAnswer
-from streams.statements.evaluation import ChainQuality, Document, chains_of, measure_quality, read_documents
 from triton_models.statement_chain.training.network import ChainNetwork
 
 NEEDS = [0.05, 0.1, 0.15, *(round(0.2 + 0.02 * step, 2) for step in range(11)), 0.5, 0.6, 0.7, 0.8, 0.9]
