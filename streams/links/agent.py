@@ -18,7 +18,7 @@ Links of a generation of a page that is no longer the last one are not stored. T
 page's record is read afterwards. So the worker of the page sees the group, or the record tells that it came late.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from schemas import Event, LinkFound, PageNormalized, PageRemoved
 from schemas.ids import page_id
@@ -156,10 +156,6 @@ class LinksAgent(Agent):
 
     async def assigned(self, partitions: frozenset[int]) -> None:
         self._known.clear()
-
-    def measurements(self) -> Mapping[str, float]:
-        return {"links_hosts_in_memory": len(self._known)}
-
 
 def _group_of(event: LinkFound) -> LinkGroup:
     links = list(event.each())

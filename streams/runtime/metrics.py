@@ -21,7 +21,6 @@ class Metrics:
             return Gauge(f"riffle_{name}", description, labels, registry=self.registry)
 
         self.events_in = counter("events_in", "Events received, by topic", "topic")
-        self.events_out = counter("events_out", "Events sent and delivered, by topic", "topic")
         self.events_failed = counter("events_failed", "Failed attempts, by error type", "error")
         self.events_retried = counter("events_retried", "Events sent to the retry topic")
         self.events_dead = counter("events_dead", "Events sent to the dead-letter topic")

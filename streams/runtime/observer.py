@@ -4,7 +4,6 @@ A trace goes from the seed to the index: W3C trace context in, a span per stage,
 """
 
 import time
-from collections.abc import Sequence
 from contextvars import Token
 
 import structlog
@@ -17,7 +16,7 @@ from streams.errors import PoisonError, TransientError
 from streams.runtime.agent import Delivery
 from streams.runtime.metrics import Metrics
 from streams.runtime.processing import Result
-from streams.runtime.records import Incoming, Record
+from streams.runtime.records import Incoming
 
 log = structlog.get_logger()
 _propagator = TraceContextTextMapPropagator()
@@ -50,10 +49,6 @@ class StageObserver:
         # The event's task has the span from here on: what it asks of stores and models is below it.
         self._spans[_place(incoming)] = span, attach(set_span_in_context(span))
         return traceparent
-
-    def sent(self, records: Sequence[Record]) -> None:
-        for record in records:
-            self._metrics.events_out.labels(self._stage, record.topic).inc()
 
     def failed(self, incoming: Incoming, error: Exception, attempt: int) -> None:
         self._metrics.events_failed.labels(self._stage, type(error).__name__).inc()

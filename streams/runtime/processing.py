@@ -81,8 +81,6 @@ class Observer(Protocol):
     def started(self, incoming: Incoming, delivery: Delivery) -> str:
         """Note that an event is handled now. Returns the traceparent for the events that follow."""
 
-    def sent(self, records: Sequence[Record]) -> None: ...
-
     def failed(self, incoming: Incoming, error: Exception, attempt: int) -> None: ...
 
     def finished(self, incoming: Incoming, result: Result) -> None: ...
@@ -208,7 +206,6 @@ class Processor:
             await self._send_to_dead_topic(origin, error, attempts)
             return "dead"
         self.breaker.success()
-        self.observer.sent(records)
         return "handled"
 
     async def _deliver(self, records: Sequence[Record]) -> None:

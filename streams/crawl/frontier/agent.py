@@ -91,7 +91,6 @@ class FrontierAgent(Agent):
         return {
             "frontier_leases": self.state.hosts.leased,
             "frontier_leases_expired": self.state.counts.leases_expired,
-            "frontier_leases_postponed": self.state.counts.leases_postponed,
         }
 
     async def handle(self, delivery: Delivery) -> Sequence[Event]:

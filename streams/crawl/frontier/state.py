@@ -41,8 +41,6 @@ class Counts:
 
     leases_expired: int = 0
     """Number of leases that ended without a request, because no fetcher received them in time."""
-    leases_postponed: int = 0
-    """Number of leases that ended without a request, because their host, domain or address was asked a moment ago."""
 
 
 @dataclass(frozen=True, slots=True)

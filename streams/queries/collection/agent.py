@@ -13,7 +13,7 @@ two, the event comes again.
 """
 
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 
 from schemas import Event, QueryAsked, ResultClicked
@@ -89,10 +89,6 @@ class QueriesAgent(Agent):
     async def assigned(self, partitions: frozenset[int]) -> None:
         self._queries.clear()
         self._clicks.clear()
-
-    def measurements(self) -> Mapping[str, float]:
-        return {"queries_in_memory": len(self._queries)}
-
 
 async def build(settings: Settings, stores: Stores) -> QueriesAgent:
     own = settings.queries

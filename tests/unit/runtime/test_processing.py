@@ -89,8 +89,6 @@ class Silent:
     def started(self, incoming: Incoming, delivery: Delivery) -> str:
         return ""
 
-    def sent(self, records: Sequence[Record]) -> None: ...
-
     def failed(self, incoming: Incoming, error: Exception, attempt: int) -> None:
         self.failures += 1
 

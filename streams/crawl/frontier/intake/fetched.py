@@ -136,7 +136,6 @@ async def take_unrequested(frontier: FrontierState, event: PageFetched, partitio
                 # With jitter: else a host may always come when another worker has the turn.
                 wait = event.postponed_seconds * (1 + JITTER * frontier.random())
                 live.host.next_at = max(live.host.next_at, frontier.now() + round(wait * SECOND))
-                frontier.counts.leases_postponed += 1
             await frontier.hosts.persist(live)
 
 
