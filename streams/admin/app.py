@@ -10,7 +10,6 @@ from fastapi import FastAPI
 
 from schemas.envelope import utc_from_micros
 from streams.admin.actions import Actions
-from streams.admin.api import admin_api_routes, describe_api
 from streams.admin.audit import AuditLog
 from streams.admin.figures import Reader
 from streams.admin.jobs import Jobs
@@ -52,10 +51,7 @@ def create_admin_app(settings: Settings, reader: Reader, actions: Actions, key: 
     views.share(utc=utc_from_micros, counted_urls=COUNTED_URLS)
     app = FastAPI(title="Riffle admin", docs_url=None, redoc_url=None, openapi_url=None)
     app.state.reader = reader
-    sign_in = sign_in_with(key)
-    app.include_router(admin_routes(reader, actions, views, sign_in))
-    app.include_router(admin_api_routes(reader, actions, sign_in))
-    app.openapi = lambda: describe_api(app)  # type: ignore[method-assign]  # FastAPI documents this as its extension point
+    app.include_router(admin_routes(reader, actions, views, sign_in_with(key)))
     app.include_router(static_routes(views, ""))
     responses.install(app, views)
     host_check.install(app, {*LOCAL_NAMES, settings.admin.host, *settings.admin.allowed_hosts}, views)

@@ -14,7 +14,7 @@ from streams.admin.letters import LetterPage, read_letter_page
 from streams.doctor.overview import Figures, Problem
 from streams.doctor.quick import find_away
 from streams.errors import RiffleError
-from streams.maintenance.frontier_hosts import HostView, count_waiting, describe_order, due_hosts, view_host
+from streams.maintenance.frontier_hosts import HostView, count_waiting, describe_order, view_host
 from streams.maintenance.mapping import IndexMap
 from streams.maintenance.sampling import FIRST_TOKEN, LAST_TOKEN
 from streams.queries.counts import list_unanswered
@@ -193,10 +193,6 @@ class Reader:
     async def host(self, name: str) -> HostView | None:
         """Return what the frontier knows of a host, or None if it knows nothing."""
         return await view_host(self.stores.frontier, name, micros_from_utc(self.now()))
-
-    async def due_hosts(self) -> list[tuple[str, int]]:
-        """Return all hosts that wait for something, by the time at which they are due."""
-        return await due_hosts(self.stores.frontier)
 
     async def orders(self) -> OrderedHosts:
         """Return the hosts with an order in force. An order that was taken back is left out, as is a former purge."""

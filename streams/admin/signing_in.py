@@ -1,4 +1,4 @@
-"""The sign-in of operators, for pages and API alike, and the problems that both answer."""
+"""The sign-in of operators, and the problems that their pages answer."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

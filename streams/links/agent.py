@@ -157,6 +157,7 @@ class LinksAgent(Agent):
     async def assigned(self, partitions: frozenset[int]) -> None:
         self._known.clear()
 
+
 def _group_of(event: LinkFound) -> LinkGroup:
     links = list(event.each())
     urls = tuple(link.target_url for link in links)

@@ -7,7 +7,7 @@ from streams.gateway.http.problems import MEDIA_TYPE
 
 def wants_html(request: Request) -> bool:
     """Return True if the answer is a page: never under /api and for tools, elsewhere by the Accept header."""
-    if request.url.path.startswith(("/api/", "/admin/api/", "/mcp", "/healthz", "/readyz", "/metrics")):
+    if request.url.path.startswith(("/api/", "/mcp", "/healthz", "/readyz", "/metrics")):
         return False
     return prefers_html(request.headers.get("accept", ""))
 

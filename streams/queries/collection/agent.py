@@ -90,6 +90,7 @@ class QueriesAgent(Agent):
         self._queries.clear()
         self._clicks.clear()
 
+
 async def build(settings: Settings, stores: Stores) -> QueriesAgent:
     own = settings.queries
     blocked = BlockedWords(read_block_words(own.blocked_words))
