@@ -30,11 +30,6 @@ def search_of_turns(turns: Sequence[str]) -> str:
     return last if len(turns) == 1 or _stands_alone(last) else f"{turns[0]} {last}"
 
 
-def question_of_turns(turns: Sequence[str]) -> str:
-    """Return the last question with the questions before it that it points to."""
-    return search_of_turns(turns)
-
-
 def _stands_alone(question: str) -> bool:
     asked = words(question)
     own = [word for word in asked if word not in FUNCTION_WORDS and word not in _POINTING]

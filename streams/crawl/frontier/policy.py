@@ -65,10 +65,6 @@ class Policy:
             origins=settings.origins,
         )
 
-    def region_of(self, host: str) -> str:
-        """Return the region that crawls a host, or an empty string if there are no regions."""
-        return self.regions.of(host)
-
     def lease_times(self, now: int) -> tuple[int, int]:
         """Return the last time for a fetcher to begin, and the time when the lease expires.
 

@@ -10,7 +10,7 @@ from streams.answers.budgets import Limits
 from streams.answers.choosing import asks
 from streams.answers.criteria import JudgedPage, order_by_criterion
 from streams.answers.evidence import Evidence, evidence_of, evidence_of_page
-from streams.answers.follow_up import question_of_turns, search_of_turns
+from streams.answers.follow_up import search_of_turns
 from streams.answers.support.checked_sentences import CheckedSentence
 from streams.answers.writer import MAX_JUDGED_PAGES, Outcome, Writer, WriterOptions
 from streams.gateway.access.sight import Sight
@@ -111,8 +111,8 @@ class ModelAnswers:
 
         Raises InvalidQuery and SearchUnavailable.
         """
-        found = await search.find(search_of_turns(turns), sight.limit(FIRST_PAGE))
-        running = self.answer(question_of_turns(turns), found, person)
+        asked = search_of_turns(turns)
+        running = self.answer(asked, await search.find(asked, sight.limit(FIRST_PAGE)), person)
         running.question = turns[-1]
         return running
 

@@ -58,7 +58,7 @@ async def schedule_host_file(frontier: FrontierState, live: LiveHost, purpose: L
 
 async def emit_host_file(frontier: FrontierState, host: Host, lease: Lease) -> None:
     """Send the event of a lease for a file of the host."""
-    region = frontier.policy.region_of(host.name)
+    region = frontier.policy.regions.of(host.name)
     await frontier.emit(outputs.host_file_scheduled(host, lease, frontier.policy, region), str(lease.lease_id))
 
 

@@ -180,7 +180,7 @@ async def _schedule(frontier: FrontierState, live: LiveHost, url: FrontierUrl) -
 
 
 async def _emit_page(frontier: FrontierState, live: LiveHost, url: FrontierUrl, lease: Lease) -> None:
-    region = frontier.policy.region_of(url.host)
+    region = frontier.policy.regions.of(url.host)
     delay = live.host.delay_seconds(frontier.policy)
     signal = await content_signal(frontier, live.host.robots, url.url)
     reserved = await is_reserved(frontier, live, url.url)
