@@ -46,7 +46,7 @@ NO_FILES, NO_CALLS = "no files (Landlock)", "only listed system calls (seccomp)"
 LAYERS = (NO_DUMP, NO_PRIVILEGES, NO_FILES, NO_RESOURCES, NO_CALLS)
 """All layers of the confinement, in the order in which they are set."""
 
-_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_GET_SECCOMP, _PR_SET_SECCOMP, _PR_SET_NO_NEW_PRIVS = 1, 4, 21, 22, 38
+_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_SECCOMP, _PR_SET_NO_NEW_PRIVS = 1, 4, 22, 38
 _SECCOMP_MODE_FILTER = 2
 _CREATE_RULESET, _RESTRICT_SELF = 444, 446
 """System calls of Landlock, the same on all machines."""
@@ -97,22 +97,6 @@ def confine() -> list[str]:
 def missing(in_force: Collection[str]) -> list[str]:
     """Return the layers that are not in force."""
     return [layer for layer in LAYERS if layer not in in_force]
-
-
-def available_layers() -> list[str]:
-    """Return the layers that this system has, without confining this process."""
-    if sys.platform != "linux":
-        return [NO_RESOURCES]
-    libc = ctypes.CDLL(None, use_errno=True)
-    has_filter = filter_program(platform.machine()) and libc.prctl(_PR_GET_SECCOMP, 0, 0, 0, 0) >= 0
-    found = {
-        NO_DUMP: True,
-        NO_PRIVILEGES: True,
-        NO_FILES: _landlock_version(libc) > 0,
-        NO_RESOURCES: True,
-        NO_CALLS: has_filter,
-    }
-    return [layer for layer in LAYERS if found[layer]]
 
 
 def _filter_calls(libc: ctypes.CDLL) -> bool:
