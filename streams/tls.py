@@ -1,9 +1,9 @@
 """TLS contexts that follow their files: a new connection uses the certificates that are in the files at that moment.
 
-Certificates are renewed every few weeks, by cert-manager on a cluster and by `riffle certificates --renew` on the local
-stack. Before each new connection the times of the files are compared, and changed files are read again. Open
-connections keep the certificate that they began with. An authority that was added to the file is trusted from then on.
-An authority that was removed is trusted until the process is restarted.
+Certificates are renewed every few weeks, by cert-manager on a cluster. Before each new connection the times of the
+files are compared, and changed files are read again. Open connections keep the certificate that they began with. An
+authority that was added to the file is trusted from then on. An authority that was removed is trusted until the process
+is restarted.
 """
 
 import os

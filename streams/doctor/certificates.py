@@ -22,7 +22,7 @@ FAIL_DAYS = 2
 CONNECT_SECONDS = 5.0
 _RENEW = (
     "Renew it. On a cluster cert-manager does so by itself: look at its Certificate and its log. "
-    "On the local stack: riffle certificates --renew"
+    "A local stack does so when it starts: riffle down, then riffle up --tls"
 )
 
 

@@ -41,7 +41,6 @@ USES: dict[str, tuple[int, str]] = {
     "status": (1, NO_STACK),
     "demo --exit": (2, NO_LOCAL),
     "certificates": (1, "There are no certificates here"),
-    "certificates --renew": (2, "there are no certificates"),
     "completion bash": (0, "_RIFFLE_COMPLETE"),
     "crawl https://a.test/": (3, NO_KAFKA),
     "import pages.warc": (3, NO_KAFKA),

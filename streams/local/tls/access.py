@@ -22,7 +22,7 @@ from streams.settings import Settings
 from streams.topology import Grant
 
 NODE_ID = 1
-"""The id of the local Kafka's only broker: its configuration names it, and a renewal of its certificate asks for it."""
+"""The id of the local Kafka's only broker."""
 SUPER_USERS = ("kafka", OPERATOR)
 ANY_HOST = "*"
 LOOK_SECONDS = 0.1

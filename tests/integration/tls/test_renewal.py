@@ -14,12 +14,12 @@ from streams.doctor.certificates import endpoints
 from streams.doctor.reaching import Endpoint
 from streams.local.probing import answers
 from streams.local.tls.identities import Identity
-from streams.local.tls.renewal import renew_all
 from streams.runtime.producer import EventProducer
 from streams.settings import Settings
 from streams.stores.opener import Stores, open_stores
 from streams.tls import client_context
 from tests.integration.tls.conftest import TlsStack
+from tests.integration.tls.renewing import renew_all
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(600)]
 

@@ -1,8 +1,7 @@
-"""The renewal of all certificates of a running local stack, without a stop of the whole.
+"""The renewal of all certificates of a running local stack, as cert-manager renews those of a cluster.
 
 Riffle's processes and the vector engine read changed files by themselves. Kafka reads them when it is asked to. Triton
-never does, and Cassandra only every ten minutes: these two are restarted, one after the other, while the stages wait
-for them as for any store that is away.
+never does, and Cassandra only every ten minutes: these two are restarted, one after the other.
 """
 
 import os
@@ -15,7 +14,7 @@ from pathlib import Path
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 
-from streams.errors import StartError, UsageError
+from streams.errors import StartError
 from streams.local.probing import cassandra_answers, triton_answers
 from streams.local.state import ProcessState, StackState, running_state
 from streams.local.tls.access import NODE_ID
@@ -35,8 +34,6 @@ Report = Callable[[str], None]
 def renew_all(home: Path, settings: Settings, now: datetime, report: Report) -> None:
     """Give every identity a new certificate, and have the servers of the running stack use it. Raises StartError."""
     identities = Identities(home)
-    if not identities.folder.is_dir():
-        raise UsageError(f"there are no certificates in {identities.folder}: make them with `riffle up --tls`")
     identities.renew(NAMES, now)
     report(f"{len(NAMES)} certificates renewed in {identities.folder}")
     state = running_state(home)
