@@ -27,7 +27,7 @@ SECTIONS: Sections = {
         "demo": ("streams.commands.stack.demo:demo", "Crawl a bundled web of real pages and open a search page."),
         "certificates": (
             "streams.commands.stack.certificates:certificates",
-            "List or renew the certificates of the local stack.",
+            "List the certificates of the local stack.",
         ),
         "web": ("streams.commands.stack.web:web_serve", "Serve a folder of pages as a small web over HTTPS."),
     },

@@ -18,7 +18,7 @@ from streams.queries.spelling.vocabulary import Vocabulary, merge_counts
 
 BOOKS_WEIGHT = 1.0
 SPEECH_WEIGHT = 0.2
-"""The weight of pyspellchecker's frequencies, from subtitles, beside those of books: queries are not spoken."""
+"""The weight of pyspellchecker's frequencies, from subtitles, beside books: queries are not spoken."""
 TECHNICAL_WEIGHT = 0.02
 
 
