@@ -71,7 +71,7 @@ class LimitedConnector(aiohttp.TCPConnector):
         # asyncio has no public parameter for it. Other TLS connections of the process get the smaller buffer, too.
         sslproto.SSLProtocol.max_size = TLS_BUFFER_BYTES
         # aiohttp has no public parameter for its protocol class.
-        self._factory = partial(LimitedResponses, loop=asyncio.get_running_loop())
+        self._factory = partial(_make_limited_responses, loop=asyncio.get_running_loop())
 
 
 class LimitedResponses(ResponseHandler):
@@ -118,3 +118,7 @@ class LimitedResponses(ResponseHandler):
         if self.transport is not None:
             self.transport.close()
         return LimitExceeded(reason)
+
+
+def _make_limited_responses(loop: asyncio.AbstractEventLoop) -> ResponseHandler:
+    return LimitedResponses(loop)
