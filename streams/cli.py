@@ -22,7 +22,7 @@ Sections = Mapping[str, Mapping[str, tuple[str, str]]]
 SECTIONS: Sections = {
     "Local stack": {
         "up": ("streams.commands.stack.up:up", "Start the servers, the workers and the gateway on this machine."),
-        "down": ("streams.commands.stack.down:down", "Stop the local stack."),
+        "down": ("streams.commands.stack.up:down", "Stop the local stack."),
         "status": ("streams.commands.stack.status:status", "What runs, what waits, what is wrong, and what to do."),
         "demo": ("streams.commands.stack.demo:demo", "Crawl a bundled web of real pages and open a search page."),
         "certificates": (
@@ -48,9 +48,12 @@ SECTIONS: Sections = {
     },
     "Operation": {
         "migrate": ("streams.commands.operate.migrate:migrate", "Create the topics, tables and collection."),
-        "worker": ("streams.commands.operate.worker:worker", "Run one or several stages."),
-        "gateway": ("streams.commands.operate.gateway:gateway", "Run the gateway: search page and API."),
-        "admin": ("streams.commands.operate.admin:admin", "Run the pages of operators: stages, hosts, jobs, actions."),
+        "worker": ("streams.commands.operate.processes:worker", "Run one or several stages."),
+        "gateway": ("streams.commands.operate.processes:gateway", "Run the gateway: search page and API."),
+        "admin": (
+            "streams.commands.operate.processes:admin",
+            "Run the pages of operators: hosts, jobs, actions.",
+        ),
         "models": ("streams.commands.operate.models:models_app", "Prepare the model repository of a Triton server."),
         "dead-letters": (
             "streams.commands.operate.dead_letters:dead_letters_app",
@@ -60,7 +63,7 @@ SECTIONS: Sections = {
         "restore": ("streams.commands.operate.backup:restore", "Bring an installation to the state of a backup."),
         "doctor": ("streams.commands.operate.doctor:doctor", "Check an installation, and what to do."),
         "round-trip": (
-            "streams.commands.operate.round_trip:round_trip_command",
+            "streams.commands.operate.doctor:round_trip_command",
             "Send a page through the whole journey, search it, and remove it.",
         ),
         "replay": ("streams.commands.operate.replay:replay", "Let a stage handle past events again."),
@@ -69,10 +72,10 @@ SECTIONS: Sections = {
             "streams.commands.operate.queries:queries_app",
             "Counts of queries: list, learn from clicks, delete.",
         ),
-        "mcp": ("streams.commands.programs.mcp:mcp", "Serve tools for a language model over stdio (MCP)."),
-        "keys": ("streams.commands.programs.keys:keys_app", "Keys of the API: make, list, revoke."),
+        "mcp": ("streams.commands.operate.processes:mcp", "Serve tools for a language model over stdio (MCP)."),
+        "keys": ("streams.commands.operate.access:keys_app", "Keys of the API: make, list, revoke."),
         "sites": (
-            "streams.commands.programs.sites:sites_app",
+            "streams.commands.operate.access:sites_app",
             "Sites with a search of their own: make, list, remove.",
         ),
         "suggest": (

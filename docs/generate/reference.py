@@ -133,19 +133,25 @@ COMMANDS_INTRODUCTION = f"""# Commands
 
 {GENERATED_FROM.format("the help of the commands (`riffle COMMAND --help`)")}
 
-Answers are written to stdout, and everything else to stderr. With `--json`, stdout is one JSON document.
+Answers are written to stdout, and everything else to stderr. With `--json`, which all commands have that answer, stdout
+is one JSON document. `-h` and `--help` print this help.
 
 | exit status | meaning |
 |---|---|
 {EXIT_ROWS}"""
 
 
+EVERYWHERE = re.compile(r"^  (--json|-h, --help) .*\n?", re.MULTILINE)
+"""The options that commands have in common, in a help."""
+
+
 def _helps(path: str, command: Any) -> Iterator[tuple[str, str]]:
-    """Yield the help of a command, then the help of each of its subcommands."""
+    """Yield the help of a command, or of each of its subcommands, without what the page says once for all."""
     context = Context(
         command, info_name=f"riffle {path}", terminal_width=HELP_WIDTH, help_option_names=["-h", "--help"]
     )
-    yield path, command.get_help(context).strip()
     below: dict[str, Any] = getattr(command, "commands", {})
     for name, child in below.items():
         yield from _helps(f"{path} {name}", child)
+    if not below:
+        yield path, EVERYWHERE.sub("", command.get_help(context)).strip().removesuffix("Options:").rstrip()

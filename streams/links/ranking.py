@@ -7,27 +7,25 @@ The graph is read by token, so no host is read twice, and held in memory: about 
 each host. A run that is stopped has changed nothing, or has written some of the ranks; the next run writes the others.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
 import numpy as np
 
 from streams.crawl.domains import registrable_domain
-from streams.errors import UsageError
 from streams.links.pagerank import GraphBuilder, HostGraph, Ranks, compute_ranks, start_ranks, update_ranks
 from streams.stores.protocols import HostLinks
 
 FIRST_TOKEN, LAST_TOKEN = -(2**63), 2**63 - 1
 SCANNED_HOSTS = 500
 """Maximum number of hosts in one request of the scan, and in one write."""
-MAX_RANK = 1e12
-"""Maximum rank that another program may have computed."""
 MIN_CHANGE = 0.001
 """Minimum relative change of a rank that is written."""
 
 Progress = Callable[[str, int], None]
 """Called with a step's name and the number of hosts that are done."""
+ComputeThere = Callable[[HostGraph], Awaitable[Ranks]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +40,21 @@ class Ranked:
     """The hosts with the highest ranks, each with its rank and its in-links."""
 
 
-async def rank_hosts(store: HostLinks, *, anew: bool, progress: Progress, shown: int = 10) -> Ranked:
-    """Compute the rank of each host and write the changed ranks. `anew`: without the former ranks."""
+async def rank_hosts(
+    store: HostLinks, *, anew: bool, progress: Progress, shown: int = 10, compute_there: ComputeThere | None = None
+) -> Ranked:
+    """Compute the rank of each host and write the changed ranks. `anew`: without the former ranks.
+
+    `compute_there`: computes all ranks of a graph elsewhere, such as on a cluster.
+    """
     graph, hosts = await read_graph(store, progress)
     former = await _former_ranks(store, hosts, progress)
     progress("Computing ranks", len(graph.hosts))
     of_domains = {registrable_domain(host): rank for host, rank in former.items()}
-    ranks = compute_ranks(graph) if anew else update_ranks(graph, start_ranks(graph, of_domains))
+    if compute_there:
+        ranks = await compute_there(graph)
+    else:
+        ranks = compute_ranks(graph) if anew else update_ranks(graph, start_ranks(graph, of_domains))
     changed = _changed_ranks(graph, ranks, hosts, former)
     for start in range(0, len(changed), SCANNED_HOSTS):
         await store.put_ranks(dict(islice(changed.items(), start, start + SCANNED_HOSTS)))
@@ -95,29 +101,3 @@ def _highest_ranks(graph: HostGraph, ranks: Ranks, count: int) -> tuple[tuple[st
     in_links = graph.in_links
     order = np.lexsort((np.array(graph.hosts, dtype=object), -ranks))[:count] if len(ranks) else []
     return tuple((graph.hosts[place], float(ranks[place]), int(in_links[place])) for place in order)
-
-
-def read_ranks(lines: Iterable[str]) -> dict[str, float]:
-    """Return the ranks of domains of lines `domain, tab, rank`. Raises UsageError for another line."""
-    ranks: dict[str, float] = {}
-    for number, line in enumerate(lines, 1):
-        domain, _, text = line.strip().partition("\t")
-        try:
-            rank = float(text)
-        except ValueError:
-            rank = 0.0
-        if domain and not 1 <= rank < MAX_RANK:
-            raise UsageError(f"line {number} is not a domain, a tab and a rank from 1 on: {line[:100]!r}")
-        if domain:
-            ranks[domain] = rank
-    return ranks
-
-
-async def load_ranks(store: HostLinks, ranks: Mapping[str, float], progress: Progress) -> int:
-    """Write the ranks of domains as the ranks of their hosts. Returns the number of hosts."""
-    _, hosts = await read_graph(store, progress)
-    found = {host: ranks[domain] for host in hosts if (domain := registrable_domain(host)) in ranks}
-    for start in range(0, len(found), SCANNED_HOSTS):
-        await store.put_ranks(dict(islice(found.items(), start, start + SCANNED_HOSTS)))
-        progress("Writing ranks", min(start + SCANNED_HOSTS, len(found)))
-    return len(found)

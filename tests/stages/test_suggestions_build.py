@@ -12,8 +12,8 @@ import pytest
 
 from schemas.ids import page_id
 from streams.commands import kept_stores
+from streams.commands.cluster import run_with_stores
 from streams.commands.job_reports import unreported
-from streams.commands.kept_stores import run_with_stores
 from streams.commands.operate import suggest as command
 from streams.knowledge.entity import Entity
 from streams.queries.suggestions.agent import SuggestAgent

@@ -23,18 +23,11 @@ def make_plan(
     statements_per_page: Annotated[
         float, typer.Option(help="Mean number of statements of a page.")
     ] = DEFAULTS.statements_per_page,
-    changed_share: Annotated[
-        float, typer.Option(help="Share of fetches whose page is new or changed, from 0 to 1.")
-    ] = DEFAULTS.changed_share,
-    duplicate_share: Annotated[
-        float, typer.Option(help="Share of changed pages that are duplicates, from 0 to 1.")
-    ] = DEFAULTS.duplicate_share,
     queries_per_second: Annotated[
         float, typer.Option(help="Mean number of searches per second.")
     ] = DEFAULTS.queries_per_second,
     regions: Annotated[int, typer.Option(min=1, help="Regions that crawl.")] = DEFAULTS.regions,
     replication: Annotated[int, typer.Option(min=1, help="Replicas in Kafka and Cassandra.")] = DEFAULTS.replication,
-    vector_replication: Annotated[int, typer.Option(min=1, help="Replicas in Qdrant.")] = DEFAULTS.vector_replication,
     quantization: Annotated[Quantization, typer.Option(help="Form of the vectors in memory.")] = DEFAULTS.quantization,
     gpus: Annotated[bool, typer.Option("--gpus/--cpu", help="Embed statements on GPUs or on CPU cores.")] = True,
     dimensions: Annotated[
@@ -62,12 +55,9 @@ def make_plan(
         pages=pages,
         recrawl_days=recrawl_days,
         statements_per_page=statements_per_page,
-        changed_share=changed_share,
-        duplicate_share=duplicate_share,
         queries_per_second=queries_per_second,
         regions=regions,
         replication=replication,
-        vector_replication=vector_replication,
         quantization=quantization,
         gpus=gpus,
         dimensions=dimensions or _dimensions_of_model(),

@@ -44,7 +44,6 @@ async def sweep(
     ] = None,
     rows_per_second: Annotated[int, typer.Option("--rate", min=1, help="Rows read per second, at most.")] = 20_000,
     memory_mb: Annotated[int, typer.Option(min=1, help="Memory for the references: 1 MB for 800,000.")] = 64,
-    restart: Annotated[bool, typer.Option("--restart", help="Do not continue an interrupted sweep.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Find the blobs that no page, host or dead letter refers to, and with --delete delete them after a grace period.
@@ -65,7 +64,7 @@ async def sweep(
     grace_seconds = minimum_grace_seconds() if grace_days is None else grace_days * DAY
     mode = f"{delete} {grace_seconds}"
     file = settings.home / "sweep.npz"
-    progress, references = (None if restart else saved_progress.load(file, time.time(), mode)) or (
+    progress, references = saved_progress.load(file, time.time(), mode) or (
         Progress(time.time()),
         ReferenceSet(memory_mb * 1024 * 1024, os.urandom(32)),
     )

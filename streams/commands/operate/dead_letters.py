@@ -34,7 +34,6 @@ dead_letters_app = command_group("Events that failed for good: list, show and re
 StageName = Annotated[str | None, typer.Option("--stage", help="Only letters of this stage.")]
 ErrorText = Annotated[str, typer.Option("--error", help="Only letters with this text in the error.")]
 Since = Annotated[datetime | None, typer.Option(help="Only letters of failures since this time (UTC).")]
-Before = Annotated[datetime | None, typer.Option(help="Only letters of failures before this time (UTC).")]
 PAGE_LETTERS = 50
 JSON_PAGE_LETTERS = 5_000
 """Number of letters that are read at a time for JSON."""
@@ -43,13 +42,12 @@ SHOWN_ERROR_CHARS = 200
 """Maximum length of an error in the list (characters)."""
 
 
-def _selection(stage_name: str | None, error: str, since: datetime | None, before: datetime | None) -> Selection:
+def _selection(stage_name: str | None, error: str, since: datetime | None) -> Selection:
     """Return the selection of these options. Times without a zone are UTC."""
     return Selection(
         stages=choose_stages([stage_name]) if stage_name else STAGES,
         error=error,
         since=since.replace(tzinfo=UTC) if since else None,
-        before=before.replace(tzinfo=UTC) if before else None,
     )
 
 
@@ -59,7 +57,6 @@ def list_letters(
     stage_name: StageName = None,
     error: ErrorText = "",
     since: Since = None,
-    before: Before = None,
     limit: Annotated[
         int | None,
         typer.Option(min=1, help=f"Maximum number of letters. Default: {PAGE_LETTERS}, and all with --json."),
@@ -77,7 +74,7 @@ def list_letters(
         riffle dead-letters list --error MissingBlob --since 2026-01-31 --limit 20
         riffle dead-letters list --after normalize/pages.fetched/3/1042
     """
-    selection = _selection(stage_name, error, since, before)
+    selection = _selection(stage_name, error, since)
     letters = DeadLetters(load_kafka_settings(), selection)
     if as_json:
         print_json_list(_as_fields(dead) for dead in _pages(letters, limit, after))
@@ -153,7 +150,6 @@ async def replay_letters(
     stage_name: StageName = None,
     error: ErrorText = "",
     since: Since = None,
-    before: Before = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count them.")] = False,
     as_json: AsJson = False,
 ) -> int:
@@ -163,13 +159,13 @@ async def replay_letters(
 
         riffle dead-letters replay normalize/pages.fetched/3/1042
         riffle dead-letters replay --all --stage embed --error "model is missing"
-        riffle dead-letters replay --all --before 2026-01-31T12:00:00 --dry-run
+        riffle dead-letters replay --all --since 2026-01-31T12:00:00 --dry-run
     """
     if bool(letter_ids) == every:
         raise UsageError("name the letters to replay, or add --all. `riffle dead-letters list` shows them")
-    if letter_ids and (stage_name or error or since or before):
+    if letter_ids and (stage_name or error or since):
         raise UsageError("filters need --all: letters that are named are replayed in any case")
-    selection = _selection(stage_name, error, since, before)
+    selection = _selection(stage_name, error, since)
     settings = load_kafka_settings()
     letters = find_dead_letters(settings, frozenset(letter_ids)) if letter_ids else DeadLetters(settings, selection)
     if dry_run:

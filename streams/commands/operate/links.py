@@ -1,10 +1,11 @@
 """`riffle links`: the graph of hosts. `rank` computes the authority of each host, `show` shows one authority."""
 
 import asyncio
-from collections.abc import Iterable
+from contextlib import closing
 from pathlib import Path
 from typing import Annotated
 
+import numpy as np
 import typer
 
 from streams.commands.cluster import DaskEngine, dask_client
@@ -17,16 +18,18 @@ from streams.commands.console import (
     load_settings,
     out,
     print_json,
-    print_result,
     table,
 )
 from streams.commands.job_reports import reported
 from streams.errors import UsageError
-from streams.links.batch_job import Here, compute
-from streams.links.ranking import Ranked, load_ranks, rank_hosts, read_graph, read_ranks
+from streams.links.batch_job import Engine, compute
+from streams.links.pagerank import HostGraph, Ranks
+from streams.links.ranking import Progress, Ranked, rank_hosts
 from streams.stores.opener import open_stores
 from streams.stores.protocols import HostRank
 
+PARTS = 64
+"""Number of parts of the graph on a cluster."""
 SHOWN_SOURCES = 20
 """Number of linking hosts that are shown."""
 
@@ -37,6 +40,12 @@ links_app = command_group("Authority of hosts: compute it from the links between
 @command
 async def rank(
     anew: Annotated[bool, typer.Option("--anew", help="Compute all ranks without the former ones.")] = False,
+    cluster: Annotated[
+        str, typer.Option(metavar="ADDRESS", help="Compute all ranks on a Dask cluster, by its scheduler.")
+    ] = "",
+    edges: Annotated[
+        Path | None, typer.Option(dir_okay=False, help="With --cluster: a file for the links, which its workers read.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Compute the PageRank of each host from the links that the links stage collected, and write what changed.
@@ -47,8 +56,10 @@ async def rank(
     Examples:
 
         riffle links rank
-        riffle links rank --anew --json
+        riffle links rank --cluster tcp://scheduler:8786 --edges /shared/edges.tsv
     """
+    if bool(cluster) != bool(edges):
+        raise UsageError("--cluster and --edges go together: workers read the links from a file that all of them reach")
     settings = load_settings()
     async with open_stores(settings, ["records"]) as stores:
         with err.status("Reading links ...") as status:
@@ -58,8 +69,25 @@ async def rank(
                     status.update(f"{step}: {hosts:,} hosts")
                     report(f"{step}: {hosts:,} hosts")
 
-                ranked = await rank_hosts(stores.host_links, anew=anew, progress=show_step)
+                async def compute_there(graph: HostGraph) -> Ranks:
+                    assert edges
+                    with closing(dask_client(cluster)) as client:
+                        return await asyncio.to_thread(rank_by_batch, DaskEngine(client), graph, edges, show_step)
+
+                other = compute_there if cluster else None
+                ranked = await rank_hosts(stores.host_links, anew=anew, progress=show_step, compute_there=other)
     _show_ranked(ranked, as_json=as_json)
+
+
+def rank_by_batch(engine: Engine, graph: HostGraph, file: Path, progress: Progress) -> Ranks:
+    """Return the ranks of the graph's hosts, as an engine computes them from a file of links. Raises UsageError."""
+    try:
+        file.write_text("".join(f"{one}\t{other}\n" for one, other in graph.edges()), encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{file} can't be written: {error.strerror or error}") from error
+    result = compute(engine, file.resolve(), parts=PARTS, report=progress)
+    ranks = dict(result.rows(engine))
+    return np.array([ranks.get(host, 1.0) for host in graph.hosts])
 
 
 def _show_ranked(ranked: Ranked, *, as_json: bool) -> None:
@@ -108,105 +136,3 @@ async def show(
     for url in sources.values():
         out.print(f"  {url}", soft_wrap=True)
     return 0
-
-
-@links_app.command("export")
-@command
-async def export(
-    file: Annotated[Path, typer.Argument(dir_okay=False, help="The file to write, such as edges.tsv.")],
-    as_json: AsJson = False,
-) -> int:
-    """Write the graph of registrable domains as a list of edges: a line has the linking domain and the linked one.
-
-    A cluster computes ranks from it where one machine has too little memory: Spark and Dask read such files.
-
-    Example:  riffle links export edges.tsv
-    """
-    async with open_stores(load_settings(), ["records"]) as stores:
-        with err.status("Reading links ...") as status:
-            graph, _ = await read_graph(
-                stores.host_links, lambda step, hosts: status.update(f"{step}: {hosts:,} hosts")
-            )
-    try:
-        file.write_text("".join(f"{one}\t{other}\n" for one, other in graph.edges()), encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"{file} can't be written: {error.strerror or error}") from error
-    print_result(
-        f"{len(graph.targets):,} edges between {len(graph.hosts):,} domains: {file}",
-        {"file": str(file), "edges": len(graph.targets), "domains": len(graph.hosts)},
-        as_json,
-    )
-    return 0 if len(graph.targets) else EXIT_NO
-
-
-@links_app.command("batch")
-@command
-async def batch(
-    edges: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="Lines as `riffle links export` writes.")],
-    ranks: Annotated[Path, typer.Argument(dir_okay=False, help="The file of ranks to write, for `riffle links load`.")],
-    parts: Annotated[int, typer.Option(min=1, max=4_096, help="Number of parts of the graph.")] = 16,
-    cluster: Annotated[str, typer.Option(help="Address of a Dask scheduler. Empty: in this process.")] = "",
-    as_json: AsJson = False,
-) -> None:
-    """Compute ranks from a list of edges, on a cluster if one is named.
-
-    Workers of the cluster read the file by its path, so it is on a file system that they share.
-
-    Examples:
-
-        riffle links batch edges.tsv ranks.tsv
-        riffle links batch /shared/edges.tsv ranks.tsv --cluster tcp://scheduler:8786 --parts 64
-    """
-    client = dask_client(cluster) if cluster else None
-    engine = DaskEngine(client) if client else Here()
-    try:
-        with err.status("Reading edges ...") as status:
-            result = await asyncio.to_thread(
-                compute,
-                engine,
-                edges.resolve(),
-                parts=parts,
-                report=lambda step, done: status.update(f"{step} {done}"),
-            )
-        _write_ranks(ranks, result.rows(engine))
-    finally:
-        if client:
-            client.close()
-    print_result(
-        f"{result.edges:,} edges between {result.count:,} domains, {result.rounds} rounds: {ranks}",
-        {"edges": result.edges, "domains": result.count, "rounds": result.rounds, "file": str(ranks)},
-        as_json,
-    )
-
-
-def _write_ranks(file: Path, rows: Iterable[tuple[str, float]]) -> None:
-    try:
-        file.write_text("".join(f"{name}\t{value!r}\n" for name, value in rows), encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"{file} can't be written: {error.strerror or error}") from error
-
-
-@links_app.command("load")
-@command
-async def load(
-    file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="Lines of a domain, a tab, and its rank.")],
-    as_json: AsJson = False,
-) -> int:
-    """Write ranks that another program computed, for the hosts of each domain.
-
-    The rank of a domain without in-links is 1: divide probabilities by the smallest one.
-
-    Example:  riffle links load ranks.tsv
-    """
-    ranks = read_ranks(file.read_text(encoding="utf-8").splitlines())
-    async with open_stores(load_settings(), ["records"]) as stores:
-        with err.status("Reading links ...") as status:
-            written = await load_ranks(
-                stores.host_links, ranks, lambda step, hosts: status.update(f"{step}: {hosts:,} hosts")
-            )
-    print_result(
-        f"{written:,} ranks of hosts were written, from {len(ranks):,} ranks of domains.",
-        {"written": written, "domains": len(ranks)},
-        as_json,
-    )
-    return 0 if written else EXIT_NO

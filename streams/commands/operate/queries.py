@@ -23,7 +23,8 @@ from streams.stores.opener import open_stores
 from streams.stores.protocols import PlaceCounts
 
 queries_app = command_group("Counts of queries, where the operator collects them: show them, delete them.")
-_DAYS = Annotated[int, typer.Option(min=1, max=90, help="Number of days to read.")]
+LEARN_DAYS = 30
+"""Days whose clicks are learned from."""
 
 
 class By(StrEnum):
@@ -38,7 +39,7 @@ class By(StrEnum):
 @command
 async def list_counted(
     by: Annotated[By, typer.Option(help="Asked most, most often without a result, or without a click.")] = By.hot,
-    days: _DAYS = 30,
+    days: Annotated[int, typer.Option(min=1, max=90, help="Number of days to read.")] = 30,
     limit: Annotated[int, typer.Option(min=1, help="Maximum number of queries to show.")] = 20,
     as_json: AsJson = False,
 ) -> None:
@@ -63,7 +64,7 @@ async def list_counted(
 
 @queries_app.command("learn")
 @command
-async def learn(days: _DAYS = 30, as_json: AsJson = False) -> None:
+async def learn(as_json: AsJson = False) -> None:
     """Learn from all clicks how probably people look at each place of the results, and store it for searches.
 
     Only with these probabilities do pages gain by clicks (RIFFLE_GATEWAY__CLICKS_WEIGHT). Run it each week.
@@ -71,7 +72,7 @@ async def learn(days: _DAYS = 30, as_json: AsJson = False) -> None:
     Example:  riffle queries learn
     """
     async with open_stores(load_settings(), ["records"]) as stores:
-        found = await learn_examination(stores.query_counts, datetime.now(UTC), days)
+        found = await learn_examination(stores.query_counts, datetime.now(UTC), LEARN_DAYS)
     if as_json:
         print_json({"examination": found})
         return

@@ -11,10 +11,9 @@ from typing import Annotated, Any
 
 import typer
 
-from streams.commands.cluster import dask_client
+from streams.commands.cluster import dask_client, keep_stores, run_with_stores
 from streams.commands.console import AsJson, command, command_group, err, load_settings, out, print_json
 from streams.commands.job_reports import Report, reported
-from streams.commands.kept_stores import keep_stores, run_with_stores
 from streams.queries.suggestions.block_words import read_block_words
 from streams.queries.suggestions.build import Job, finish, map_numbers, run_map, run_reduce
 from streams.queries.suggestions.growth import count_statements, has_grown, note_statements
@@ -35,8 +34,8 @@ suggest_app = command_group("Suggestions while people type: build them.")
 @command
 async def build(
     processes: Annotated[int, typer.Option(min=1, help="Number of processes on this machine.")] = 1,
-    scheduler: Annotated[
-        str, typer.Option(help="Address of a Dask scheduler, such as tcp://dask:8786: its workers run the tasks.")
+    cluster: Annotated[
+        str, typer.Option(metavar="ADDRESS", help="Run the tasks on a Dask cluster, by its scheduler.")
     ] = "",
     if_grown: Annotated[
         bool, typer.Option("--if-grown", help="Do nothing unless the index has grown by a twentieth, or has shrunk.")
@@ -55,7 +54,7 @@ async def build(
 
         riffle suggest build
         riffle suggest build --processes 4
-        riffle suggest build --scheduler tcp://dask:8786
+        riffle suggest build --cluster tcp://dask:8786
     """
     settings = load_settings()
     now = datetime.now(UTC)
@@ -73,7 +72,7 @@ async def build(
             print_json({"build": "", "read": 0, "suggestions": 0, "seconds": 0.0}) if as_json else out.print(UNCHANGED)
             return
         async with reported(stores.job_reports, "suggest build") as report:
-            with _executor(processes, scheduler) as executor:
+            with _executor(processes, cluster) as executor:
                 run = partial(_run, settings, job, stores, executor, report)
                 read = sum(await run("Reading pages and queries", run_map, map_numbers()))
                 reduced = await run("Writing suggestions", run_reduce, range(SHARDS))
@@ -134,10 +133,10 @@ def run_alone(task: Task, settings: Settings, job: Job, numbers: Sequence[int]) 
 
 
 @contextmanager
-def _executor(processes: int, scheduler: str) -> Iterator[Executor | None]:
+def _executor(processes: int, cluster: str) -> Iterator[Executor | None]:
     """Provide what runs the tasks; None: this process. Raises UsageError if Dask is not installed."""
-    if scheduler:
-        with dask_client(scheduler) as client:
+    if cluster:
+        with dask_client(cluster) as client:
             yield client.get_executor(pure=False)
     elif processes > 1:
         # Each process begins afresh, instead of as a copy with the threads of a driver. A limit of tasks would do that,

@@ -13,8 +13,7 @@ from streams.commands.console import EXIT_NO, command, err, load_settings, out, 
 from streams.commands.pages.crawl import run_crawl
 from streams.commands.pages.search import ask
 from streams.commands.pages.seeds import seed
-from streams.commands.stack.down import stop_stack
-from streams.commands.stack.up import Tls, Triton, requires_certificates, runs_in_process, start_detached
+from streams.commands.stack.up import Tls, Triton, requires_certificates, runs_in_process, start_detached, stop_stack
 from streams.errors import UsageError
 from streams.local.demo import QUESTIONS, Question, unpack
 from streams.local.state import read_state, running_state

@@ -1,23 +1,24 @@
-"""`riffle up`: start the local stack."""
+"""`riffle up` and `riffle down`: start and stop the local stack."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from streams.commands.console import EXIT_INTERRUPTED, command, err, load_settings, local_home, out
+from streams.commands.console import command, load_settings, local_home, out
 from streams.errors import StartError, UsageError
 from streams.local.child_process import keep_previous
 from streams.local.reporting import TerminalReport, read_reports
-from streams.local.servers.server import Cancelled
-from streams.local.state import StackState, make_home, running_state
+from streams.local.state import StackState, make_home, read_state, running_state
 from streams.models.opening import IN_PROCESS
 from streams.servers import server_of
-from streams.settings import GatewaySettings, Settings
+from streams.settings import GatewaySettings, stack_file
 
 STOP_SECONDS = 75.0
 """Time after which a supervisor that doesn't stop is killed (seconds). Its own graces add up to less."""
@@ -37,9 +38,6 @@ Triton = Annotated[
 def up(
     servers_only: Annotated[
         bool, typer.Option("--servers-only", help="Only the servers: no worker, no gateway.")
-    ] = False,
-    foreground: Annotated[
-        bool, typer.Option("--foreground", help="Stay in the foreground. Ctrl-C stops everything.")
     ] = False,
     web: Annotated[
         Path | None,
@@ -70,9 +68,7 @@ def up(
         os.environ["RIFFLE_LOCAL_TLS"] = "true"
     if triton:
         os.environ["RIFFLE_LOCAL_TRITON"] = "true"
-    settings = load_settings(home=home)
-    if foreground:
-        return _run_here(settings, servers_only)
+    load_settings(home=home)  # what is wrong in them is said here, and not in the log of the supervisor
     report = start_detached(home, servers_only)
     _greet(report.settings)
     return 0
@@ -113,25 +109,6 @@ def _greet(settings: dict[str, dict[str, Any]]) -> None:
         out.advise("Next    riffle crawl URL   riffle status   riffle down", highlight=False)
     else:
         out.advise("\nNext    riffle status   riffle worker STAGE   riffle gateway   riffle down", highlight=False)
-
-
-def _run_here(settings: Settings, servers_only: bool) -> int:
-    from streams.local.supervisor import Supervisor
-
-    class Report(TerminalReport):
-        def __call__(self, what: str, details: dict[str, Any]) -> None:
-            super().__call__(what, details)
-            if what == "up":
-                _greet(self.settings)
-                out.print("Ctrl-C stops it.", highlight=False)
-
-    try:
-        Supervisor(settings, Report(out), servers_only).run()
-    except Cancelled:
-        err.print("The start was interrupted. All processes were stopped.")
-        return EXIT_INTERRUPTED
-    out.print("Stopped.")
-    return 0
 
 
 def start_detached(home: Path, servers_only: bool = False) -> TerminalReport:
@@ -178,3 +155,58 @@ def _spawn_supervisor(home: Path, servers_only: bool, descriptor: int) -> subpro
             pass_fds=(descriptor,),
             start_new_session=True,  # it outlives this terminal
         )
+
+
+POLL_SECONDS = 0.1
+
+
+@command
+def down(
+    clean: Annotated[bool, typer.Option("--clean", help="Also remove the data: the next start is empty.")] = False,
+) -> int:
+    """Stop the local stack: gateway and workers first, then the servers.
+
+    Examples:
+
+        riffle down
+        riffle down --clean
+    """
+    home = local_home()
+    state = read_state(home)
+    if state is None:
+        out.print(f"No stack runs in {home.resolve()}.", highlight=False)
+    else:
+        with out.status("Stopping"):
+            outcome = stop_stack(home, state)
+        out.print(outcome, highlight=False)
+    if clean:
+        shutil.rmtree(home / "data", ignore_errors=True)
+        out.print(f"Removed {home.resolve() / 'data'}.", highlight=False)
+    return 0
+
+
+def stop_stack(home: Path, state: StackState) -> str:
+    """Stop the supervisor and its remaining children. Return the outcome as a sentence."""
+    started = time.monotonic()
+    if state.alive:
+        os.kill(state.pid, signal.SIGTERM)
+        outcome = "Stopped" if _wait_for_end(state, STOP_SECONDS) else "Killed, because it did not stop by itself,"
+        if state.alive:
+            os.kill(state.pid, signal.SIGKILL)
+            _wait_for_end(state, 5)
+    else:
+        outcome = "The supervisor was not running any more. Cleaned up"
+    for left in [process for process in state.processes if process.alive]:
+        os.kill(left.pid, signal.SIGKILL)
+        outcome += f", killed {left.title} ({left.pid})"
+    stack_file(home).unlink(missing_ok=True)
+    for supervisor in detached:
+        supervisor.poll()  # reaps it if this process started it: Python warns about a Popen that was never reaped
+    return f"{outcome} in {time.monotonic() - started:.1f} s."
+
+
+def _wait_for_end(state: StackState, seconds: float) -> bool:
+    deadline = time.monotonic() + seconds
+    while state.alive and time.monotonic() < deadline:
+        time.sleep(POLL_SECONDS)
+    return not state.alive

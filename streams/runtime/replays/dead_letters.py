@@ -63,14 +63,12 @@ class Selection:
     error: str = ""
     """A part of the error's type or text, in any case."""
     since: datetime | None = None
-    before: datetime | None = None
     ids: frozenset[str] = frozenset()
 
     def has(self, failure: FailureInfo) -> bool:
         return (
             (not self.error or self.error.casefold() in f"{failure.error_type}: {failure.error}".casefold())
             and (self.since is None or failure.failed_at >= self.since)
-            and (self.before is None or failure.failed_at < self.before)
             and (not self.ids or failure.id in self.ids)
         )
 

@@ -11,9 +11,8 @@ import psutil
 import pytest
 import typer
 
-from streams.commands.stack.down import stop_stack
 from streams.commands.stack.status import health_of
-from streams.commands.stack.up import detached, start_detached, supervisor_log, up
+from streams.commands.stack.up import detached, start_detached, stop_stack, supervisor_log, up
 from streams.errors import StartError
 from streams.local.server_set import running_servers
 from streams.local.state import ProcessState, StackState, read_state, running_state

@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from streams.commands.stack.down import stop_stack
-from streams.commands.stack.up import start_detached
+from streams.commands.stack.up import start_detached, stop_stack
 from streams.local.ports import free_ports
 from streams.local.probing import answers
 from streams.local.riffle_processes import gateway_settings

@@ -43,3 +43,28 @@ def test_a_host_is_shown_with_its_quality() -> None:
 def test_a_host_that_nobody_knows_is_named() -> None:
     refused = riffle("show", "b.example")
     assert (refused.exit_code, "does not know b.example" in refused.output) == (1, True)
+
+
+def test_an_order_keeps_what_is_not_named(stores: Stores) -> None:
+    set_ = ("set", f"https://{HOST}/", "--json")
+    first = json.loads(riffle(*set_, "--delay", "2.5", "--note", "a request").output)
+    assert first == {
+        "host": HOST,
+        "blocked": False,
+        "delay_seconds": 2.5,
+        "max_pages": 0,
+        "note": "a request",
+        "pages": 0,
+    }
+    assert json.loads(riffle(*set_, "--budget", "500").output) == {**first, "max_pages": 500}
+    dropped = riffle("set", HOST, "--delay", "0", "--drop-queue", "--yes")
+    assert "a.example: at most 500 pages, a request; the URLs that wait are being dropped." in dropped.output
+    stored = asyncio.run(stores.frontier.order(HOST))
+    assert stored
+    assert (stored.delay_seconds, stored.max_pages, stored.purged_at > 0) == (0, 500, True)
+
+
+@pytest.mark.usefixtures("stores")
+def test_an_order_without_a_change_is_refused() -> None:
+    refused = riffle("set", HOST)
+    assert (refused.exit_code, "name a change: --block" in refused.output) == (2, True)

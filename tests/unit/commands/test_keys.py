@@ -4,7 +4,7 @@ from io import StringIO
 
 from rich.console import Console
 
-from streams.commands.programs.keys import _table
+from streams.commands.operate.access import _table
 from streams.gateway.access.api_key import SCOPES
 from streams.stores.protocols import ApiKey
 

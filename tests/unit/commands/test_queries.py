@@ -1,4 +1,4 @@
-"""`riffle queries purge` over stores in memory: no text of a query is left."""
+"""`riffle queries` over stores in memory."""
 
 import asyncio
 

@@ -26,7 +26,6 @@ FILES = {
     "pages.warc": WARC,
     "pages.warc.wat": WAT,
     "cdx-0.gz": CDX,
-    "ranks.tsv": "a.test\t1.5\n",
     "entities.json": "[]",
     "entities.jsonl": ENTITIES,
     "dump.xml": "<mediawiki/>",

@@ -1,5 +1,7 @@
 """Links to pages: one owner counts once, and a link has one row."""
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -7,7 +9,9 @@ from hypothesis import strategies as st
 from schemas import LinkFound
 from schemas.ids import page_id
 from schemas.links import MoreLink
+from streams.commands.operate.links import rank_by_batch
 from streams.errors import UsageError
+from streams.links.batch_job import Here
 from streams.links.page_links import (
     DOMAINS,
     PAGES_PER_DOMAIN,
@@ -15,8 +19,8 @@ from streams.links.page_links import (
     links_to_store,
     place_of,
 )
-from streams.links.pagerank import GraphBuilder, HostGraph
-from streams.links.ranking import load_ranks, rank_hosts, read_ranks
+from streams.links.pagerank import GraphBuilder, HostGraph, Ranks
+from streams.links.ranking import rank_hosts
 from streams.stores.memory import MemoryHostLinks
 from streams.stores.protocols import PageLink
 
@@ -71,18 +75,27 @@ async def test_subdomains_of_one_owner_give_no_more_rank_than_one_host() -> None
     assert ranks[0] == pytest.approx(ranks[1])
 
 
-async def test_ranks_of_another_program_are_loaded_for_the_hosts_of_a_domain() -> None:
-    store = MemoryHostLinks()
-    await store.add("www.sea.example", "moon.example", "https://moon.example/", at=1)
-    ranks = read_ranks(["sea.example\t7.5", "other.example\t2", ""])
-    assert await load_ranks(store, ranks, lambda step, hosts: None) == 1
-    assert (await store.ranks(["www.sea.example"]))["www.sea.example"].rank == 7.5
+async def test_ranks_that_are_computed_elsewhere_are_those_of_one_process(tmp_path: Path) -> None:
+    here, there = MemoryHostLinks(), MemoryHostLinks()
+    for store in (here, there):
+        for source in ("moon.example", "hill.example", "www.sea.example"):
+            await store.add("www.lake.example", source, f"https://{source}/", at=1)
+        await store.add("www.sea.example", "moon.example", "https://moon.example/", at=1)
+
+    async def compute_there(graph: HostGraph) -> Ranks:
+        return rank_by_batch(Here(), graph, tmp_path / "edges.tsv", lambda _, __: None)
+
+    ranked = await rank_hosts(here, anew=True, progress=lambda _, __: None)
+    other = await rank_hosts(there, anew=False, progress=lambda _, __: None, compute_there=compute_there)
+    assert (other.hosts, other.links, other.written) == (ranked.hosts, ranked.links, ranked.written)
+    for one, two in zip(ranked.first, other.first, strict=True):
+        assert (one[0], one[2]) == (two[0], two[2])
+        assert one[1] == pytest.approx(two[1], rel=1e-3)
 
 
-@pytest.mark.parametrize("line", ["sea.example", "sea.example\tmany", "sea.example\t0.2", "sea.example\tnan"])
-def test_a_line_without_a_rank_is_named(line: str) -> None:
-    with pytest.raises(UsageError, match="line 1 is not"):
-        read_ranks([line])
+def test_a_file_of_links_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="can't be written"):
+        rank_by_batch(Here(), graph_of([(1, 2)]), tmp_path, lambda _, __: None)
 
 
 def graph_of(edges: list[tuple[int, int]]) -> HostGraph:

@@ -1,5 +1,6 @@
-"""`riffle keys`: the keys of programs that use the API."""
+"""Who may use a gateway: keys of the API (`riffle keys`), and sites with a search of their own (`riffle sites`)."""
 
+import re
 import secrets
 import time
 from collections.abc import Sequence
@@ -25,8 +26,10 @@ from streams.commands.console import (
 )  # fmt: skip
 from streams.errors import UsageError
 from streams.gateway.access.api_key import ID_BYTES, PREFIX, SCOPES, SECRET_BYTES, expires_at, make_key
+from streams.search.query_language.operator_values import ascii_host
+from streams.search.request import MAX_DOMAINS
 from streams.stores.opener import open_stores
-from streams.stores.protocols import ApiKey
+from streams.stores.protocols import ApiKey, Site
 
 keys_app = command_group("Keys of the API: make, list, revoke.")
 MAX_NAME_CHARS = 100
@@ -35,7 +38,7 @@ _MICROS = 1_000_000
 
 @keys_app.command("add")
 @command
-async def add(
+async def add_key(
     name: Annotated[str, typer.Argument(help="What you call the key: a program or a customer.")],
     scope: Annotated[list[str] | None, typer.Option(help="search, pages, extract or answer. Default: all.")] = None,
     expires_days: Annotated[float, typer.Option(min=0, help="Days until the key expires. 0: never.")] = 0,
@@ -92,7 +95,7 @@ async def list_keys(as_json: AsJson = False) -> None:
 
 @keys_app.command("revoke")
 @command
-async def revoke(
+async def revoke_key(
     key_id: Annotated[str, typer.Argument(help="The id, as `riffle keys list` shows it, or the key itself.")],
     as_json: AsJson = False,
 ) -> int:
@@ -158,3 +161,76 @@ def _state(key: ApiKey) -> str:
 
 def _date(micros: int) -> str:
     return datetime.fromtimestamp(micros / _MICROS, UTC).date().isoformat() if micros else ""
+
+
+sites_app = command_group("Sites with a search of their own: make, list, remove.")
+_SITE_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
+
+
+@sites_app.command("add")
+@command
+async def add_site(
+    name: Annotated[str, typer.Argument(help="Its name in addresses: /sites/NAME.")],
+    host: Annotated[list[str], typer.Option(help="A domain, with its subdomains. Give it once for each.")],
+    title: Annotated[str, typer.Option(help="Its name for people. Default: NAME.")] = "",
+    private: Annotated[bool, typer.Option("--private", help="Only keys of the site find its pages.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Make a site, or replace it. Its search is at /sites/NAME, with a box for other pages.
+
+    Example:  riffle sites add docs --host docs.example.org --title "Our handbook"
+    """
+    if not _SITE_NAME.fullmatch(name):
+        raise UsageError(f"{name!r} can't be a name: up to 40 of a-z, 0-9 and -")
+    hosts = tuple(dict.fromkeys(ascii_host(each.strip().removeprefix("*.")) for each in host))
+    if "" in hosts or len(hosts) > MAX_DOMAINS:
+        raise UsageError(f"give 1 to {MAX_DOMAINS} names of hosts, such as docs.example.org")
+    settings = load_settings()
+    if private and not settings.access.private_sites:
+        raise UsageError("private sites need RIFFLE_ACCESS__PRIVATE_SITES=true, for this command and for the gateways")
+    async with open_stores(settings, ["records"]) as stores:
+        await stores.api_keys.put_site(Site(name, title or name, hosts, private), now_micros())
+    print_result(
+        f"The site {name} has {len(hosts)} {'host' if len(hosts) == 1 else 'hosts'}. Its search is at /sites/{name}.",
+        {"name": name, "title": title or name, "hosts": list(hosts), "private": private},
+        as_json,
+    )
+
+
+@sites_app.command("list")
+@command
+async def list_sites(as_json: AsJson = False) -> None:
+    """List the sites.
+
+    Example:  riffle sites list
+    """
+    async with open_stores(load_settings(), ["records"]) as stores:
+        sites = await stores.api_keys.sites()
+    if as_json:
+        print_json([
+            {"name": each.name, "title": each.title, "hosts": list(each.hosts), "private": each.is_private}
+            for each in sites
+        ])  # fmt: skip
+        return
+    if not sites:
+        out.advise("There are no sites. Make one with `riffle sites add NAME --host HOST`.")
+        return
+    shown = table("name", "title", "hosts", "private", whole=["name"])
+    for each in sites:
+        shown.add_row(each.name, each.title, " ".join(each.hosts), "yes" if each.is_private else "")
+    out.print(shown)
+
+
+@sites_app.command("remove")
+@command
+async def remove_site(
+    name: Annotated[str, typer.Argument(help="Name of the site.")],
+    as_json: AsJson = False,
+) -> None:
+    """Remove a site. Its pages stay in the index, and its keys are refused.
+
+    Example:  riffle sites remove docs
+    """
+    async with open_stores(load_settings(), ["records"]) as stores:
+        await stores.api_keys.remove_site(name, now_micros())
+    print_result(f"The site {name} is removed.", {"name": name}, as_json)

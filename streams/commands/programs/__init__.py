@@ -1,1 +1,0 @@
-"""Commands for the programs that use the API: keys, sites, tools for language models."""
