@@ -2,7 +2,7 @@
 
 FILE has a JSON object a line: `query`, `url`, `title`, `text`, `kind`, `context`, and `alone`: true if the snippet
 reads alone, false if it doesn't, null while nobody has judged it. The last line about a snippet counts, and snippets
-that are new are added at the end. `/labs/snippets` of the gateway shows them and writes the labels, and has the format.
+that are new are added at the end. `/labs/snippets` of `python -m benchmarks label` shows them and writes the labels.
 
 `snippet_labels.jsonl` has labels without texts, which have other licences: the name of a snippet, a hash of what is
 shown, and `alone`. **A language model gave them, by the rules on that page; no person has.**
@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.evaluation.snippet_rule import Snippet
+from benchmarks.labelling.snippets import LabelledSnippet, parse_snippet
 from streams.errors import UsageError
-from streams.gateway.labs.snippets import LabelledSnippet, parse_snippet
 from streams.jsonl import read_lines, read_rows
 
 Labels = Mapping[str, bool | None]

@@ -152,11 +152,6 @@ class Settings(BaseSettings):
         named = own.allowed_hosts or tuple(filter(None, [host_of(own.public_url)]))
         return frozenset({*LOCAL_NAMES, own.host, *named}) if named or self.profile == "local" else frozenset()
 
-    @property
-    def labels_folder(self) -> Path | None:
-        """The folder of the labels of `/labs/label`, or None where nobody labels."""
-        return self.gateway.labels or (self.home / "labels" if self.profile == "local" else None)
-
     @cached_property
     def models_path(self) -> Path:
         """The folder of the models."""

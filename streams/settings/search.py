@@ -119,10 +119,6 @@ class GatewaySettings(SearchSettings):
     suggestions_in_memory: int = Field(1_000_000, ge=0)
     """Maximum number of suggestions of `riffle suggest build` that a gateway holds in memory (45 MB for a million).
     Others are read from Cassandra."""
-    labels: Path | None = None
-    """Folder for the labels of `/labs/label` and `/labs/snippets`. Several gateways may share the folder. Default:
-    `labels` in the home folder. In the production profile there is no default, and nobody can label without a
-    folder."""
     cert_file: Path | None = None
     """PEM file with the gateway's certificate. With this file, the gateway serves only HTTPS."""
     key_file: Path | None = None

@@ -8,10 +8,10 @@ import pytest
 
 from benchmarks.evaluation.snippet_labels import add_snippets
 from benchmarks.evaluation.snippet_rule import Snippet
-from streams.gateway.labs.snippets import FILE_NAME
+from benchmarks.labelling.snippets import FILE_NAME
 from tests.e2e.browser import Tab, browser, chromium
 from tests.e2e.demo import demo_stores, served
-from tests.stages.gateway_fakes import gateway
+from tests.stages.gateway_fakes import labelling
 
 
 @pytest.fixture(scope="session")
@@ -23,7 +23,7 @@ async def site(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[str]:
         Snippet("open a log", "https://sqlite.org/wal.html", "PRAGMA journal_mode=WAL;\nCOMMIT;", "code", (), ""),
     ]
     add_snippets(labels / FILE_NAME, shown, {})
-    app = gateway(await demo_stores(), deadline_seconds=30, labels=labels)
+    app = labelling(await demo_stores(), labels)
     async with served(app) as address:
         yield address
     await app.state.gateway.close()

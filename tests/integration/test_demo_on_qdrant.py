@@ -1,7 +1,7 @@
 """`riffle demo` on a real Qdrant: the stack uses the server whose address is set, and answers from it.
 
 Pages that answer no question are left out, all but some: whether the answers are found among those of all pages is
-tested without servers (tests/unit/evaluation/test_demo_questions.py).
+tested without servers (tests/unit/benchmarks/evaluation/test_demo_questions.py).
 """
 
 import os

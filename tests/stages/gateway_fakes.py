@@ -10,11 +10,14 @@ from uuid import uuid5
 import httpx2
 from fastapi import FastAPI
 
+from benchmarks.labelling.app import add_labelling
 from schemas import Event
 from schemas.ids import page_id
 from streams.errors import StoreUnavailable
 from streams.gateway.app import create_app
+from streams.gateway.context import GatewayContext
 from streams.gateway.http import templates
+from streams.gateway.http.metrics import Metrics
 from streams.gateway.labs.explainer import Explainer
 from streams.gateway.search.beside import sources_of
 from streams.gateway.search.query_events import Publish
@@ -111,7 +114,6 @@ def gateway(
     publish: Publish | None = None,
     public_url: str = "",
     allowed_hosts: tuple[str, ...] = ("riffle.test",),
-    labels: Path | None = None,
     profile: Literal["local", "production"] = "local",
     admin_port: int | None = None,
     limits: dict[str, Any] | None = None,
@@ -137,7 +139,6 @@ def gateway(
             languages=languages,
             public_url=public_url,
             allowed_hosts=allowed_hosts,
-            labels=labels,
             admin_port=admin_port,
             **(limits or {}),
         ),
@@ -150,6 +151,13 @@ def gateway(
         explainer=explainer,
         sources=lambda context: sources_of(context) if sources is None else sources,
     )
+
+
+def labelling(stores: Stores, folder: Path, **options: Any) -> FastAPI:
+    """The app with the pages that people label on. `folder`: where the labels are. `options` are those of `gateway`."""
+    app = gateway(stores, **{"deadline_seconds": 30, **options})
+    add_labelling(app, GatewayContext(Settings(), stores, Metrics(), lambda: NOW), folder)
+    return app
 
 
 def client(app: FastAPI) -> httpx2.AsyncClient:

@@ -97,7 +97,7 @@ async def test_answers_of_the_api_and_problems_are_compressed_too() -> None:
 
 async def test_the_stylesheet_is_in_the_page_and_allowed_by_its_hash() -> None:
     async with client(gateway(await searchable([WAL]))) as web:
-        pages = [await web.get(path, headers=HTML) for path in ("/", "/search?q=log", "/labs/label", "/nowhere")]
+        pages = [await web.get(path, headers=HTML) for path in ("/", "/search?q=log", "/labs/statements", "/nowhere")]
     for page in pages:
         styles = re.findall("<style>(.*?)</style>", page.text, re.DOTALL)
         assert styles

@@ -5,12 +5,12 @@ from typing import Any, Literal
 import pytest
 
 from streams.stores.opener import memory_stores
-from tests.stages.gateway_fakes import client, gateway, without_script
+from tests.stages.gateway_fakes import client, gateway, labelling, without_script
 
 REBOUND = "rebound.example:8080"
 ANSWERS = ["/", "/search?q=x", "/api/v1/search?q=x", "/api/v1/pages/https://a.example/", "/page", "/opensearch.xml",
            "/privacy", "/healthz", "/readyz", "/metrics", "/labs/page?url=https://a.example/",
-           "/labs/label/export?url=https://a.example/", "/robots.txt", "/api/v1/openapi.json", "/nothing"]  # fmt: skip
+           "/robots.txt", "/api/v1/openapi.json", "/nothing"]  # fmt: skip
 Profile = Literal["local", "production"]
 GATEWAYS: list[Any] = [
     pytest.param("local", "", id="on this machine"),
@@ -32,7 +32,7 @@ async def test_no_path_is_answered_by_a_foreign_name(profile: Profile, public_ur
 
 async def test_a_form_of_a_rebound_page_writes_no_label(tmp_path: Any) -> None:
     same_site = {"host": REBOUND, "origin": f"http://{REBOUND}", "sec-fetch-site": "same-origin"}
-    async with client(gateway(memory_stores(), allowed_hosts=(), labels=tmp_path)) as web:
+    async with client(labelling(memory_stores(), tmp_path, allowed_hosts=())) as web:
         answer = await web.post("/labs/label", data={"url": "https://a.example/"}, headers=same_site)
     assert answer.status_code == 403
     assert "foreign-host" in answer.text or "another name" in answer.text

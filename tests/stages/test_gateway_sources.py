@@ -51,7 +51,7 @@ TEMPLATE = '<aside class="tides">{{ found.place }}: {{ found.high }}</aside>'
 @pytest.fixture
 def with_template() -> Iterator[None]:
     """The templates of the gateway, and the source's template."""
-    environment = templates._templates()
+    environment = templates.templates()
     own = environment.loader
     assert own is not None
     environment.loader = ChoiceLoader([DictLoader({"_beside_tides.html": TEMPLATE}), own])

@@ -79,7 +79,8 @@ async def eval_snippets(
     Titles and headings of the pages are the queries, drawn by hashes: each run draws the same. The share is a rule's
     share. A line compares the rule with a reader on the snippets that have a label: 1,827 labels come with Riffle, from
     language models. With --label, FILE gets a line for each snippet: set `alone` to true or false, and the next run
-    counts it. If FILE is snippets.jsonl in the gateway's folder of labels, /labs/snippets shows one after the other.
+    counts it. If FILE is snippets.jsonl in the folder of `python -m benchmarks label`, /labs/snippets shows one after
+    the other.
 
     Examples:
 

@@ -27,8 +27,6 @@ Kind = Literal[
     "invalid-url",
     "key-needed",
     "key-refused",
-    "labelling-off",
-    "labels-full",
     "labs-busy",
     "link-changed",
     "link-expired",

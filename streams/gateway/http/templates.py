@@ -45,9 +45,9 @@ class Views:
         self._shared: dict[str, Any] = {"has_clicks": has_clicks, "has_suggestions": has_suggestions}
         self._personal = personal or (lambda _request: {})
         self.static = StaticFiles(_HERE / "static")
-        self.style_hashes = tuple(source_hash(_templates().get_template(name).render()) for name in STYLES)
+        self.style_hashes = tuple(source_hash(templates().get_template(name).render()) for name in STYLES)
         """The hashes of all stylesheets that pages may have, for the policy of the pages."""
-        self.script_hashes = (source_hash(_templates().get_template(SCRIPT).render()),) if has_suggestions else ()
+        self.script_hashes = (source_hash(templates().get_template(SCRIPT).render()),) if has_suggestions else ()
         """The hash of the script, where pages have it."""
 
     def share(self, **values: Any) -> None:
@@ -63,20 +63,20 @@ class Views:
             **self._personal(request),
             **values,
         }
-        return _templates().get_template(template).render(given)
+        return templates().get_template(template).render(given)
 
 
 @cache
-def _templates() -> Environment:
+def templates() -> Environment:
     """Return the compiled templates, shared by all apps of the process: compiling is slow, rendering is not."""
-    templates = Environment(
+    environment = Environment(
         loader=FileSystemLoader([_HERE / "templates", _HERE / "styles", _HERE / "scripts"]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    templates.filters |= {
+    environment.filters |= {
         "segments": segments,
         "href": presentation.safe_href,
         "fragment": presentation.fragment_href,
@@ -91,7 +91,7 @@ def _templates() -> Environment:
         "host_name": host_of,
         "quoted": presentation.quoted,
     }
-    templates.globals |= {
+    environment.globals |= {
         "address": address,
         "format_age": presentation.format_age,
         "format_date": presentation.format_date,
@@ -101,7 +101,7 @@ def _templates() -> Environment:
         "format_price": presentation.format_price,
         "format_duration": presentation.format_duration,
     }
-    return templates
+    return environment
 
 
 _DEFAULTS: dict[str, Any] = {

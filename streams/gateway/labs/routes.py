@@ -11,8 +11,6 @@ from streams.gateway.context import GatewayContext
 from streams.gateway.http.templates import Views
 from streams.gateway.labs.capacity import LabsCapacity
 from streams.gateway.labs.explainer import Explainer
-from streams.gateway.labs.label_routes import label_routes
-from streams.gateway.labs.snippet_routes import snippet_routes
 from streams.gateway.labs.statements_view import KINDS, SHOWN, read_request, statements_view
 from streams.gateway.labs.view import labs_view
 from streams.gateway.page.lookup import look_up
@@ -46,6 +44,4 @@ def labs_routes(
             )
         return HTMLResponse(content, headers={"Cache-Control": "no-store"})
 
-    router.include_router(label_routes(context, views, capacity, sight_of))
-    router.include_router(snippet_routes(context, views, capacity))
     return router

@@ -1,7 +1,7 @@
 """Labelled sentences -> examples: token ids, and what each sentence needs.
 
 A line of the JSONL files is one sentence with its document, its order and its dependencies on earlier sentences (the
-format that `/labs/label` exports, and that the GUM corpus was converted to). Of a document's sentences one example
+format that `/labs/label/export` has, and that the GUM corpus was converted to). Of a document's sentences one example
 is made for each window.
 """
 

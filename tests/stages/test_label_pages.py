@@ -4,20 +4,18 @@ import json
 import re
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
 from uuid import uuid5
 
 import httpx2
 import pytest
 
 from benchmarks.evaluation.chains import read_documents
+from benchmarks.labelling.labelling import export_rows, next_task
+from benchmarks.labelling.labels import MAX_FILE_BYTES, Label, LabelsFull, LabelStore
 from schemas.ids import page_id
-from streams.gateway.labs.labelling import export_rows, next_task
-from streams.gateway.labs.labels import MAX_FILE_BYTES, Label, LabelsFull, LabelStore
-from streams.settings import Settings
 from streams.statements.codec import PageStatements
 from streams.statements.statement import Statement
-from tests.stages.gateway_fakes import client, gateway
+from tests.stages.gateway_fakes import client, labelling
 from tests.stages.test_gateway_pages import HOSTILE, HTML, assert_harmless
 from tests.stages.test_gateway_statements import URL, stored
 
@@ -28,7 +26,7 @@ CHOICE = re.compile(r'name="antecedent" value="([^"]*)"')
 
 @pytest.fixture
 async def web(tmp_path: Path) -> AsyncIterator[httpx2.AsyncClient]:
-    async with client(gateway(await stored(), deadline_seconds=30, labels=tmp_path / "labels")) as web:
+    async with client(labelling(await stored(), tmp_path / "labels")) as web:
         yield web
 
 
@@ -243,23 +241,11 @@ async def test_invalid_forms_are_refused(web: httpx2.AsyncClient, fields: dict[s
     assert (await web.post("/labs/label", data=form)).status_code == status
 
 
-async def test_without_a_folder_nobody_labels() -> None:
-    app = gateway(await stored(), profile="production")
-    async with client(app) as web:
-        for response in (
-            await web.get("/labs/label"),
-            await web.post("/labs/label"),
-            await web.get("/labs/label/export"),
-        ):
-            assert response.status_code == 404
-            assert "RIFFLE_GATEWAY__LABELS" in response.text
-
-
 @pytest.mark.parametrize("hostile", HOSTILE)
 async def test_nothing_hostile_becomes_markup(tmp_path: Path, hostile: str) -> None:
     text = hostile.replace("<", "&lt;")
     page = f"<title>{text}</title><main><p>This is a log {text} of it. It has {text} in it and more words.</p></main>"
-    async with client(gateway(await stored(page), deadline_seconds=30, labels=tmp_path)) as web:
+    async with client(labelling(await stored(page), tmp_path)) as web:
         html = await opened(web, skipped=hostile)
         assert_harmless(await posted(web, html, leaf=hostile))
         start = await web.get("/labs/label", params={"url": hostile, "labeller": hostile}, headers=HTML)
@@ -291,10 +277,3 @@ async def test_a_label_after_a_line_cut_short_begins_a_line(tmp_path: Path) -> N
     file.write_bytes(file.read_bytes()[:-20])
     await store.add(page, labels[2])
     assert await store.of_page(page) == [labels[0], labels[2]]
-
-
-def test_labels_are_in_the_home_folder_and_off_in_production() -> None:
-    values: dict[str, Any] = {"crawl": {"contact_url": "https://a.example/"}}
-    assert Settings(home=Path("h")).labels_folder == Path("h/labels")
-    assert Settings(profile="production", **values).labels_folder is None
-    assert Settings(profile="production", gateway={"labels": "/l"}, **values).labels_folder == Path("/l")

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from streams.gateway.labs.labels import Label
+from benchmarks.labelling.labels import Label
 from streams.statements.codec import PageStatements
 from streams.statements.statement import Statement
 

@@ -4,31 +4,27 @@ The snippets are those that `python -m benchmarks eval snippets --label` wrote i
 """
 
 from collections.abc import Mapping
+from pathlib import Path
 
 from fastapi import APIRouter, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from streams.gateway.context import GatewayContext
+from benchmarks.labelling.label_routes import join_ordinals, labels_full, parse_ordinals
+from benchmarks.labelling.labels import LabelsFull, SnippetStore
+from benchmarks.labelling.snippets import judged, last_labelled, next_snippet
 from streams.gateway.http.forms import read_form, refuse_other_sites
 from streams.gateway.http.problems import ProblemError, invalid_parameter
 from streams.gateway.http.templates import Views, address
 from streams.gateway.labs.capacity import LabsCapacity
-from streams.gateway.labs.label_routes import join_ordinals, labels_full, parse_ordinals, require_labels_folder
-from streams.gateway.labs.labels import LabelsFull, SnippetStore
-from streams.gateway.labs.snippets import judged, last_labelled, next_snippet
 
 _ANSWERS = {"alone": True, "not-alone": False}
 
 
-def snippet_routes(context: GatewayContext, views: Views, capacity: LabsCapacity) -> APIRouter:
-    router = APIRouter(include_in_schema=False)
-
-    def store() -> SnippetStore:
-        return SnippetStore(require_labels_folder(context))
+def snippet_routes(views: Views, capacity: LabsCapacity, folder: Path) -> APIRouter:
+    router, snippets = APIRouter(include_in_schema=False), SnippetStore(folder)
 
     @router.api_route("/labs/snippets", methods=["GET", "HEAD"])
     async def show(request: Request, skipped: str = "") -> Response:
-        snippets = store()
         passed = parse_ordinals(skipped)
         async with capacity.slot():
             task = next_snippet(await snippets.read(), frozenset(passed))
@@ -39,7 +35,6 @@ def snippet_routes(context: GatewayContext, views: Views, capacity: LabsCapacity
 
     @router.post("/labs/snippets")
     async def answer(request: Request) -> Response:
-        snippets = store()
         refuse_other_sites(request)
         form = await read_form(request)
         async with capacity.slot():

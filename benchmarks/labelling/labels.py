@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import get_type_hints
 from uuid import UUID
 
-from streams.gateway.labs.snippets import FILE_NAME, LabelledSnippet, read_snippets
+from benchmarks.labelling.snippets import FILE_NAME, LabelledSnippet, read_snippets
 
 LABELLER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
 """The form of a labeller's name."""

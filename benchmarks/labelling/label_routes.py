@@ -12,14 +12,14 @@ from pathlib import Path
 from fastapi import APIRouter, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from benchmarks.labelling.labelling import export_rows, next_task, select_valid
+from benchmarks.labelling.labels import LABELLER, Label, LabelsFull, LabelStore
 from streams.gateway.access.sight import Sight
 from streams.gateway.context import GatewayContext
 from streams.gateway.http.forms import read_form, refuse_other_sites
 from streams.gateway.http.problems import Problem, ProblemError, invalid_parameter
 from streams.gateway.http.templates import Views, address
 from streams.gateway.labs.capacity import LabsCapacity
-from streams.gateway.labs.labelling import export_rows, next_task, select_valid
-from streams.gateway.labs.labels import LABELLER, Label, LabelsFull, LabelStore
 from streams.gateway.labs.statements_view import page_statements
 from streams.gateway.page.lookup import PageData, look_up
 from streams.statements.codec import PageStatements
@@ -30,18 +30,18 @@ _NO_STORE = {"Cache-Control": "no-store"}
 
 
 def label_routes(
-    context: GatewayContext, views: Views, capacity: LabsCapacity, sight_of: Callable[[], Awaitable[Sight]]
+    context: GatewayContext,
+    views: Views,
+    capacity: LabsCapacity,
+    sight_of: Callable[[], Awaitable[Sight]],
+    folder: Path,
 ) -> APIRouter:
-    router = APIRouter(include_in_schema=False)
-
-    def store() -> LabelStore:
-        return LabelStore(require_labels_folder(context))
+    router, labels = APIRouter(include_in_schema=False), LabelStore(folder)
 
     @router.api_route("/labs/label", methods=["GET", "HEAD"])
     async def label(
         request: Request, url: str = "", labeller: str = "", skipped: str = "", statement: int = -1
     ) -> Response:
-        labels = store()
         passed = parse_ordinals(skipped)
         if not url or not LABELLER.fullmatch(labeller):
             return HTMLResponse(views.render("labs_label_start.html", request, subject=url, labeller=labeller))
@@ -63,7 +63,6 @@ def label_routes(
 
     @router.post("/labs/label")
     async def answer(request: Request) -> Response:
-        labels = store()
         refuse_other_sites(request)
         form = await read_form(request)
         data = await look_up(context, form.get("url", ""), await sight_of())
@@ -75,7 +74,6 @@ def label_routes(
 
     @router.api_route("/labs/label/export", methods=["GET", "HEAD"])
     async def export(url: str = "") -> Response:
-        labels = store()
         data = await look_up(context, url, await sight_of())
         async with capacity.slot():
             page = await page_statements(context, data)
@@ -120,7 +118,7 @@ async def _add(labels: LabelStore, data: PageData, label: Label) -> None:
 
 
 def labels_full(what: str, full: LabelsFull) -> ProblemError:
-    return ProblemError(Problem(507, "labels-full", f"{what} takes no more labels", f"{full}."))
+    return ProblemError(Problem(507, "unavailable", f"{what} takes no more labels", f"{full}."))
 
 
 def parse_ordinals(text: str) -> list[int]:
@@ -129,12 +127,3 @@ def parse_ordinals(text: str) -> list[int]:
 
 def join_ordinals(ordinals: list[int]) -> str:
     return ".".join(map(str, ordinals[-MAX_SKIPPED:]))
-
-
-def require_labels_folder(context: GatewayContext) -> Path:
-    """Return the folder of labels. Raises ProblemError without one."""
-    folder = context.settings.labels_folder
-    if folder is None:
-        off = "Nobody labels here", "This gateway has no folder for labels.", "Set RIFFLE_GATEWAY__LABELS to a folder."
-        raise ProblemError(Problem(404, "labelling-off", *off))
-    return folder

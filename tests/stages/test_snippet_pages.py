@@ -12,10 +12,10 @@ import pytest
 
 from benchmarks.evaluation.snippet_labels import add_snippets, read_labels, to_label
 from benchmarks.evaluation.snippet_rule import Snippet
-from streams.gateway.labs.labels import MAX_FILE_BYTES
-from streams.gateway.labs.snippets import FILE_NAME
+from benchmarks.labelling.labels import MAX_FILE_BYTES
+from benchmarks.labelling.snippets import FILE_NAME
 from streams.stores.opener import memory_stores
-from tests.stages.gateway_fakes import client, gateway
+from tests.stages.gateway_fakes import client, labelling
 from tests.stages.test_gateway_pages import HOSTILE, HTML, assert_harmless
 
 FERRY = Snippet(
@@ -35,7 +35,7 @@ def file(tmp_path: Path) -> Path:
 @pytest.fixture
 async def web(tmp_path: Path, file: Path) -> AsyncIterator[httpx2.AsyncClient]:
     add_snippets(file, ALL, {})
-    async with client(gateway(memory_stores(), labels=tmp_path)) as web:
+    async with client(labelling(memory_stores(), tmp_path)) as web:
         yield web
 
 
@@ -121,15 +121,8 @@ async def test_a_line_that_is_no_snippet_is_passed_over(web: httpx2.AsyncClient,
 
 
 async def test_without_snippets_the_page_names_the_command(tmp_path: Path) -> None:
-    async with client(gateway(memory_stores(), labels=tmp_path / "labels")) as web:
+    async with client(labelling(memory_stores(), tmp_path / "labels")) as web:
         assert f"python -m benchmarks eval snippets web/ --label {tmp_path}/labels/{FILE_NAME}" in await opened(web)
-
-
-async def test_without_a_folder_nobody_labels_snippets() -> None:
-    async with client(gateway(memory_stores(), profile="production")) as web:
-        for response in (await web.get("/labs/snippets"), await web.post("/labs/snippets")):
-            assert response.status_code == 404
-            assert "RIFFLE_GATEWAY__LABELS" in response.text
 
 
 @pytest.mark.parametrize(
@@ -166,6 +159,6 @@ async def test_nothing_hostile_becomes_markup(tmp_path: Path, file: Path, hostil
     texts: dict[str, Any] = dict.fromkeys(["query", "url", "title", "text"], hostile)
     row = {**texts, "kind": "sentence", "context": [hostile, f"{hostile}:"]}
     write(file, (json.dumps(row) + "\n").encode())
-    async with client(gateway(memory_stores(), labels=tmp_path)) as web:
+    async with client(labelling(memory_stores(), tmp_path)) as web:
         html = await opened(web, skipped=hostile)
         assert_harmless(await done(web, html, "not-alone"))

@@ -1,0 +1,1 @@
+"""The pages on which people label statements and snippets: `python -m benchmarks label`."""
