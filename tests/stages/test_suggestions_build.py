@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from schemas.ids import page_id
-from streams.commands import kept_stores
+from streams.commands import cluster as cluster_module
 from streams.commands.cluster import run_with_stores
 from streams.commands.job_reports import unreported
 from streams.commands.operate import suggest as command
@@ -274,8 +274,8 @@ def test_kept_stores_are_opened_by_the_first_task_and_closed_at_the_end(monkeypa
         yield memory_stores()
         happened.append("closed")
 
-    monkeypatch.setattr(kept_stores, "open_stores", open_memory)
-    kept = kept_stores.KeptStores()
+    monkeypatch.setattr(cluster_module, "open_stores", open_memory)
+    kept = cluster_module.KeptStores()
     assert happened == []
     assert len({kept.run(identify, Settings(), ["records"]) for _ in range(3)}) == 1
     kept.close()
@@ -294,7 +294,7 @@ async def test_the_tasks_of_a_build_run_on_a_dask_cluster(monkeypatch: pytest.Mo
     async def open_memory(*_: Any) -> Any:
         yield stores
 
-    monkeypatch.setattr(kept_stores, "open_stores", open_memory)
+    monkeypatch.setattr(cluster_module, "open_stores", open_memory)
 
     def executor(cluster: Any) -> Executor:
         found: Executor = distributed.Client(cluster).get_executor(pure=False)
