@@ -10,9 +10,9 @@ import pytest
 from protego import Protego
 from selectolax.lexbor import LexborHTMLParser
 
+from benchmarks.documents.demo_web import SITES, build
 from streams.local import demo
 from streams.local.demo import QUESTIONS, Question, unpack
-from streams.local.demo.build import SITES, build
 from streams.local.web_files import answer
 
 BOT = "RiffleBot"
@@ -57,7 +57,7 @@ def test_a_part_of_it_has_the_first_pages_and_the_answers(tmp_path: Path, max_pa
 
 def test_the_same_pages_give_the_same_bytes(web: Path, tmp_path: Path) -> None:
     assert build(web, tmp_path / "again.tar.zst") == len(bundled())
-    assert (tmp_path / "again.tar.zst").read_bytes() == demo.ARCHIVE.read_bytes(), "run streams.local.demo.build"
+    assert (tmp_path / "again.tar.zst").read_bytes() == demo.ARCHIVE.read_bytes(), "run benchmarks.documents.demo_web"
 
 
 def entry(name: str, kind: bytes = tarfile.REGTYPE, target: str = "") -> tarfile.TarInfo:

@@ -1,4 +1,4 @@
-"""Builds `web.tar.zst`: the pages of `pages.txt`, unchanged, with a robots file and redirects for each host.
+"""Builds `web.tar.zst` of `streams/local/demo`: its `pages.txt`, a robots file and redirects of each host.
 
 The pages are Debian's documentation packages, each under a host's name:
 
@@ -7,7 +7,7 @@ The pages are Debian's documentation packages, each under a host's name:
     sqlite.test         /usr/share/doc/sqlite3/html (package sqlite3-doc)
     git-scm.test/html   /usr/share/doc/git/html (package git-doc)
 
-    python -m streams.local.demo.build DIR      where DIR/HOST/... are these folders
+    python -m benchmarks.documents.demo_web DIR      where DIR/HOST/... are these folders
 
 The same pages give the same bytes. A linked page that isn't in the list is disallowed by the robots file (families of
 reference pages, and the rest one by one), redirected, gone, or missing, as on any site.
@@ -27,7 +27,9 @@ from urllib.parse import urljoin, urlsplit
 
 import zstandard
 
-HERE = Path(__file__).parent
+from streams.local.demo import ARCHIVE
+
+HERE = ARCHIVE.parent
 CRAWL_DELAY_SECONDS = 0.05
 """Crawl delay in the robots files. It is short because the sites are on the crawler's own machine."""
 WRITTEN = 1_767_225_600
@@ -157,7 +159,9 @@ def _build_tar(files: Mapping[str, tuple[bytes, int]]) -> bytes:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m streams.local.demo.build", description=__doc__.partition("\n")[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.documents.demo_web", description=__doc__.partition("\n")[0]
+    )
     parser.add_argument("source", type=Path, metavar="DIR", help="folder that holds a folder of pages for each host")
     parser.add_argument("--target", type=Path, default=HERE / "web.tar.zst")
     options = parser.parse_args()
