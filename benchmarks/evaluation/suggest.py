@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from streams.errors import UsageError
-from streams.queries.suggestions.counts import QueryCount
 from streams.queries.suggestions.index import MAX_SHOWN, Suggestion
 from streams.queries.suggestions.normal_form import normalize_query
 from streams.queries.suggestions.suggester import Suggester
@@ -31,7 +30,7 @@ def read_counts(lines: Iterable[str]) -> dict[str, float]:
 
 def suggester_of(counts: Mapping[str, float]) -> Suggester:
     """Return a suggester that knows these queries."""
-    return Suggester(Suggestion(query, QueryCount(query, "", count).weight) for query, count in counts.items())
+    return Suggester(Suggestion(query, count) for query, count in counts.items())
 
 
 def measure(suggester: Suggester, counts: Mapping[str, float]) -> dict[str, Any]:

@@ -3,30 +3,11 @@
 So a query of the day rises, and falls again.
 """
 
-from dataclasses import dataclass
-
 from streams.queries.counts import RECENT_QUARTERS
 from streams.stores.protocols import StoredSuggestion
 
 RECENT_WEIGHT = 10.0
 """Weight of a count of the last two hours, in counts of former days."""
-
-
-@dataclass(frozen=True, slots=True)
-class QueryCount:
-    """The counts of one query in one language, as they are collected: estimates, if queries are sampled."""
-
-    query: str
-    language: str
-    count: float
-    """Number of times that the query was asked, decayed."""
-    recent: float = 0.0
-    """Number of times in the last two hours."""
-
-    @property
-    def weight(self) -> float:
-        """The blend of both counts."""
-        return self.count + RECENT_WEIGHT * self.recent
 
 
 def weight_at(stored: StoredSuggestion, quarter: int) -> float:

@@ -4,7 +4,7 @@ import pytest
 
 from benchmarks.evaluation.suggest import measure, read_counts, suggester_of
 from streams.errors import UsageError
-from streams.queries.suggestions.counts import RECENT_WEIGHT, QueryCount, weight_at
+from streams.queries.suggestions.counts import weight_at
 from streams.stores.protocols import StoredSuggestion
 
 
@@ -31,6 +31,5 @@ def test_a_query_that_is_not_known_gains_nothing() -> None:
 
 
 def test_recent_counts_weigh_more_for_two_hours() -> None:
-    assert QueryCount("a", "en", 5.0, 2.0).weight == 5.0 + 2 * RECENT_WEIGHT
     stored = StoredSuggestion("a", "en", weight=5.0, recent=2.0, quarter=100)
     assert [weight_at(stored, quarter) for quarter in (100, 107, 108)] == [25.0, 25.0, 5.0]
