@@ -95,7 +95,7 @@ class Results(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    program: str = Field(pattern=r"^(python -m benchmarks\S*|riffle)( [a-z0-9-]+)*$")
+    program: str = Field(pattern=r"^(python -m benchmarks\S*|riffle|make)( [a-z0-9-]+)*$")
     """The command without its arguments."""
     arguments: str = ""
     """Arguments for people. A word in capitals is a file or a folder of the caller."""

@@ -2,7 +2,7 @@
 
 Dropping content by accident is worse than keeping boilerplate. So a page with little text is judged only by its
 elements, and if the model finds nothing, the page keeps all text outside of boilerplate elements. Each pass is
-justified by held-out pages: benchmarks/README.md shows the loss without it.
+justified by held-out pages: decision 0012 has the loss without it.
 """
 
 from collections.abc import Callable

@@ -194,7 +194,9 @@ def test_checked_in_figures_name_commands_and_code_that_exist() -> None:
     for file, found in load_results().items():
         faults += [f"{file}: {path}: no such file" for path in found.paths if not (ROOT / path).exists()]
         first, *words = found.program.removeprefix("python -m benchmarks ").removeprefix("riffle ").split()
-        if found.program.startswith("riffle "):
+        if found.program.startswith("make "):
+            known = f"\n{found.program.removeprefix('make ')}:" in (ROOT / "Makefile").read_text()
+        elif found.program.startswith("riffle "):
             known = first in COMMANDS and (not words or words[0] in load_command(first).commands)
         else:
             module = found.program.removeprefix("python -m ").replace(".", "/")
@@ -202,7 +204,9 @@ def test_checked_in_figures_name_commands_and_code_that_exist() -> None:
         faults += [] if known else [f"{file}: {found.program}: no such command"]
         ways = {"json" for figure in found.figures if figure.path}
         if ways and first in benchmarks:
-            options = {option for each in load_command(first, benchmarks).params for option in each.opts}
+            command = load_command(first, benchmarks)
+            command = command.commands[words[0]] if hasattr(command, "commands") else command
+            options = {option for each in command.params for option in each.opts}
             faults += [] if "--json" in options else [f"{file}: {found.program} has no --json"]
     assert faults == []
 
