@@ -23,9 +23,10 @@ from streams.runtime.lags.stage_lags import Lag, stage_lags
 from streams.runtime.replays.dead_letters import DeadLetters
 from streams.settings import Settings
 from streams.stores.host_buckets import BUCKETS
+from streams.stores.job_reports import JobReport, recent_reports
 from streams.stores.opener import Stores
 from streams.stores.page_record import PageRecord
-from streams.stores.protocols import HostOrder, JobReport
+from streams.stores.protocols import HostOrder
 
 SAMPLED_BUCKETS = 256
 """Number of buckets of hosts that are read for the size of the frontier: a sixteenth."""
@@ -147,7 +148,7 @@ class Reader:
             _part(self.frontier(), "the frontier", missing),
             _part(self.sample(), "the sample of pages", missing),
             _part(self.empty_queries(), "the queries without results", missing),
-            _part(self.stores.job_reports.recent(), "the reports of jobs", missing),
+            _part(recent_reports(self.stores.notes), "the reports of jobs", missing),
         )
         figures = Figures((), lags or (), letters or {}, describe_shortage(self.settings), away or ())
         waiting: Counter[str] = Counter()

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from schemas.envelope import utc_from_micros
 from streams.admin.jobs import Job
-from streams.stores.protocols import JobReport
+from streams.stores.job_reports import JobReport
 
 SILENT_SECONDS = 60.0
 """Age of the last report of a running job from which the job counts as dead (seconds). Jobs report every 5 s."""

@@ -1,6 +1,6 @@
 """Reports of a long command, which the pages of operators show, wherever it runs.
 
-    async with reported(stores.job_reports, "reindex") as report:
+    async with reported(stores.notes, "reindex") as report:
         report("Filling statements-1: 200 pages", 0.1)
 
 A report is written every few seconds, also without progress: a job whose reports end has died. A report that can't be
@@ -23,8 +23,9 @@ from uuid import uuid4
 from streams.clock import now_micros
 from streams.errors import RiffleError
 from streams.settings import Settings
+from streams.stores.job_reports import JobReport, put_report
 from streams.stores.opener import open_stores
-from streams.stores.protocols import JobReport, JobReports
+from streams.stores.protocols import Notes
 
 REPORT_SECONDS = 5.0
 """Time between two reports (seconds)."""
@@ -64,10 +65,10 @@ class Reporter:
             is_stop = isinstance(error, KeyboardInterrupt | asyncio.CancelledError)
             self._said = replace(self._said, state="stopped" if is_stop else "failed")
 
-    async def write(self, store: JobReports) -> None:
+    async def write(self, notes: Notes) -> None:
         """Write the report, or leave it out if the store does not answer."""
         with suppress(RiffleError):
-            await store.put(replace(self._said, updated=now_micros()))
+            await put_report(notes, replace(self._said, updated=now_micros()))
 
 
 def own_place() -> str:
@@ -76,12 +77,12 @@ def own_place() -> str:
 
 
 @asynccontextmanager
-async def reported(store: JobReports, command: str) -> AsyncIterator[Reporter]:
+async def reported(notes: Notes, command: str) -> AsyncIterator[Reporter]:
     """Report a job until the end of the block."""
     reporter = Reporter(command)
     error: BaseException | None = None
     with _terminated_as_interrupted():
-        beats = asyncio.create_task(_beat(reporter, store))
+        beats = asyncio.create_task(_beat(reporter, notes))
         try:
             yield reporter
         except BaseException as raised:
@@ -93,7 +94,7 @@ async def reported(store: JobReports, command: str) -> AsyncIterator[Reporter]:
             reporter.ended(error)
             with suppress(TimeoutError):
                 async with asyncio.timeout(LAST_SECONDS):
-                    await reporter.write(store)
+                    await reporter.write(notes)
 
 
 @contextmanager
@@ -105,8 +106,8 @@ def reported_beside(settings: Settings, command: str) -> Iterator[Reporter]:
         with suppress(RiffleError):
             async with open_stores(settings, ["records"]) as stores:
                 while not await asyncio.to_thread(end.wait, REPORT_SECONDS):
-                    await reporter.write(stores.job_reports)
-                await reporter.write(stores.job_reports)
+                    await reporter.write(stores.notes)
+                await reporter.write(stores.notes)
 
     thread = threading.Thread(target=lambda: asyncio.run(report_on()), name="job-reports", daemon=True)
     error: BaseException | None = None
@@ -123,9 +124,9 @@ def reported_beside(settings: Settings, command: str) -> Iterator[Reporter]:
             thread.join(LAST_SECONDS)
 
 
-async def _beat(reporter: Reporter, store: JobReports) -> None:
+async def _beat(reporter: Reporter, notes: Notes) -> None:
     while True:
-        await reporter.write(store)
+        await reporter.write(notes)
         await asyncio.sleep(REPORT_SECONDS)
 
 

@@ -21,11 +21,11 @@ from streams.errors import PoisonError
 from streams.maintenance.mending import Mended, Mender
 from streams.maintenance.page_writer import Outcome, Pace, PageWriter, Target
 from streams.maintenance.recomputing import Recomputer, read_statements
+from streams.maintenance.reindex_progress import PartProgress, clear_progress, put_progress, read_progress
 from streams.maintenance.sampling import FIRST_TOKEN, sample_pages
 from streams.models.protocols import Embedder
 from streams.statements.codec import PageStatements
 from streams.stores.opener import Stores
-from streams.stores.protocols import PartProgress
 from streams.vectors.page_records import IndexedPage, indexed_page
 from streams.vectors.recall import Recall, recall_of
 
@@ -117,8 +117,8 @@ class Reindexer:
         self._visited.clear()
         job = f"{target.collection} recomputed" if mender else target.collection
         if again:
-            await self._stores.reindexing.clear(job, self.host)
-        done = await self._stores.reindexing.progress(job, self.host)
+            await clear_progress(self._stores.notes, job, self.host)
+        done = await read_progress(self._stores.notes, job, self.host)
         for part in range(PARTS):
             self.share = part / PARTS
             _, last = part_tokens(part)
@@ -127,11 +127,11 @@ class Reindexer:
                 pages, statements = await self._visit_all([page_id for _, page_id in found], target, mender)
                 progress = PartProgress(found[-1][0], progress.pages + pages, progress.statements + statements)
                 # The progress is written last: a page that was interrupted is visited again.
-                await self._stores.reindexing.put(job, self.host, part, progress)
+                await put_progress(self._stores.notes, job, self.host, part, progress)
                 yield self.outcome
             done_part = PartProgress(last, progress.pages, progress.statements)
-            await self._stores.reindexing.put(job, self.host, part, done_part)
-        await self._stores.reindexing.clear(job, self.host)
+            await put_progress(self._stores.notes, job, self.host, part, done_part)
+        await clear_progress(self._stores.notes, job, self.host)
 
     async def close(self) -> None:
         await self._writer.close()

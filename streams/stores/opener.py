@@ -10,7 +10,6 @@ from streams.servers import STORES, Store, find, server_of
 from streams.settings import Settings
 from streams.stores.protocols import (
     ApiKeys,
-    ApiSpending,
     BlobCollection,
     Blobs,
     Entities,
@@ -18,12 +17,11 @@ from streams.stores.protocols import (
     FrontierStore,
     HostLinks,
     IndexMaps,
-    JobReports,
     Ledger,
+    Notes,
     PaceHolds,
     Pages,
     QueryCounts,
-    Reindexing,
     Suggestions,
     VectorIndex,
 )
@@ -58,15 +56,13 @@ class Stores:
     fingerprints: Fingerprints = _field_of("records")
     frontier: FrontierStore = _field_of("records")
     host_links: HostLinks = _field_of("records")
+    notes: Notes = _field_of("records")
     pace_holds: PaceHolds = _field_of("records")
     query_counts: QueryCounts = _field_of("records")
     suggestions: Suggestions = _field_of("records")
     entities: Entities = _field_of("records")
-    reindexing: Reindexing = _field_of("records")
-    job_reports: JobReports = _field_of("records")
     index_maps: IndexMaps = _field_of("records")
     api_keys: ApiKeys = _field_of("records")
-    api_spending: ApiSpending = _field_of("records")
     vectors: VectorIndex = _field_of("vectors")
     entity_vectors: VectorIndex = _field_of("vectors")
     """The index of entities: a point for each panel, in collections of its own."""
@@ -117,15 +113,13 @@ def memory_stores() -> Stores:
         fingerprints=fingerprints,
         frontier=memory.MemoryFrontier(),
         host_links=memory.MemoryHostLinks(),
+        notes=memory.MemoryNotes(),
         pace_holds=memory.MemoryPaceHolds(),
         query_counts=memory.MemoryQueryCounts(),
         suggestions=memory.MemorySuggestions(),
         entities=entities,
-        reindexing=memory.MemoryReindexing(),
-        job_reports=memory.MemoryJobReports(),
         index_maps=memory.MemoryIndexMaps(),
         api_keys=memory.MemoryApiKeys(),
-        api_spending=memory.MemoryApiSpending(),
         vectors=memory.MemoryIndex(),
         entity_vectors=memory.MemoryIndex(alias=ENTITIES_ALIAS),
         embedder=models.MemoryEmbedder(),

@@ -1,9 +1,9 @@
 """References of blobs and bytes of rows, the same for the real stores and the fakes."""
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from hashlib import blake2b
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 from uuid import UUID
 
 from streams.errors import PoisonError, Refused
@@ -14,7 +14,7 @@ REF_BYTES = 32
 MAX_BLOB_BYTES = 256 * 1024 * 1024
 """Maximum size of a blob (bytes): far above any page, and a reader holds it in memory."""
 
-Row = TypeVar("Row", Fingerprint, FrontierUrl, Transition)
+Row = TypeVar("Row")
 
 
 class InvalidRow(PoisonError):
@@ -38,32 +38,34 @@ def is_blob_ref(ref: str) -> bool:
     return len(ref) == 2 * REF_BYTES and all(digit in "0123456789abcdef" for digit in ref)
 
 
-def pack_transition(transition: Transition) -> bytes:
-    """Return the row of a transition, without its key (page and event)."""
+def pack_fields(value: Any, leave_out: Collection[str] = ()) -> bytes:
+    """Return the row of a flat dataclass, without the fields that are left out: those of its key."""
     return pack(
-        {
-            "topic": transition.topic,
-            "source": transition.source,
-            "at": transition.at,
-            "outcome": transition.outcome,
-            "data": transition.data,
-        }
+        {field.name: getattr(value, field.name) for field in dataclasses.fields(value) if field.name not in leave_out}
     )
 
 
+def read_fields(kind: type[Row], packed: bytes, **key: Any) -> Row:
+    """Return the value of a row that any release wrote, and of its key. Raises InvalidRow."""
+    return _read(kind, {**unpack(packed), **key})
+
+
+def pack_transition(transition: Transition) -> bytes:
+    """Return the row of a transition, without its key (page and event)."""
+    return pack_fields(transition, ("page_id", "event_id"))
+
+
 def unpack_transition(page_id: UUID, event_id: UUID, packed: bytes) -> Transition:
-    return _read(Transition, {**unpack(packed), "page_id": page_id, "event_id": event_id})
+    return read_fields(Transition, packed, page_id=page_id, event_id=event_id)
 
 
 def pack_host_order(order: HostOrder) -> bytes:
     """Return the row of an order, without its host."""
-    return pack({name: value for name, value in dataclasses.asdict(order).items() if name != "host"})
+    return pack_fields(order, ("host",))
 
 
 def unpack_host_order(host: str, packed: bytes) -> HostOrder:
-    """Return the order of a row. A newer release may have written other facts."""
-    names = {one.name for one in dataclasses.fields(HostOrder)}
-    return HostOrder(host, **{name: value for name, value in unpack(packed).items() if name in names - {"host"}})
+    return read_fields(HostOrder, packed, host=host)
 
 
 _NOT_IN_URL_ROWS = frozenset({"page_id", "at", "unread_limits"})
@@ -96,12 +98,11 @@ _OTHER_COLUMNS = frozenset(
 
 def pack_fingerprint(fingerprint: Fingerprint) -> bytes:
     """Return the row of a fingerprint, without its key, its write time and the decision about it."""
-    names = [field.name for field in dataclasses.fields(fingerprint) if field.name not in _OTHER_COLUMNS]
-    return pack({name: getattr(fingerprint, name) for name in names})
+    return pack_fields(fingerprint, _OTHER_COLUMNS)
 
 
 def unpack_fingerprint(page_id: UUID, packed: bytes) -> Fingerprint:
-    return _read(Fingerprint, {**unpack(packed), "page_id": page_id})
+    return read_fields(Fingerprint, packed, page_id=page_id)
 
 
 def pack_sights(sights: Iterable[Sight]) -> bytes:
@@ -119,7 +120,7 @@ def _read(kind: type[Row], row: dict[str, Any]) -> Row:
 
     Raises InvalidRow for a row without a field that every release has written.
     """
-    fields = dataclasses.fields(kind)
+    fields = dataclasses.fields(cast(Any, kind))
     found = {field.name: row[field.name] for field in fields if field.name in row}
     try:
         return kind(**found)

@@ -12,6 +12,7 @@ import pytest
 from fastapi import FastAPI
 
 from schemas.ids import page_id
+from streams.gateway.access.spending import spending_of_day
 from streams.gateway.answers.shared_budgets import ANSWERS
 from streams.gateway.app import create_app
 from streams.pages.sandbox.pool import ParsePool
@@ -141,7 +142,7 @@ async def test_answers_of_all_kinds_stand_on_stored_statements(settings: Setting
         assert "Old pictures" not in server.seen
         now = datetime.now(UTC).timestamp()
         await asked.close()
-    rows = [await stores.api_spending.of_day(ANSWERS, int(now // 3_600) - ago) for ago in (0, 1)]
+    rows = [await spending_of_day(stores.notes, ANSWERS, int(now // 3_600) - ago) for ago in (0, 1)]
     assert sum(row.spent for hour in rows for row in hour.values()) >= 5, "the budget is in Cassandra"
 
 

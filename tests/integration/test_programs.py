@@ -26,6 +26,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
 from streams.client import ApiError, AsyncRiffle, NotReached, Riffle
+from streams.gateway.access.spending import spending_of_day
 from streams.local.ports import free_ports
 from streams.maintenance.mapping import IndexMap
 from streams.queries.counts import list_unanswered
@@ -344,7 +345,7 @@ async def test_a_key_has_scopes_and_a_budget_that_cassandra_keeps(service: Servi
     assert '"day";r=0' in answer.headers["RateLimit"]
 
     async def is_kept() -> bool:
-        rows = [await service.stores.api_spending.of_day(f"k{made['id']}", today() - ago) for ago in range(2)]
+        rows = [await spending_of_day(service.stores.notes, f"k{made['id']}", today() - ago) for ago in range(2)]
         return sum(row.spent for day in rows for row in day.values()) >= 3
 
     await until(is_kept)

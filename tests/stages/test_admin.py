@@ -23,9 +23,10 @@ from streams.maintenance.frontier_hosts import change_order
 from streams.maintenance.mapping import IndexMap, MappedPage
 from streams.settings import Settings
 from streams.stores.host_buckets import bucket_of
+from streams.stores.job_reports import JobReport, JobState, put_report
 from streams.stores.opener import memory_stores
 from streams.stores.page_record import Fetched, Indexed
-from streams.stores.protocols import JobReport, JobState, QueueEntry
+from streams.stores.protocols import QueueEntry
 from tests.stages.admin_fakes import AUTHORIZATION, LAGS, LETTERS, NOW, admin
 from tests.stages.gateway_fakes import client
 
@@ -281,8 +282,9 @@ async def test_jobs_that_were_started_elsewhere_show_how_far_they_are(tmp_path: 
 
     async def report(command: str, seconds_ago: float, state: JobState, share: float | None, sentence: str) -> None:
         updated = now - int(seconds_ago * 1e6)
-        await stores.job_reports.put(
-            JobReport(uuid4(), command, "cron-7:12", updated - 60_000_000, updated, state, share, sentence)
+        started = updated - 60_000_000
+        await put_report(
+            stores.notes, JobReport(uuid4(), command, "cron-7:12", started, updated, state, share, sentence)
         )
 
     await report("reindex", 3, "running", 0.25, "Filling <b>statements</b>")
@@ -302,7 +304,8 @@ async def test_a_job_of_the_page_is_shown_once_with_its_report(tmp_path: Path) -
     async with admin(stores, tmp_path) as (app, actions, _audit), client(app) as web:
         await act(web, "sweep")
         place = f"{actions.jobs.machine}:{actions.jobs.all[0].pid}"
-        await stores.job_reports.put(JobReport(uuid4(), "blobs sweep", place, now, now, "running", 0.4, "mark: 40%"))
+        report = JobReport(uuid4(), "blobs sweep", place, now, now, "running", 0.4, "mark: 40%")
+        await put_report(stores.notes, report)
         page = (await web.get("/admin", headers=HTML)).text
     assert 'value="0.400" aria-label="Job 1"' in page
     assert "Started elsewhere" not in page

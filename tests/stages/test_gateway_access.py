@@ -119,7 +119,7 @@ async def test_while_the_records_are_down_people_search_and_known_keys_work(stor
     app = gateway(stores)
     async with client(app) as web:
         assert (await web.get(ASK, headers=header)).status_code == 200
-        stores.api_keys = stores.api_spending = Dead()
+        stores.api_keys = stores.notes = Dead()
         assert (await web.get(ASK, headers=header)).status_code == 200
         assert (await web.get(ASK)).status_code == 200
         assert (await web.get(ASK, headers=unknown)).status_code == 503

@@ -10,6 +10,7 @@ from schemas.ids import page_id
 from streams.commands.operate.reindex import _fill_and_switch, _switch_collection
 from streams.errors import MissingBlob
 from streams.maintenance.page_writer import Pace
+from streams.maintenance.reindex_progress import read_progress
 from streams.maintenance.reindexing import PARTS, Reindexer, part_tokens
 from streams.maintenance.sampling import FIRST_TOKEN, LAST_TOKEN
 from streams.models.memory import MemoryEmbedder
@@ -59,7 +60,7 @@ async def test_a_run_that_was_killed_goes_on_where_it_was(stores: Stores) -> Non
         await fill(stores, killed)
     collection = await stores.vectors.ensure(await killed.info())
     assert 0 < await stores.vectors.count(collection) < 3 * PAGES
-    done = await stores.reindexing.progress(collection, "")
+    done = await read_progress(stores.notes, collection, "")
     assert done
     second = Counting(32, name="other")
     reindexer = await fill(stores, second)
@@ -67,7 +68,7 @@ async def test_a_run_that_was_killed_goes_on_where_it_was(stores: Stores) -> Non
     assert reindexer.outcome.pages < PAGES, "the parts that were done were visited again"
     assert await stores.vectors.count(collection) == 3 * PAGES
     assert (await reindexer.verify()).passed
-    assert await stores.reindexing.progress(collection, "") == {}, "the next run is a new one"
+    assert await read_progress(stores.notes, collection, "") == {}, "the next run is a new one"
 
 
 async def test_only_what_is_missing_is_written(stores: Stores) -> None:

@@ -13,6 +13,7 @@ import pytest
 from streams.crawl.frontier.scheduling.ordering import STRANGER_SHARE
 from streams.crawl.robots import MAX_ROBOTS_BYTES
 from streams.dedup.first_sight import SIMILARITY
+from streams.gateway.access.spending import SPENDING_SECONDS
 from streams.local.child_process import CRASH_LOGS, CRASH_SECONDS, LOG_BYTES
 from streams.local.servers.kafka import RETENTION_BYTES
 from streams.local.servers.server import BUSY_WEIGHT
@@ -24,7 +25,6 @@ from streams.runtime.breaker import MAX_PROBE_SECONDS
 from streams.runtime.poison.brake import MAX_STRIKES, WATCHED_RECORDS
 from streams.runtime.processing import LONG_DELAY, SHORT_ROUNDS
 from streams.settings import Settings
-from streams.stores.protocols.api_access import SPENDING_DAYS
 from streams.stores.protocols.query_counts import KEPT_DAYS
 from streams.topology import PERSONAL_HOURS, STAGES, TOPICS, stage
 from tests.unit.test_docs import PAGES, ROOT, name
@@ -156,7 +156,7 @@ def test_events_stay_for_a_week_and_dead_letters_for_90_days() -> None:
 
 def test_strangers_get_a_fifth_and_a_busy_machine_gets_half_an_hour() -> None:
     """docs/concepts: "may have a fifth of a host's budget", "half an hour on a busy one", "for three days"."""
-    assert (STRANGER_SHARE, QUIET_SECONDS / BUSY_WEIGHT, SPENDING_DAYS) == (0.2, 1_800.0, 3)
+    assert (STRANGER_SHARE, QUIET_SECONDS / BUSY_WEIGHT, SPENDING_SECONDS) == (0.2, 1_800.0, 3 * 86_400)
     assert "may have a fifth of a host's budget in a crawl" in text_of("concepts/security.md")
     assert "half an hour on a busy one" in text_of("concepts/reliability.md")
     assert "Cassandra has for three days how many work units" in text_of("concepts/privacy.md")

@@ -57,7 +57,7 @@ SPAN_TEXTS = [
     ("GET /search?q=how+do+i+undo+it", True),  # words of the query in a URL
     ("/search?q=%55ndo", True),  # escaped
     ("UNDO", True),  # in another case
-    ("SELECT a FROM api_spending WHERE address = '192.0.2.7'", True),  # a value in a statement
+    ("SELECT a FROM notes WHERE address = '192.0.2.7'", True),  # a value in a statement
     ("embed 'Black and white stripes'", True),  # a text of the page
     ("black stripes", False),  # two words that the page has apart: a name may have them
 ]

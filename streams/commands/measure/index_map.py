@@ -65,7 +65,7 @@ async def make_map(
     needs: list[Store] = ["records", "vectors"]
     if unanswered:
         needs.append("models")
-    async with open_stores(settings, needs) as stores, reported(stores.job_reports, "map"):
+    async with open_stores(settings, needs) as stores, reported(stores.notes, "map"):
         collection = await stores.vectors.active()
         if collection is None:
             raise UsageError("nothing is indexed yet: there is no collection that searches read")

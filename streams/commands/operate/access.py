@@ -26,6 +26,7 @@ from streams.commands.console import (
 )  # fmt: skip
 from streams.errors import UsageError
 from streams.gateway.access.api_key import ID_BYTES, PREFIX, SCOPES, SECRET_BYTES, expires_at, make_key
+from streams.gateway.access.spending import spending_of_day
 from streams.search.query_language.operator_values import ascii_host
 from streams.search.request import MAX_DOMAINS
 from streams.stores.opener import open_stores
@@ -82,7 +83,7 @@ async def list_keys(as_json: AsJson = False) -> None:
     day = int(time.time() // 86_400)
     async with open_stores(load_settings(), ["records"]) as stores:
         keys = await stores.api_keys.all()
-        rows = [await stores.api_spending.of_day(f"k{key.id}", day) for key in keys]
+        rows = [await spending_of_day(stores.notes, f"k{key.id}", day) for key in keys]
     today = [sum(row.spent for row in each.values()) for each in rows]
     if as_json:
         print_json([{**_row(key), "today": spent} for key, spent in zip(keys, today, strict=True)])

@@ -68,7 +68,7 @@ async def sweep(
         Progress(time.time()),
         ReferenceSet(memory_mb * 1024 * 1024, os.urandom(32)),
     )
-    async with open_stores(settings, ["records"]) as stores, reported(stores.job_reports, "blobs sweep") as report:
+    async with open_stores(settings, ["records"]) as stores, reported(stores.notes, "blobs sweep") as report:
         keeper = Keeper(file, references, mode, rows_per_second, report)
         sweeper = Sweeper(
             stores.blob_collection,

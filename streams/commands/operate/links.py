@@ -63,7 +63,7 @@ async def rank(
     settings = load_settings()
     async with open_stores(settings, ["records"]) as stores:
         with err.status("Reading links ...") as status:
-            async with reported(stores.job_reports, "links rank") as report:
+            async with reported(stores.notes, "links rank") as report:
 
                 def show_step(step: str, hosts: int) -> None:
                     status.update(f"{step}: {hosts:,} hosts")

@@ -155,7 +155,7 @@ async def _fill(
         recomputer = await _start_recomputer(stores, models, stack) if recompute else None
         reindexer = Reindexer(stores, models.embedder, host=host, per_second=rate, recomputer=recomputer)
         collection = await stores.vectors.ensure(await models.embedder.info())
-        report = await stack.enter_async_context(reported(stores.job_reports, "reindex"))
+        report = await stack.enter_async_context(reported(stores.notes, "reindex"))
         return await _fill_and_switch(
             stores, reindexer, collection, report, switch=switch, skip_failed=skip_failed, as_json=as_json
         )

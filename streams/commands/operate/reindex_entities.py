@@ -18,7 +18,7 @@ async def reindex_entities(settings: Settings, model: str, *, switch: bool, as_j
     async with open_stores(settings, ["records", "vectors"]) as stores, AsyncExitStack() as stack:
         models = await open_models(settings.model_copy(update={"triton": chosen}))
         stack.push_async_callback(models.close)
-        report = await stack.enter_async_context(reported(stores.job_reports, "reindex --entities"))
+        report = await stack.enter_async_context(reported(stores.notes, "reindex --entities"))
         with err.status("Reading entities ...") as status:
 
             def progress(counts: Reindexed) -> None:

@@ -71,7 +71,7 @@ async def build(
         if statements is not None and not await has_grown(stores.suggestions, statements):
             print_json({"build": "", "read": 0, "suggestions": 0, "seconds": 0.0}) if as_json else out.print(UNCHANGED)
             return
-        async with reported(stores.job_reports, "suggest build") as report:
+        async with reported(stores.notes, "suggest build") as report:
             with _executor(processes, cluster) as executor:
                 run = partial(_run, settings, job, stores, executor, report)
                 read = sum(await run("Reading pages and queries", run_map, map_numbers()))

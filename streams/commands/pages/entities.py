@@ -82,7 +82,7 @@ async def _collect(
     async with (
         open_stores(settings, ["records"]) as stores,
         EventProducer(settings, "import") as producer,
-        reported(stores.job_reports, "import --from-index") as report,
+        reported(stores.notes, "import --from-index") as report,
     ):
         with closing(LagReader(settings, [stage("knowledge")])) as lags:
             source = PausingSource(
@@ -144,7 +144,7 @@ async def _run(
         open_stores(settings, ["records"]) as stores,
         EventProducer(settings, "import") as producer,
         SandboxPool(TASKS, processes=PROCESSES, limits=LIMITS, name="entities") as sandbox,
-        reported(stores.job_reports, f"import {name}") as report,
+        reported(stores.notes, f"import {name}") as report,
     ):
         with closing(LagReader(settings, [stage("knowledge")])) as lags:
             source = PausingSource(LagWatch(lags.read, lag), lambda why: bars.update(task, description=f"Read{why}"))

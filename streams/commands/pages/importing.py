@@ -92,7 +92,7 @@ async def import_archive(read: Import, path: Path, wait: bool, as_json: bool, na
     follower = await asyncio.to_thread(Follower, settings, FOLLOWED)
     try:
         with Bars(err) as bars:
-            async with open_stores(settings, ["records"]) as stores, reported(stores.job_reports, "import") as say:
+            async with open_stores(settings, ["records"]) as stores, reported(stores.notes, "import") as say:
                 place = _place_of(settings, path, name)
                 report = await _read_archive(settings, partial(read, path), stores, seen.crawl_id, bars, place, say)
                 if wait:

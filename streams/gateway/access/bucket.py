@@ -9,7 +9,7 @@ then goes below zero, and the client waits the longer. Over a longer time nobody
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from streams.stores.protocols import Spending
+from streams.gateway.access.spending import Spending
 
 MINUTE_SECONDS = 60.0
 DAY_SECONDS = 86_400

@@ -13,8 +13,8 @@ import structlog
 
 from streams.caches import RecentCache
 from streams.gateway.access.bucket import Allowance, Bucket, Verdict
+from streams.gateway.access.spending import put_spending, spending_of_day
 from streams.stores.opener import Stores
-from streams.stores.protocols import ApiSpending
 
 SYNC_SECONDS = 1.0
 """Time between two exchanges of rows with the other gateways, for each client that asks (seconds)."""
@@ -108,16 +108,12 @@ class Limiter:
             state.sync = None
 
     async def _exchange(self, client: str, state: _Client) -> None:
-        bucket, store = state.bucket, self._spending
+        bucket, notes = state.bucket, self._stores.notes
         day, spent = bucket.day, bucket.spent
         if (day, spent) != state.written and spent:
-            await store.put(client, day, self.gateway, bucket.row())
+            await put_spending(notes, client, day, self.gateway, bucket.row())
             state.written = day, spent
-        rows = await store.of_day(client, day)
+        rows = await spending_of_day(notes, client, day)
         if bucket.day == day:
             bucket.merge({name: row for name, row in rows.items() if name != self.gateway}, first=not state.known)
             state.known = True
-
-    @property
-    def _spending(self) -> ApiSpending:
-        return self._stores.api_spending

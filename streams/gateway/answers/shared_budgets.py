@@ -20,8 +20,8 @@ from streams.answers.budgets import Budgets, Limits, Refusal
 from streams.gateway.access.bucket import Allowance
 from streams.gateway.access.clients import hash_address
 from streams.gateway.access.limiter import Limiter
+from streams.gateway.access.spending import Spending, put_spending, spending_of_day
 from streams.stores.opener import Stores
-from streams.stores.protocols import Spending
 
 SYNC_SECONDS = 1.0
 """Time between two exchanges of rows with the other gateways, while answers are written (seconds)."""
@@ -130,9 +130,9 @@ class SharedBudgets:
 
     async def _write(self, name: str, number: int, spent: int, at: int) -> None:
         if spent and self._written.get(name) != (number, spent):
-            await self._stores.api_spending.put(name, number, self._gateway, Spending(spent, 0.0, at))
+            await put_spending(self._stores.notes, name, number, self._gateway, Spending(spent, 0.0, at))
             self._written[name] = number, spent
 
     async def _of_others(self, name: str, number: int) -> int:
-        rows = await self._stores.api_spending.of_day(name, number)
+        rows = await spending_of_day(self._stores.notes, name, number)
         return sum(row.spent for gateway, row in rows.items() if gateway != self._gateway)

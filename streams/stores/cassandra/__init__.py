@@ -6,25 +6,24 @@ of blobs (`collection`), backups (`copying`), `riffle reindex`, `riffle links ra
 Every write of a record carries the time of the event that it comes from.
 """
 
-from streams.stores.cassandra.api_access import CassandraApiKeys, CassandraApiSpending
+from streams.stores.cassandra.api_access import CassandraApiKeys
 from streams.stores.cassandra.blobs import CassandraBlobs
 from streams.stores.cassandra.collection import CassandraBlobCollection
 from streams.stores.cassandra.entities import CassandraEntities
 from streams.stores.cassandra.fingerprints import CassandraFingerprints
 from streams.stores.cassandra.frontier import CassandraFrontier
 from streams.stores.cassandra.host_links import CassandraHostLinks
+from streams.stores.cassandra.index_maps import CassandraIndexMaps
 from streams.stores.cassandra.ledger import CassandraLedger
 from streams.stores.cassandra.migrating import migrate
-from streams.stores.cassandra.pace_holds import CassandraPaceHolds
+from streams.stores.cassandra.notes import CassandraNotes, CassandraPaceHolds
 from streams.stores.cassandra.pages import CassandraPages
 from streams.stores.cassandra.query_counts import CassandraQueryCounts
-from streams.stores.cassandra.reindexing import CassandraIndexMaps, CassandraJobReports, CassandraReindexing
 from streams.stores.cassandra.session import CassandraSession, connect
 from streams.stores.cassandra.suggestions import CassandraSuggestions
 
 __all__ = [
     "CassandraApiKeys",
-    "CassandraApiSpending",
     "CassandraBlobCollection",
     "CassandraBlobs",
     "CassandraEntities",
@@ -32,12 +31,11 @@ __all__ = [
     "CassandraFrontier",
     "CassandraHostLinks",
     "CassandraIndexMaps",
-    "CassandraJobReports",
     "CassandraLedger",
+    "CassandraNotes",
     "CassandraPaceHolds",
     "CassandraPages",
     "CassandraQueryCounts",
-    "CassandraReindexing",
     "CassandraSession",
     "CassandraSuggestions",
     "connect",

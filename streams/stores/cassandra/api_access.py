@@ -1,11 +1,11 @@
-"""The keys of the API, the sites, and what clients spent, in Cassandra."""
+"""The keys of the API and the sites in Cassandra."""
 
 from typing import Any
 
 import msgpack
 
 from streams.stores.cassandra.session import CassandraSession
-from streams.stores.protocols import ApiKey, Site, Spending
+from streams.stores.protocols import ApiKey, Site
 
 _PUT_KEY = "INSERT INTO api_keys (part, id, value) VALUES (0, :id, :value) USING TIMESTAMP :at"
 _GET_KEY = "SELECT value FROM api_keys WHERE part = 0 AND id = :id"
@@ -13,11 +13,6 @@ _KEYS = "SELECT value FROM api_keys WHERE part = 0"
 _PUT_SITE = "INSERT INTO api_sites (part, name, value) VALUES (0, :name, :value) USING TIMESTAMP :at"
 _REMOVE_SITE = "DELETE FROM api_sites USING TIMESTAMP :at WHERE part = 0 AND name = :name"
 _SITES = "SELECT value FROM api_sites WHERE part = 0"
-_SPEND = (
-    "INSERT INTO api_spending (client, day, gateway, value) VALUES (:client, :day, :gateway, :value) "
-    "USING TIMESTAMP :at"
-)
-_SPENT = "SELECT gateway, value FROM api_spending WHERE client = :client AND day = :day"
 
 
 class CassandraApiKeys:
@@ -49,22 +44,6 @@ class CassandraApiKeys:
 
     async def sites(self) -> list[Site]:
         return [Site(*msgpack.unpackb(value, use_list=False)) for (value,) in await self._session.execute(_SITES)]
-
-
-class CassandraApiSpending:
-    """See `ApiSpending`."""
-
-    def __init__(self, session: CassandraSession) -> None:
-        self._session = session
-
-    async def put(self, client: str, day: int, gateway: str, spending: Spending) -> None:
-        value = _packed((spending.spent, spending.tokens, spending.at))
-        row = {"client": client, "day": day, "gateway": gateway, "value": value}
-        await self._session.execute(_SPEND, row, at=spending.at)
-
-    async def of_day(self, client: str, day: int) -> dict[str, Spending]:
-        rows = await self._session.execute(_SPENT, {"client": client, "day": day})
-        return {gateway: Spending(*msgpack.unpackb(value)) for gateway, value in rows}
 
 
 def _key_of(value: bytes) -> ApiKey:

@@ -25,11 +25,10 @@ _SMALL_PAGES = {"blobs": 8}
 """Number of rows of a page, for tables with large rows: a chunk of a blob has up to 512 KiB."""
 NOT_COPIED = frozenset(
     {
-        "api_spending",
         "click_estimates",
         "index_maps",
-        "jobs",
         "migrations",
+        "notes",
         "pace_holds",
         "query_clicks",
         "query_counts",
@@ -39,8 +38,8 @@ NOT_COPIED = frozenset(
         "suggestions",
     }
 )
-"""Tables that each keyspace fills by itself, counts of what people and programs asked, which no backup has, what is
-built of them and of the index, what holds for seconds, and the reports of jobs, which ran on this installation only."""
+"""Tables that each keyspace fills by itself, counts of what people asked, which no backup has, what is built of
+them and of the index, what holds for seconds, and the notes of this installation (what programs asked, jobs)."""
 _SUPPORTED = frozenset({"uuid", "text", "blob", "int", "bigint", "tinyint", "boolean", "double"})
 _MAP = "map<text, blob>"
 """Types of columns that a backup can hold. An entry of a map has a time of its own (Cassandra 5 shows it)."""

@@ -4,18 +4,18 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from streams.settings import Settings
-from streams.stores.cassandra.api_access import CassandraApiKeys, CassandraApiSpending
+from streams.stores.cassandra.api_access import CassandraApiKeys
 from streams.stores.cassandra.blobs import CassandraBlobs
 from streams.stores.cassandra.collection import CassandraBlobCollection
 from streams.stores.cassandra.entities import CassandraEntities
 from streams.stores.cassandra.fingerprints import CassandraFingerprints
 from streams.stores.cassandra.frontier import CassandraFrontier
 from streams.stores.cassandra.host_links import CassandraHostLinks
+from streams.stores.cassandra.index_maps import CassandraIndexMaps
 from streams.stores.cassandra.ledger import CassandraLedger
-from streams.stores.cassandra.pace_holds import CassandraPaceHolds
+from streams.stores.cassandra.notes import CassandraNotes, CassandraPaceHolds
 from streams.stores.cassandra.pages import CassandraPages
 from streams.stores.cassandra.query_counts import CassandraQueryCounts
-from streams.stores.cassandra.reindexing import CassandraIndexMaps, CassandraJobReports, CassandraReindexing
 from streams.stores.cassandra.restoring import refuse_unfinished_restore, unfinished_restore
 from streams.stores.cassandra.session import connect
 from streams.stores.cassandra.suggestions import CassandraSuggestions
@@ -32,15 +32,13 @@ class Records:
     fingerprints: CassandraFingerprints
     frontier: CassandraFrontier
     host_links: CassandraHostLinks
+    notes: CassandraNotes
     pace_holds: CassandraPaceHolds
     query_counts: CassandraQueryCounts
     suggestions: CassandraSuggestions
     entities: CassandraEntities
-    reindexing: CassandraReindexing
-    job_reports: CassandraJobReports
     index_maps: CassandraIndexMaps
     api_keys: CassandraApiKeys
-    api_spending: CassandraApiSpending
     unfinished_restore: Callable[[], Awaitable[str]]
     clock_ahead: Callable[[], Awaitable[float]]
     close: Callable[[], Awaitable[None]]
@@ -62,15 +60,13 @@ async def open_records(settings: Settings) -> Records:
         fingerprints=CassandraFingerprints(session, settings.cassandra.simhash_tables),
         frontier=CassandraFrontier(session),
         host_links=CassandraHostLinks(session),
+        notes=CassandraNotes(session),
         pace_holds=CassandraPaceHolds(session),
         query_counts=CassandraQueryCounts(session),
         suggestions=CassandraSuggestions(session),
         entities=CassandraEntities(session),
-        reindexing=CassandraReindexing(session),
-        job_reports=CassandraJobReports(session),
         index_maps=CassandraIndexMaps(session),
         api_keys=CassandraApiKeys(session),
-        api_spending=CassandraApiSpending(session),
         unfinished_restore=lambda: unfinished_restore(session),
         clock_ahead=session.clock_ahead_seconds,
         close=session.close,

@@ -4,24 +4,21 @@ For tests, and for trying a stage by hand. One contract suite runs over a fake a
 fake allows, the server allows too. Nothing here survives the process.
 """
 
-from streams.stores.memory.api_access import MemoryApiKeys, MemoryApiSpending
+from streams.stores.memory.api_access import MemoryApiKeys
 from streams.stores.memory.collection import MemoryBlobCollection
 from streams.stores.memory.entities import MemoryEntities
 from streams.stores.memory.fingerprints import MemoryFingerprints
 from streams.stores.memory.frontier import MemoryFrontier
 from streams.stores.memory.host_links import MemoryHostLinks
 from streams.stores.memory.index_maps import MemoryIndexMaps
-from streams.stores.memory.job_reports import MemoryJobReports
-from streams.stores.memory.pace_holds import MemoryPaceHolds
+from streams.stores.memory.notes import MemoryNotes, MemoryPaceHolds
 from streams.stores.memory.query_counts import MemoryQueryCounts
 from streams.stores.memory.records import MemoryBlobs, MemoryLedger, MemoryPages
-from streams.stores.memory.reindexing import MemoryReindexing
 from streams.stores.memory.suggestions import MemorySuggestions
 from streams.stores.memory.vectors import MemoryIndex
 
 __all__ = [
     "MemoryApiKeys",
-    "MemoryApiSpending",
     "MemoryBlobCollection",
     "MemoryBlobs",
     "MemoryEntities",
@@ -30,11 +27,10 @@ __all__ = [
     "MemoryHostLinks",
     "MemoryIndex",
     "MemoryIndexMaps",
-    "MemoryJobReports",
     "MemoryLedger",
+    "MemoryNotes",
     "MemoryPaceHolds",
     "MemoryPages",
     "MemoryQueryCounts",
-    "MemoryReindexing",
     "MemorySuggestions",
 ]

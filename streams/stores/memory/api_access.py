@@ -1,6 +1,6 @@
-"""The keys of the API, the sites, and what clients spent, in memory."""
+"""The keys of the API and the sites in memory."""
 
-from streams.stores.protocols import ApiKey, Site, Spending
+from streams.stores.protocols import ApiKey, Site
 
 
 class MemoryApiKeys:
@@ -32,18 +32,3 @@ class MemoryApiKeys:
     def _write_site(self, name: str, site: Site | None, at: int) -> None:
         if name not in self._sites or self._sites[name][0] <= at:
             self._sites[name] = at, site
-
-
-class MemoryApiSpending:
-    """See `ApiSpending`."""
-
-    def __init__(self) -> None:
-        self._rows: dict[tuple[str, int], dict[str, Spending]] = {}
-
-    async def put(self, client: str, day: int, gateway: str, spending: Spending) -> None:
-        rows = self._rows.setdefault((client, day), {})
-        if gateway not in rows or rows[gateway].at <= spending.at:
-            rows[gateway] = spending
-
-    async def of_day(self, client: str, day: int) -> dict[str, Spending]:
-        return dict(self._rows.get((client, day), {}))

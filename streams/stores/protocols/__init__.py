@@ -8,12 +8,9 @@ runtime tries again. Every write is idempotent: two equal calls leave the same s
 """
 
 from streams.stores.protocols.api_access import (
-    SPENDING_DAYS,
     ApiKey,
     ApiKeys,
-    ApiSpending,
     Site,
-    Spending,
     private_hosts,
 )
 from streams.stores.protocols.blobs import BlobCollection, Blobs, StoredBlob
@@ -47,10 +44,9 @@ from streams.stores.protocols.frontier import (
 )
 from streams.stores.protocols.host_links import HostLinks, HostRank, LinkGroup, PageLink
 from streams.stores.protocols.index_maps import IndexMaps
-from streams.stores.protocols.job_reports import REPORT_DAYS, JobReport, JobReports, JobState
 from streams.stores.protocols.ledger import Ledger, Transition
-from streams.stores.protocols.pace_holds import PaceHolds
-from streams.stores.protocols.pages import Pages, PartProgress, Reindexing
+from streams.stores.protocols.notes import Notes, PaceHolds
+from streams.stores.protocols.pages import Pages
 from streams.stores.protocols.query_counts import (
     KEPT_DAYS,
     CountedQuery,
@@ -67,13 +63,10 @@ __all__ = [
     "KEPT_DAYS",
     "MAX_FOUND",
     "MIN_NEAR_WORDS",
-    "REPORT_DAYS",
-    "SPENDING_DAYS",
     "UNREAD",
     "AliasEvidence",
     "ApiKey",
     "ApiKeys",
-    "ApiSpending",
     "BlobCollection",
     "Blobs",
     "Candidates",
@@ -95,13 +88,11 @@ __all__ = [
     "HostRank",
     "HostShare",
     "IndexMaps",
-    "JobReport",
-    "JobReports",
-    "JobState",
     "Known",
     "Ledger",
     "LinkGroup",
     "NamedEntity",
+    "Notes",
     "PaceHolds",
     "PageClicks",
     "PageHits",
@@ -109,18 +100,15 @@ __all__ = [
     "Pages",
     "PartKind",
     "PartPlace",
-    "PartProgress",
     "PartitionOwner",
     "PlaceCounts",
     "Point",
     "PrefixRow",
     "QueryCounts",
     "QueueEntry",
-    "Reindexing",
     "Sight",
     "Site",
     "SparseVector",
-    "Spending",
     "StoredBlob",
     "StoredEntity",
     "StoredPart",

@@ -1,11 +1,8 @@
-"""The keys of programs that use the API, the sites that have a search of their own, and what was spent."""
+"""The keys of programs that use the API, and the sites that have a search of their own."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
-
-SPENDING_DAYS = 3
-"""Time for which the spending of a day is kept (days)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,18 +45,6 @@ def private_hosts(sites: Iterable[Site]) -> tuple[str, ...]:
     return tuple(sorted({host for site in sites if site.is_private for host in site.hosts}))
 
 
-@dataclass(frozen=True, slots=True)
-class Spending:
-    """The work of one gateway for a client on one day."""
-
-    spent: int
-    """Work units that this gateway has done for the client on this day."""
-    tokens: float
-    """Work units in the client's bucket."""
-    at: int
-    """Time of `tokens` (microseconds since 1970 UTC)."""
-
-
 class ApiKeys(Protocol):
     """The keys of the API, and the sites."""
 
@@ -77,16 +62,3 @@ class ApiKeys(Protocol):
 
     async def sites(self) -> list[Site]:
         """Return all sites, by their names."""
-
-
-class ApiSpending(Protocol):
-    """The work that clients asked for, by client and day (number since 1970-01-01 UTC): one row for each gateway.
-
-    A gateway writes only its own row, and always its whole sum: no write is lost, and none counts twice.
-    """
-
-    async def put(self, client: str, day: int, gateway: str, spending: Spending) -> None:
-        """Store a gateway's row. An older `Spending.at` never replaces a newer one."""
-
-    async def of_day(self, client: str, day: int) -> dict[str, Spending]:
-        """Return the rows of all gateways, by gateway."""

@@ -1,7 +1,6 @@
-"""The records of pages, and the progress of `riffle reindex` over them."""
+"""The records of pages."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
 from uuid import UUID
 
@@ -31,24 +30,3 @@ class Pages(Protocol):
 
     async def erase(self, page_id: UUID, before: int) -> None:
         """Erase all parts that were written before this time. A later write with such a time is lost, too."""
-
-
-@dataclass(frozen=True, slots=True)
-class PartProgress:
-    """The progress of one part of the ring of tokens."""
-
-    token: int
-    """The last token that is done."""
-    pages: int = 0
-    """Number of pages of this part that were written."""
-    statements: int = 0
-
-
-class Reindexing(Protocol):
-    """The progress of `riffle reindex`, by collection and host (empty: all hosts), so that it goes on after a stop."""
-
-    async def progress(self, collection: str, host: str) -> dict[int, PartProgress]: ...
-
-    async def put(self, collection: str, host: str, part: int, progress: PartProgress) -> None: ...
-
-    async def clear(self, collection: str, host: str) -> None: ...

@@ -1,14 +1,12 @@
-"""The contract of the keys of the API, the sites and what clients spent, in memory and in Cassandra."""
+"""The contract of the keys of the API and the sites, in memory and in Cassandra."""
 
 import pytest
 
-from streams.stores.cassandra import CassandraApiKeys, CassandraApiSpending
-from streams.stores.memory import MemoryApiKeys, MemoryApiSpending
-from streams.stores.protocols import ApiKey, ApiKeys, ApiSpending, Site, Spending
+from streams.stores.cassandra import CassandraApiKeys
+from streams.stores.memory import MemoryApiKeys
+from streams.stores.protocols import ApiKey, ApiKeys, Site
 from tests.conftest import fresh_name
 from tests.integration.contracts.conftest import BOTH
-
-DAY = 20_000
 
 
 @pytest.fixture(params=BOTH)
@@ -16,13 +14,6 @@ def keys(request: pytest.FixtureRequest) -> ApiKeys:
     if request.param == "memory":
         return MemoryApiKeys()
     return CassandraApiKeys(request.getfixturevalue("cassandra_session"))
-
-
-@pytest.fixture(params=BOTH)
-def spending(request: pytest.FixtureRequest) -> ApiSpending:
-    if request.param == "memory":
-        return MemoryApiSpending()
-    return CassandraApiSpending(request.getfixturevalue("cassandra_session"))
 
 
 async def test_the_newest_state_of_a_key_stays(keys: ApiKeys) -> None:
@@ -46,14 +37,3 @@ async def test_sites_are_replaced_and_removed(keys: ApiKeys) -> None:
     assert Site(name, "Docs", ("docs.example", "blog.example"), is_private=True) in await keys.sites()
     await keys.remove_site(name, 3)
     assert name not in {site.name for site in await keys.sites()}
-
-
-async def test_each_gateway_has_a_row_of_its_own(spending: ApiSpending) -> None:
-    client = fresh_name("client")
-    first, later = Spending(3, 57.5, 1_000), Spending(9, 51.5, 2_000)
-    assert await spending.of_day(client, DAY) == {}
-    await spending.put(client, DAY, "one", later)
-    await spending.put(client, DAY, "one", first)  # a late write
-    await spending.put(client, DAY, "two", first)
-    await spending.put(client, DAY + 1, "two", first)
-    assert await spending.of_day(client, DAY) == {"one": later, "two": first}

@@ -3,7 +3,7 @@
 import pytest
 
 from streams.stores.cassandra import CassandraSession
-from streams.stores.cassandra.reindexing import MAP_PART_BYTES, CassandraIndexMaps
+from streams.stores.cassandra.index_maps import MAP_PART_BYTES, CassandraIndexMaps
 from streams.stores.memory import MemoryIndexMaps
 from streams.stores.protocols import IndexMaps
 from tests.integration.contracts.conftest import BOTH

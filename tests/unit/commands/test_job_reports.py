@@ -9,8 +9,9 @@ import pytest
 from streams.commands import job_reports
 from streams.commands.job_reports import own_place, reported
 from streams.errors import StoreUnavailable, UsageError
-from streams.stores.memory import MemoryJobReports
-from streams.stores.protocols import JobReport
+from streams.stores.job_reports import JobReport, recent_reports
+from streams.stores.memory import MemoryNotes
+from streams.stores.row_codec import read_fields
 
 
 async def test_a_job_reports_from_its_start_also_without_progress(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -20,7 +21,7 @@ async def test_a_job_reports_from_its_start_also_without_progress(monkeypatch: p
         await store.until(1)
         report("Filling statements-1", 0.5)
         await store.until(store.count + 2)
-    (last,) = await store.recent()
+    (last,) = await recent_reports(store)
     assert (last.command, last.place, last.state, last.share) == ("reindex", own_place(), "done", 1.0)
     assert {(each.state, each.share, each.sentence) for each in store.seen} >= {
         ("running", None, ""),
@@ -35,7 +36,7 @@ async def test_a_job_reports_from_its_start_also_without_progress(monkeypatch: p
      (asyncio.CancelledError(), "stopped", "half")],
 )  # fmt: skip
 async def test_the_last_report_says_how_the_job_ended(error: BaseException, state: str, sentence: str) -> None:
-    store = MemoryJobReports()
+    store = MemoryNotes()
 
     async def job() -> None:
         async with reported(store, "reindex") as report:
@@ -44,13 +45,13 @@ async def test_the_last_report_says_how_the_job_ended(error: BaseException, stat
 
     with pytest.raises(type(error)):
         await job()
-    (last,) = await store.recent()
+    (last,) = await recent_reports(store)
     assert (last.state, last.sentence) == (state, sentence)
 
 
 def test_a_job_that_is_terminated_ends_as_by_an_interrupt() -> None:
     """Kubernetes and the pages of operators stop a job by SIGTERM: it must be able to save how far it is."""
-    store = MemoryJobReports()
+    store = MemoryNotes()
     saved = []
 
     async def job() -> None:
@@ -65,7 +66,7 @@ def test_a_job_that_is_terminated_ends_as_by_an_interrupt() -> None:
     former = signal.getsignal(signal.SIGTERM)
     with pytest.raises(KeyboardInterrupt):
         asyncio.run(job())
-    (last,) = asyncio.run(store.recent())
+    (last,) = asyncio.run(recent_reports(store))
     assert (last.state, saved) == ("stopped", ["the place of the sweep"])
     assert signal.getsignal(signal.SIGTERM) is former
 
@@ -74,11 +75,11 @@ async def test_a_store_that_is_away_fails_no_job() -> None:
     store = Noting(is_away=True)
     async with reported(store, "reindex"):
         await store.until(1)
-    assert await store.recent() == []
+    assert await recent_reports(store) == []
 
 
 @dataclass
-class Noting(MemoryJobReports):
+class Noting(MemoryNotes):
     """A store that remembers all reports, and may be away."""
 
     is_away: bool = False
@@ -88,12 +89,12 @@ class Noting(MemoryJobReports):
     def __post_init__(self) -> None:
         super().__init__()
 
-    async def put(self, report: JobReport) -> None:
+    async def put(self, shelf: str, name: str, value: bytes, *, seconds: int, at: int | None = None) -> None:
         self.count += 1
         if self.is_away:
             raise StoreUnavailable("Cassandra is away")
-        self.seen.append(report)
-        await super().put(report)
+        self.seen.append(read_fields(JobReport, value))
+        await super().put(shelf, name, value, seconds=seconds, at=at)
 
     async def until(self, count: int) -> None:
         while self.count < count:

@@ -14,11 +14,12 @@ from streams.gateway.access.clients import address_of, given_key, hash_address
 from streams.gateway.access.costs import cost_of_search
 from streams.gateway.access.limiter import Limiter
 from streams.gateway.access.sight import Sight, sight_of
+from streams.gateway.access.spending import Spending
 from streams.search.errors import InvalidQuery
 from streams.search.request import Parameters, parse
-from streams.stores.memory import MemoryApiSpending
+from streams.stores.memory import MemoryNotes
 from streams.stores.opener import memory_stores
-from streams.stores.protocols import ApiKey, Site, Spending
+from streams.stores.protocols import ApiKey, Site
 
 NOW = 20_000 * 86_400.0
 
@@ -107,15 +108,15 @@ async def test_gateways_share_a_budget_through_the_store() -> None:
     assert (await gateways[1].admit("other", allowance)).allowed
 
 
-class _Away(MemoryApiSpending):
-    async def of_day(self, client: str, day: int) -> dict[str, Spending]:
+class _Away(MemoryNotes):
+    async def of_shelf(self, shelf: str) -> dict[str, bytes]:
         await asyncio.Event().wait()
         raise AssertionError
 
 
 async def test_without_the_store_a_gateway_limits_by_itself() -> None:
     stores = memory_stores()
-    stores.api_spending = _Away()
+    stores.notes = _Away()
     limiter = Limiter(stores, lambda: NOW)
     verdicts = [(await limiter.admit("client", Allowance(per_window=3))).allowed for _ in range(3)]
     assert verdicts == [True, True, True]

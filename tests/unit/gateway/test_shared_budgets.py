@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 from streams.answers.budgets import Limits, Refusal
 from streams.errors import StoreUnavailable
 from streams.gateway.answers.shared_budgets import SharedBudgets
+from streams.stores.memory import MemoryNotes
 from streams.stores.opener import Stores, memory_stores
-from streams.stores.protocols import Spending
 
 START = datetime(2026, 3, 4, 5, 30, tzinfo=UTC)
 
@@ -87,13 +87,13 @@ async def test_all_gateways_spend_one_budget_of_a_person() -> None:
 
 async def test_the_store_has_no_address_of_a_person_and_another_hash_on_the_next_day() -> None:
     stores, names = memory_stores(), []
-    put = stores.api_spending.put
+    put = stores.notes.put
 
-    async def noted(client: str, day: int, gateway: str, spending: Spending) -> None:
-        names.append(client)
-        await put(client, day, gateway, spending)
+    async def noted(shelf: str, name: str, value: bytes, *, seconds: int, at: int | None = None) -> None:
+        names.append(shelf.rsplit(" ", 1)[1])
+        await put(shelf, name, value, seconds=seconds, at=at)
 
-    stores.api_spending.put = noted  # type: ignore[method-assign]  # to look at what is stored
+    stores.notes.put = noted  # type: ignore[method-assign]  # to look at what is stored
     all_of_them = Gateways(Limits(per_person=4, per_hour=0, cost_per_day=0.0), stores)
     for _ in range(2):
         gateway = all_of_them.start("one")
@@ -123,19 +123,19 @@ async def test_a_row_that_is_written_twice_counts_once() -> None:
     await all_of_them.close()
 
 
-class NoSpending:
+class NoNotes(MemoryNotes):
     """A store that is down."""
 
-    async def put(self, client: str, day: int, gateway: str, spending: Spending) -> None:
+    async def put(self, shelf: str, name: str, value: bytes, *, seconds: int, at: int | None = None) -> None:
         raise StoreUnavailable("Cassandra is down")
 
-    async def of_day(self, client: str, day: int) -> dict[str, Spending]:
+    async def of_shelf(self, shelf: str) -> dict[str, bytes]:
         raise StoreUnavailable("Cassandra is down")
 
 
 async def test_without_the_store_each_gateway_counts_by_itself() -> None:
     stores = memory_stores()
-    stores.api_spending = NoSpending()
+    stores.notes = NoNotes()
     for limits, refused in ((Limits(0, 1, 0.0), "installation"), (Limits(1, 0, 0.0), "person")):
         all_of_them = Gateways(limits, stores)
         one, two = all_of_them.start("one"), all_of_them.start("two")
@@ -146,7 +146,7 @@ async def test_without_the_store_each_gateway_counts_by_itself() -> None:
 
 async def test_without_a_limit_the_store_is_not_asked() -> None:
     stores = memory_stores()
-    stores.api_spending = NoSpending()
+    stores.notes = NoNotes()
     all_of_them = Gateways(Limits(per_person=0, per_hour=0, cost_per_day=0.0), stores)
     one = all_of_them.start("one")
     assert [await all_of_them.take(one), await all_of_them.take(one)] == ["", ""]

@@ -1,11 +1,15 @@
 """The reports of long jobs: commands that run anywhere, as operators see them in one place."""
 
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal
 from uuid import UUID
 
-REPORT_DAYS = 30
-"""Days for which a report is kept after its last change."""
+from streams.stores.protocols import Notes
+from streams.stores.row_codec import pack_fields, read_fields
+
+KEPT_SECONDS = 30 * 86_400
+"""Time for which a report is kept after its last change (seconds)."""
+_SHELF = "jobs"
 
 JobState = Literal["running", "done", "failed", "stopped"]
 
@@ -30,11 +34,12 @@ class JobReport:
     """The present step, or why the job failed, for people."""
 
 
-class JobReports(Protocol):
-    """The last report of each job."""
+async def put_report(notes: Notes, report: JobReport) -> None:
+    """Store a report in place of the job's former one."""
+    await notes.put(_SHELF, str(report.job_id), pack_fields(report), seconds=KEPT_SECONDS, at=report.updated)
 
-    async def put(self, report: JobReport) -> None: ...
 
-    async def recent(self) -> list[JobReport]:
-        """Return the reports of REPORT_DAYS, the last started first."""
-        ...
+async def recent_reports(notes: Notes) -> list[JobReport]:
+    """Return the last report of each job, the last started first."""
+    found = [read_fields(JobReport, value) for value in (await notes.of_shelf(_SHELF)).values()]
+    return sorted(found, key=lambda report: report.started, reverse=True)
