@@ -20,7 +20,7 @@ from benchmarks.machine import machine
 from streams.commands.console import AsJson, command, print_figures
 from streams.dedup.fingerprinting import fingerprint
 from streams.errors import UsageError
-from streams.sketches.simhash_tables import DEFAULT_TABLES, MAX_DISTANCE, TABLE_COUNTS, tables
+from streams.sketches.simhash import DEFAULT_TABLES, MAX_DISTANCE, TABLE_COUNTS, tables
 
 FINGERPRINTS = 1_000_000
 QUERIES = 100_000

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from streams.sketches.simhash_tables import BITS, DEFAULT_TABLES, MAX_DISTANCE, Table, tables
+from streams.sketches.simhash import BITS, DEFAULT_TABLES, MAX_DISTANCE, Table, tables
 
 Simhashes = NDArray[np.uint64]
 Rows = NDArray[np.uint32]

@@ -20,7 +20,7 @@ from streams.dedup.grouping import SIMILARITY, Grouping
 from streams.errors import Refused, UsageError
 from streams.jsonl import read_rows
 from streams.sketches.features import jaccard
-from streams.sketches.simhash_tables import MAX_DISTANCE, hamming
+from streams.sketches.simhash import MAX_DISTANCE, hamming
 from streams.stores.protocols import Fingerprint, Fingerprints
 
 RANGES = ((0.0, 0.5), (0.5, 0.7), (0.7, 0.75), (0.75, 0.8), (0.8, 0.85), (0.85, 0.9), (0.9, 0.95), (0.95, 1.01))

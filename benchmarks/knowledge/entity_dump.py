@@ -45,9 +45,9 @@ from streams.models.protocols import Models
 from streams.runtime.agent import Delivery
 from streams.sandbox.pool import SandboxPool
 from streams.settings import Settings
+from streams.stores.blobs import blob_ref
 from streams.stores.memory import MemoryBlobs, MemoryEntities
 from streams.stores.opener import Stores, memory_stores
-from streams.stores.row_codec import blob_ref
 
 LOOK_SECONDS = 0.5
 _WORDS = (  # noqa: SIM905 - it is shorter

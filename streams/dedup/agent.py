@@ -46,7 +46,7 @@ from streams.sandbox.pool import Sandbox, SandboxPool
 from streams.settings import Settings, TritonSettings
 from streams.sketches.features import Hashes, jaccard
 from streams.sketches.minhash import sketch_similarity
-from streams.sketches.simhash_tables import hamming
+from streams.sketches.simhash import hamming
 from streams.stores.opener import Stores
 from streams.stores.page_record import PageRecord, RemovedText
 from streams.stores.protocols import Fingerprint, Sight, Transition

@@ -18,7 +18,7 @@ from streams.crawl.file_kinds import EXTENSIONS, extension_of
 from streams.crawl.urls import host_of
 from streams.dedup.election import oldest_first, order_by_preference, rank
 from streams.sketches.minhash import sketch_similarity
-from streams.sketches.simhash_tables import MAX_DISTANCE
+from streams.sketches.simhash import MAX_DISTANCE
 from streams.stores.protocols import MIN_NEAR_WORDS, Fingerprint, Fingerprints
 
 MIN_WORDS = MIN_NEAR_WORDS

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from streams.dedup.grouping import Decision
 from streams.errors import TransientError
-from streams.sketches.simhash_tables import hamming
+from streams.sketches.simhash import hamming
 from streams.stores.page_record import Deduplicated, RemovedText
 from streams.stores.protocols import Fingerprint
 

@@ -15,8 +15,7 @@ from streams.errors import PoisonError
 from streams.ledger.descriptions import describe_links
 from streams.ledger.discoveries import LinkMemory, Links
 from streams.ledger.gathering import MAX_SECONDS, GatheredLedger
-from streams.ledger.transitions import make_transition, transition_about
-from streams.ledger.trimming import find_outdated
+from streams.ledger.transitions import find_outdated, make_transition, transition_about
 from streams.runtime.agent import Agent, Delivery
 from streams.settings import Settings
 from streams.stores.opener import Stores

@@ -1,9 +1,23 @@
-"""Events as transitions of pages. Pure."""
+"""Events as transitions of pages, and the transitions that a page's history no longer needs. Pure.
 
+A page that is fetched again and again has some transitions more after each fetch. Its history keeps the newest ones.
+Of the older ones it keeps what explains the page today:
+
+- every row of links to the page, at most three (`discoveries`)
+- the newest transition of each kind: the last time that the page was indexed, given as a seed, failed with a timeout;
+  and what was decided about each of these fetches
+- the events of the content that is indexed, or under way, of the event that decided the status, and of the fetch before
+  that event: a page that is gone was removed only if it was indexed until then
+
+So the status stays the same, whatever events follow. This is compared before anything is deleted.
+"""
+
+from collections.abc import Iterable, Sequence
 from uuid import UUID
 
-from schemas import Event
+from schemas import Event, LinkFound, PageFetched, PageSettled
 from streams.ledger.descriptions import describe
+from streams.ledger.status import PageState, state_after
 from streams.runtime.agent import Delivery
 from streams.stores.protocols import Transition
 
@@ -30,3 +44,55 @@ def make_transition(delivery: Delivery, page_id: UUID, row_id: UUID, event: Even
         outcome=describe(event),
         data=event.model_dump(mode="json", exclude_none=True, exclude=_NOT_KEPT),
     )
+
+
+MAX_NEWEST = 100
+"""Number of transitions, counted from the newest one, that a history always keeps: of 10 to 30 fetches."""
+MAX_OUTDATED = 50
+"""Maximum number of transitions that are no longer needed and still stored. They are deleted together."""
+_KIND = ("purpose", "why", "outcome", "retryable", "verdict", "reason")
+"""The fields that tell events of one topic apart."""
+
+_Kind = tuple[str, ...]
+
+
+def find_outdated(history: Sequence[Transition]) -> list[Transition]:
+    """Return the transitions of a page that its history no longer needs; none while they are few.
+
+    `history` has the oldest first.
+    """
+    older = history[:-MAX_NEWEST]
+    if len(older) <= MAX_OUTDATED:
+        return []
+    state = state_after(history)
+    newest = list(_newest_of_each_kind(history))
+    kept = {step.event_id for step in (*newest, *_verdicts(older, newest), *_explaining(older, state))}
+    outdated = [step for step in older if step.event_id not in kept]
+    deleted = {step.event_id for step in outdated}
+    if len(outdated) <= MAX_OUTDATED or state_after(step for step in history if step.event_id not in deleted) != state:
+        return []
+    return outdated
+
+
+def _newest_of_each_kind(history: Iterable[Transition]) -> Iterable[Transition]:
+    newest: dict[_Kind, Transition] = {}
+    for step in history:
+        kind = (step.topic, *(str(step.data.get(name, "")) for name in _KIND))
+        newest[kind] = max(newest.get(kind, step), step, key=lambda one: (_generation(one), one.at))
+    return newest.values()
+
+
+def _verdicts(older: Iterable[Transition], newest: Iterable[Transition]) -> Iterable[Transition]:
+    fetches = {_generation(step) for step in newest if step.topic == PageFetched.topic}
+    return (step for step in older if step.topic == PageSettled.topic and _generation(step) in fetches)
+
+
+def _explaining(older: Sequence[Transition], state: PageState) -> Iterable[Transition]:
+    before = max((one for one in map(_generation, older) if one < state.decided_generation), default=0)
+    generations = {state.content_generation, state.decided_generation, before} - {0}
+    return (step for step in older if step.topic == LinkFound.topic or _generation(step) in generations)
+
+
+def _generation(step: Transition) -> int:
+    generation = step.data.get("generation", 0)
+    return generation if isinstance(generation, int) else 0

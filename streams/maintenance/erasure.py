@@ -11,10 +11,10 @@ from uuid import UUID
 from schemas import PageRemoved
 from streams.errors import TransientError
 from streams.maintenance.sweeping import BATCH, POSITIONS
+from streams.stores.blobs import references_in
 from streams.stores.opener import Stores
 from streams.stores.packing import pack
 from streams.stores.page_record import Removed
-from streams.stores.references import references_in
 from streams.stores.row_codec import pack_transition
 
 Report = Callable[[str, float], Awaitable[None]]

@@ -27,8 +27,7 @@ from streams.stores.opener import Stores
 from streams.stores.page_record import PageRecord
 from streams.vectors.batching import TextBatcher
 from streams.vectors.codec import decode_vectors
-from streams.vectors.generations import superseded_below
-from streams.vectors.page_records import IndexedPage, indexed_page
+from streams.vectors.page_records import IndexedPage, indexed_page, superseded_below
 from streams.vectors.points import payloads_of, points_of, texts_of
 
 KNOWN_PAGES = 2_000_000

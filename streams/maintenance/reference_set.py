@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from streams.stores.row_codec import REF_BYTES
+from streams.stores.blobs import REF_BYTES
 
 _WORDS = REF_BYTES // 8
 

@@ -21,11 +21,12 @@ from streams.errors import PoisonError
 from streams.maintenance.mending import Mended, Mender
 from streams.maintenance.page_writer import Outcome, Pace, PageWriter, Target
 from streams.maintenance.recomputing import Recomputer, read_statements
-from streams.maintenance.reindex_progress import PartProgress, clear_progress, put_progress, read_progress
 from streams.maintenance.sampling import FIRST_TOKEN, sample_pages
 from streams.models.protocols import Embedder
 from streams.statements.codec import PageStatements
 from streams.stores.opener import Stores
+from streams.stores.protocols import Notes
+from streams.stores.row_codec import pack_fields, read_fields
 from streams.vectors.page_records import IndexedPage, indexed_page
 from streams.vectors.recall import Recall, recall_of
 
@@ -44,6 +45,39 @@ LEAST_RECALL = 0.95
 
 Fault: TypeAlias = Literal["no-pages", "wrong-pages", "low-recall", "failed-pages"]
 """The reasons why searches must not read a collection."""
+
+
+KEPT_SECONDS = 30 * 86_400
+"""Time after which a run that was stopped begins anew (seconds)."""
+
+
+@dataclass(frozen=True, slots=True)
+class PartProgress:
+    """The progress of one part of the ring of tokens."""
+
+    token: int
+    """The last token that is done."""
+    pages: int = 0
+    """Number of pages of this part that were written."""
+    statements: int = 0
+
+
+async def read_progress(notes: Notes, collection: str, host: str) -> dict[int, PartProgress]:
+    """Return the progress of each part of the ring of tokens that was begun."""
+    found = await notes.of_shelf(_shelf(collection, host))
+    return {int(part): read_fields(PartProgress, value) for part, value in found.items()}
+
+
+async def put_progress(notes: Notes, collection: str, host: str, part: int, progress: PartProgress) -> None:
+    await notes.put(_shelf(collection, host), str(part), pack_fields(progress), seconds=KEPT_SECONDS)
+
+
+async def clear_progress(notes: Notes, collection: str, host: str) -> None:
+    await notes.clear(_shelf(collection, host))
+
+
+def _shelf(collection: str, host: str) -> str:
+    return f"reindex {collection} {host}"
 
 
 @dataclass(frozen=True, slots=True)

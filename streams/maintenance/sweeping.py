@@ -1,6 +1,6 @@
 """The sweep: delete the blobs that no row and no dead letter refers to.
 
-0. Empty: take the texts out of the records of pages that left (`left_pages`).
+0. Empty: take the texts out of the records of pages that left.
 1. Mark: read all references (records, fingerprints, hosts, dead letters) into a set.
 2. Forget the candidates that are referenced again.
 3. Sweep: read the keys of all blobs. An unreferenced one becomes a candidate, with the time. A candidate is deleted by
@@ -9,15 +9,23 @@
 So a deleted blob was unreferenced at two sweeps that are the grace apart. The grace is longer than an event can wait in
 Kafka, so no event in flight refers to the blob either. A blob that is stored again at the same moment stays, as the
 deletion has the write time of the deleted row.
+
+A page that is gone, says `noindex` or is forbidden by robots.txt leaves the index and the fingerprints at once. Its
+record goes on referring to its body, document, statements and vectors, which other pages may have as well, until the
+phase `empty` writes it again without them. A part is written a microsecond after the part that was read. So a page that
+comes back meanwhile has the later write and keeps all its parts, and a redelivery of the former event writes nothing. A
+phase that is interrupted is repeated.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from uuid import UUID
 
 from streams.errors import UsageError
-from streams.maintenance.left_pages import LeftPages
 from streams.maintenance.reference_set import ReferenceSet
+from streams.stores.page_record import Indexed
 from streams.stores.protocols import BlobCollection, Pages, StoredBlob
+from streams.stores.removals import has_left, without_text
 from streams.topology import STAGES, TOPICS
 
 DAY = 86_400
@@ -191,3 +199,42 @@ class Sweeper:
     async def _advance(self, position: int | None, rows: int) -> None:
         self._progress.position = POSITIONS if position is None else position
         await self._report(self._progress, rows)
+
+
+_FIRST_TOKEN, _LAST_TOKEN = -(1 << 63), (1 << 63) - 1
+
+
+class LeftPages:
+    """The pages that left, with the texts that their records still have."""
+
+    def __init__(self, pages: Pages, answered_before: int, *, write: bool) -> None:
+        """`answered_before`: the time before which every answer was sent (microseconds since 1970 UTC)."""
+        self._pages = pages
+        self._answered_before = answered_before
+        self._write = write
+
+    async def empty(self, position: int, limit: int) -> tuple[int, int, int | None]:
+        """Take the texts out of the next records, from a position of 0 to 2^64 on.
+
+        Returns how many records were read, how many of them had text, and the next position: None at the end.
+        """
+        found = await self._pages.scan(position + _FIRST_TOKEN, _LAST_TOKEN, limit)
+        emptied = sum([await self._empty(page_id) for _, page_id in found])
+        following = found[-1][0] - _FIRST_TOKEN if len(found) == limit else None
+        return len(found), emptied, following
+
+    async def _empty(self, page_id: UUID) -> bool:
+        """Take the text out of a record. Returns whether it had some."""
+        record = await self._pages.get(page_id)
+        if not has_left(record, self._answered_before) or not without_text(record):
+            return False
+        if self._write:
+            times = await self._pages.write_times(page_id)
+            record = await self._pages.get(page_id)  # after the times: what is newer than they are stays
+            if not has_left(record, self._answered_before):
+                return False
+            for part in without_text(record):
+                if at := times.get(part.PART):
+                    dated = replace(part, at=at + 1) if isinstance(part, Indexed) else part
+                    await self._pages.put(page_id, dated, at + 1)
+        return True

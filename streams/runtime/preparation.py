@@ -21,7 +21,7 @@ from streams.runtime.health import Progress
 from streams.runtime.lags.retention import check_retention
 from streams.runtime.topics import check_partitions, create_topics
 from streams.settings import Settings
-from streams.stores.handed_on import HandedOnBlobs
+from streams.stores.blobs import HandedOnBlobs
 from streams.stores.opener import Stores, open_stores
 from streams.topology import Stage, topics_needed
 

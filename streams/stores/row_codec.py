@@ -1,41 +1,19 @@
-"""References of blobs and bytes of rows, the same for the real stores and the fakes."""
+"""Bytes of rows, the same for the real stores and the fakes."""
 
 import dataclasses
 from collections.abc import Collection, Iterable, Mapping
-from hashlib import blake2b
 from typing import Any, TypeVar, cast
 from uuid import UUID
 
-from streams.errors import PoisonError, Refused
+from streams.errors import PoisonError
 from streams.stores.packing import pack, unpack
 from streams.stores.protocols import Fingerprint, FrontierUrl, HostOrder, Sight, Transition
-
-REF_BYTES = 32
-MAX_BLOB_BYTES = 256 * 1024 * 1024
-"""Maximum size of a blob (bytes): far above any page, and a reader holds it in memory."""
 
 Row = TypeVar("Row")
 
 
 class InvalidRow(PoisonError):
     """A stored row lacks a field that every release has written."""
-
-
-def admitted(content: bytes) -> bytes:
-    """Return the content if it isn't too large for a blob. Raises Refused."""
-    if len(content) > MAX_BLOB_BYTES:
-        raise Refused("blob size", f"{len(content)} bytes are more than {MAX_BLOB_BYTES}")
-    return content
-
-
-def blob_ref(content: bytes) -> str:
-    """Return the reference of a content: blake2b (RFC 7693) with 256 bits, 64 hexadecimal digits."""
-    return blake2b(content, digest_size=REF_BYTES).hexdigest()
-
-
-def is_blob_ref(ref: str) -> bool:
-    """Return True if a text has the form of a reference. No server needs to be asked for another text."""
-    return len(ref) == 2 * REF_BYTES and all(digit in "0123456789abcdef" for digit in ref)
 
 
 def pack_fields(value: Any, leave_out: Collection[str] = ()) -> bytes:

@@ -1,7 +1,13 @@
-"""Names of collections, the order of a page's statements, and refusals: the same for Qdrant and in memory."""
+"""Names of collections, refusals, the order of hits, and phrases: the same for Qdrant and in memory.
 
+Qdrant's full-text index and the index in memory divide texts in the same way: a word is a run of letters and digits, in
+lower case. So the index finds every text that has a phrase, as far as the phrase is written in the same characters, and
+a few more (`SQLITE_BUSY` in `SQLITE_BUSY_SNAPSHOT`), which are left out when results are checked.
+"""
+
+import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from uuid import UUID
 
 from streams.errors import StoreUnavailable, UsageError
@@ -42,3 +48,30 @@ def no_collection(name: str, known: Sequence[str]) -> UsageError:
 
 def still_active(name: str) -> UsageError:
     return UsageError(f"Searches read {name}. Activate another collection first")
+
+
+_TIE_STEPS = 1e5
+"""Number of steps from 0 to 1. Scores are rounded to a step: engines differ in the last bits of a float32 sum."""
+
+
+def sort_hits(hits: Iterable[Hit]) -> list[Hit]:
+    """Return the hits, the best first. Hits with equal scores are sorted by id."""
+    return sorted(hits, key=lambda hit: (-round_score(hit.score), hit.id))
+
+
+def round_score(score: float) -> float:
+    """Return the score in five decimal digits. `round` takes four times as long, and a search rounds 2,000 scores."""
+    return math.floor(score * _TIE_STEPS + 0.5) / _TIE_STEPS
+
+
+WORD = re.compile(r"[^\W_]+")
+
+
+def words_in_a_row(text: str) -> str:
+    """Return the words of the text in lower case, with a space before and behind each."""
+    return f" {' '.join(WORD.findall(text.lower()))} "
+
+
+def has_words(text: str, phrase: str) -> bool:
+    """Return True if the text has the words of the phrase in a row."""
+    return words_in_a_row(phrase) in words_in_a_row(text)

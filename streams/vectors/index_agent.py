@@ -42,9 +42,7 @@ from streams.stores.protocols import Point
 from streams.stores.removals import blob_of_page, is_held_back, withdrawn
 from streams.stores.vector_collection import MissingCollection
 from streams.vectors.codec import decode_vectors
-from streams.vectors.freshness import RecentAge
-from streams.vectors.generations import superseded_below
-from streams.vectors.page_records import file_type, page_type, published, quality
+from streams.vectors.page_records import RecentAge, file_type, page_type, published, quality, superseded_below
 from streams.vectors.points import points_of
 
 CRAWL = "crawl"

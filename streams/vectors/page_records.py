@@ -1,4 +1,4 @@
-"""The place of a page in the index, by the page's records. Pure."""
+"""The place of a page in the index, by the page's records: its generations there, and how soon it was found. Pure."""
 
 import re
 from dataclasses import dataclass
@@ -6,6 +6,7 @@ from uuid import UUID
 
 from streams.stores.page_quality import page_quality
 from streams.stores.page_record import PageRecord
+from streams.stores.removals import is_held_back
 from streams.stores.statement_payload import extension_of
 
 _TYPE_NAME = re.compile("[A-Za-z]{3,40}")
@@ -81,3 +82,38 @@ def quality(record: PageRecord) -> float:
 def _statements_ref(record: PageRecord) -> str:
     indexed, chunked = record.indexed, record.chunked
     return indexed.statements_ref or (chunked.statements_ref if chunked.generation == indexed.generation else "")
+
+
+ALL_GENERATIONS = 1 << 62
+"""A number above every generation."""
+
+
+def superseded_below(record: PageRecord, generation: int) -> int | None:
+    """Return the oldest generation whose points stay in the index; None if `generation` is still the newest.
+
+    A newer page keeps only its own points, a removal only the points of later fetches, and a removal on request none.
+    """
+    if is_held_back(record):
+        return ALL_GENERATIONS
+    removed, indexed = record.removed.generation, record.indexed.generation
+    below = max(removed + 1 if removed >= generation else 0, indexed if indexed > generation else 0)
+    return below or None
+
+
+HELD_SECONDS = 300.0
+"""Time for which the age of the last page is shown. Later it says nothing about now: 0 is shown."""
+
+
+class RecentAge:
+    """The age of the last page that became searchable."""
+
+    def __init__(self) -> None:
+        self._age_seconds, self._noted = 0.0, float("-inf")
+
+    def note(self, fetched: float, now: float) -> None:
+        """Note a page that became searchable now. Both are seconds since 1970. An age is never below 0."""
+        self._age_seconds, self._noted = max(now - fetched, 0.0), now
+
+    def read(self, now: float) -> float:
+        """Return the age (seconds); 0 if no page became searchable of late."""
+        return self._age_seconds if now - self._noted < HELD_SECONDS else 0.0

@@ -12,7 +12,7 @@ import pytest
 from fastapi import FastAPI
 
 from schemas.ids import page_id
-from streams.gateway.access.spending import spending_of_day
+from streams.gateway.access.bucket import spending_of_day
 from streams.gateway.answers.shared_budgets import ANSWERS
 from streams.gateway.app import create_app
 from streams.pages.sandbox.pool import ParsePool

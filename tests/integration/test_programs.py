@@ -26,7 +26,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
 from streams.client import ApiError, AsyncRiffle, NotReached, Riffle
-from streams.gateway.access.spending import spending_of_day
+from streams.gateway.access.bucket import spending_of_day
 from streams.local.ports import free_ports
 from streams.maintenance.mapping import IndexMap
 from streams.queries.counts import list_unanswered

@@ -14,7 +14,7 @@ from streams.ledger.agent import FETCHES_PER_TRIM, LedgerAgent, build
 from streams.ledger.discoveries import THRESHOLDS, LinkMemory, Links
 from streams.ledger.gathering import MAX_WAITING
 from streams.ledger.status import status_of
-from streams.ledger.trimming import MAX_NEWEST, MAX_OUTDATED
+from streams.ledger.transitions import MAX_NEWEST, MAX_OUTDATED
 from streams.runtime.agent import Delivery
 from streams.settings import Settings
 from streams.stores.memory import MemoryLedger

@@ -13,9 +13,9 @@ from schemas.ids import event_id, page_id
 from streams.ledger.status import status_of
 from streams.maintenance.sweeping import DAY, minimum_grace_seconds
 from streams.pages.sandbox.pool import ParsePool
+from streams.stores.blobs import references_in
 from streams.stores.packing import pack
 from streams.stores.page_record import PageRecord
-from streams.stores.references import references_in
 from streams.stores.removals import has_left, without_text
 from streams.stores.row_codec import pack_transition
 from tests.hostile.servers import bad_server, response

@@ -10,8 +10,7 @@ from schemas.ids import page_id
 from streams.commands.operate.reindex import _fill_and_switch, _switch_collection
 from streams.errors import MissingBlob
 from streams.maintenance.page_writer import Pace
-from streams.maintenance.reindex_progress import read_progress
-from streams.maintenance.reindexing import PARTS, Reindexer, part_tokens
+from streams.maintenance.reindexing import PARTS, Reindexer, part_tokens, read_progress
 from streams.maintenance.sampling import FIRST_TOKEN, LAST_TOKEN
 from streams.models.memory import MemoryEmbedder
 from streams.stores.memory import MemoryIndex

@@ -173,7 +173,7 @@ def test_a_new_package_needs_a_layer(copy: Path, package: str) -> None:
     ("path", "line"),
     [
         ("streams/dedup/events.py", "import streams.statements.statement"),
-        ("streams/stores/hits.py", "import streams.runtime.agent"),
+        ("streams/stores/vector_collection.py", "import streams.runtime.agent"),
         ("streams/links/pagerank.py", "import streams.runtime.topics"),
         ("streams/crawl/robots.py", "import streams.gateway.context"),
         ("streams/gateway/http/metrics.py", "import streams.gateway.search.service"),

@@ -13,7 +13,7 @@ import pytest
 from streams.crawl.frontier.scheduling.ordering import STRANGER_SHARE
 from streams.crawl.robots import MAX_ROBOTS_BYTES
 from streams.dedup.first_sight import SIMILARITY
-from streams.gateway.access.spending import SPENDING_SECONDS
+from streams.gateway.access.bucket import SPENDING_SECONDS
 from streams.local.child_process import CRASH_LOGS, CRASH_SECONDS, LOG_BYTES
 from streams.local.servers.kafka import RETENTION_BYTES
 from streams.local.servers.server import BUSY_WEIGHT

@@ -25,7 +25,7 @@ from streams.maintenance.reference_set import ReferenceSet
 from streams.maintenance.sweeping import DAY, Counts, Progress, Sweeper, minimum_grace_seconds
 from streams.runtime.topic_reader import read_topic
 from streams.settings import Settings
-from streams.stores.references import references_in
+from streams.stores.blobs import references_in
 from streams.topology import STAGES
 
 SAVE_SECONDS = 60.0

@@ -31,8 +31,8 @@ from streams.queries.suggestions.page_texts import title_text
 from streams.runtime.producer import EventProducer
 from streams.runtime.topic_reader import read_topic
 from streams.settings import Settings
+from streams.stores.blobs import references_in
 from streams.stores.opener import Stores, open_stores
-from streams.stores.references import references_in
 from streams.stores.removals import is_held_back, withdrawal, withdrawn
 from streams.topology import STAGES
 

@@ -9,10 +9,27 @@ then goes below zero, and the client waits the longer. Over a longer time nobody
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from streams.gateway.access.spending import Spending
+from streams.stores.protocols import Notes
+from streams.stores.row_codec import pack_fields, read_fields
 
 MINUTE_SECONDS = 60.0
 DAY_SECONDS = 86_400
+
+
+SPENDING_SECONDS = 3 * 86_400
+"""Time for which the spending of a day is kept (seconds)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spending:
+    """The work of one gateway for a client on one day."""
+
+    spent: int
+    """Work units that this gateway has done for the client on this day."""
+    tokens: float
+    """Work units in the client's bucket."""
+    at: int
+    """Time of `tokens` (microseconds since 1970 UTC)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,3 +146,18 @@ class Bucket:
         day = int(now // DAY_SECONDS)
         if day > self.day:
             self.day, self.spent, self.others = day, 0, {}
+
+
+async def put_spending(notes: Notes, client: str, day: int, gateway: str, spending: Spending) -> None:
+    """Store the sum of a gateway."""
+    await notes.put(_shelf(client, day), gateway, pack_fields(spending), seconds=SPENDING_SECONDS, at=spending.at)
+
+
+async def spending_of_day(notes: Notes, client: str, day: int) -> dict[str, Spending]:
+    """Return the sums of all gateways, by gateway."""
+    found = await notes.of_shelf(_shelf(client, day))
+    return {gateway: read_fields(Spending, value) for gateway, value in found.items()}
+
+
+def _shelf(client: str, day: int) -> str:
+    return f"spent {day} {client}"

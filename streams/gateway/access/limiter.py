@@ -12,8 +12,7 @@ from uuid import uuid4
 import structlog
 
 from streams.caches import RecentCache
-from streams.gateway.access.bucket import Allowance, Bucket, Verdict
-from streams.gateway.access.spending import put_spending, spending_of_day
+from streams.gateway.access.bucket import Allowance, Bucket, Verdict, put_spending, spending_of_day
 from streams.stores.opener import Stores
 
 SYNC_SECONDS = 1.0

@@ -17,10 +17,9 @@ from uuid import uuid4
 import structlog
 
 from streams.answers.budgets import Budgets, Limits, Refusal
-from streams.gateway.access.bucket import Allowance
+from streams.gateway.access.bucket import Allowance, Spending, put_spending, spending_of_day
 from streams.gateway.access.clients import hash_address
 from streams.gateway.access.limiter import Limiter
-from streams.gateway.access.spending import Spending, put_spending, spending_of_day
 from streams.stores.opener import Stores
 
 SYNC_SECONDS = 1.0

@@ -23,9 +23,9 @@ from streams.knowledge.dumps.progress import Saved, day_of, fingerprint, load, s
 from streams.knowledge.dumps.reading import Cut, Dump, Item, Place
 from streams.knowledge.dumps.seen import Seen
 from streams.knowledge.dumps.tasks import ITEMS, OWN, PAGES, Row, Rows, pack_items, read_answer
+from streams.stores.blobs import blob_ref
 from streams.stores.opener import Stores
 from streams.stores.protocols import PartPlace
-from streams.stores.row_codec import blob_ref
 
 log = structlog.get_logger(__name__)
 

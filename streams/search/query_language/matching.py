@@ -13,8 +13,8 @@ from urllib.parse import unquote, urlsplit
 
 from streams.pages.text.normal_forms import nfkc
 from streams.pages.text.tokens import is_spaceless
-from streams.stores.phrases import WORD
 from streams.stores.protocols import Hit, PageHits
+from streams.stores.vector_collection import WORD
 
 _IDENTIFIER = re.compile(
     r"(?:_*+[A-Za-z0-9]++(?:_|::|->)[\w:>-]*+)|(?:0[xX][0-9a-fA-F]{2,}+)|(?:[vV]?\d++(?:\.\d++){2,}+[\w.-]*+)"
@@ -85,7 +85,7 @@ def has_phrase(text: str, phrase: str) -> bool:
 
 
 def keep_searchable(phrases: Iterable[str]) -> tuple[str, ...]:
-    """Return the phrases that the index can find (`stores/phrases.py`).
+    """Return the phrases that the index can find (`streams.stores.vector_collection`).
 
     It can't find phrases in scripts without spaces, nor phrases that have another spelling with the same meaning (`ß`,
     `ﬁ`): such a phrase is only compared with the results.

@@ -13,8 +13,8 @@ from uuid import UUID
 
 from streams.statements.sentences.reading_alone import is_entry, is_line_of_contents, is_navigation, is_of_each_page
 from streams.statements.sentences.references import has_only_addresses
-from streams.stores.hits import sort_hits
 from streams.stores.protocols import Candidates, Hit
+from streams.stores.vector_collection import sort_hits
 
 MIN_REPEATS = 4
 """Minimum pages of a host with the same line among the candidates that make it a line of the site's frame."""

@@ -20,9 +20,9 @@ from streams.search.ranking.context import RankingContext
 from streams.search.ranking.frame_lines import find_frame_lines, weaken
 from streams.statements.sentences import reading_alone
 from streams.statements.sentences.reading_alone import is_complete, reads_alone
-from streams.stores.hits import round_score, sort_hits
 from streams.stores.protocols import Candidates, Hit, PageHits
 from streams.stores.statement_payload import id_of
+from streams.stores.vector_collection import round_score, sort_hits
 
 MEANING_WEIGHT = 0.7
 """Weight of the dense list where nothing is known about the query. The sparse list has the rest."""

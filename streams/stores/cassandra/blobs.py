@@ -15,8 +15,8 @@ from typing import Any
 import zstandard
 
 from streams.errors import MissingBlob, PoisonError
+from streams.stores.blobs import MAX_STORED_BYTES, admitted, blob_ref, is_blob_ref
 from streams.stores.cassandra.session import CassandraSession
-from streams.stores.row_codec import MAX_BLOB_BYTES, admitted, blob_ref, is_blob_ref
 
 CHUNK_BYTES = 512 * 1024
 """Size of a cell (bytes). Cassandra needs cells below 1 MB, and a write below half of a commit log segment (16 MB)."""
@@ -50,7 +50,7 @@ class CassandraBlobs:
         self._clock = clock
 
     async def put(self, content: bytes) -> str:
-        """Store the content and return its reference. Raises Refused for more than MAX_BLOB_BYTES."""
+        """Store the content and return its reference. Raises Refused for more than MAX_STORED_BYTES."""
         ref: str
         chunks: list[bytes]
         ref, chunks = await _off_loop(len(content), _compress_content, admitted(content))
@@ -111,7 +111,7 @@ def _compress_content(content: bytes) -> tuple[str, list[bytes]]:
 def _decompress_frame(ref: str, frame: bytes) -> bytes:
     try:
         size_bytes = zstandard.frame_content_size(frame)
-        content = _codecs.decompressor.decompress(frame) if 0 <= size_bytes <= MAX_BLOB_BYTES else b""
+        content = _codecs.decompressor.decompress(frame) if 0 <= size_bytes <= MAX_STORED_BYTES else b""
     except zstandard.ZstdError as error:
         raise PoisonError(f"blob {ref} in Cassandra is damaged ({error})") from error
     if blob_ref(content) != ref:

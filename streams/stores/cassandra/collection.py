@@ -7,10 +7,10 @@ from collections.abc import Collection, Sequence
 from typing import Any
 from uuid import UUID
 
+from streams.stores.blobs import references_in
 from streams.stores.cassandra.session import CassandraSession
 from streams.stores.host_buckets import BUCKETS
 from streams.stores.protocols import StoredBlob
-from streams.stores.references import references_in
 
 _FIRST_TOKEN = -(1 << 63)
 _POSITIONS = 1 << 64

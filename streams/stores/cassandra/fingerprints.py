@@ -17,7 +17,7 @@ from typing import Any
 from uuid import UUID
 
 from streams.sketches.minhash import band_keys, sketch_similarity
-from streams.sketches.simhash_tables import DEFAULT_TABLES, MAX_DISTANCE, hamming, tables
+from streams.sketches.simhash import DEFAULT_TABLES, MAX_DISTANCE, hamming, tables
 from streams.stores.cassandra.session import CassandraSession
 from streams.stores.protocols import (
     MAX_FOUND,

@@ -5,11 +5,11 @@ from hashlib import blake2b
 from typing import TypeVar
 from uuid import UUID
 
+from streams.stores.blobs import references_in
 from streams.stores.memory.entities import MemoryEntities
 from streams.stores.memory.fingerprints import MemoryFingerprints
 from streams.stores.memory.records import MemoryBlobs, MemoryPages
 from streams.stores.protocols import StoredBlob
-from streams.stores.references import references_in
 
 Key = TypeVar("Key")
 

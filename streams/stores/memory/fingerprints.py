@@ -7,7 +7,7 @@ from itertools import islice
 from uuid import UUID
 
 from streams.sketches.minhash import band_keys, sketch_similarity
-from streams.sketches.simhash_tables import DEFAULT_TABLES, MAX_DISTANCE, hamming, tables
+from streams.sketches.simhash import DEFAULT_TABLES, MAX_DISTANCE, hamming, tables
 from streams.stores.protocols import (
     MAX_FOUND,
     MIN_NEAR_WORDS,

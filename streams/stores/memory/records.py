@@ -12,10 +12,11 @@ from uuid import UUID
 import xxhash
 
 from streams.errors import MissingBlob
+from streams.stores.blobs import admitted, blob_ref
 from streams.stores.packing import pack, unpack
 from streams.stores.page_record import Normalized, PageRecord
 from streams.stores.protocols import Transition
-from streams.stores.row_codec import admitted, blob_ref, pack_transition, unpack_transition
+from streams.stores.row_codec import pack_transition, unpack_transition
 from streams.stores.stored_part import StoredPart
 
 _Cell = tuple[int, bytes]

@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 
 from streams.errors import PoisonError
 from streams.models.protocols import ModelInfo
-from streams.stores.hits import sort_hits
-from streams.stores.phrases import has_words
 from streams.stores.protocols import Candidates, Filters, Hit, Point, SparseVector
 from streams.stores.statement_payload import StatementPayload
 from streams.stores.vector_collection import (
@@ -25,7 +23,9 @@ from streams.stores.vector_collection import (
     by_ordinal,
     check_dimensions,
     collection_name,
+    has_words,
     no_collection,
+    sort_hits,
     still_active,
 )
 

@@ -13,7 +13,6 @@ from streams.stores.protocols.api_access import (
     Site,
     private_hosts,
 )
-from streams.stores.protocols.blobs import BlobCollection, Blobs, StoredBlob
 from streams.stores.protocols.entities import Entities, NamedEntity, PartPlace, StoredEntity, StoredPart
 from streams.stores.protocols.fingerprints import (
     MAX_FOUND,
@@ -44,9 +43,7 @@ from streams.stores.protocols.frontier import (
 )
 from streams.stores.protocols.host_links import HostLinks, HostRank, LinkGroup, PageLink
 from streams.stores.protocols.index_maps import IndexMaps
-from streams.stores.protocols.ledger import Ledger, Transition
 from streams.stores.protocols.notes import Notes, PaceHolds
-from streams.stores.protocols.pages import Pages
 from streams.stores.protocols.query_counts import (
     KEPT_DAYS,
     CountedQuery,
@@ -55,6 +52,7 @@ from streams.stores.protocols.query_counts import (
     PlaceCounts,
     QueryCounts,
 )
+from streams.stores.protocols.records import BlobCollection, Blobs, Ledger, Pages, StoredBlob, Transition
 from streams.stores.protocols.suggestions import PartKind, PrefixRow, StoredSuggestion, Suggestions
 from streams.stores.protocols.vector_index import Candidates, Filters, Hit, PageHits, Point, SparseVector, VectorIndex
 

@@ -41,7 +41,7 @@ class Filters:
     """Hosts that no result may have. Each includes its subdomains."""
     exclude_pages: tuple[UUID, ...] = ()
     phrases: tuple[str, ...] = ()
-    """Words in a row that a result must have in its text, a part of its context, or its title (`stores/phrases.py`)."""
+    """Words in a row that a result must have in its text, a part of its context, or its title (`has_words`)."""
     title_phrases: tuple[str, ...] = ()
     """Words in a row that the title of a result must have."""
     exclude_phrases: tuple[str, ...] = ()

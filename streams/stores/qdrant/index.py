@@ -17,7 +17,6 @@ from qdrant_client.http.exceptions import ApiException, ResponseHandlingExceptio
 from streams.errors import DeadlineExceeded, PoisonError, StoreUnavailable, TransientError
 from streams.models.protocols import ModelInfo
 from streams.settings import QdrantSettings
-from streams.stores.hits import sort_hits
 from streams.stores.protocols import Candidates, Filters, Hit, Point, SparseVector
 from streams.stores.qdrant.conditions import TEXT_FIELDS, equals, filters_of
 from streams.stores.qdrant.points import floats_of, hit_of, hit_of_record, points_json, selector_json, sparse_of
@@ -31,6 +30,7 @@ from streams.stores.vector_collection import (
     check_dimensions,
     collection_name,
     no_collection,
+    sort_hits,
     still_active,
 )
 from streams.tls import TlsFiles, client_context

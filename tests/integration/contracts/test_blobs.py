@@ -10,11 +10,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from streams.errors import MissingBlob, PoisonError, Refused
+from streams.stores.blobs import MAX_STORED_BYTES
 from streams.stores.cassandra import CassandraBlobs, CassandraSession
 from streams.stores.cassandra.blobs import CHUNK_BYTES
 from streams.stores.memory import MemoryBlobs
 from streams.stores.protocols import Blobs
-from streams.stores.row_codec import MAX_BLOB_BYTES
 from tests.integration.contracts.conftest import BOTH
 
 NOISE = random.Random(1)
@@ -79,7 +79,7 @@ async def test_a_reference_to_nothing_is_a_missing_blob(blobs: Blobs, ref: str) 
 
 async def test_a_content_above_the_limit_is_refused_before_it_is_sent(blobs: Blobs) -> None:
     with pytest.raises(Refused, match="blob size"):
-        await blobs.put(bytes(MAX_BLOB_BYTES + 1))
+        await blobs.put(bytes(MAX_STORED_BYTES + 1))
 
 
 @pytest.mark.integration("cassandra")

@@ -6,8 +6,8 @@ from uuid import uuid4
 
 import pytest
 
-from streams.gateway.access.spending import Spending, put_spending, spending_of_day
-from streams.maintenance.reindex_progress import PartProgress, clear_progress, put_progress, read_progress
+from streams.gateway.access.bucket import Spending, put_spending, spending_of_day
+from streams.maintenance.reindexing import PartProgress, clear_progress, put_progress, read_progress
 from streams.stores.cassandra import CassandraNotes
 from streams.stores.job_reports import JobReport, put_report, recent_reports
 from streams.stores.memory import MemoryNotes

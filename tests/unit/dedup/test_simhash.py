@@ -12,8 +12,7 @@ from streams.dedup.frequencies import inverse_document_frequencies
 from streams.sketches import minhash
 from streams.sketches.features import jaccard, shingles, word_hashes
 from streams.sketches.minhash import BANDS, band_keys, sketch_similarity
-from streams.sketches.simhash import simhash
-from streams.sketches.simhash_tables import hamming, tables
+from streams.sketches.simhash import hamming, simhash, tables
 
 WORDS = st.lists(st.sampled_from([f"word{number}" for number in range(50)]), max_size=200)
 SIMHASH = st.integers(0, 2**64 - 1)

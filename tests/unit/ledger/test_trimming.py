@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from schemas import Event, LinkFound, PageIndexed, PageScheduled
 from streams.ledger.status import state_after, status_of
-from streams.ledger.trimming import MAX_NEWEST, MAX_OUTDATED, find_outdated
+from streams.ledger.transitions import MAX_NEWEST, MAX_OUTDATED, find_outdated
 from streams.stores.protocols import Transition
 from tests.unit.ledger.events import (
     ANCHOR,
@@ -162,7 +162,7 @@ def test_nothing_is_deleted_if_the_status_would_change(monkeypatch: pytest.Monke
     whole = history(*events)
     assert find_outdated(whole)
     states = iter([state_after(whole), state_after(whole[:-1])])  # of the whole history, and of the trimmed one
-    monkeypatch.setattr("streams.ledger.trimming.state_after", lambda _: next(states))
+    monkeypatch.setattr("streams.ledger.transitions.state_after", lambda _: next(states))
     assert find_outdated(whole) == []
 
 

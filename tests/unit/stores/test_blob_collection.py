@@ -14,12 +14,11 @@ from streams.maintenance import saved_progress
 from streams.maintenance.reference_set import ReferenceSet
 from streams.maintenance.sweeping import DAY, Counts, Progress, Sweeper, minimum_grace_seconds
 from streams.settings import MIN_BLOB_TTL_DAYS, CassandraSettings
+from streams.stores.blobs import blob_ref, references_in
 from streams.stores.memory import MemoryBlobCollection, MemoryBlobs, MemoryFingerprints, MemoryPages
 from streams.stores.packing import pack
 from streams.stores.page_record import Deduplicated, Normalized
 from streams.stores.protocols import Fingerprint
-from streams.stores.references import references_in
-from streams.stores.row_codec import blob_ref
 
 SALT = bytes(range(32))
 RETENTION_SECONDS = 7 * DAY

@@ -8,7 +8,7 @@ from uuid import UUID
 import pytest
 
 from streams.errors import DeadlineExceeded, PoisonError
-from streams.stores.cassandra.pages import MAX_READS, CassandraPages
+from streams.stores.cassandra.records import MAX_READS, CassandraPages
 from streams.stores.packing import pack
 from streams.stores.page_record import PageRecord
 

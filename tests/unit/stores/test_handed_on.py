@@ -3,7 +3,7 @@
 import pytest
 
 from streams.errors import MissingBlob, StoreUnavailable
-from streams.stores.handed_on import FRESH_SECONDS, MAX_BLOB_BYTES, MAX_BYTES, HandedOnBlobs
+from streams.stores.blobs import FRESH_SECONDS, MAX_BLOB_BYTES, MAX_BYTES, HandedOnBlobs
 from streams.stores.memory import MemoryBlobs
 
 

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from streams.search.query_language.matching import fold, has_phrase, keep_searchable
 from streams.search.query_language.operators import meets
 from streams.search.query_language.query import parse_query
-from streams.stores.phrases import has_words
 from streams.stores.protocols import Hit, PageHits
 from streams.stores.statement_payload import StatementPayload, day_of, extension_of
+from streams.stores.vector_collection import has_words
 
 PIECES = st.sampled_from(["SQLITE_BUSY", "3.11.4", "write-ahead", "log", "Été", "a", "'s", "—", ".", "_", "C++"])
 TEXTS = st.lists(PIECES, max_size=8).map(" ".join)

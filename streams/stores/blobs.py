@@ -1,14 +1,49 @@
-"""Blobs that the stages of one process hand on: what one stage stored a moment ago, the next one reads from memory.
+"""Blobs: their references, and those that the stages of one process hand on.
 
 A page's body, document, statements and vectors are each read by the stages behind the one that made them, most often
 within the same seconds: an eighth of all requests to Cassandra, in a process with all stages. A blob never changes, and
 is stored before it is handed on, so only its removal can be missed: for `FRESH_SECONDS` at most.
 """
 
+import re
 from collections.abc import Callable
+from hashlib import blake2b
 
 from streams.caches import SizedCache
+from streams.errors import Refused
 from streams.stores.protocols import Blobs
+
+REF_BYTES = 32
+MAX_STORED_BYTES = 256 * 1024 * 1024
+"""Maximum size of a blob (bytes): far above any page, and a reader holds it in memory."""
+_REF = re.compile(rb"[0-9a-f]{64}")
+
+
+def admitted(content: bytes) -> bytes:
+    """Return the content if it isn't too large for a blob. Raises Refused."""
+    if len(content) > MAX_STORED_BYTES:
+        raise Refused("blob size", f"{len(content)} bytes are more than {MAX_STORED_BYTES}")
+    return content
+
+
+def blob_ref(content: bytes) -> str:
+    """Return the reference of a content: blake2b (RFC 7693) with 256 bits, 64 hexadecimal digits."""
+    return blake2b(content, digest_size=REF_BYTES).hexdigest()
+
+
+def is_blob_ref(ref: str) -> bool:
+    """Return True if a text has the form of a reference. No server needs to be asked for another text."""
+    return len(ref) == 2 * REF_BYTES and all(digit in "0123456789abcdef" for digit in ref)
+
+
+def references_in(packed: bytes) -> list[bytes]:
+    """Return the references in a packed row or in the JSON of an event, whatever its fields are.
+
+    References are found by their form, so that a row of another release keeps its blobs, too. A content hash has the
+    same form, and does no harm as a reference.
+    """
+    return [bytes.fromhex(found.decode()) for found in _REF.findall(packed)]
+
 
 MAX_BYTES = 32 * 1024 * 1024
 """Maximum size of all blobs in memory."""
