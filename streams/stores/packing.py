@@ -31,7 +31,8 @@ FIELDS: tuple[str, ...] = (
 )  # fmt: skip
 """Field names by number. Append only."""
 
-_NUMBERS = {name: number for number, name in enumerate(FIELDS)}
+_NAMES = dict(enumerate(FIELDS))
+_NUMBERS = {name: number for number, name in _NAMES.items()}
 _MAX_NUMBER = 9_999
 """Maximum number of a field, in this release and in later ones."""
 _UNKNOWN = re.compile(r"#([1-9]\d{0,3})")
@@ -94,7 +95,11 @@ def _find_number(name: Any) -> int | str:
 
 def _name_fields(value: Any) -> Any:
     if isinstance(value, dict):
-        return {_find_name(key): _name_fields(below) for key, below in value.items()}
+        # Names and plain values first, without a call: a page's journey reads hundreds of fields.
+        return {
+            _NAMES.get(key) or _find_name(key): below if type(below) in _PLAIN else _name_fields(below)
+            for key, below in value.items()
+        }
     if isinstance(value, list):
         return [_name_fields(below) for below in value]
     return value
@@ -104,7 +109,7 @@ def _find_name(key: Any) -> str:
     if isinstance(key, str):
         return key
     if isinstance(key, int) and 0 <= key <= _MAX_NUMBER:
-        return FIELDS[key] if key < len(FIELDS) else f"#{key}"
+        return f"#{key}"
     raise ValueError(f"{key!r} is no field: a name or a number up to {_MAX_NUMBER} is")
 
 

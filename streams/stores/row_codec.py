@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Collection, Iterable, Mapping
+from functools import cache
 from typing import Any, TypeVar, cast
 from uuid import UUID
 
@@ -16,16 +17,38 @@ class InvalidRow(PoisonError):
     """A stored row lacks a field that every release has written."""
 
 
+def row_of(value: Any, leave_out: Collection[str] = ()) -> dict[str, Any]:
+    """Return the fields of a flat dataclass, without those that are left out, such as its key."""
+    return {name: getattr(value, name) for name in _defaults_of(cast(Any, type(value))) if name not in leave_out}
+
+
+def read_row(kind: type[Row], row: Mapping[str, Any]) -> Row:
+    """Return a row that any release wrote: unknown fields are ignored, and missing fields have their defaults.
+
+    Raises InvalidRow for a row without a field that every release has written.
+    """
+    names = _defaults_of(cast(Any, kind))  # mypy takes classes of dataclasses for unhashable
+    try:
+        return kind(**{name: row[name] for name in names if name in row})
+    except TypeError as error:
+        missing = sorted(name for name in names if name not in row)
+        raise InvalidRow(f"a stored {kind.__name__} lacks some of {', '.join(missing)}") from error
+
+
 def pack_fields(value: Any, leave_out: Collection[str] = ()) -> bytes:
-    """Return the row of a flat dataclass, without the fields that are left out: those of its key."""
-    return pack(
-        {field.name: getattr(value, field.name) for field in dataclasses.fields(value) if field.name not in leave_out}
-    )
+    """Return `row_of` as bytes."""
+    return pack(row_of(value, leave_out))
 
 
 def read_fields(kind: type[Row], packed: bytes, **key: Any) -> Row:
-    """Return the value of a row that any release wrote, and of its key. Raises InvalidRow."""
-    return _read(kind, {**unpack(packed), **key})
+    """Return the value of a packed row and of its key. Raises InvalidRow."""
+    return read_row(kind, {**unpack(packed), **key})
+
+
+@cache
+def _defaults_of(kind: Any) -> Mapping[str, Any]:
+    """Return the names of a dataclass's fields, with their defaults."""
+    return {field.name: field.default for field in dataclasses.fields(kind)}
 
 
 def pack_transition(transition: Transition) -> bytes:
@@ -55,18 +78,14 @@ def pack_frontier_url(url: FrontierUrl, patterns_id: bytes | None = None) -> byt
     With an id, the patterns have a row of their own (`streams.stores.crawl_patterns`).
     """
     apart = _NOT_IN_URL_ROWS | {"patterns"} if patterns_id else _NOT_IN_URL_ROWS
-    fields = ((field.name, field.default, getattr(url, field.name)) for field in dataclasses.fields(url))
-    row = {
-        name: list(value) if isinstance(value, tuple) else value
-        for name, default, value in fields
-        if name not in apart and value != default
-    }
+    defaults = _defaults_of(FrontierUrl)
+    row = {name: value for name, value in row_of(url, apart).items() if value != defaults[name]}
     return pack({**row, "patterns_id": patterns_id} if patterns_id else row)
 
 
 def read_frontier_url(page_id: UUID, at: int, row: Mapping[str, Any]) -> FrontierUrl:
     """Return the URL of an unpacked row, to which its patterns were added. Raises InvalidRow."""
-    return _read(FrontierUrl, {**row, "patterns": tuple(row.get("patterns", ())), "page_id": page_id, "at": at})
+    return read_row(FrontierUrl, {**row, "patterns": tuple(row.get("patterns", ())), "page_id": page_id, "at": at})
 
 
 _OTHER_COLUMNS = frozenset(
@@ -91,17 +110,3 @@ def pack_sights(sights: Iterable[Sight]) -> bytes:
 
 def unpack_sights(packed: bytes | None) -> tuple[Sight, ...]:
     return tuple(Sight(*row[:3]) for row in unpack(packed)["sights"]) if packed else ()
-
-
-def _read(kind: type[Row], row: dict[str, Any]) -> Row:
-    """Return a row that any release wrote: unknown fields are ignored, and missing fields have their defaults.
-
-    Raises InvalidRow for a row without a field that every release has written.
-    """
-    fields = dataclasses.fields(cast(Any, kind))
-    found = {field.name: row[field.name] for field in fields if field.name in row}
-    try:
-        return kind(**found)
-    except TypeError as error:
-        missing = sorted(field.name for field in fields if field.name not in row)
-        raise InvalidRow(f"a stored {kind.__name__} lacks some of {', '.join(missing)}") from error

@@ -4,7 +4,7 @@ It is stored as one row. The queue and the URLs have rows of their own.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 from uuid import UUID
 
@@ -18,6 +18,7 @@ from streams.crawl.missing_path import missing_path
 from streams.crawl.rights import RIGHTS_PATH
 from streams.crawl.robots import Window, seconds_until_open
 from streams.stores.protocols import FrontierHost, HostOrder, HostShare, QueueEntry
+from streams.stores.row_codec import read_row, row_of
 
 MAX_SHARES_IN_ROW = 64
 """Maximum number of crawls with a share in a host's row. The share of any other crawl has a row of its own."""
@@ -49,15 +50,6 @@ class Lease:
     def is_of_host(self) -> bool:
         """True if the lease is for a file of the host, and not for a URL of its queue."""
         return PURPOSES[self.purpose].is_of_host
-
-    def row(self) -> dict[str, Any]:
-        """Return the fields as they are stored. Earlier releases know only leases of robots files by `robots`."""
-        return {**row_of(self), "robots": self.is_of_host}
-
-    @classmethod
-    def of_row(cls, row: Mapping[str, Any]) -> "Lease":
-        purpose = "robots" if row.get("robots") else "page"
-        return cls(**{"purpose": purpose, **known_fields(cls, row)})
 
 
 @dataclass(slots=True)
@@ -276,7 +268,7 @@ class Host:
             "failures": self.failures,
             "trimmed": self.trimmed,
             "queued": self.queued,
-            "leases": [lease.row() for lease in self.leases.values()],
+            "leases": [row_of(lease) for lease in self.leases.values()],
             "crawls": [[crawl_id, *share.to_row()] for crawl_id, share in self.crawls.items()],
             "has_other_shares": self.has_other_shares,
             "robots": row_of(self.robots),
@@ -292,7 +284,7 @@ class Host:
     @classmethod
     def from_row(cls, row: FrontierHost) -> "Host":
         state = row.state
-        leases = [Lease.of_row(lease) for lease in state["leases"]]
+        leases = [read_row(Lease, lease) for lease in state["leases"]]
         return cls(
             bucket=row.bucket,
             name=row.host,
@@ -305,22 +297,11 @@ class Host:
             leases={lease.lease_id: lease for lease in leases},
             crawls={crawl_id: CrawlShare.of_row(share) for crawl_id, *share in state["crawls"]},
             has_other_shares=state["has_other_shares"],
-            robots=Robots(**known_fields(Robots, state["robots"])),
-            rights=HostFile(**known_fields(HostFile, state.get("rights") or {})),
-            not_found=HostFile(**known_fields(HostFile, state.get("not_found") or {})),
+            robots=read_row(Robots, state["robots"]),
+            rights=read_row(HostFile, state["rights"]),
+            not_found=read_row(HostFile, state["not_found"]),
             turns=Turns(state.get("turns")),
             traps=Traps(state.get("traps")),
-            hints=ChangeHints.of_row(state.get("hints")),
-            record=HostRecord(**known_fields(HostRecord, state.get("record") or {})),
+            hints=read_row(ChangeHints, state["hints"]),
+            record=read_row(HostRecord, state["record"]),
         )
-
-
-def row_of(record: Any) -> dict[str, Any]:
-    """Return the fields of a flat dataclass. (`asdict` copies each value: a tenth of the time of a host's row.)"""
-    return {field.name: getattr(record, field.name) for field in fields(record)}
-
-
-def known_fields(kind: type, row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of a row that this dataclass has. A newer version may have written other fields."""
-    names = {field.name for field in fields(kind)}
-    return {name: value for name, value in row.items() if name in names}

@@ -7,8 +7,9 @@ A hint brings the next visit of a page forward. The visit then says whether the 
 """
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
+
+from streams.stores.row_codec import row_of
 
 MIN_RIGHT_SHARE = 0.5
 """Minimum share of right hints of a host whose hints count."""
@@ -125,10 +126,4 @@ class ChangeHints:
 
     def row(self) -> dict[str, float]:
         """Return what is stored: the numbers that aren't 0."""
-        numbers = ((field.name, getattr(self, field.name)) for field in fields(self))
-        return {name: number for name, number in numbers if number}
-
-    @classmethod
-    def of_row(cls, row: Mapping[str, float] | None) -> "ChangeHints":
-        known = row or {}
-        return cls(**{field.name: known[field.name] for field in fields(cls) if field.name in known})  # type: ignore[arg-type] # numbers of either kind
+        return {name: number for name, number in row_of(self).items() if number}
