@@ -5,31 +5,14 @@ from collections.abc import Iterable, Sequence
 from streams.answers.evidence import Evidence
 from streams.answers.support.tokens import tokens_of
 from streams.answers.support.word_lists import AGENTS, RELATIONS
+from streams.language.questions import QUESTION_WORDS
 
 MAX_QUESTIONS = 4
 MAX_CHARS = 120
 MIN_WORDS = 3
 MIN_TOKENS = 2
 """Minimum tokens of a question: "What is the?" asks nothing."""
-_ASKING = frozenset(
-    [
-        "what",
-        "who",
-        "whom",
-        "whose",
-        "when",
-        "where",
-        "which",
-        "why",
-        "how",
-        "many",
-        "much",
-        "long",
-        "far",
-        "old",
-        "mean",
-    ]
-)
+_ASKING = QUESTION_WORDS | {"many", "much", "long", "far", "old", "mean"}
 
 
 def related_questions(written: Iterable[str], statements: Sequence[Evidence], question: str) -> list[str]:

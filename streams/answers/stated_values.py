@@ -9,22 +9,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 
-from streams.answers.support.quantities import MAX_CHARS, Quantity, month_of, quantities_of
+from streams.answers.support.quantities import MAX_CHARS, Quantity, quantities_of
+from streams.language.months import ENGLISH_MONTHS
+from streams.language.units import factor_of
 
 ROUNDING = Decimal("0.01")
 """Maximum difference of two values in different units, as a share of the greater one: `300 m` and `984 ft`."""
-_KINDS: Mapping[str, Mapping[str, str]] = {
-    "length": {
-        "mm": "0.001", "cm": "0.01", "m": "1", "km": "1000", "in": "0.0254", "ft": "0.3048", "yd": "0.9144",
-        "mi": "1609.344",
-    },
-    "mass": {"mg": "0.000001", "g": "0.001", "kg": "1", "t": "1000", "oz": "0.028349523125", "lb": "0.45359237"},
-    "volume": {"ml": "0.001", "l": "1"},
-    "duration": {"ms": "0.001", "s": "1", "min": "60", "h": "3600", "d": "86400", "w": "604800"},
-    "area": {"sqm": "1", "ha": "10000", "sqkm": "1000000"},
-    "speed": {"kmh": "1", "mph": "1.609344"},
-}  # fmt: skip
-_FACTORS = {unit: (kind, Decimal(factor)) for kind, units in _KINDS.items() for unit, factor in units.items()}
 _DATE = re.compile(
     r"\b(?:(?P<iso>\d{4})-(?P<iso_month>0[1-9]|1[0-2])-(?P<iso_day>0[1-9]|[12]\d|3[01])"
     r"|(?P<day>\d{1,2})(?:st|nd|rd|th)?(?: of)? (?P<month>[A-Za-z]{3,9}),? (?P<year>\d{4})"
@@ -43,7 +33,7 @@ class Stated:
 
     dates: frozenset[Date]
     amounts: Mapping[str, frozenset[tuple[Decimal, str]]]
-    """Values with their units, by kind: `length`, or the unit where it has no kind; empty for bare numbers."""
+    """Values with their units, by dimension: `[length]`, or the unit where it has none; empty for bare numbers."""
 
     def __bool__(self) -> bool:
         return bool(self.dates or self.amounts)
@@ -58,8 +48,8 @@ def stated_in(text: str, question: str) -> Stated:
     for each in given:
         is_of_date = any(place.start() <= each.start < place.end() for place in found)
         if not is_of_date and each.value not in asked:
-            kind = _FACTORS[each.unit][0] if each.unit in _FACTORS else each.unit
-            amounts.setdefault(kind, set()).add(each.key)
+            factor = factor_of(each.unit)
+            amounts.setdefault(factor[0] if factor else each.unit, set()).add(each.key)
     dates = frozenset(date for date in map(_date_of, found) if Decimal(date[0]) not in asked)
     return Stated(dates, {kind: frozenset(values) for kind, values in amounts.items()})
 
@@ -100,7 +90,10 @@ def _is_close(one: tuple[Decimal, str], other: tuple[Decimal, str]) -> bool:
     (value, unit), (further, further_unit) = one, other
     if unit == further_unit:
         return value == further
-    first, second = value * _FACTORS[unit][1], further * _FACTORS[further_unit][1]
+    factor, further_factor = factor_of(unit), factor_of(further_unit)
+    if factor is None or further_factor is None:
+        return False
+    first, second = value * factor[1], further * further_factor[1]
     return abs(first - second) <= ROUNDING * max(abs(first), abs(second))
 
 
@@ -110,6 +103,6 @@ def _date_of(found: re.Match[str]) -> Date:
     if found["only"]:
         return int(found["only"]), 0, 0
     prefix = next(prefix for prefix in ("", "us_", "short_") if found[f"{prefix}month"])
-    month = month_of(found[f"{prefix}month"])
+    month = ENGLISH_MONTHS.get(found[f"{prefix}month"].lower(), 0)
     day = int(found[f"{prefix}day"]) if month and prefix != "short_" else 0
     return int(found[f"{prefix}year"]), month, day  # the word before a year is often no month: `built 1889`

@@ -9,6 +9,7 @@ import re
 import unicodedata
 from dataclasses import replace
 
+from streams.language.months import CALENDAR_WORDS
 from streams.pages.document.model import Block, Document
 from streams.pages.text.tokens import words
 
@@ -24,12 +25,9 @@ _OTHER_WORDS = """
 a about am an and at by counter date day days gmt guests hour hours in it just last members minute minutes month months
 now number of on page pages pm post second seconds since so far the this time times today total users utc was week weeks
 year years yesterday
-january february march april may june july august september october november december
-jan feb mar apr jun jul aug sep sept oct nov dec
-monday tuesday wednesday thursday friday saturday sunday mon tue wed thu fri sat sun
 """
 """Other words that a counter may have."""
-_KINDS, _OTHERS = frozenset(_KIND_WORDS.split()), frozenset(_OTHER_WORDS.split())
+_KINDS, _OTHERS = frozenset(_KIND_WORDS.split()), CALENDAR_WORDS.union(_OTHER_WORDS.split())
 
 
 def is_counter(line: str) -> bool:

@@ -17,6 +17,7 @@ from functools import lru_cache
 import xxhash
 
 from streams.caches import cached_if_short
+from streams.language.questions import QUESTION_WORDS
 from streams.pages.text.box_labels import drop_box_labels
 from streams.pages.text.language import identify
 from streams.pages.text.tokens import words
@@ -45,11 +46,11 @@ _MAX_KEPT_TEXT_CHARS = 1_000
 """Maximum length of a text with cached terms (characters)."""
 _FUNCTION_WORDS = (
     "a about again all also am an and any are as at be because been being both but by can could did do does each for "
-    "from had has have he her here his how i if in into is it its just me more most my no nor not now of on once only "
+    "from had has have he her here his i if in into is it its just me more most my no nor not now of on once only "
     "or other our own same she should so some such than that the their them then there these they this those to too "
-    "until very was we were what when where which while who whom whose why will with would you your"
+    "until very was we were while will with would you your"
 )
-FUNCTION_WORDS = frozenset(_FUNCTION_WORDS.split())
+FUNCTION_WORDS = QUESTION_WORDS.union(_FUNCTION_WORDS.split())
 
 
 def document_vector(text: str, context: Sequence[str] = (), language: str = "", title: str = "") -> SparseVector:

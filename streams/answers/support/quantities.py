@@ -10,50 +10,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 
+from streams.language.numbers import CARDINALS, MULTIPLES, ONES, ORDINAL_VALUES, ORDINALS, SCALES, SHORT_SCALES
+from streams.language.units import UNITS_IN_TEXTS, find_unit
+
 MAX_CHARS = 2_000
 """Maximum characters of a text that are read."""
 
-_UP_TO_NINETEEN = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
-    "eighteen nineteen"
-)
-_IN_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
-_IN_ORDER = (
-    "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth "
-    "sixteenth seventeenth eighteenth nineteenth"
-)
-_MONTH_NAMES = "january february march april may june july august september october november december"
-_ONES, _TENS, _ORDINALS = _UP_TO_NINETEEN.split(), _IN_TENS.split(), _IN_ORDER.split()
-_SCALES = {
-    "hundred": 100, "thousand": 1_000, "million": 10**6, "billion": 10**9, "trillion": 10**12, "quadrillion": 10**15,
-    "dozen": 12, "lakh": 10**5, "crore": 10**7,
-}  # fmt: skip
-_VALUES = {
-    **{word: Decimal(value) for value, word in enumerate(_ONES)},
-    **{word: Decimal(20 + 10 * place) for place, word in enumerate(_TENS)},
-    **{"half": Decimal("0.5"), "twice": Decimal(2), "double": Decimal(2), "triple": Decimal(3), "thrice": Decimal(3)},
-}
-_SHORT_SCALES = {"k": 1_000, "m": 10**6, "mn": 10**6, "bn": 10**9, "b": 10**9, "tn": 10**12}
-_ORDINAL_VALUES = {word: value for value, word in enumerate(_ORDINALS, start=1)} | {"twentieth": 20, "thirtieth": 30}
-_UNITS = {
-    "mm": "mm millimeter millimetre", "cm": "cm centimeter centimetre", "m": "m meter metre",
-    "km": "km kms kilometer kilometre", "in": "inch inches", "ft": "ft foot feet", "yd": "yard", "mi": "mi mile",
-    "mg": "mg milligram", "g": "g gram gramme", "kg": "kg kilo kilogram", "t": "tonne", "ton": "ton", "oz": "oz ounce",
-    "lb": "lb lbs pound", "ml": "ml millilitre milliliter", "l": "l liter litre", "gal": "gallon",
-    "ms": "ms millisecond", "s": "s sec second", "min": "min minute", "h": "h hr hour", "d": "day", "w": "week",
-    "mo": "month", "y": "y yr year", "century": "century centuries", "decade": "decade", "%": "% percent pct",
-    "‰": "‰ permille",
-    "c": "°c celsius",
-    "f": "°f fahrenheit", "k": "kelvin", "mph": "mph", "kmh": "km/h kmh kph", "kb": "kb kilobyte", "mb": "mb megabyte",
-    "gb": "gb gigabyte", "tb": "tb terabyte", "kib": "kib kibibyte", "mib": "mib mebibyte", "gib": "gib gibibyte",
-    "byte": "byte", "bit": "bit", "hz": "hz hertz", "khz": "khz", "mhz": "mhz megahertz", "ghz": "ghz gigahertz",
-    "w.": "watt", "kw": "kw kilowatt", "mw": "mw megawatt", "kwh": "kwh", "v": "v volt", "acre": "acre",
-    "ha": "ha hectare", "sqkm": "km² km2", "sqm": "m² m2", "usd": "$ usd dollar", "eur": "€ eur euro",
-    "gbp": "£ gbp", "jpy": "¥ jpy yen", "deg": "° degree", "point": "point", "people": "people person inhabitant",
-}  # fmt: skip
+_VALUES = CARDINALS | MULTIPLES
 _CAPITALS = frozenset("BKMT")
 """Letters behind a number that are units if small and may be scales: `5 m` is a length, `5M` may be five million."""
-_BY_NAME = {name: unit for unit, names in _UNITS.items() for name in names.split()}
 
 _EXPONENT = r"(?:(?:\^|\*\*)[-−+]?\d{1,2}|[⁻⁺]?[⁰¹²³⁴-⁹]{1,2})(?!\w)"
 _PART = re.compile(
@@ -64,7 +29,6 @@ _PART = re.compile(
     r"|(?P<word>[A-Za-z]{1,20}+)"
     r"|(?P<mark>[%‰]|°[CFcf]?|(?:km|m)²|[€£¥])",
 )
-_MONTHS = {name: number for number, name in enumerate(_MONTH_NAMES.split(), start=1)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,18 +76,18 @@ def _of_digits(parts: list[re.Match[str]], place: int, text: str) -> tuple[Quant
     elif part["power"]:
         value = _power_of_ten(part["power"])
     suffix = (part["suffix"] or "").lower()
-    unit = _BY_NAME.get(part["currency"] or "", "")
+    unit = UNITS_IN_TEXTS.get(part["currency"] or "", "")
     end, place = part.end(), place + 1
     if part["sign"] or part["minus"]:
         value = -value
     if suffix in ("st", "nd", "rd", "th"):
         return Quantity(value, "#", part.start(), end), place
     if suffix == "s":
-        unit = "decade" if value >= 1_000 else "s"
+        unit = "decade" if value >= 1_000 else "second"
     elif suffix == "m" and not part["currency"]:
-        unit = "m"
+        unit = "meter"
     elif suffix:
-        value *= _SHORT_SCALES[suffix]
+        value *= SHORT_SCALES[suffix]
     value, end, place = _scaled(value, end, parts, place, text)
     return _with_unit(value, unit, part.start(), end, parts, place, text)
 
@@ -138,23 +102,23 @@ def _of_words(parts: list[re.Match[str]], place: int, text: str) -> tuple[Quanti
     """Read a number in words: `twenty-five`, `two hundred thousand`, `third`."""
     first = parts[place]["word"].lower()
     start = parts[place].start()
-    if first in _ORDINAL_VALUES:
-        return Quantity(Decimal(_ORDINAL_VALUES[first]), "#", start, parts[place].end()), place + 1
+    if first in ORDINAL_VALUES:
+        return Quantity(Decimal(ORDINAL_VALUES[first]), "#", start, parts[place].end()), place + 1
     if first not in _VALUES and first not in ("dozen",):
         return None
     value, end, place = Decimal(_VALUES.get(first, 12)), parts[place].end(), place + 1
     if value >= 20 and value < 100 and (further := _next_word(parts, place, end, text)):
-        if further in _ONES[1:10]:
+        if further in ONES[1:10]:
             value, end, place = value + _VALUES[further], parts[place].end(), place + 1
-        elif further in _ORDINALS[:9]:
-            value += _ORDINAL_VALUES[further]
+        elif further in ORDINALS[:9]:
+            value += ORDINAL_VALUES[further]
             return Quantity(value, "#", start, parts[place].end()), place + 1
     value, end, place = _scaled(value, end, parts, place, text)
     return _with_unit(value, "", start, end, parts, place, text)
 
 
 def _scaled(value: Decimal, end: int, parts: list[re.Match[str]], place: int, text: str) -> tuple[Decimal, int, int]:
-    while scale := _SCALES.get(_next_word(parts, place, end, text).removesuffix("s")):
+    while scale := SCALES.get(_next_word(parts, place, end, text).removesuffix("s")):
         value, end, place = value * scale, parts[place].end(), place + 1
     return value, end, place
 
@@ -162,8 +126,7 @@ def _scaled(value: Decimal, end: int, parts: list[re.Match[str]], place: int, te
 def _with_unit(
     value: Decimal, unit: str, start: int, end: int, parts: list[re.Match[str]], place: int, text: str
 ) -> tuple[Quantity, int]:
-    name = _next_word(parts, place, end, text)
-    found = _BY_NAME.get(name) or _BY_NAME.get(name.removesuffix("s")) if name and not unit else None
+    found = "" if unit else find_unit(_next_word(parts, place, end, text), UNITS_IN_TEXTS)
     if found and parts[place]["word"] in _CAPITALS:
         found = parts[place]["word"]
     if found:
@@ -176,8 +139,3 @@ def _next_word(parts: list[re.Match[str]], place: int, end: int, text: str) -> s
     if place >= len(parts) or parts[place].start() - end > 1 or text[end : parts[place].start()].strip(" -‐\u00a0"):
         return ""
     return (parts[place]["word"] or parts[place]["mark"] or "").lower()
-
-
-def month_of(word: str) -> int:
-    """Return the number of a month, or 0."""
-    return _MONTHS.get(word.lower(), 0)

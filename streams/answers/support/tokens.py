@@ -16,8 +16,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from streams.answers.support.quantities import month_of, quantities_of
+from streams.answers.support.quantities import quantities_of
 from streams.answers.support.word_lists import JOINTS, LIMITS, NEGATIONS, PLAIN, RELATIONS, TENSES
+from streams.language.marks import MARKS
+from streams.language.months import ENGLISH_MONTHS
 from streams.vectors.stemming import stems
 
 Role = Literal["name", "quantity", "negation", "limit", "relation", "tense", "content", "boundary"]
@@ -31,7 +33,7 @@ MAX_LEAD = 4
 _PIECE = re.compile(
     r"(?P<word>(?:(?<![\w.])[.#@$])?[^\W\d_][\w]{0,60}+(?:[.'’\-][^\W_]{1,40}+){0,6}"
     r"(?:(?:\+{1,2}|#|\*)(?![\w+#*])|\+\+(?=\d))?)"
-    r"|(?P<boundary>[,;:()\[\]—–]|(?<=\s)-(?=\s))|(?P<end>[.!?](?=\s|$))"
+    rf"|(?P<boundary>[,;:()\[\]—–]|(?<=\s)-(?=\s))|(?P<end>[{MARKS}](?=\s|$))"
     r"|(?P<other>[\w][\w.+#\-/]{0,60}+)"
 )
 """A word has the signs of its name: `C`, `C++` and `C#` are three languages, `.NET` is no net."""
@@ -123,7 +125,7 @@ def _of_word(word: str, *, is_first: bool) -> list[Token]:
     lower = lower.removesuffix("'s").removesuffix("'")
     if lower in JOINTS:
         return [Token("boundary", "and", word)]
-    if month_of(lower) and word[0].isupper() and not is_first:
+    if lower in ENGLISH_MONTHS and word[0].isupper() and not is_first:
         return [Token("name", lower, word)]
     role = "content" if word in _CAPITAL_NAMES else _role_of(lower)
     if role == "plain":

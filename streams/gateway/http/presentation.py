@@ -16,6 +16,7 @@ from babel.numbers import format_currency
 from streams import plain_text
 from streams.gateway.http.highlighting import highlights
 from streams.language.marks import is_closed
+from streams.language.months import date_words
 from streams.statements.sentences.open_texts import beginning_of
 from streams.stores.page_record import Normalized
 from streams.stores.statement_payload import StatementPayload
@@ -36,10 +37,6 @@ _PARTS = frozenset({"item", "link", "list", "row", "code"})
 """Kinds of statements that are parts of something larger."""
 _LISTED = frozenset({"item", "list"})
 """Kinds of statements that a term or a heading right above belongs to: "--force: Overwrites the file."."""
-_MONTHS = (
-    *("January", "February", "March", "April", "May", "June"),
-    *("July", "August", "September", "October", "November", "December"),
-)
 _WORD_BORDER = re.compile("(?<=[a-z])(?=[A-Z])")
 _FRAGMENT_WORDS = 5
 """Words of a statement's start and end in a link to it: enough to find it in the page."""
@@ -209,10 +206,7 @@ def date_of(payload: StatementPayload) -> str:
 
 def format_date(date: str) -> str:
     """Return an ISO date in words: `1 May 2024`, `May 2024`, `2024`."""
-    year, *parts = date.split("-")
-    month = [_MONTHS[int(part) - 1] for part in parts[:1]]
-    day = [str(int(part)) for part in parts[1:]]
-    return " ".join([*day, *month, year])
+    return date_words(*map(int, date.split("-")))
 
 
 def format_age(seconds: float) -> str:

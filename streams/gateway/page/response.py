@@ -12,6 +12,7 @@ from streams.crawl.host_quality import describe_host_quality
 from streams.gateway.http import presentation
 from streams.gateway.page.lookup import PageData, RelatedPage
 from streams.gateway.page.quality import describe_quality
+from streams.language.marks import ends_sentence
 from streams.ledger.descriptions import describe_next_step, describe_status
 from streams.ledger.status import PageStatus, Status, status_of
 from streams.links import page_links as links
@@ -165,7 +166,7 @@ def _linking_domain(found: links.LinkingDomain) -> LinkingDomain:
 
 def _sentence(words: str) -> str:
     """Return the words with a full stop, but without one after an address, which would seem to end with it."""
-    ends = "://" in words.rpartition(" ")[2] or words.endswith((".", "?", "!"))
+    ends = "://" in words.rpartition(" ")[2] or ends_sentence(words)
     return words if ends else f"{words}."
 
 

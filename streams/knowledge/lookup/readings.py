@@ -7,16 +7,17 @@ itself are never a part of a reading at its edges.
 from dataclasses import dataclass
 
 from streams.knowledge.names import name_key
+from streams.language.questions import QUESTION_WORDS
 from streams.pages.text.tokens import words
 
 MAX_WORDS = 10
 """Maximum words of a query that is looked up: longer ones are about more than one thing."""
 MAX_NAME_WORDS = 8
 _FRAMES_WORDS = (
-    "a an the what who where when which whose how is was are were do does did define definition meaning of "
-    "about tell me information on explain describe whats whos s"
+    "a an the is was are were do does did define definition meaning of about tell me information on explain describe "
+    "whats whos s"
 )
-_FRAMES = frozenset(_FRAMES_WORDS.split())
+_FRAMES = frozenset(_FRAMES_WORDS.split()) | QUESTION_WORDS - {"why", "whom"}
 """Words around a name that ask for the thing itself."""
 
 

@@ -7,8 +7,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from streams.knowledge.date_words import date_words
 from streams.knowledge.entity import MAX_ADDRESS_CHARS, Value
+from streams.language.months import date_words
 
 _TIME = re.compile(r"([+-])(\d{1,20})-(\d\d)-(\d\d)T")
 _NUMBER = re.compile(r"[+-]?(\d{1,60})(?:\.(\d{1,60}))?")

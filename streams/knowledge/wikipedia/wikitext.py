@@ -15,8 +15,8 @@ import mwparserfromhell
 from mwparserfromhell.nodes import ExternalLink, HTMLEntity, Node, Tag, Template, Wikilink
 from mwparserfromhell.nodes import Text as Words
 
-from streams.knowledge.date_words import MONTHS, date_words
 from streams.knowledge.wikipedia.lost_values import Marks, drop_marks, sentence_ends, without_mark_signs
+from streams.language.months import date_words
 
 MAX_LEAD_CHARS = 60_000
 MAX_LIST_CHARS = 120_000
@@ -246,7 +246,7 @@ def _date(arguments: list[str]) -> str:
     if len(numbers) != len(arguments) or not numbers:
         return arguments[0] if arguments else ""
     year, *rest = numbers
-    if not rest or not 1 <= rest[0] <= len(MONTHS):
+    if not rest or not 1 <= rest[0] <= 12:
         return date_words(year)
     return date_words(year, rest[0], next((one for one in rest[1:] if 1 <= one <= 31), 0))
 

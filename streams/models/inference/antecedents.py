@@ -8,6 +8,8 @@ antecedents further back, which the chain of such sentences often reaches anyway
 import re
 from collections.abc import Sequence
 
+from streams.language.marks import MARKS
+from streams.language.questions import QUESTION_WORDS
 from streams.models.protocols import Link
 
 NONE = -1
@@ -28,12 +30,15 @@ _REFERRING = _set(
     "nevertheless nonetheless however similarly likewise conversely moreover furthermore"
 )
 _ANY_REFERRING = _PERSONAL | _DEMONSTRATIVE | _REFERRING
-_LEADING = _set(
-    "and but or so yet nor then also still again in on at by for from with of to as if when while because since "
-    "although though after before during through under over within without between unlike despite like about "
-    "even only just perhaps maybe well yes no all some most many each one because than not now here where "
-    "i you we me us my your our is are was were be been do does did have has had will would can could should may might "
-    "must think know see get go make take there what who how why which that said"
+_LEADING = (
+    _set(
+        "and but or so yet nor then also still again in on at by for from with of to as if when while because since "
+        "although though after before during through under over within without between unlike despite like about "
+        "even only just perhaps maybe well yes no all some most many each one because than not now here where "
+        "i you we me us my your our is are was were be been do does did have has had will would can could should may might "
+        "must think know see get go make take there that said"
+    )
+    | QUESTION_WORDS
 )
 """Words that may precede the first thing that a sentence names."""
 _EXPLETIVE = re.compile(
@@ -48,7 +53,7 @@ _WORDS_SEEN = 8
 """Number of words at the start of a sentence that the rule reads."""
 _INTRODUCED = re.compile(
     r"(?!(?:when|whenever|if|because|although|though|while|once|as|since|unless|until|before|wherever)\b)"
-    r"[^,;:.!?]{4,90},\s+(?=(?:he|she|it|they)\b)",
+    rf"[^,;:{MARKS}]{{4,90}},\s+(?=(?:he|she|it|they)\b)",
     re.IGNORECASE,
 )
 """A phrase with no subject of its own before a pronoun: "Founded in 1871, it ..."."""

@@ -3,6 +3,10 @@
 Tables only; `segment_stats` reads them. The content model was trained on these groups and flags in this order.
 """
 
+import re
+
+from streams.language.months import ENGLISH_MONTHS, MONTH_NAMES
+
 # Element names and roles, by group. Bits 0..
 ELEMENT_GROUPS = (
     "nav menu navigation menubar",
@@ -87,10 +91,9 @@ _BOILERPLATE_WORDS = (
 BOILERPLATE_WORDS = frozenset(_BOILERPLATE_WORDS.split())
 _BYLINE_WORDS = (
     "by posted published updated ago min mins minutes comments comment reply replies views likes votes points "
-    "joined posts edited author written tags category categories last modified reviewed jan feb mar apr may jun "
-    "jul aug sep oct nov dec january february march april june july august september october november december"
+    "joined posts edited author written tags category categories last modified reviewed"
 )
-BYLINE_WORDS = frozenset(_BYLINE_WORDS.split())
+BYLINE_WORDS = frozenset(_BYLINE_WORDS.split()) | ENGLISH_MONTHS.keys()
 _CONTROL_WORDS = (
     "read more see view all show less load next previous prev back skip home menu search loading click learn shop "
     "now contact us get started add to cart buy wishlist sort filter close open toggle expand download print "
@@ -130,19 +133,22 @@ paylaş abone gizlilik reklam ilgili önerilen hesap
 공유 공유하기 로그인 회원가입 구독 개인정보처리방침 광고 관련 관련기사 추천 추천기사 팔로우 인기 인기기사
 """
 _BYLINE_ELSEWHERE = """
-von veröffentlicht aktualisiert autor autorin kommentare uhr januar februar märz juni juli oktober dezember
-publié publiée auteur commentaires janvier février avril juin juillet août septembre octobre novembre décembre
-publicado actualizado comentarios enero febrero marzo abril mayo junio julio septiembre octubre noviembre
-diciembre
-pubblicato aggiornato autore commenti gennaio febbraio aprile maggio giugno luglio settembre ottobre novembre
-dicembre
-atualizado comentários janeiro fevereiro março maio junho julho setembro outubro novembro dezembro
-gepubliceerd bijgewerkt auteur reacties januari februari maart augustus
-автор опубликовано обновлено комментарии января февраля марта апреля мая июня июля августа сентября октября
-ноября декабря
+von veröffentlicht aktualisiert autor autorin kommentare uhr
+publié publiée auteur commentaires
+publicado actualizado comentarios
+pubblicato aggiornato autore commenti
+atualizado comentários
+gepubliceerd bijgewerkt auteur reacties
+автор опубликовано обновлено комментарии
 来源 来源： 作者 作者： 编辑 责任编辑 发布 更新 评论 阅读 更新日 投稿 公開 著者 記者 コメント 기자 입력 수정
 댓글
 """
+_MONTHS_ELSEWHERE = {
+    name
+    for language in ("de", "fr", "es", "it", "pt", "nl", "ru")
+    for name in re.split(r"[| ]", MONTH_NAMES[language])
+    if len(name) >= 4 and name != "mars"
+}
 _CONTROL_ELSEWHERE = """
 mehr weiterlesen weiter zurück startseite menü suche suchen anzeigen schließen drucken herunterladen kaufen
 warenkorb
@@ -173,7 +179,7 @@ TEASER_WORDS = frozenset(_TEASER_WORDS.split())
 
 TERMS = {
     "boilerplate": BOILERPLATE_WORDS.union(_BOILERPLATE_ELSEWHERE.split()),
-    "byline": BYLINE_WORDS.union(_BYLINE_ELSEWHERE.split()),
+    "byline": BYLINE_WORDS.union(_BYLINE_ELSEWHERE.split(), _MONTHS_ELSEWHERE),
     "control": CONTROL_WORDS.union(_CONTROL_ELSEWHERE.split()),
 }
 """Words of short texts, by the name of their flag."""

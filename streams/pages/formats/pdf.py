@@ -13,6 +13,7 @@ from itertools import pairwise
 from statistics import median
 
 from streams.errors import Refused
+from streams.language.marks import is_closed
 from streams.pages.formats.converted import Converted, clean, element, iso_date, page, title_of_url
 from streams.pages.formats.joining import close_gaps, join_lines
 from streams.pages.formats.pdf_lines import Line, Pdf, read_lines
@@ -236,7 +237,7 @@ def _begins_block(first: Line, above: Line, line: Line, style: Style, outline: d
         return True
     is_item = bool(_BULLET.match(first.text) or _ORDERED.match(first.text))
     indented = line.left - above.left > INDENT * line.size
-    ends = above.text.endswith((".", ":", "?", "!", "。", ";")) or line.text[:1].isupper()
+    ends = is_closed(above.text) or line.text[:1].isupper()
     short = above.right - above.left < SHORT_LINE * style.width
     if not is_item and indented and ends and above is not first:
         return True

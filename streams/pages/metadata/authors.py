@@ -5,6 +5,7 @@ from collections.abc import Iterable, Set
 
 from selectolax.lexbor import LexborHTMLParser
 
+from streams.language.months import SHORT_DAYS, SHORT_MONTHS
 from streams.pages.metadata.items import Item, texts
 from streams.pages.parse.head_elements import labelled_lines
 from streams.pages.parse.segments import Segment, Walk
@@ -31,8 +32,7 @@ _AFTER = re.compile(
     r"\s*(?:[|•·]|\s[-–—]\s|\s(?:on|in|at)\s(?!(?:der|den|dem|de|het|['’]t)\s)|\(|\b(?:19|20)\d\d\b|\d{1,2}[:/.]\d|"
     r",\s*(?:staff|editor|contributor|senior|chief|head|founder|director|[A-Z][a-z]+ \d)|"
     r"(?:last\s+)?(?:updated|published|posted|reviewed|modified)\b|"
-    r"\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?\s\d|\b(?:mon|tue|wed|thu|fri|sat|"
-    r"sun)[a-z]*,\s).*$",
+    rf"\b(?:{'|'.join(SHORT_MONTHS)})[a-z]*\.?\s\d|\b(?:{'|'.join(SHORT_DAYS)})[a-z]*,\s).*$",
     re.IGNORECASE,
 )
 _NAME_CLASS = re.compile(r"author|byline|username|user-name|poster|creator|contributor|postedby|writer", re.IGNORECASE)

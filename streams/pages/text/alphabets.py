@@ -5,6 +5,8 @@ exemplar characters. The words are frequent function words that closely related 
 that isn't listed, only the model decides.
 """
 
+from streams.language.questions import QUESTION_WORDS
+
 _RUSSIAN = "абвгдежзийклмнопрстуфхцчшщъыьэюяё"
 _PERSIAN = "ءآأؤئابپتثجچحخدذرزژسشصضطظعغفقکگلمنوهی"
 
@@ -123,8 +125,7 @@ FUNCTION_WORDS: dict[str, frozenset[str]] = {
 }
 
 _MORE_ENGLISH = """
-    this are from by it have you your will can their not which has they these our more about when who what been would
-    there into how also
+    this are from by it have you your will can their not has they these our more about been would there into also
 """
-PLAIN_WORDS = {**FUNCTION_WORDS, "en": FUNCTION_WORDS["en"] | frozenset(_MORE_ENGLISH.split())}
+PLAIN_WORDS = {**FUNCTION_WORDS, "en": FUNCTION_WORDS["en"] | QUESTION_WORDS.union(_MORE_ENGLISH.split())}
 """Function words by language, with more words for English. A text with several of them needs no model."""

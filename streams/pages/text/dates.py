@@ -3,68 +3,8 @@
 import re
 from datetime import UTC, datetime, timedelta
 
-from streams.pages.text.normal_forms import nfkd
+from streams.language.months import MONTHS, fold_name
 
-_MONTH_NAMES = {
-    "en": "jan|january feb|february mar|march apr|april may jun|june jul|july aug|august sep|sept|september "
-    "oct|october nov|november dec|december",
-    "de": "januar|jänner|jän februar|feber märz|maerz|mrz april mai juni juli august september oktober|okt november "
-    "dezember|dez",
-    "fr": "janvier|janv février|févr|fév mars avril|avr mai juin juillet|juil août septembre octobre novembre "
-    "décembre|déc",
-    "es": "enero|ene febrero marzo abril|abr mayo junio julio agosto|ago septiembre|setiembre octubre noviembre "
-    "diciembre|dic",
-    "it": "gennaio|gen febbraio marzo aprile maggio|mag giugno|giu luglio|lug agosto settembre|set ottobre|ott "
-    "novembre dicembre",
-    "pt": "janeiro fevereiro|fev março abril maio junho julho agosto setembro outubro|out novembro dezembro",
-    "nl": "januari februari maart|mrt april mei juni juli augustus september oktober november december",
-    "da nb sv": "januar|januari februar|februari marts|mars april maj|mai juni juli august|augusti september oktober "
-    "november december|desember|des",
-    "fi": "tammikuu|tammikuuta helmikuu|helmikuuta maaliskuu|maaliskuuta huhtikuu|huhtikuuta toukokuu|toukokuuta "
-    "kesäkuu|kesäkuuta heinäkuu|heinäkuuta elokuu|elokuuta syyskuu|syyskuuta lokakuu|lokakuuta marraskuu|marraskuuta "
-    "joulukuu|joulukuuta",
-    "pl": "stycznia|styczeń|sty lutego|luty|lut marca|marzec kwietnia|kwiecień|kwi maja|maj czerwca|czerwiec|cze "
-    "lipca|lipiec|lip sierpnia|sierpień|sie września|wrzesień|wrz października|październik|paź listopada|listopad|lis "
-    "grudnia|grudzień|gru",
-    "cs": "ledna|leden února|únor března|březen dubna|duben května|květen června|červen července|červenec "
-    "srpna|srpen září října|říjen listopadu|listopad prosince|prosinec",
-    "hu": "január február|febr március|márc április|ápr május|máj június|jún július|júl augusztus szeptember|szept "
-    "október november december",
-    "ro": "ianuarie|ian februarie martie aprilie mai iunie|iun iulie|iul august septembrie octombrie noiembrie|noi "
-    "decembrie",
-    "tr": "ocak|oca şubat|şub mart nisan|nis mayıs haziran|haz temmuz|tem ağustos|ağu eylül|eyl ekim|eki kasım|kas "
-    "aralık|ara",
-    "id": "januari februari|pebruari maret april mei juni juli agustus|agu|agt september oktober november|nopember "
-    "desember",
-    "el": "ιανουαρίου|ιανουάριος|ιαν φεβρουαρίου|φεβρουάριος|φεβ μαρτίου|μάρτιος|μαρ απριλίου|απρίλιος|απρ "
-    "μαΐου|μάιος|μάι ιουνίου|ιούνιος|ιουν ιουλίου|ιούλιος|ιουλ αυγούστου|αύγουστος|αυγ "
-    "σεπτεμβρίου|σεπτέμβριος|σεπ|σεπτ οκτωβρίου|οκτώβριος|οκτ νοεμβρίου|νοέμβριος|νοε δεκεμβρίου|δεκέμβριος|δεκ",
-    "ru": "января|январь|янв февраля|февраль|фев|февр марта|март|мар апреля|апрель|апр мая|май июня|июнь|июн "
-    "июля|июль|июл августа|август|авг сентября|сентябрь|сен|сент октября|октябрь|окт ноября|ноябрь|ноя|нояб "
-    "декабря|декабрь|дек",
-    "uk": "січня|січень|січ лютого|лютий|лют березня|березень|бер квітня|квітень|квіт травня|травень|трав "
-    "червня|червень|черв липня|липень|лип серпня|серпень|серп вересня|вересень|вер жовтня|жовтень|жовт "
-    "листопада|листопад|лист грудня|грудень|груд",
-    "ar": "يناير|جانفي فبراير|فيفري|شباط مارس|آذار أبريل|أفريل|نيسان مايو|ماي|أيار يونيو|يونيه|جوان|حزيران "
-    "يوليو|يوليوز|جويلية|تموز أغسطس|غشت|أوت|آب سبتمبر|شتنبر|أيلول أكتوبر نوفمبر|نونبر ديسمبر|دجنبر",
-    "th": "มกราคม|มค กุมภาพันธ์|กพ มีนาคม|มีค เมษายน|เมย พฤษภาคม|พค มิถุนายน|มิย กรกฎาคม|กค สิงหาคม|สค กันยายน|กย "
-    "ตุลาคม|ตค พฤศจิกายน|พย ธันวาคม|ธค",
-}
-"""Names of the months by language, from January to December. Abbreviations have no dots."""
-_MARKS = re.compile("[\u0300-\u036f\u0653-\u0655.\u0131]")
-
-
-def _fold(name: str) -> str:
-    """Remove capitals, accents and dots, since people leave them out. Marks that are letters (Thai) stay."""
-    return _MARKS.sub(lambda mark: "i" if mark[0] == "\u0131" else "", nfkd(name.casefold()))
-
-
-MONTHS = {
-    _fold(name): number
-    for names in _MONTH_NAMES.values()
-    for number, same in enumerate(names.split(), start=1)
-    for name in same.split("|")
-}
 _ZONES = {
     "Z": "+00:00", "UTC": "+00:00", "GMT": "+00:00", "EST": "-05:00", "EDT": "-04:00", "CST": "-06:00",
     "CDT": "-05:00", "MST": "-07:00", "MDT": "-06:00", "PST": "-08:00", "PDT": "-07:00", "CET": "+01:00",
@@ -147,7 +87,7 @@ def _find_named(text: str) -> str:
     """Return the first date with a month's name, before or behind the day."""
     for pattern, (year, month, day) in _NAMED:
         for found in pattern.finditer(text):
-            if number := MONTHS.get(_fold(found[month])):
+            if number := MONTHS.get(fold_name(found[month])):
                 date = _format_if_valid(_common_year(found[year], found[month]), number, found[day])
                 return _add_time(date, text, found.end())
     return ""

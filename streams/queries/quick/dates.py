@@ -5,6 +5,7 @@ from datetime import date, datetime, timedelta
 
 from dateutil.relativedelta import relativedelta
 
+from streams.language.months import ENGLISH_MONTHS, date_words
 from streams.queries.quick.model import QuickCheck
 
 MAX_CHARS = 100
@@ -38,10 +39,6 @@ _AGO = re.compile(
 _WEEKDAY = re.compile(
     rf"(?:what|which) (?:day(?: of the week)?|weekday) (?:is|was|will be) (?P<date>{_DATE})\s*\??", re.IGNORECASE
 )
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_MONTH_NAMES = frozenset(
-    (*_MONTHS, "sept", "january", "february", "march", "april", "june", "july", "august", "september", "october")
-) | {"november", "december"}
 _DAYS_OF_YEAR = {
     "christmas": (12, 25),
     "christmas eve": (12, 24),
@@ -136,10 +133,9 @@ def read_date(text: str, today: date, *, is_past: bool = False) -> date | None:
     if words in _DAYS_OF_YEAR:
         return _in_year(*_DAYS_OF_YEAR[words], None, today, is_past)
     match = _WORDS.fullmatch(words) or _WORDS_MONTH_FIRST.fullmatch(words)
-    if match is None or match["month"] not in _MONTH_NAMES:
+    if match is None or match["month"] not in ENGLISH_MONTHS:
         return None
-    month = _MONTHS.index(match["month"][:3]) + 1
-    return _in_year(month, int(match["day"]), match["year"], today, is_past)
+    return _in_year(ENGLISH_MONTHS[match["month"]], int(match["day"]), match["year"], today, is_past)
 
 
 def _in_year(month: int, day: int, year: str | None, today: date, is_past: bool) -> date:
@@ -152,7 +148,7 @@ def _in_year(month: int, day: int, year: str | None, today: date, is_past: bool)
 
 
 def _named(day: date) -> str:
-    return f"{day.day} {day:%B} {day.year}"
+    return date_words(day.year, day.month, day.day)
 
 
 def _amount(number: int, unit: str) -> str:

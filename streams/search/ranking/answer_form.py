@@ -11,6 +11,10 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+from streams.caches import cached_if_short
+from streams.language.months import MONTHS_IN_ENGLISH
+from streams.language.numbers import CARDINALS, SCALES
+from streams.language.questions import form_of_words
 from streams.pages.text.alphabets import PLAIN_WORDS
 from streams.pages.text.tokens import words
 from streams.search.ranking.context import RankingContext
@@ -25,34 +29,16 @@ MAX_CHARS = 1_000
 MAX_WORDS = 12
 """Maximum words of a question. Longer questions describe more than one thing."""
 _QUESTION_CHARS = 200
+_KEPT_QUESTIONS = 256
+"""Maximum questions whose form is kept: the ranking and the answer ask for the same one."""
 _PLAIN = PLAIN_WORDS["en"]
-
-_FORMS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
-    (form, re.compile(rf"(?:{pattern})\b"))
-    for form, pattern in (
-        ("time", r"when|how old|(?:in )?(?:what|which) (?:\w{1,40}+ )?(?:years?|dates?|day|month|decade|century)"),
-        ("number", r"how (?:many|much|long|far|tall|high|big|large|fast|deep|heavy|often|hot|cold|wide)"),
-        (
-            "number",
-            r"what (?:is |was )?(?:the )?(?:percentage|percent|number|population|price|cost|height|size)",
-        ),
-        ("definition", r"(?:what|who) (?:is|are|was|were|s)|what does|what do|define|definition of|meaning of"),
-        ("person", r"who|whom|whose"),
-        ("place", r"where|(?:in )?(?:what|which) (?:city|country|countries|county|state|states|town|continent)"),
-    )
-)
-"""The beginnings of questions, in the order in which they are compared."""
 
 _TIME = re.compile(
     r"\b(?:1\d{3}|20\d{2})s?\b|\b\d{1,2}(?:st|nd|rd|th) century\b"
-    r"|\b(?:January|February|March|April|May|June|July|August|September|October|November|December) \d{1,2}\b"
+    rf"|\b(?:{'|'.join(MONTHS_IN_ENGLISH)}) \d{{1,2}}\b"
     r"|\b\d{1,3} years\b"
 )
-_NUMBER = re.compile(
-    r"\d[\d.,]{0,20}+|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fifteen|twenty|thirty|forty"
-    r"|fifty|sixty|seventy|eighty|ninety|hundred|thousand|million|billion|dozen|half)\b",
-    re.IGNORECASE,
-)
+_NUMBER = re.compile(rf"\d[\d.,]{{0,20}}+|\b(?:{'|'.join((*CARDINALS, *SCALES, 'half'))})\b", re.IGNORECASE)
 _NAME = re.compile(r"\b[A-Z][\w'’-]{1,40}+ (?:[A-Z]\. |(?:de|van|von|the|of) )?[A-Z][\w'’-]{1,40}+")
 _PLACE = re.compile(r"(?:\b(?:in|at|near|from|to|of|on|throughout) (?:the )?|, )([A-Z][\w'’-]{1,40}+)")
 _DEFINED = re.compile(r"\b(?:is|are|was|were|refers?|means?|stands?|describes?)\b")
@@ -101,13 +87,13 @@ def _add_bonus(page: PageHits, form: str, asked: frozenset[str], weight: float) 
     return replace(page, hits=(*first, *page.hits[STATEMENTS:]), score=page.score + gained)
 
 
+@cached_if_short(_KEPT_QUESTIONS, _QUESTION_CHARS)
 def form_of(query: str) -> str:
     """Return the form of the answer that the query asks for, or an empty string."""
     asked = words(query[:_QUESTION_CHARS])
     if len(query) > _QUESTION_CHARS or len(asked) > MAX_WORDS:
         return ""
-    text = " ".join(asked)
-    return next((form for form, pattern in _FORMS if pattern.match(text)), "")
+    return form_of_words(asked)
 
 
 def has_form(text: str, form: str, asked: frozenset[str]) -> bool:

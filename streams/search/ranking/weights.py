@@ -17,6 +17,7 @@ from functools import cache
 from pathlib import Path
 
 from streams.language.marks import asks
+from streams.language.questions import FIRST_WORDS
 from streams.search.ranking.fusion import best_of_pages
 from streams.stores.protocols import Candidates, SparseVector
 
@@ -27,12 +28,6 @@ SHORT_QUESTION_TERMS = 2.0
 """Maximum `terms` of a short question: about six words."""
 SHORT_QUESTION_BONUS = 0.75
 """Addition to the logit of the weight for a short question, which seldom has the words of its answer."""
-_QUESTION = (
-    "what who whom whose when where which why how is are was were do does did can could should would will has have had "
-    "may must shall am"
-)
-_QUESTION_WORDS = frozenset(_QUESTION.split())
-"""First words of English questions. Other questions are known by their question mark."""
 _LOWEST, _HIGHEST = 0.2, 0.95
 """Bounds of the weight: no list is without influence."""
 
@@ -85,7 +80,7 @@ def features_of(query: str, terms: SparseVector | None, found: Candidates) -> di
 def is_question(query: str) -> bool:
     """Return True if the query ends with a question mark, or begins with an English question word."""
     first = query.split(maxsplit=1)[:1]
-    return asks(query) or bool(first and first[0].casefold() in _QUESTION_WORDS)
+    return asks(query) or bool(first and first[0].casefold() in FIRST_WORDS)
 
 
 @cache

@@ -12,6 +12,7 @@ from enum import Enum
 from itertools import pairwise
 
 from streams.language.marks import CLOSERS, CLOSING, MARKS, OPENERS, WIDE_MARKS
+from streams.language.months import SHORT_DAYS, SHORT_MONTHS
 
 Span = tuple[int, int]
 
@@ -29,11 +30,10 @@ _BEFORE_CHARS = 24
 _OPENING = re.compile(rf"[{OPENERS}*•–—-]*+")
 _ABBREVIATION_LIST = (
     "mr mrs ms dr prof st vs etc no vol pp fig figs eq eqs sec ch cf al ca approx inc ltd co corp jr sr rev gen col "
-    "lt sgt capt gov sen rep hon dept univ est jan feb mar apr jun jul aug sep sept oct nov dec mon tue wed thu fri "
-    "sat sun ed eds trans repr min max resp incl excl ext tel ave blvd rd bzw ca usw bd nr str abb art cap cf p pág "
-    "núm sr sra dña av apt e.g i.e a.m p.m u.s u.k d.c ph.d"
+    "lt sgt capt gov sen rep hon dept univ est sept ed eds trans repr min max resp incl excl ext tel ave blvd rd bzw "
+    "ca usw bd nr str abb art cap cf p pág núm sr sra dña av apt e.g i.e a.m p.m u.s u.k d.c ph.d"
 )
-_ABBREVIATIONS = frozenset(_ABBREVIATION_LIST.split())
+_ABBREVIATIONS = frozenset((*_ABBREVIATION_LIST.split(), *SHORT_MONTHS, *SHORT_DAYS)) - {"may"}
 
 
 class Ending(Enum):

@@ -43,7 +43,7 @@ _OF_EACH_PAGE = re.compile(
 _OF_LICENCE = re.compile(
     r"(?:this|the) (?:page|site|website|web site|document|documentation|text|content|work) (?:is|are) (?:also )?"
     r"(?:licen[sc]ed under\b|(?:available|released|distributed|made available) under\b"
-    r"(?=(?:[^.!?]|[.!?](?!\s)){0,120}\b"
+    rf"(?=(?:[^{MARKS}]|[{MARKS}](?!\s)){{0,120}}\b"
     r"(?:licen[sc]es?|terms|CC(?:0|-?BY)?|[AL]?GPL|GFDL|MIT|BSD|public domain|creative commons)\b))",
     re.IGNORECASE,
 )

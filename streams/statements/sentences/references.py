@@ -6,6 +6,7 @@ them. A sentence with a name, a year or an address in it is no such line: what c
 
 import re
 
+from streams.language.marks import MARKS
 from streams.statements.sentences.boundaries import follows_a_word
 from streams.statements.sentences.lengths import word_count
 
@@ -61,14 +62,14 @@ _MARKS = (
     re.compile(rf"\s{_PAGES}"),
 )
 """The same marks, and a publisher, a year, an issue, and pages."""
-_ENDS_INSIDE = re.compile(r"[a-z)\]”\"][.!?;:]\s+[A-Z]")
+_ENDS_INSIDE = re.compile(rf"[a-z)\]”\"][{MARKS};:]\s+[A-Z]")
 """The end of a sentence before another one."""
 MAX_POINTER_WORDS = 25
 """Maximum words of a sentence that only leads to another text."""
 _LEADS_TO = re.compile(
-    r"(?:for [^.!?:;,]{1,100}, (?=see\s(?:section|chapter|appendix)\b)|"
+    rf"(?:for [^{MARKS}:;,]{{1,100}}, (?=see\s(?:section|chapter|appendix)\b)|"
     r"for (?:an? |the )?(?:more |further |additional |full |complete |detailed )?"
-    r"(?:information|details?|examples?|descriptions?|explanations?|lists?|references?)\b[^.!?:;,]{0,120},? )?"
+    rf"(?:information|details?|examples?|descriptions?|explanations?|lists?|references?)\b[^{MARKS}:;,]{{0,120}},? )?"
     r"(?:please )?(?:also )?(?:see|refer to|check|consult)\s(?!(?:how|if|that|what|when|whether|why)\b)",
     re.IGNORECASE,
 )

@@ -2,7 +2,8 @@
 
 import pytest
 
-from streams.pages.text.dates import _MONTH_NAMES, MONTHS, _fold, iso_date
+from streams.language.months import MONTH_NAMES, MONTHS, fold_name
+from streams.pages.text.dates import iso_date
 
 
 @pytest.mark.parametrize(
@@ -116,8 +117,8 @@ def test_months_and_times_in_languages(text: str, date: str) -> None:
     assert iso_date(text) == date
 
 
-@pytest.mark.parametrize("language", _MONTH_NAMES)
+@pytest.mark.parametrize("language", MONTH_NAMES)
 def test_every_language_has_twelve_months_and_no_name_has_two_numbers(language: str) -> None:
-    months = _MONTH_NAMES[language].split()
+    months = MONTH_NAMES[language].split()
     assert len(months) == 12
-    assert all(MONTHS[_fold(name)] == number for number, same in enumerate(months, 1) for name in same.split("|"))
+    assert all(MONTHS[fold_name(name)] == number for number, same in enumerate(months, 1) for name in same.split("|"))
