@@ -17,7 +17,7 @@ Pattern = re.Pattern[str] | re.Pattern[bytes]
 LIMITED = "the process that normalizes a page has a limit of CPU time, and the text is short"
 SHORT = "reads 120 characters"
 EXCEPTIONS: dict[tuple[str, str], str] = {
-    ("streams/answers/stated_values.py", "_DATE"): "9 letters are read again at a place at most, of 2,000",
+    ("streams/answers/disagreement.py", "_DATE"): "9 letters are read again at a place at most, of 2,000",
     ("streams/crawl/content_signals.py", "_SIGNAL"): "40 characters are read again at a place at most",
     ("streams/crawl/robots.py", "_RATE"): "reads 500 characters",
     ("streams/doctor/versions.py", "_NUMBERS"): "a number has 9 digits at most, so 9 are read again at a place",

@@ -35,8 +35,8 @@ _LEADING = (
         "and but or so yet nor then also still again in on at by for from with of to as if when while because since "
         "although though after before during through under over within without between unlike despite like about "
         "even only just perhaps maybe well yes no all some most many each one because than not now here where "
-        "i you we me us my your our is are was were be been do does did have has had will would can could should may might "
-        "must think know see get go make take there that said"
+        "i you we me us my your our is are was were be been do does did have has had will would can could should may "
+        "might must think know see get go make take there that said"
     )
     | QUESTION_WORDS
 )

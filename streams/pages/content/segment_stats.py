@@ -12,7 +12,7 @@ from streams.language.marks import TRAINED_ENDS
 from streams.pages.content.lexicon import ELEMENT_BITS, FLAGS, HIDDEN_BIT, TERMS, WORD_BITS
 from streams.pages.parse.elements import DIVIDING_TAGS, HEADINGS
 from streams.pages.parse.segments import Attributes, Walk
-from streams.pages.text.script_weights import commas_in, stops_in, weight_of
+from streams.pages.text.scripts import commas_in, stops_in, weight_of
 
 SHORT = 120
 """Maximum length (characters) of a text with words that are compared with the lexicon."""
@@ -40,9 +40,9 @@ class SegmentStats:
     """Element of each segment."""
     counts: NDArray[np.float32]
     """Shape (segments, 6): characters, characters in links, words, commas, full stops within, links. Characters and
-    words are counted as in `script_weights`."""
+    words are counted as in `pages.text.scripts`."""
     words: NDArray[np.float32]
-    """Words of each segment, as in `script_weights`."""
+    """Words of each segment, as in `pages.text.scripts`."""
     flags: NDArray[np.uint16]
     """`lexicon.FLAGS` of each segment."""
     groups: NDArray[np.int64]

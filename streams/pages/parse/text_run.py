@@ -1,7 +1,7 @@
 """The text since the last block boundary, while the walk collects it."""
 
 from streams.pages.parse.segments import POINT_KINDS, RawSpan, Segment, place_preformatted
-from streams.pages.text.script_weights import weight_of
+from streams.pages.text.scripts import weight_of
 
 
 class TextRun:

@@ -10,8 +10,7 @@ from streams.queries.quick import units
 from streams.queries.quick.calculator import calculate
 from streams.queries.quick.dates import find_date
 from streams.queries.quick.model import QuickCheck
-from streams.queries.quick.places import zones
-from streams.queries.quick.times import find_time
+from streams.queries.quick.times import find_time, zones
 
 MAX_CHARS = 120
 """Maximum length of a query that is checked. A longer one asks for something else."""

@@ -2,7 +2,7 @@
 
 import pytest
 
-from streams.answers.stated_values import is_same, stated_in
+from streams.answers.disagreement import is_same, stated_in
 
 HIGH, BORN, MANY = "How high is the Quill tower?", "When was Ann Bell born?", "How many members has the club?"
 CASES = [

@@ -8,9 +8,9 @@ from streams.answers.support.quantities import quantities_of
 from streams.language.units import COUNTED, UNITS, UNITS_IN_TEXTS, factor_of, measure
 from streams.search.ranking.answer_form import has_form
 
-ONES = "one two three four five six seven eight nine".split()
-TEENS = "ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen".split()
-TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
+ONES = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
+TEENS = ["ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"]
+TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
 IN_WORDS = [
     *ONES,
     *TEENS,
