@@ -90,7 +90,7 @@ def test_a_text_is_no_table(text: str) -> None:
 
 
 def test_there_is_one_table_of_each_kind() -> None:
-    found = {}
+    found: dict[tuple[str, str], tuple[int, str]] = {}
     for path in STREAMS.rglob("*.py"):
         if path.parent.name == "language":
             continue
