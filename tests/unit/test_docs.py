@@ -98,7 +98,6 @@ LONGER = {
     "dedup.md": "is being shortened",
     "document.md": "is being shortened",
     "extraction.md": "is being shortened",
-    "knowledge.md": "is being shortened",
     "models.md": "is being shortened",
     "statements.md": "is being shortened",
 }
