@@ -23,6 +23,7 @@ from streams.runtime.lags.stage_lags import Lag, stage_lags
 from streams.runtime.replays.dead_letters import DeadLetters
 from streams.settings import Settings
 from streams.stores.host_buckets import BUCKETS
+from streams.stores.index_maps import newest_map, read_map
 from streams.stores.job_reports import JobReport, recent_reports
 from streams.stores.opener import Stores
 from streams.stores.page_record import PageRecord
@@ -215,8 +216,8 @@ class Reader:
 
         It is read once: each zoom and each search within it is a request.
         """
-        made = await self.stores.index_maps.newest()
-        if made != self._map[0] and (packed := await self.stores.index_maps.read(made)):
+        made = await newest_map(self.stores.notes)
+        if made != self._map[0] and (packed := await read_map(self.stores.notes, made)):
             self._map = made, await asyncio.to_thread(IndexMap.unpack, packed)
         return self._map[1] if made else None
 

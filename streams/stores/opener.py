@@ -16,7 +16,6 @@ from streams.stores.protocols import (
     Fingerprints,
     FrontierStore,
     HostLinks,
-    IndexMaps,
     Ledger,
     Notes,
     PaceHolds,
@@ -61,7 +60,6 @@ class Stores:
     query_counts: QueryCounts = _field_of("records")
     suggestions: Suggestions = _field_of("records")
     entities: Entities = _field_of("records")
-    index_maps: IndexMaps = _field_of("records")
     api_keys: ApiKeys = _field_of("records")
     vectors: VectorIndex = _field_of("vectors")
     entity_vectors: VectorIndex = _field_of("vectors")
@@ -118,7 +116,6 @@ def memory_stores() -> Stores:
         query_counts=memory.MemoryQueryCounts(),
         suggestions=memory.MemorySuggestions(),
         entities=entities,
-        index_maps=memory.MemoryIndexMaps(),
         api_keys=memory.MemoryApiKeys(),
         vectors=memory.MemoryIndex(),
         entity_vectors=memory.MemoryIndex(alias=ENTITIES_ALIAS),

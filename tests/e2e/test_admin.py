@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from streams.maintenance.mapping import Gap, IndexMap, MappedPage, label_regions
+from streams.stores.index_maps import put_map
 from tests.e2e.axe import violations
 from tests.e2e.browser import Tab
 from tests.e2e.demo import demo_stores, served
@@ -21,7 +22,7 @@ pytestmark = pytest.mark.browser
 async def operators(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[str]:
     folder = tmp_path_factory.mktemp("admin")
     stores = await demo_stores()
-    await stores.index_maps.put(1, made_map().pack())
+    await put_map(stores.notes, 1, made_map().pack())
     async with admin(stores, folder) as (app, _, _audit), served(app) as address:
         yield address
 

@@ -34,6 +34,7 @@ from streams.queries.suggestions.build import read_words
 from streams.queries.suggestions.hidden import current_build
 from streams.settings import Settings
 from streams.statements.codec import decode_statements
+from streams.stores.index_maps import newest_map, read_map
 from streams.stores.opener import Stores, open_stores
 from tests.conftest import fresh_name
 from tests.integration.handbook import TEXTS, Handbook
@@ -399,7 +400,7 @@ async def test_a_query_without_results_is_counted_and_stands_on_the_map(service:
     listed = await service.riffle("queries", "list", "--by", "empty")
     assert query in {each["query"] for each in listed}
     drawn = await service.riffle("map")
-    packed = await service.stores.index_maps.read(await service.stores.index_maps.newest())
+    packed = await read_map(service.stores.notes, await newest_map(service.stores.notes))
     assert packed is not None
     made = IndexMap.unpack(packed)
     assert drawn["pages"] == len(made.pages)

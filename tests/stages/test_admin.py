@@ -23,6 +23,7 @@ from streams.maintenance.frontier_hosts import change_order
 from streams.maintenance.mapping import IndexMap, MappedPage
 from streams.settings import Settings
 from streams.stores.host_buckets import bucket_of
+from streams.stores.index_maps import put_map
 from streams.stores.job_reports import JobReport, JobState, put_report
 from streams.stores.opener import memory_stores
 from streams.stores.page_record import Fetched, Indexed
@@ -72,9 +73,9 @@ async def test_the_map_that_any_machine_drew_last_is_shown(tmp_path: Path) -> No
         for made, title in ((1, "The first map"), (2, "The second map")):
             page = MappedPage("1", "https://one.test/", title, "one.test", ("map",), 0.5, 0.5)
             drawn = IndexMap("2026-11-24T12:00:00+00:00", "statements_1", (page,), ())
-            await stores.index_maps.put(made, drawn.pack())
+            await put_map(stores.notes, made, drawn.pack())
             assert title in (await web.get("/admin/map", headers=HTML)).text
-        await stores.index_maps.put(3, b"no map")
+        await put_map(stores.notes, 3, b"no map")
         damaged = await web.get("/admin/map", headers=HTML)
     assert damaged.status_code == 500
     assert "can&#39;t be read" in damaged.text

@@ -31,6 +31,7 @@ from streams.maintenance.sampling import sample_pages, statement_vectors
 from streams.queries.counts import Counts, list_unanswered
 from streams.servers import Store
 from streams.settings import Settings
+from streams.stores.index_maps import put_map
 from streams.stores.opener import Stores, open_stores
 from streams.stores.protocols import Hit
 
@@ -75,7 +76,7 @@ async def make_map(
             owners, vectors = await statement_vectors(stores.vectors, hits)
         with err.status(f"Laying out {len(sample)} pages ..."):
             made = await _make(stores, unanswered, hits, owners, vectors, collection)
-        await stores.index_maps.put(micros_from_utc(datetime.fromisoformat(made.made_at)), made.pack())
+        await put_map(stores.notes, micros_from_utc(datetime.fromisoformat(made.made_at)), made.pack())
     if as_json:
         print_json({"pages": len(made.pages), "labels": [label.text for label in made.labels]})
     else:

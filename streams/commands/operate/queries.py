@@ -19,6 +19,7 @@ from streams.commands.console import (
 )
 from streams.queries.clicks.learning import learn_examination, read_clicks
 from streams.queries.counts import Counts, list_queries, list_unanswered
+from streams.stores.index_maps import purge_map
 from streams.stores.opener import open_stores
 from streams.stores.protocols import PlaceCounts
 
@@ -109,7 +110,7 @@ async def purge(
     async with open_stores(load_settings(), ["records"]) as stores:
         await stores.query_counts.purge()
         await stores.suggestions.purge()
-        await stores.index_maps.purge()
+        await purge_map(stores.notes)
     print_result(
         "Counts of queries, suggestions and the map are deleted. riffle suggest build makes suggestions of the index.",
         {"purged": ["query_counts", "suggestions", "index_maps"]},

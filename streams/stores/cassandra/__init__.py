@@ -13,7 +13,6 @@ from streams.stores.cassandra.entities import CassandraEntities
 from streams.stores.cassandra.fingerprints import CassandraFingerprints
 from streams.stores.cassandra.frontier import CassandraFrontier
 from streams.stores.cassandra.host_links import CassandraHostLinks
-from streams.stores.cassandra.index_maps import CassandraIndexMaps
 from streams.stores.cassandra.migrating import migrate
 from streams.stores.cassandra.notes import CassandraNotes, CassandraPaceHolds
 from streams.stores.cassandra.query_counts import CassandraQueryCounts
@@ -29,7 +28,6 @@ __all__ = [
     "CassandraFingerprints",
     "CassandraFrontier",
     "CassandraHostLinks",
-    "CassandraIndexMaps",
     "CassandraLedger",
     "CassandraNotes",
     "CassandraPaceHolds",

@@ -26,7 +26,6 @@ _SMALL_PAGES = {"blobs": 8}
 NOT_COPIED = frozenset(
     {
         "click_estimates",
-        "index_maps",
         "migrations",
         "notes",
         "pace_holds",

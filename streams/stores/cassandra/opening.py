@@ -11,7 +11,6 @@ from streams.stores.cassandra.entities import CassandraEntities
 from streams.stores.cassandra.fingerprints import CassandraFingerprints
 from streams.stores.cassandra.frontier import CassandraFrontier
 from streams.stores.cassandra.host_links import CassandraHostLinks
-from streams.stores.cassandra.index_maps import CassandraIndexMaps
 from streams.stores.cassandra.notes import CassandraNotes, CassandraPaceHolds
 from streams.stores.cassandra.query_counts import CassandraQueryCounts
 from streams.stores.cassandra.records import CassandraLedger, CassandraPages
@@ -36,7 +35,6 @@ class Records:
     query_counts: CassandraQueryCounts
     suggestions: CassandraSuggestions
     entities: CassandraEntities
-    index_maps: CassandraIndexMaps
     api_keys: CassandraApiKeys
     unfinished_restore: Callable[[], Awaitable[str]]
     clock_ahead: Callable[[], Awaitable[float]]
@@ -64,7 +62,6 @@ async def open_records(settings: Settings) -> Records:
         query_counts=CassandraQueryCounts(session),
         suggestions=CassandraSuggestions(session),
         entities=CassandraEntities(session),
-        index_maps=CassandraIndexMaps(session),
         api_keys=CassandraApiKeys(session),
         unfinished_restore=lambda: unfinished_restore(session),
         clock_ahead=session.clock_ahead_seconds,

@@ -10,7 +10,6 @@ from streams.stores.memory.entities import MemoryEntities
 from streams.stores.memory.fingerprints import MemoryFingerprints
 from streams.stores.memory.frontier import MemoryFrontier
 from streams.stores.memory.host_links import MemoryHostLinks
-from streams.stores.memory.index_maps import MemoryIndexMaps
 from streams.stores.memory.notes import MemoryNotes, MemoryPaceHolds
 from streams.stores.memory.query_counts import MemoryQueryCounts
 from streams.stores.memory.records import MemoryBlobs, MemoryLedger, MemoryPages
@@ -26,7 +25,6 @@ __all__ = [
     "MemoryFrontier",
     "MemoryHostLinks",
     "MemoryIndex",
-    "MemoryIndexMaps",
     "MemoryLedger",
     "MemoryNotes",
     "MemoryPaceHolds",

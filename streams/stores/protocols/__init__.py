@@ -42,7 +42,6 @@ from streams.stores.protocols.frontier import (
     total,
 )
 from streams.stores.protocols.host_links import HostLinks, HostRank, LinkGroup, PageLink
-from streams.stores.protocols.index_maps import IndexMaps
 from streams.stores.protocols.notes import Notes, PaceHolds
 from streams.stores.protocols.query_counts import (
     KEPT_DAYS,
@@ -85,7 +84,6 @@ __all__ = [
     "HostOrder",
     "HostRank",
     "HostShare",
-    "IndexMaps",
     "Known",
     "Ledger",
     "LinkGroup",

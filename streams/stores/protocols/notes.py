@@ -4,7 +4,7 @@ from typing import Protocol
 
 
 class Notes(Protocol):
-    """Values by shelf and name: what clients spent, the reports of jobs, the progress of `riffle reindex`.
+    """Values by shelf and name: what clients spent, the reports of jobs, the progress of `riffle reindex`, the map.
 
     A shelf is read as a whole, so it has few and small values. No backup has them.
     """

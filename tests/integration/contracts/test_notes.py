@@ -9,6 +9,7 @@ import pytest
 from streams.gateway.access.bucket import Spending, put_spending, spending_of_day
 from streams.maintenance.reindexing import PartProgress, clear_progress, put_progress, read_progress
 from streams.stores.cassandra import CassandraNotes
+from streams.stores.index_maps import PART_BYTES, newest_map, purge_map, put_map, read_map
 from streams.stores.job_reports import JobReport, put_report, recent_reports
 from streams.stores.memory import MemoryNotes
 from streams.stores.protocols import Notes
@@ -83,3 +84,25 @@ async def test_each_gateway_has_a_row_of_its_own(notes: Notes) -> None:
     await put_spending(notes, client, DAY, "two", first)
     await put_spending(notes, client, DAY + 1, "two", first)
     assert await spending_of_day(notes, client, DAY) == {"one": later, "two": first}
+
+
+async def test_the_last_map_takes_the_place_of_the_one_before(notes: Notes) -> None:
+    await purge_map(notes)
+    assert await newest_map(notes) == 0
+    large = bytes(range(256)) * (PART_BYTES // 256) * 2 + b"end"
+    await put_map(notes, 1_000, large)
+    assert (await newest_map(notes), await read_map(notes, 1_000)) == (1_000, large)
+    await put_map(notes, 2_000, b"small")
+    await put_map(notes, 1_500, b"late")
+    assert (await newest_map(notes), await read_map(notes, 2_000)) == (2_000, b"small")
+    assert await read_map(notes, 1_000) is None
+    await purge_map(notes)
+    assert (await newest_map(notes), await read_map(notes, 2_000)) == (0, None)
+
+
+async def test_a_map_that_is_not_whole_is_not_shown(notes: Notes) -> None:
+    await purge_map(notes)
+    await put_map(notes, 3_000, b"whole")
+    await notes.put("index map 4000", "000000", b"the first part of two", seconds=600)  # its writer was killed
+    assert (await newest_map(notes), await read_map(notes, 4_000)) == (3_000, None)
+    assert await read_map(notes, 3_000) == b"whole"

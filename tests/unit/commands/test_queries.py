@@ -7,6 +7,7 @@ from typer.testing import CliRunner
 
 from streams.cli import app
 from streams.commands.operate import queries as queries_module
+from streams.stores.index_maps import newest_map, put_map
 from streams.stores.protocols import PrefixRow, StoredSuggestion
 from tests.unit.commands.stores_in_memory import open_in_memory
 
@@ -15,8 +16,8 @@ def test_a_purge_deletes_suggestions_and_the_map(monkeypatch: pytest.MonkeyPatch
     stores = open_in_memory(monkeypatch, queries_module)
     row = PrefixRow("en", "fro", StoredSuggestion("frobnicate", "en", 1.0))
     asyncio.run(stores.suggestions.put([row], 1))
-    asyncio.run(stores.index_maps.put(1, b"a map with a query"))
+    asyncio.run(put_map(stores.notes, 1, b"a map with a query"))
     done = CliRunner().invoke(app, ["queries", "purge", "--yes"], catch_exceptions=False)
     assert (done.exit_code, "the map are deleted" in done.output) == (0, True)
     assert asyncio.run(stores.suggestions.of_prefix("en", "fro")) == []
-    assert asyncio.run(stores.index_maps.newest()) == 0
+    assert asyncio.run(newest_map(stores.notes)) == 0
