@@ -25,7 +25,7 @@ from streams.runtime.breaker import MAX_PROBE_SECONDS
 from streams.runtime.poison.brake import MAX_STRIKES, WATCHED_RECORDS
 from streams.runtime.processing import LONG_DELAY, SHORT_ROUNDS
 from streams.settings import Settings
-from streams.stores.protocols.query_counts import KEPT_DAYS
+from streams.stores.protocols.queries import KEPT_DAYS
 from streams.topology import PERSONAL_HOURS, STAGES, TOPICS, stage
 from tests.unit.test_docs import PAGES, ROOT, name
 

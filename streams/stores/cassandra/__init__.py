@@ -15,10 +15,9 @@ from streams.stores.cassandra.frontier import CassandraFrontier
 from streams.stores.cassandra.host_links import CassandraHostLinks
 from streams.stores.cassandra.migrating import migrate
 from streams.stores.cassandra.notes import CassandraNotes, CassandraPaceHolds
-from streams.stores.cassandra.query_counts import CassandraQueryCounts
+from streams.stores.cassandra.queries import CassandraQueryCounts, CassandraSuggestions
 from streams.stores.cassandra.records import CassandraLedger, CassandraPages
 from streams.stores.cassandra.session import CassandraSession, connect
-from streams.stores.cassandra.suggestions import CassandraSuggestions
 
 __all__ = [
     "CassandraApiKeys",

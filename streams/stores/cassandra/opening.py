@@ -12,11 +12,10 @@ from streams.stores.cassandra.fingerprints import CassandraFingerprints
 from streams.stores.cassandra.frontier import CassandraFrontier
 from streams.stores.cassandra.host_links import CassandraHostLinks
 from streams.stores.cassandra.notes import CassandraNotes, CassandraPaceHolds
-from streams.stores.cassandra.query_counts import CassandraQueryCounts
+from streams.stores.cassandra.queries import CassandraQueryCounts, CassandraSuggestions
 from streams.stores.cassandra.records import CassandraLedger, CassandraPages
 from streams.stores.cassandra.restoring import refuse_unfinished_restore, unfinished_restore
 from streams.stores.cassandra.session import connect
-from streams.stores.cassandra.suggestions import CassandraSuggestions
 
 
 @dataclass(frozen=True, slots=True)

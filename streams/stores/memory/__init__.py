@@ -11,9 +11,8 @@ from streams.stores.memory.fingerprints import MemoryFingerprints
 from streams.stores.memory.frontier import MemoryFrontier
 from streams.stores.memory.host_links import MemoryHostLinks
 from streams.stores.memory.notes import MemoryNotes, MemoryPaceHolds
-from streams.stores.memory.query_counts import MemoryQueryCounts
+from streams.stores.memory.queries import MemoryQueryCounts, MemorySuggestions
 from streams.stores.memory.records import MemoryBlobs, MemoryLedger, MemoryPages
-from streams.stores.memory.suggestions import MemorySuggestions
 from streams.stores.memory.vectors import MemoryIndex
 
 __all__ = [

@@ -43,16 +43,19 @@ from streams.stores.protocols.frontier import (
 )
 from streams.stores.protocols.host_links import HostLinks, HostRank, LinkGroup, PageLink
 from streams.stores.protocols.notes import Notes, PaceHolds
-from streams.stores.protocols.query_counts import (
+from streams.stores.protocols.queries import (
     KEPT_DAYS,
     CountedQuery,
     DayCounts,
     PageClicks,
+    PartKind,
     PlaceCounts,
+    PrefixRow,
     QueryCounts,
+    StoredSuggestion,
+    Suggestions,
 )
 from streams.stores.protocols.records import BlobCollection, Blobs, Ledger, Pages, StoredBlob, Transition
-from streams.stores.protocols.suggestions import PartKind, PrefixRow, StoredSuggestion, Suggestions
 from streams.stores.protocols.vector_index import Candidates, Filters, Hit, PageHits, Point, SparseVector, VectorIndex
 
 __all__ = [

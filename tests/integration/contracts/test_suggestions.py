@@ -16,7 +16,7 @@ from streams.stores.cassandra import CassandraSuggestions
 from streams.stores.cassandra.grouped_writes import MAX_WRITES
 from streams.stores.memory import MemorySuggestions
 from streams.stores.protocols import PrefixRow, StoredSuggestion, Suggestions
-from streams.stores.protocols.suggestions import MAX_ROWS
+from streams.stores.protocols.queries import MAX_ROWS
 from tests.conftest import fresh_name
 from tests.integration.contracts.conftest import BOTH
 
