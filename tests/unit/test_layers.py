@@ -1,10 +1,12 @@
 """The rules of imports in pyproject.toml: the code keeps them, they deny by default, and no exception is left over."""
 
+import ast
 import re
 import shutil
 import subprocess
 import sys
 import tomllib
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -114,6 +116,25 @@ def test_bounded_caches_are_those_of_one_module() -> None:
         if _EMPTIED_BY_HAND.search(path.read_text(encoding="utf-8"))
     }
     assert found == set(_CACHES), "use a cache of streams/caches.py"
+
+
+def test_no_module_gives_one_name_to_two_values() -> None:
+    """The second value would hold for both uses. The linter finds this only for functions and classes."""
+    twice = {
+        f"{path.relative_to(ROOT)}: {name}"
+        for path in (ROOT / "streams").rglob("*.py")
+        for name, count in Counter(_assigned(ast.parse(path.read_text(encoding="utf-8")))).items()
+        if count > 1
+    }
+    assert not twice
+
+
+def _assigned(module: ast.Module) -> Iterator[str]:
+    for node in module.body:
+        targets = (
+            node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+        )
+        yield from (target.id for target in targets if isinstance(target, ast.Name))
 
 
 # That the rules find what they forbid, on copies of the code.

@@ -169,7 +169,7 @@ class CassandraSuggestions:
 
     async def put(self, rows: Iterable[PrefixRow], at: int) -> None:
         await self._session.execute_together(
-            _PUT_SUGGESTION, [{**_key_of(row), "value": _suggestion_value_of(row)} for row in rows], at=at
+            _PUT_SUGGESTION, [{**_key_of(row), "value": _suggested(row)} for row in rows], at=at
         )
 
     async def replace(self, rows: Sequence[PrefixRow], at: int) -> None:
@@ -202,7 +202,7 @@ def _key_of(row: PrefixRow) -> Params:
     return {"language": row.language, "prefix": row.prefix, "suggestion": row.suggestion.text}
 
 
-def _suggestion_value_of(row: PrefixRow) -> bytes:
+def _suggested(row: PrefixRow) -> bytes:
     own = row.suggestion
     packed = msgpack.packb((own.language, own.weight, own.recent, own.quarter))
     assert isinstance(packed, bytes)

@@ -31,6 +31,10 @@ _SCAN = (
 )
 
 _ERASE = "DELETE FROM pages USING TIMESTAMP :at WHERE page_id = :page_id"
+_RECORD = "INSERT INTO transitions (page_id, event_id, value) VALUES (:page_id, :event_id, :value) USING TIMESTAMP :at"
+_HISTORY = "SELECT event_id, value FROM transitions WHERE page_id = :page_id"
+_DELETE = "DELETE FROM transitions USING TIMESTAMP :at WHERE page_id = :page_id AND event_id = :event_id"
+_ERASE_HISTORY = "DELETE FROM transitions USING TIMESTAMP :at WHERE page_id = :page_id"
 
 MAX_READS = 10
 """Maximum number of records in one request."""
@@ -97,12 +101,6 @@ class CassandraPages:
         await self._session.execute(_ERASE, {"page_id": page_id}, at=before - 1)
 
 
-_RECORD = "INSERT INTO transitions (page_id, event_id, value) VALUES (:page_id, :event_id, :value) USING TIMESTAMP :at"
-_HISTORY = "SELECT event_id, value FROM transitions WHERE page_id = :page_id"
-_DELETE = "DELETE FROM transitions USING TIMESTAMP :at WHERE page_id = :page_id AND event_id = :event_id"
-_ERASE = "DELETE FROM transitions USING TIMESTAMP :at WHERE page_id = :page_id"
-
-
 class CassandraLedger:
     """Every transition of every page."""
 
@@ -138,4 +136,4 @@ class CassandraLedger:
 
     async def erase(self, page_id: UUID, before: int) -> None:
         """Erase the transitions before this time."""
-        await self._session.execute(_ERASE, {"page_id": page_id}, at=before - 1)
+        await self._session.execute(_ERASE_HISTORY, {"page_id": page_id}, at=before - 1)
