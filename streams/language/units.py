@@ -50,7 +50,7 @@ COUNTED = {
     "century": "century centuries", "decade": "decade", "point": "point", "people": "people person inhabitant",
     "usd": "$ usd dollar", "eur": "€ eur euro", "gbp": "£ gbp", "jpy": "¥ jpy yen",
 }  # fmt: skip
-"""What numbers count in texts, and is never converted. A century or decade may be a date: `in the 1990s`."""
+"""Things that numbers count in texts. They are never converted. A century or decade may be a date: `in the 1990s`."""
 UNITS_IN_TEXTS = {name: unit for unit, names in (UNITS | COUNTED).items() for name in names.partition("|")[0].split()}
 UNITS_IN_QUERIES = {
     name.replace("_", " "): unit for unit, names in UNITS.items() for name in names.replace("|", " ").split()

@@ -1,6 +1,6 @@
 """Times in other places, for queries such as `time in Tokyo` and `3pm London in New York`. Pure: the clock is given.
 
-The names of cities are those of the time-zone database, which is read once.
+The time-zone database, which is read once, has the names of cities.
 """
 
 import re
