@@ -97,7 +97,6 @@ LONGER = {
     "answers.md": "is being shortened",
     "dedup.md": "is being shortened",
     "document.md": "is being shortened",
-    "extraction.md": "is being shortened",
     "models.md": "is being shortened",
     "statements.md": "is being shortened",
 }
