@@ -1,4 +1,4 @@
-"""Passwords that stand in settings or in files.
+"""Passwords, which stand in files.
 
 A file is read at each use, so the next connection signs in with a rotated password, without a restart. Kubernetes
 replaces the files of a mounted secret within about a minute. Open connections stay open: servers check a password
@@ -7,21 +7,19 @@ only when a connection begins.
 
 from pathlib import Path
 
-from pydantic import SecretStr
-
 from streams.errors import UsageError
 
 _last: dict[Path, str] = {}
 """The text that was read last from each file. It is used while a file is missing or empty, as while it is replaced."""
 
 
-def current_secret(value: SecretStr, file: Path | None) -> str:
+def current_secret(file: Path | None) -> str:
     """Return the secret in the file without the line break at its end, or without a file the value.
 
     Raises UsageError if the file can't be read and was never read before.
     """
     if file is None:
-        return value.get_secret_value()
+        return ""
     try:
         if found := file.read_text(encoding="utf-8").rstrip("\r\n"):
             _last[file] = found
@@ -35,12 +33,6 @@ def current_secret(value: SecretStr, file: Path | None) -> str:
     return _last[file]
 
 
-def one_source(name: str, value: SecretStr, file: Path | None) -> None:
-    """Raise ValueError if a secret has both a value and a file."""
-    if file and value.get_secret_value():
-        raise ValueError(f"{name} and {name}_file are both set: set one of them")
-
-
 class FollowingSecret(str):
     """A secret for a client that takes a text once and signs in often: `renewed` is its present text."""
 
@@ -49,12 +41,12 @@ class FollowingSecret(str):
     _file: Path | None
 
     @classmethod
-    def of(cls, value: SecretStr, file: Path | None) -> "FollowingSecret":
+    def of(cls, file: Path | None) -> "FollowingSecret":
         """Return the present secret. Raises UsageError."""
-        made = cls(current_secret(value, file))
+        made = cls(current_secret(file))
         made._file = file
         return made
 
     def renewed(self) -> "FollowingSecret":
         """Return the secret as its file has it now."""
-        return FollowingSecret.of(SecretStr(str(self)), self._file)
+        return FollowingSecret.of(self._file)

@@ -10,6 +10,7 @@ import json
 import sys
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -62,7 +63,7 @@ async def measure(settings: CrawlSettings, in_flight: int) -> dict[str, Any]:
             session,
             f"https://h{number}.bench.example/slow",
             purpose="page",
-            limits=limits_of(settings),
+            limits=replace(limits_of(settings), bytes_per_second=0),
             monotonic=time.monotonic,
         )
         return len(answer.body or b"")
@@ -101,7 +102,7 @@ async def run(
             assert server.stdout
             await server.stdout.readline()
             found = json.loads(await asyncio.to_thread((folder / "settings.json").read_text))
-            settings = CrawlSettings(**found, timeout_seconds=120, min_bytes_per_second=0)
+            settings = CrawlSettings(**found, timeout_seconds=120)
             measured = await measure(settings, in_flight)
         finally:
             server.terminate()

@@ -18,6 +18,7 @@ from typing import Any, Literal
 
 from benchmarks.models.texts import ModelTexts
 from streams.errors import RiffleError
+from streams.models.batches import BATCH_SIZE
 from streams.models.triton import IN_FLIGHT, TritonChains, TritonEmbedder
 from streams.models.triton_connection import TritonConnection
 from streams.settings import TritonSettings
@@ -44,6 +45,8 @@ class Request:
     texts: str
     seconds: float
     number: int = 0
+    batch: int = BATCH_SIZE
+    """Statements in one request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +67,7 @@ async def ask(request: Request) -> Answered:
     settings = TritonSettings.model_validate(request.settings)
     connection = TritonConnection(settings)
     try:
-        calls = make_calls(request.kind, settings, connection, texts, request.number)
+        calls = make_calls(request.kind, settings, connection, texts, request.number, request.batch)
         await calls[0]()
         print(READY, flush=True)
         await asyncio.to_thread(sys.stdin.readline)
@@ -97,7 +100,7 @@ async def repeat(kind: Kind, calls: Sequence[Call], seconds: float) -> Answered:
 
 
 def make_calls(
-    kind: Kind, settings: TritonSettings, connection: TritonConnection, texts: ModelTexts, number: int
+    kind: Kind, settings: TritonSettings, connection: TritonConnection, texts: ModelTexts, number: int, batch: int
 ) -> list[Call]:
     """Return the calls that a client makes at the same time. Each returns its number of texts."""
     if kind == "chains":
@@ -107,7 +110,7 @@ def make_calls(
             return len(await chains.links(pages(1)[0]))
 
         return [link] * PAGES_AT_ONCE
-    embedder = TritonEmbedder(connection, settings)
+    embedder = TritonEmbedder(connection, settings, batch_size=batch)
     if kind == "queries":
         queries = rotate([query_of(text) for text in texts.statements], number)
 
@@ -118,7 +121,7 @@ def make_calls(
     statements = rotate(texts.statements, number)
 
     async def embed() -> int:
-        return len(await embedder.embed(statements(settings.batch_size * IN_FLIGHT)))
+        return len(await embedder.embed(statements(batch * IN_FLIGHT)))
 
     return [embed] * CALLS_AT_ONCE
 

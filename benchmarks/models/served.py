@@ -37,6 +37,7 @@ from benchmarks.models.texts import ModelTexts, spread_by_length, texts_of_pages
 from streams.commands.console import AsJson, command, err, load_settings, out, print_json
 from streams.errors import RiffleError, StoreUnavailable, UsageError
 from streams.local.demo import unpack
+from streams.models.batches import BATCH_SIZE
 from streams.models.inference.repository import CHAIN_MODEL, parameters_of, read_config
 from streams.models.triton import TritonChains, TritonEmbedder
 from streams.models.triton_connection import TritonConnection, model_states, server_state
@@ -223,15 +224,12 @@ class Load:
         """Return the measurements in their order."""
         plan, largest, bulk_model = self._plan, max(self._plan.batches), self._settings.model
         queries = (self._client("queries"), self._client("queries", query_model=""))
-        bulk = [self._client("statements", batch_size=largest)] * plan.clients
+        bulk = [self._client("statements", largest)] * plan.clients
         chains = [self._client("chains")] * plan.chain_clients
         loads: list[tuple[str, list[Request]]] = [
             ("queries", [queries[0]]),
             (f"queries by {bulk_model}", [queries[1]]),
-            *(
-                (f"statements x {batch}", [self._client("statements", batch_size=batch)] * plan.clients)
-                for batch in plan.batches
-            ),
+            *((f"statements x {batch}", [self._client("statements", batch)] * plan.clients) for batch in plan.batches),
             ("chains", chains),
             ("all", [*bulk, *chains, queries[0]]),
             (f"all, queries by {bulk_model}", [*bulk, *chains, queries[1]]),
@@ -256,9 +254,9 @@ class Load:
                 row[kind] = {"clients": len(own), **figures_of(kind, count_answers(found, kind, start, end), own[0])}
         return row | {"models": mean_batches(before, after)}
 
-    def _client(self, kind: Kind, **changes: Any) -> Request:
+    def _client(self, kind: Kind, batch: int = BATCH_SIZE, **changes: Any) -> Request:
         settings = self._settings.model_copy(update={"timeout_seconds": 120.0, **changes})
-        return Request(kind, settings.model_dump(mode="json"), str(self._texts), self._plan.seconds)
+        return Request(kind, settings.model_dump(mode="json"), str(self._texts), self._plan.seconds, batch=batch)
 
     def _statistics(self) -> dict[str, dict[str, int]]:
         return asyncio.run(read_statistics(self._settings))
@@ -275,7 +273,7 @@ def figures_of(kind: Kind, counted: Counted, client: Request) -> dict[str, Any]:
     if counted.failures:
         figures["failure"] = counted.failures[0]
     if kind == "statements":
-        figures["batch"] = client.settings["batch_size"]
+        figures["batch"] = client.batch
     if kind == "queries" and counted.seconds:
         shares = {"p50_ms": 0.5, "p95_ms": 0.95, "p99_ms": 0.99}
         figures |= {name: round(percentile(counted.seconds, share) * 1_000, 1) for name, share in shares.items()}

@@ -39,8 +39,8 @@ SETTINGS_INTRODUCTION = f"""# Settings
 
 Settings are environment variables. They have precedence over the addresses of the running local stack (`stack.json` in
 `RIFFLE_HOME`, written by `riffle up`), and those over the defaults. Lists and mappings are written as JSON:
-`RIFFLE_CASSANDRA__HOSTS='["10.0.0.1", "10.0.0.2"]'`. The `production` profile ignores `stack.json`, requires a
-contact address, and refuses settings that map hosts to loopback. Behind each variable are its type and its default.
+`RIFFLE_CASSANDRA__HOSTS='["10.0.0.1", "10.0.0.2"]'`. Another page says when to set
+each: search these pages for its name.
 
 ## General"""
 
@@ -54,9 +54,13 @@ def _settings_list(prefix: str, fields: list[tuple[str, FieldInfo]]) -> str:
 
 
 def _setting(variable: str, field: FieldInfo) -> str:
-    default = _default_words(field)
-    about = f"{_type_words(field)}; default {default}" if default else _type_words(field)
-    return wrapped_item(f"`{variable}` ({about}): {field.description or ''}")
+    default, limits = _default_words(field), _limits(field)
+    kind = _type_name(field.annotation)
+    is_plain = default and kind in PLAIN
+    about = [*([] if is_plain else [kind]), *limits]
+    behind = f"default {default}" if default else ""
+    in_brackets = "; ".join(filter(None, (", ".join(about), behind)))
+    return wrapped_item(f"`{variable}` ({in_brackets}): {field.description or ''}")
 
 
 def wrapped_item(text: str) -> str:
@@ -68,9 +72,9 @@ def wrapped_item(text: str) -> str:
     return wrapper.fill(words).replace("\0", " ")
 
 
-def _type_words(field: FieldInfo) -> str:
-    limits = [f"{sign} {getattr(m, name)}" for m in field.metadata for name, sign in LIMITS.items() if hasattr(m, name)]
-    return ", ".join([_type_name(field.annotation), *limits])
+def _limits(field: FieldInfo) -> list[str]:
+    found = [(sign, getattr(m, name)) for m in field.metadata for name, sign in LIMITS.items() if hasattr(m, name)]
+    return [f"{sign} {value}" for sign, value in found if (sign, value) != ("at least", 0)]
 
 
 LIMITS = {"ge": "at least", "gt": "more than", "le": "at most", "lt": "less than"}
@@ -82,6 +86,8 @@ TYPE_NAMES: dict[Any, str] = {
     Path: "path",
     SecretStr: "secret",
 }
+PLAIN = ("text", "whole number", "number", "true or false", "path")
+"""The types that a default shows."""
 
 
 def _type_name(kind: Any) -> str:

@@ -33,6 +33,10 @@ KEY_BYTES = 18
 log = structlog.get_logger(__name__)
 
 
+HOST, PORT = "127.0.0.1", 8090
+"""Address and port to listen on, unless the command names others."""
+
+
 def key_of(settings: Settings) -> tuple[str, bool]:
     """Return the password of operators, and whether it was made now. Raises UsageError in production without one."""
     if settings.admin.key:
@@ -42,7 +46,7 @@ def key_of(settings: Settings) -> tuple[str, bool]:
     return secrets.token_urlsafe(KEY_BYTES), True
 
 
-def create_admin_app(settings: Settings, reader: Reader, actions: Actions, key: str) -> FastAPI:
+def create_admin_app(settings: Settings, reader: Reader, actions: Actions, key: str, host: str = HOST) -> FastAPI:
     """Return the app. The caller closes the jobs at the end."""
     views = Views()
     views.share(format_ago=format_ago, format_span=format_span, describe_order=describe_order)
@@ -54,7 +58,7 @@ def create_admin_app(settings: Settings, reader: Reader, actions: Actions, key: 
     app.include_router(admin_routes(reader, actions, views, sign_in_with(key)))
     app.include_router(static_routes(views, ""))
     responses.install(app, views)
-    host_check.install(app, {*LOCAL_NAMES, settings.admin.host, *settings.admin.allowed_hosts}, views)
+    host_check.install(app, {*LOCAL_NAMES, host, *settings.admin.allowed_hosts}, views)
     app.add_middleware(HeadersAndMetrics, metrics=Metrics(), policy=content_security_policy(views.style_hashes))
     return app
 
@@ -63,15 +67,15 @@ def now_utc() -> datetime:
     return datetime.now(UTC)
 
 
-async def serve_admin(settings: Settings, key: str) -> None:
+async def serve_admin(settings: Settings, key: str, host: str = HOST, port: int = PORT) -> None:
     """Serve until SIGINT or SIGTERM. Raises StoreUnavailable if the records don't answer."""
     async with open_stores(settings, ["records", "vectors"]) as stores:
         reader, actions = parts(settings, stores)
-        app = create_admin_app(settings, reader, actions, key)
+        app = create_admin_app(settings, reader, actions, key, host)
         config = uvicorn.Config(
             app,
-            host=settings.admin.host,
-            port=settings.admin.port,
+            host=host,
+            port=port,
             log_config=None,
             access_log=False,
             server_header=False,

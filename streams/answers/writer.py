@@ -23,7 +23,7 @@ from streams.answers.related import related_questions
 from streams.answers.support.checked_sentences import CheckedSentence, check_sentence, is_about, repeats
 from streams.answers.text_cache import key_of, text_cache
 from streams.errors import DeadlineExceeded, TransientError
-from streams.models.chat_protocol import ChatModel, ChatOptions, Message, Usage
+from streams.models.chat_protocol import ChatModel, ChatOptions, Ending, Message
 
 MAX_PAGES = 3
 """Maximum results that are asked for an answer."""
@@ -48,10 +48,7 @@ class WriterOptions:
     max_tokens: int = 300
     deadline_seconds: float = 15.0
     max_at_once: int = 4
-    prompt_price: float = 0.0
-    """Cost of a million tokens of messages."""
-    answer_price: float = 0.0
-    """Cost of a million tokens of answers."""
+    """Maximum number of pages that the model is asked about at the same time: an answer asks about three."""
 
 
 @dataclass(slots=True)
@@ -118,14 +115,14 @@ class Writer:
             return []
         outcome.asked = len(pages)
         messages = prompts.messages_for(prompts.RELATED, question, pages[0])
-        reader, usage = SentenceReader(), Usage()
+        reader, ending = SentenceReader(), Ending()
         written: list[ModelSentence] = []
         try:
-            async for piece in self._text(messages, outcome, usage):
+            async for piece in self._text(messages, outcome, ending):
                 written += reader.read(piece)
         except TransientError as error:
             _note(error, outcome)
-        written += reader.end(is_cut=usage.is_cut)
+        written += reader.end(is_cut=ending.is_cut)
         found = related_questions((each.text for each in written), pages[0], question)
         _conclude(outcome, found)
         return found
@@ -152,7 +149,7 @@ class Writer:
         messages, pieces = prompts.messages_for(prompts.CRITERION, criterion, page), []
         first = page[0]
         try:
-            async for piece in self._text(messages, outcome, Usage()):
+            async for piece in self._text(messages, outcome, Ending()):
                 pieces.append(piece)
         except TransientError as error:
             _note(error, outcome)
@@ -204,7 +201,7 @@ class Writer:
         fits: Callable[[CheckedSentence, str], bool],
     ) -> None:
         """Ask about one page, and put its supported sentences into the queue, and at last None."""
-        reader, usage, found, checked = SentenceReader(), Usage(), 0, 0
+        reader, ending, found, checked = SentenceReader(), Ending(), 0, 0
         messages = prompts.messages_for(instructions, question, page)
 
         async def check(sentences: Iterable[ModelSentence]) -> None:
@@ -222,7 +219,7 @@ class Writer:
                     outcome.dropped += 1
 
         try:
-            async for piece in self._text(messages, outcome, usage):
+            async for piece in self._text(messages, outcome, ending):
                 await check(reader.read(piece))
         except TransientError as error:
             _note(error, outcome)
@@ -230,7 +227,7 @@ class Writer:
             log.exception("a page was not read by the model")
             _note(error, outcome)
         else:
-            await check(reader.end(is_cut=usage.is_cut))
+            await check(reader.end(is_cut=ending.is_cut))
         finally:
             queue.put_nowait(None)
 
@@ -244,7 +241,7 @@ class Writer:
             outcome.status = "limited"
         return not outcome.refusal
 
-    async def _text(self, messages: Sequence[Message], outcome: Outcome, usage: Usage) -> AsyncIterator[str]:
+    async def _text(self, messages: Sequence[Message], outcome: Outcome, ending: Ending) -> AsyncIterator[str]:
         """Yield the pieces of the model's text, from the cache if the same was asked before. A cut text is not kept."""
         key = key_of(self._options.model, messages)
         if (known := self._cache.get(key)) is not None:
@@ -255,14 +252,12 @@ class Writer:
         await self._take_slot(outcome.ends_at)
         try:
             options = ChatOptions(self._options.max_tokens, _seconds_until(outcome.ends_at))
-            async for piece in self._chat.stream(messages, options, usage):
+            async for piece in self._chat.stream(messages, options, ending):
                 pieces.append(piece)
                 yield piece
         finally:
             self._slots.release()
-            prompt, answer = usage.prompt * self._options.prompt_price, usage.answer * self._options.answer_price
-            self._budgets.pay((prompt + answer) / 1e6, self._clock())
-        if usage.is_cut:
+        if ending.is_cut:
             outcome.lacks = outcome.lacks or "cut"
         else:
             self._cache.put(key, "".join(pieces))

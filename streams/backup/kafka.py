@@ -24,7 +24,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from streams.backup.items import ItemWriter, read_items
 from streams.backup.manifest import Manifest, Part, Progress
 from streams.errors import StoreUnavailable, UsageError
-from streams.runtime.connection import TIMEOUT_SECONDS, client_config, unreachable_error
+from streams.runtime.connection import COMPRESSION, MAX_RECORD_BYTES, TIMEOUT_SECONDS, client_config, unreachable_error
 from streams.runtime.lags.offsets import committed_offsets, end_offsets, start_offsets, topic_sizes
 from streams.runtime.lags.stage_lags import input_topics
 from streams.runtime.records import Incoming
@@ -160,8 +160,8 @@ def restore_records(settings: Settings, folder: Path, manifest: Manifest, progre
             **client_config(settings.kafka),
             "acks": "all",
             "enable.idempotence": True,
-            "message.max.bytes": settings.kafka.max_record_bytes,
-            "compression.type": settings.kafka.compression,
+            "message.max.bytes": MAX_RECORD_BYTES,
+            "compression.type": COMPRESSION,
         }
     )
     sending, total = _Sending(producer), 0

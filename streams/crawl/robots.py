@@ -21,6 +21,8 @@ MAX_ROBOTS_BYTES = 500 * 1024
 """Maximum bytes of a file that are read (the minimum of RFC 9309, section 2.5). The rest is ignored."""
 MAX_ROBOTS_REDIRECTS = 5
 """Maximum redirects in a row (RFC 9309, section 2.3.1.2, asks for at least five, also to other hosts)."""
+ROBOTS_TTL_SECONDS = 86_400.0
+"""Time until the files of a host are fetched again (seconds). RFC 9309, section 2.4: at most 24 hours."""
 MAX_DELAY_SECONDS = 86_400.0
 """Maximum delay between two fetches (seconds): a page a day. The file itself is read again after a day."""
 MAX_SITEMAPS = 200

@@ -46,7 +46,7 @@ def certificate_files(settings: Settings) -> Iterator[tuple[str, Path]]:
     """Yield each certificate file that is set, with the name of its setting."""
     for group in (*NAMES, "gateway"):
         values = getattr(settings, group)
-        for field in ("ca_file", "cert_file", "client_ca_file", "client_cert_file"):
+        for field in ("ca_file", "cert_file", "client_ca_file"):
             path = getattr(values, field, None)
             if path is not None:
                 yield f"{group}.{field}", path
@@ -82,7 +82,7 @@ def endpoints(settings: Settings) -> Iterator[Endpoint]:
     yield from (endpoint for endpoint in found if endpoint is not None)
     if settings.gateway.cert_file:
         gateway = settings.gateway
-        files = TlsFiles(gateway.ca_file, gateway.client_cert_file, gateway.client_key_file)
+        files = TlsFiles(gateway.ca_file, gateway.cert_file, gateway.key_file)
         yield Endpoint("Gateway", gateway.host, gateway.port, files)
 
 

@@ -49,7 +49,7 @@ def gateway_address(settings: Settings) -> str:
 def _context(base: str, settings: GatewaySettings) -> ssl.SSLContext | bool:
     if not base.startswith("https:"):
         return False
-    return client_context(TlsFiles(settings.ca_file, settings.client_cert_file, settings.client_key_file))
+    return client_context(TlsFiles(settings.ca_file, settings.cert_file, settings.key_file))
 
 
 def judge_readiness(address: str, stores: Mapping[str, str]) -> Finding:

@@ -11,7 +11,7 @@ from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType
 from streams.doctor.findings import Finding, failure, ok, warning
 from streams.doctor.reaching import Endpoint, refused
 from streams.doctor.versions import judge_version
-from streams.runtime.connection import client_config, unreachable_error
+from streams.runtime.connection import MAX_RECORD_BYTES, client_config, unreachable_error
 from streams.runtime.lags.offsets import active_groups, topic_sizes
 from streams.runtime.lags.stage_lags import Lag, input_topics, stage_lags
 from streams.runtime.replays.dead_letters import DeadLetter, DeadLetters
@@ -184,9 +184,9 @@ def _differences(topic: Topic, actual: ActualTopic, settings: Settings) -> Itera
             yield f"{name} is {actual.config[name]} instead of {value}"
     if actual.replicas < settings.kafka.replication:
         yield f"{actual.replicas} replicas instead of {settings.kafka.replication}"
-    limit = int(actual.config.get("max.message.bytes", settings.kafka.max_record_bytes))
-    if limit < settings.kafka.max_record_bytes:
-        yield f"max.message.bytes is {limit}, below RIFFLE_KAFKA__MAX_RECORD_BYTES"
+    limit = int(actual.config.get("max.message.bytes", MAX_RECORD_BYTES))
+    if limit < MAX_RECORD_BYTES:
+        yield f"max.message.bytes is {limit}: records have up to {MAX_RECORD_BYTES}"
 
 
 def check_lag(settings: Settings, is_restoring: Callable[[Settings], bool]) -> Iterator[Finding]:

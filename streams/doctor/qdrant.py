@@ -68,7 +68,9 @@ def endpoint(settings: Settings) -> Endpoint | None:
 
 def _refused(settings: QdrantSettings, status: int) -> Finding:
     advice = (
-        "Set RIFFLE_QDRANT__API_KEY to a key of this server." if status in (401, 403) else "Look at the server's log."
+        "Put a key of this server into RIFFLE_QDRANT__API_KEY_FILE."
+        if status in (401, 403)
+        else "Look at the server's log."
     )
     return failure("qdrant", f"{settings.url} answered with status {status}", advice)
 

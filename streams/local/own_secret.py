@@ -5,8 +5,6 @@ import secrets
 from pathlib import Path
 from uuid import uuid4
 
-from pydantic import SecretStr
-
 from streams.secret_files import current_secret
 
 KEY_BYTES = 32
@@ -26,4 +24,4 @@ def own_secret(file: Path) -> str:
             pass  # another process was first
         finally:
             draft.unlink()
-    return current_secret(SecretStr(""), file)
+    return current_secret(file)

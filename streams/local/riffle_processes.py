@@ -135,7 +135,7 @@ def gateway(
     # The environment may name another port, which was taken, or 0 for any.
     ports = {"RIFFLE_GATEWAY__PORT": str(port), "RIFFLE_GATEWAY__HEALTH_PORT": str(health_port)}
     keys = {} if _KEYS in os.environ else {_KEYS: json.dumps([local_key(home)])}
-    environment = {**ports, **keys, **(tls[GATEWAY].environment(encrypted) if tls else {})}
+    environment = {**ports, **keys, **(_gateway_identity(tls, encrypted) if tls else {})}
     context = client_context(tls[OPERATOR].files) if tls else None
     return RiffleProcess("gateway", "Gateway", port, ("gateway",), home, environment, health_port, context)
 
@@ -145,18 +145,22 @@ def local_key(home: Path) -> str:
     return own_secret(home / "gateway-key")
 
 
+def _gateway_identity(tls: Identities, encrypted: Sequence[str]) -> dict[str, str]:
+    own = tls[GATEWAY]
+    files = {"RIFFLE_GATEWAY__CERT_FILE": str(own.cert), "RIFFLE_GATEWAY__KEY_FILE": str(own.key)}
+    return {**files, **own.environment(encrypted)}
+
+
 def gateway_settings(port: int, tls: Identities | None = None) -> dict[str, object]:
-    """Return the settings of the gateway, and of the commands that ask it as the operator."""
+    """Return the settings of the commands that ask the gateway as the operator, and its own but for its identity."""
     if tls is None:
         return {"port": port}
-    own, operator = tls[GATEWAY], tls[OPERATOR]
+    operator = tls[OPERATOR]
     files = {
-        "cert_file": own.cert,
-        "key_file": own.key,
-        "client_ca_file": own.ca,
+        "cert_file": operator.cert,
+        "key_file": operator.key,
+        "client_ca_file": operator.ca,
         "ca_file": operator.ca,
-        "client_cert_file": operator.cert,
-        "client_key_file": operator.key,
     }
     return {"port": port, **{name: str(path) for name, path in files.items()}}
 

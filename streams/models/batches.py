@@ -8,6 +8,9 @@ import numpy as np
 from streams.errors import RiffleError
 from streams.models.protocols import Vectors
 
+BATCH_SIZE = 64
+"""Number of texts in one request: as many as the configurations of the models take."""
+
 
 async def embed_in_batches(
     texts: Sequence[str], size: int, dimensions: int, embed: Callable[[list[str]], Awaitable[Vectors]]

@@ -15,7 +15,7 @@ import httpx2
 import orjson
 
 from streams.errors import DeadlineExceeded, UsageError
-from streams.models.chat_protocol import ChatOptions, Message, ModelUnavailable, Usage
+from streams.models.chat_protocol import ChatOptions, Ending, Message, ModelUnavailable
 
 MAX_BYTES = 512 * 1024
 """Maximum bytes of an answer, with its envelope."""
@@ -24,15 +24,12 @@ MAX_CHARS = 16_000
 CONNECT_SECONDS = 3.0
 CUT_ENDS = ("length", "max_tokens", "content_filter", "error", "abort")
 """A server's reasons for the end of a text that is not whole."""
-CHARS_PER_TOKEN = 4
-"""Characters of a token, where the server does not count them."""
 
 
 @dataclass(slots=True)
 class _Reading:
     """The state of one answer that is read."""
 
-    usage: Usage
     bytes: int = 0
     chars: int = 0
     line: bytearray = field(default_factory=bytearray)
@@ -51,15 +48,14 @@ class OpenAIChat:
         self._url, self._model, self._key = url.rstrip("/") + "/chat/completions", model, key
         self._client = httpx2.AsyncClient(follow_redirects=False, trust_env=False, verify=verify)
 
-    async def stream(self, messages: Sequence[Message], options: ChatOptions, usage: Usage) -> AsyncIterator[str]:
+    async def stream(self, messages: Sequence[Message], options: ChatOptions, ending: Ending) -> AsyncIterator[str]:
         """See `ChatModel.stream`."""
-        usage.prompt = sum(len(each.content) for each in messages) // CHARS_PER_TOKEN
-        reading = _Reading(usage)
+        reading = _Reading()
         try:
             async with asyncio.timeout(options.deadline_seconds), self._asked(messages, options) as response:
                 async for piece in _pieces(response, reading):
                     yield piece
-                usage.is_cut = _is_cut(reading)
+                ending.is_cut = _is_cut(reading)
         except UsageError as error:  # its key can't be read
             raise ModelUnavailable(str(error)) from error
         except TimeoutError as error:
@@ -75,7 +71,6 @@ class OpenAIChat:
             "max_tokens": options.max_tokens,
             "temperature": 0,
             "stream": True,
-            "stream_options": {"include_usage": True},
         }
         limits = httpx2.Timeout(options.deadline_seconds, connect=CONNECT_SECONDS)
         key = self._key()
@@ -145,7 +140,6 @@ def _of_object(content: bytes, reading: _Reading) -> str:
         raise ModelUnavailable("the language model's answer is not JSON") from error
     if not isinstance(answer, Mapping) or "error" in answer:
         raise ModelUnavailable("the language model's server reported an error")
-    _count(answer.get("usage"), reading.usage)
     choices = answer.get("choices")
     first = choices[0] if isinstance(choices, list) and choices else {}
     if isinstance(first, Mapping) and isinstance(reason := first.get("finish_reason"), str):
@@ -156,15 +150,4 @@ def _of_object(content: bytes, reading: _Reading) -> str:
     text = text[: MAX_CHARS - reading.chars]
     reading.chars += len(text)
     reading.is_done = reading.is_done or reading.chars >= MAX_CHARS
-    reading.usage.answer = max(reading.usage.answer, reading.chars // CHARS_PER_TOKEN)
     return text
-
-
-def _count(given: object, usage: Usage) -> None:
-    """Take over the server's counts, if they are numbers."""
-    if isinstance(given, Mapping):
-        prompt, answer = given.get("prompt_tokens"), given.get("completion_tokens")
-        if isinstance(prompt, int) and 0 <= prompt < 10**9:
-            usage.prompt = prompt
-        if isinstance(answer, int) and 0 <= answer < 10**9:
-            usage.answer = answer

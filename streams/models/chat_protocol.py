@@ -21,11 +21,9 @@ class Message:
 
 
 @dataclass(slots=True)
-class Usage:
-    """The tokens of an answer: counted by the server, or estimated from the characters; and whether it was cut."""
+class Ending:
+    """The end of an answer: its own, or a limit."""
 
-    prompt: int = 0
-    answer: int = 0
     is_cut: bool = False
     """True: the text ends at a limit of tokens or characters, or the stream had no end."""
 
@@ -41,8 +39,8 @@ class ChatOptions:
 class ChatModel(Protocol):
     """A language model that answers messages with a text, in pieces."""
 
-    def stream(self, messages: Sequence[Message], options: ChatOptions, usage: Usage) -> AsyncIterator[str]:
-        """Yield the pieces of the answer's text, and fill `usage` by its end.
+    def stream(self, messages: Sequence[Message], options: ChatOptions, ending: Ending) -> AsyncIterator[str]:
+        """Yield the pieces of the answer's text, and fill `ending` by its end.
 
         Raises ModelUnavailable, and DeadlineExceeded at the deadline. Pieces before a failure have been yielded.
         """

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from streams.errors import DeadlineExceeded
-from streams.models.batches import embed_in_batches
+from streams.models.batches import BATCH_SIZE, embed_in_batches
 from streams.models.inference.chain_encoder import Links, chain_model
 from streams.models.inference.chain_windows import parts
 from streams.models.inference.cross_encoder import CrossEncoder
@@ -73,10 +73,9 @@ def _begin_thread(nice: int) -> None:
 class InProcessEmbedder:
     """A sentence encoder behind the Embedder protocol: several threads for statements, one for queries."""
 
-    def __init__(self, load: Callable[[int], SentenceEncoder], info: ModelInfo, batch_size: int, threads: int) -> None:
+    def __init__(self, load: Callable[[int], SentenceEncoder], info: ModelInfo, threads: int) -> None:
         """`load` loads the encoder for a number of threads that call it at once."""
         self._info = info
-        self._batch_size = batch_size
         self._statements = Loaded(lambda: load(threads), threads, BULK_NICE)
         self._queries = Loaded(lambda: load(1))
 
@@ -93,7 +92,7 @@ class InProcessEmbedder:
                 with span(f"model {self._info.name} embed", {"riffle.texts": len(texts)}):
                     return await embed_in_batches(
                         texts,
-                        self._batch_size,
+                        BATCH_SIZE,
                         self._info.dimensions,
                         lambda batch: encoder.call(lambda model: model.embed(batch)),
                     )
@@ -182,7 +181,6 @@ def open_in_process(settings: Settings) -> Models:
     embedder = InProcessEmbedder(
         lambda callers: SentenceEncoder(parameters, folder / VERSION, callers),
         model_info(parameters, str(folder)),
-        settings.triton.batch_size,
         settings.triton.threads or count_cores(),
     )
     _, chains = open_chains(settings)

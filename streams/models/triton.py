@@ -17,7 +17,7 @@ import structlog
 from tritonclient.grpc import InferInput
 
 from streams.errors import RiffleError, StoreUnavailable
-from streams.models.batches import embed_in_batches
+from streams.models.batches import BATCH_SIZE, embed_in_batches
 from streams.models.inference.chain_windows import parts
 from streams.models.inference.link_columns import NAMES, from_columns
 from streams.models.inference.repository import CHAIN_MODEL, model_info, parameters_of
@@ -122,14 +122,17 @@ class TritonEmbedder:
     """The embedding model on Triton. Texts of similar length are sent together, several batches at a time."""
 
     def __init__(
-        self, connection: TritonConnection, settings: TritonSettings, query_connection: TritonConnection | None = None
+        self,
+        connection: TritonConnection,
+        settings: TritonSettings,
+        query_connection: TritonConnection | None = None,
+        batch_size: int = BATCH_SIZE,
     ) -> None:
         self._settings = settings
         self.has_query_server = query_connection not in (None, connection)
-        size = settings.batch_size
-        self._bulk = TritonModel(connection, settings.model, size, BULK_PRIORITY)
-        self._urgent_bulk = TritonModel(connection, settings.model, size, QUERY_PRIORITY)
-        self._queries = TritonModel(query_connection or connection, settings.query_model, size)
+        self._bulk = TritonModel(connection, settings.model, batch_size, BULK_PRIORITY)
+        self._urgent_bulk = TritonModel(connection, settings.model, batch_size, QUERY_PRIORITY)
+        self._queries = TritonModel(query_connection or connection, settings.query_model, batch_size)
         self._has_query_model = bool(settings.query_model)
         self._slots = asyncio.Semaphore(IN_FLIGHT)
 

@@ -18,7 +18,7 @@ from streams.errors import PageErased, PoisonError, Refused, TransientError
 from streams.render.chromium import ProcessLimits, find_chromium
 from streams.render.loading import open_loader
 from streams.render.needs import MAX_STATIC_CHARS, needs_rendering
-from streams.render.page import Rendered, RenderLimits, render
+from streams.render.page import CPU_SECONDS, Rendered, RenderLimits, render
 from streams.render.protocol import RendererEnded
 from streams.runtime.agent import Agent, Delivery, Emit
 from streams.settings import RenderSettings, Settings
@@ -116,12 +116,7 @@ class RenderAgent(Agent):
 
 def limits_of(settings: RenderSettings) -> RenderLimits:
     """Return the limits of the settings."""
-    return RenderLimits(
-        seconds=settings.timeout_seconds,
-        requests=settings.max_requests,
-        request_bytes=settings.max_bytes,
-        process=ProcessLimits(settings.cpu_seconds, settings.memory_mb << 20),
-    )
+    return RenderLimits(process=ProcessLimits(CPU_SECONDS, settings.memory_mb << 20))
 
 
 async def build(settings: Settings, stores: Stores) -> Agent:

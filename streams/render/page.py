@@ -19,6 +19,8 @@ from streams.render.protocol import Pipe, RendererEnded
 ANSWERED_TYPES = frozenset({"Script", "XHR", "Fetch", "Stylesheet", "Preflight"})
 """Kinds of requests that are answered. A frame is a Document, and is not."""
 LOOK_SECONDS = 0.1
+CPU_SECONDS = 10.0
+"""Maximum CPU time of all processes of a page's browser (seconds): a small application takes one."""
 OUTER_HTML = "document.body && document.body.hasChildNodes() ? document.documentElement.outerHTML.slice(0, {}) : ''"
 """The document, or nothing if its scripts removed all of it."""
 
@@ -27,15 +29,15 @@ OUTER_HTML = "document.body && document.body.hasChildNodes() ? document.document
 class RenderLimits:
     """The limits of one page."""
 
-    seconds: float = 15.0
-    """Maximum duration from the start of Chromium to the document."""
+    seconds: float = 60.0
+    """Maximum duration from the start of Chromium to the document. Its requests wait for the pace of their hosts."""
     quiet_seconds: float = 0.5
     """Duration without a request after which the page is read."""
     requests: int = 60
     request_bytes: int = 8 * 1024 * 1024
     """Maximum bytes of all answers together."""
     html_bytes: int = 5 * 1024 * 1024
-    process: ProcessLimits = field(default_factory=lambda: ProcessLimits(10.0, 1_500 * 1024 * 1024))
+    process: ProcessLimits = field(default_factory=lambda: ProcessLimits(CPU_SECONDS, 1_500 * 1024 * 1024))
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,10 @@ from streams.tls import FollowingContext, TlsFiles, client_context
 T = TypeVar("T")
 
 TIMEOUT_SECONDS = 20.0
+MAX_RECORD_BYTES = 1_048_576
+"""Maximum size of a record: what brokers take by default (`message.max.bytes`). A larger value becomes a blob."""
+COMPRESSION = "lz4"
+"""Compression of sent records: the quickest that all clients have."""
 MOVING_SECONDS = 5.0
 """Time until leaders and coordinators are known again after a broker came back or topics were made (seconds)."""
 AGAIN_SECONDS = 0.25

@@ -28,7 +28,7 @@ from faust.types import TP
 
 from streams.errors import RecordTooLarge, RiffleError
 from streams.runtime.complete_consumer import CompleteConsumer
-from streams.runtime.connection import ssl_context
+from streams.runtime.connection import COMPRESSION, MAX_RECORD_BYTES, ssl_context
 from streams.runtime.lags.offsets import PartitionOffsets
 from streams.runtime.lags.stage_lags import input_topics
 from streams.runtime.observer import StageObserver
@@ -48,6 +48,10 @@ log = structlog.get_logger()
 STREAM_BUFFER_EVENTS = 256
 HEARTBEATS_PER_SESSION = 3
 TOO_LARGE = (MessageSizeTooLargeError, RecordListTooLargeError)
+MAX_WAITING_EVENTS = 2_000
+"""Maximum number of unacknowledged events that a worker holds, per stage and kind of topic: about 2 MB."""
+COMMIT_INTERVAL_SECONDS = 2.0
+"""Time between two commits of offsets. After a crash, at most the events of this time are repeated."""
 REPLAYS_PER_SLOT = 4
 """Maximum number of replayed events that a worker holds, for each of the stage's slots. A new event waits for at most
 these."""
@@ -92,7 +96,7 @@ def new_app(stage: Stage, settings: Settings) -> faust.App:
         value_serializer="raw",
         topic_allow_declare=False,
         topic_disable_leader=True,
-        broker_commit_interval=settings.runtime.commit_interval_seconds,
+        broker_commit_interval=COMMIT_INTERVAL_SECONDS,
         broker_session_timeout=session_seconds,
         broker_heartbeat_interval=session_seconds / HEARTBEATS_PER_SESSION,
         broker_request_timeout=max(40.0, 2 * session_seconds),
@@ -100,8 +104,8 @@ def new_app(stage: Stage, settings: Settings) -> faust.App:
         stream_wait_empty=False,
         producer_acks=-1,
         producer_linger=0.005,
-        producer_max_request_size=settings.kafka.max_record_bytes,
-        producer_compression_type=None if settings.kafka.compression == "none" else settings.kafka.compression,
+        producer_max_request_size=MAX_RECORD_BYTES,
+        producer_compression_type=COMPRESSION,
         consumer_auto_offset_reset="earliest",
         worker_redirect_stdouts=False,
         monitor=_NoStatistics(),  # type: ignore[arg-type]  # its users call nothing else
@@ -150,6 +154,8 @@ class StageApp:
         on_revoked: Callable[[], Awaitable[None]] = _do_nothing,
         partitions: int = 0,
         brake: Brake | None = None,
+        *,
+        max_waiting_events: int = MAX_WAITING_EVENTS,
     ):
         """`partitions` is the number of partitions of each input. 0: it is not checked again.
 
@@ -166,8 +172,7 @@ class StageApp:
         # One for all feeders: an event from a retry topic never runs at the same time as another event with its key.
         concurrency = settings.runtime.concurrency or stage.concurrency
         self._tasks = KeyedTasks(concurrency)
-        room = settings.runtime.max_waiting_events
-        self._orders = {name: InOrder(room) for name in ("main", "retry", "retry-long", "urgent")}
+        self._orders = {name: InOrder(max_waiting_events) for name in ("main", "retry", "retry-long", "urgent")}
         self._orders["replay"] = InOrder(REPLAYS_PER_SLOT * concurrency)
         self._drain_seconds = REBALANCE_SHARE * settings.runtime.session_timeout_seconds
         self._epoch = 0

@@ -61,6 +61,18 @@ MAX_KEY_BYTES = 1_024
 """Maximum length of a dead letter's key (bytes) if its headers are too large as well."""
 
 
+@dataclass(frozen=True, slots=True)
+class Retries:
+    """Number and delay of further tries after a transient error. Only tests have other values."""
+
+    in_place: int = 3
+    """Maximum number of retries before the event goes to the retry topic: outages of two seconds move no event."""
+    backoff_seconds: float = 0.2
+    """Delay before the first retry. It doubles with each retry."""
+    topic_attempts: int = 5
+    """Maximum number of passes through the retry topics, before the event becomes a dead letter."""
+
+
 class Sender(Protocol):
     """Sends records and returns when all are delivered. Raises if one is not."""
 
@@ -95,6 +107,7 @@ class Processor:
     send: Sender
     observer: Observer
     settings: RuntimeSettings
+    retries: Retries = field(default_factory=Retries)
     blobs: ValueBlobs | None = None
     breaker: Breaker = field(default_factory=Breaker)
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
@@ -173,7 +186,7 @@ class Processor:
                     self.breaker.open(error)
                     tries, passed = 0, self.breaker.passed
                 elif tries <= self._retries_in_place(error):
-                    await self.sleep(backoff_seconds(self.settings.retry_backoff_seconds, tries, self.jitter()))
+                    await self.sleep(backoff_seconds(self.retries.backoff_seconds, tries, self.jitter()))
                 else:
                     return await self._give_up(origin, error, attempts + tries)
             else:
@@ -196,7 +209,7 @@ class Processor:
         """Return whether the whole stage must wait: it does, or no event was handled since this one's first try."""
         if not is_outage(error):
             return False
-        return bool(self.breaker.reason) or (tries > self.settings.retries_in_place and self.breaker.passed == passed)
+        return bool(self.breaker.reason) or (tries > self.retries.in_place and self.breaker.passed == passed)
 
     async def _finish(self, origin: Incoming, records: Sequence[Record], attempts: int) -> Result:
         try:
@@ -231,15 +244,15 @@ class Processor:
         if isinstance(error, EventOverdue):
             return 0
         if isinstance(error, TransientError) or is_outage(error):
-            return self.settings.retries_in_place
+            return self.retries.in_place
         return 0 if isinstance(error, PoisonError | InvalidEvent) else UNFORESEEN_RETRIES_IN_PLACE
 
     async def _give_up(self, origin: Incoming, error: Exception, attempts: int) -> Result:
         # An attempt that was overdue counts as a whole round of tries in place.
-        tries_a_round = self.settings.retries_in_place + 1
+        tries_a_round = self.retries.in_place + 1
         rounds = -(-attempts // tries_a_round)
         waits_for_better = is_outage(error) or isinstance(error, NewerEvent)
-        limit = OUTAGE_ROUNDS if waits_for_better else self.settings.retry_topic_attempts
+        limit = OUTAGE_ROUNDS if waits_for_better else self.retries.topic_attempts
         if not (waits_for_better or isinstance(error, TransientError)) or rounds > limit:
             await self._send_to_dead_topic(origin, error, attempts)
             return "dead"

@@ -11,7 +11,7 @@ from aiokafka.errors import KafkaError, MessageSizeTooLargeError, RecordListTooL
 
 from schemas import Event
 from streams.errors import RecordTooLarge, StoreUnavailable
-from streams.runtime.connection import client_options, no_answer
+from streams.runtime.connection import COMPRESSION, MAX_RECORD_BYTES, client_options, no_answer
 from streams.runtime.records import Record, copies_ahead, encode
 from streams.settings import KafkaSettings, Settings
 from streams.tracing import send_span, traceparent
@@ -104,8 +104,8 @@ def _options(kafka: KafkaSettings) -> dict[str, Any]:
         "acks": "all",
         "enable_idempotence": True,
         "linger_ms": LINGER_MS,
-        "max_request_size": kafka.max_record_bytes,
-        "compression_type": None if kafka.compression == "none" else kafka.compression,
+        "max_request_size": MAX_RECORD_BYTES,
+        "compression_type": COMPRESSION,
         **client_options(kafka),
     }
     return options

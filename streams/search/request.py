@@ -26,6 +26,8 @@ Sort = Literal["relevance", "date"]
 """The orders of results: the best first, or the best results with the newest first."""
 MAX_DOMAINS = 32
 """Maximum domains that a request may name in `include`, and in `exclude`."""
+MAX_QUERY_CHARS = 2_000
+"""Maximum length of a query (characters): a longer one is refused. A question of a person has fewer."""
 _DEFAULTS = SearchOptions()
 _JOINERS = "\u200c\u200d"
 """Format characters that change the meaning of words (Persian, Indic scripts), so they stay."""
@@ -105,7 +107,7 @@ def parse(text: str, given: Parameters = FIRST_PAGE, options: SearchOptions = _D
     _check_paging(1 if given.cursor else given.page, given.per_page)
     wanted = normalize_language(given.language)
     request = SearchRequest(
-        text=normalize_text(text, max_chars=options.max_query_chars),
+        text=normalize_text(text, max_chars=MAX_QUERY_CHARS),
         page=1 if given.cursor else given.page,
         per_page=given.per_page,
         host=normalize_host(given.host),

@@ -8,20 +8,10 @@ from streams.settings.groups import SettingsGroup
 
 
 class RuntimeSettings(SettingsGroup):
-    retries_in_place: int = Field(3, ge=0)
-    """Maximum number of retries in place after a transient error, before the event goes to the retry topic."""
-    retry_backoff_seconds: float = 0.2
-    """Delay before the first retry in place. It doubles with each retry."""
-    retry_topic_attempts: int = Field(5, ge=0)
-    """Maximum number of passes through the retry topics, before the event becomes a dead letter."""
     retry_topic_delay_seconds: float = 5.0
     """Delay of the first two passes through the retry topics. Each later pass waits twelve times as long."""
     event_deadline_seconds: float = Field(900.0, gt=0)
     """Maximum duration of one attempt to handle an event. After that time, the event goes to the retry topic."""
-    max_waiting_events: int = Field(2_000, ge=1)
-    """Maximum number of unacknowledged events that a worker holds, per stage and kind of topic."""
-    commit_interval_seconds: float = 2.0
-    """Time between two commits of offsets. After a crash, at most the events of this time are repeated."""
     stall_seconds: float = 120.0
     """Time without progress after which a worker is unhealthy, while events wait or it waits for its partitions."""
     session_timeout_seconds: float = 10.0
@@ -41,10 +31,6 @@ class RuntimeSettings(SettingsGroup):
 class AdminSettings(SettingsGroup):
     """The pages of operators (`riffle admin`)."""
 
-    host: str = "127.0.0.1"
-    """Address to listen on."""
-    port: int = Field(8090, ge=0, le=65535)
-    """Port to listen on. 0: any free one."""
     key: SecretStr | None = Field(None, min_length=24)
     """The password of operators, of 24 characters or more. A proxy that signs people in sends it with their names (HTTP
     Basic). Default: a new one at each start, which `riffle admin` prints; required in production."""

@@ -32,21 +32,20 @@ class Settings(BaseSettings):
     home: Path = Path(".riffle")
     """Folder with data, logs and state of the local stack."""
     model_repository: Path | None = None
-    """Folder of the models. Default: the folder in the package, or `triton_models` of the checkout."""
+    """Folder of the models. Default: the packaged folder, or `triton_models` of the checkout."""
     local_web: Path | None = None
     """A folder DIR/HOST/path that the local stack serves over HTTPS on loopback, for the crawler."""
     local_tls: bool = False
     """The local stack's servers and gateway require certificates of the stack's own authority (`riffle up --tls`)."""
     local_triton: bool = False
-    """The local stack starts Triton for the models (`riffle up --triton`). Default: the models run inside the processes
-    that use them."""
+    """The local stack starts Triton (`riffle up --triton`). Default: models run inside the processes that use them."""
     local_worker_per_stage: bool = False
-    """The local stack starts a worker process for each stage, as a cluster does. False: one worker process for all
-    stages, which starts quicker and takes less memory, unless `local_tls` gives each stage its own certificate."""
+    """The local stack starts a worker process for each stage, as a cluster does. False: one for all stages, unless
+    `local_tls` gives each its own certificate."""
     otlp_endpoint: str = ""
     """Address for traces (OTLP over HTTP), such as `http://collector:4318`. Empty: no traces are sent."""
     trace_share: float = Field(1.0, ge=0, le=1)
-    """The share of requests and seeds that are traced. All events that follow from a traced seed are traced."""
+    """The share of requests and seeds that are traced, with all events that follow."""
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
     """Minimum level of log lines."""
     log_json: bool = False
@@ -92,9 +91,8 @@ class Settings(BaseSettings):
     def _certificates_are_complete(self) -> Self:
         for name in (*NAMES, "gateway"):
             group = getattr(self, name)
-            for certificate, key in (("cert_file", "key_file"), ("client_cert_file", "client_key_file")):
-                if (getattr(group, certificate, None) is None) != (getattr(group, key, None) is None):
-                    raise ValueError(f"{name}.{certificate} and {name}.{key} belong together: set both, or none")
+            if (group.cert_file is None) != (group.key_file is None):
+                raise ValueError(f"{name}.cert_file and {name}.key_file belong together: set both, or none")
         if not self.kafka.is_encrypted and (self.kafka.ca_file or self.kafka.cert_file):
             raise ValueError(
                 f"kafka.security_protocol is {self.kafka.security_protocol}, so the certificates of kafka.ca_file and "

@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import Literal, Self
 
-from pydantic import Field, SecretStr, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
-from streams.secret_files import FollowingSecret, current_secret, one_source
+from streams.secret_files import FollowingSecret, current_secret
 from streams.settings.groups import SettingsGroup
 
 MIN_BLOB_TTL_DAYS = 22
@@ -16,25 +16,19 @@ class KafkaSettings(SettingsGroup):
     bootstrap: str = "localhost:9092"
     """HOST:PORT of some brokers, separated by commas."""
     partitions: int = Field(8, ge=1)
-    """Number of partitions of each new topic. Production: at least the maximum number of workers of a stage. The local
-    stack has 2 unless this is set. A topic that is made later gets as many as the others have."""
+    """Number of partitions of each new topic. Production: at least the maximum number of workers of a stage. The
+    local stack has 2 by default."""
     replication: int = Field(1, ge=1)
     """Number of replicas of each new topic. Production: 3."""
-    max_record_bytes: int = Field(1_048_576, ge=100_000)
-    """Maximum size of a record. Not more than `message.max.bytes` of the brokers."""
-    compression: Literal["none", "gzip", "lz4"] = "lz4"
-    """Compression of sent records."""
     security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = "PLAINTEXT"
-    """SSL encrypts the connections, with the certificates below. SASL_SSL also signs in with a user name, as managed
-    clusters ask for. SASL_PLAINTEXT sends passwords unencrypted: production refuses it."""
+    """SSL encrypts, with the certificates below. SASL_SSL also signs in with a user name. Production refuses
+    SASL_PLAINTEXT, which sends passwords unencrypted."""
     sasl_mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER"] = "SCRAM-SHA-512"
     """The way to sign in with SASL."""
     sasl_username: str = ""
     """User name; with OAUTHBEARER the id of the client."""
-    sasl_password: SecretStr = SecretStr("")
-    """Password of the user; with OAUTHBEARER the secret of the client."""
     sasl_password_file: Path | None = None
-    """File with the password instead. It is read before each sign-in, so a rotated password needs no restart."""
+    """File with the password; with OAUTHBEARER with the secret of the client. It is read before each sign-in."""
     sasl_token_url: str = Field("", pattern=r"^(https?://\S+)?$")
     """Address of the token server, for OAUTHBEARER (client credentials grant)."""
     sasl_scope: str = ""
@@ -56,14 +50,12 @@ class KafkaSettings(SettingsGroup):
 
     def current_password(self) -> FollowingSecret:
         """Return the password as its file has it now. Raises UsageError."""
-        return FollowingSecret.of(self.sasl_password, self.sasl_password_file)
+        return FollowingSecret.of(self.sasl_password_file)
 
     @model_validator(mode="after")
     def _sasl_is_complete(self) -> Self:
-        one_source("kafka.sasl_password", self.sasl_password, self.sasl_password_file)
-        has_password = bool(self.sasl_password_file or self.sasl_password.get_secret_value())
-        if self.has_sasl and not (self.sasl_username and has_password):
-            raise ValueError(f"{self.security_protocol} needs kafka.sasl_username and kafka.sasl_password")
+        if self.has_sasl and not (self.sasl_username and self.sasl_password_file):
+            raise ValueError(f"{self.security_protocol} needs kafka.sasl_username and kafka.sasl_password_file")
         if self.has_sasl and (self.sasl_mechanism == "OAUTHBEARER") != bool(self.sasl_token_url):
             raise ValueError("kafka.sasl_token_url belongs to the mechanism OAUTHBEARER: set both, or none")
         return self
@@ -82,10 +74,8 @@ class CassandraSettings(SettingsGroup):
     """Number of replicas of a new keyspace. Production: 3."""
     username: str = ""
     """User name. Empty: no authentication."""
-    password: SecretStr = SecretStr("")
-    """Password of the user."""
     password_file: Path | None = None
-    """File with the password instead. It is read before each sign-in, so a rotated password needs no restart."""
+    """File with the password. It is read before each sign-in."""
     ca_file: Path | None = None
     """PEM file with the authority that signed the nodes' certificates. With this file, connections are encrypted."""
     cert_file: Path | None = None
@@ -101,17 +91,11 @@ class CassandraSettings(SettingsGroup):
     """Number of SimHash tables: 4 for tens of millions of pages, 10 for a billion, 20 for more. The keys of stored
     rows depend on it."""
     blob_ttl_days: int = Field(0, ge=0)
-    """Lifetime of a blob since it was stored last (days). Then the blob expires, even if pages refer to it. 0: it
-    never expires. Minimum: 22."""
+    """Lifetime of a blob since it was stored last (days), even if pages refer to it: 22 or more. 0: no end."""
 
     def current_password(self) -> str:
         """Return the password as its file has it now. Raises UsageError."""
-        return current_secret(self.password, self.password_file)
-
-    @model_validator(mode="after")
-    def _one_password(self) -> Self:
-        one_source("cassandra.password", self.password, self.password_file)
-        return self
+        return current_secret(self.password_file)
 
     @field_validator("blob_ttl_days")
     @classmethod
@@ -124,10 +108,8 @@ class CassandraSettings(SettingsGroup):
 class QdrantSettings(SettingsGroup):
     url: str = "http://127.0.0.1:6333"
     """REST address of the cluster."""
-    api_key: SecretStr = SecretStr("")
-    """API key. Empty: no authentication."""
     api_key_file: Path | None = None
-    """File with the API key instead. It is read before each request, so a rotated key needs no restart."""
+    """File with the API key, read before each request. Default: no authentication."""
     ca_file: Path | None = None
     """PEM file with the authority that signed the server's certificate. Default: the authorities of the system."""
     cert_file: Path | None = None
@@ -137,30 +119,21 @@ class QdrantSettings(SettingsGroup):
     shards: int = Field(1, ge=1)
     """Number of shards of a new collection. Default: 1, and 64 in the production profile."""
     hnsw_ef: int = Field(512, ge=0)
-    """Number of candidates that a search by meaning follows in the graph of vectors. More candidates find more of the
-    nearest vectors, and take longer. 0: Qdrant's own choice."""
+    """Number of candidates that a search by meaning follows in the graph of vectors: more find more, and take
+    longer. 0: Qdrant's own choice."""
     quantization: Literal["int8", "binary", "none"] = "int8"
-    """Compressed form of a new collection's vectors, which is searched first. `int8` has a quarter of the vectors'
-    size, `binary` a 32nd (for 768 and more dimensions)."""
+    """Compressed form of a new collection's vectors, which is searched first. `int8` has a quarter of their size,
+    `binary` a 32nd (from 768 dimensions on)."""
     oversampling: float = Field(2.0, ge=1)
-    """Number of compressed candidates for each result. They are compared again with their full vectors."""
+    """Number of compressed candidates for each result, which are compared again with their full vectors."""
     replication: int = Field(1, ge=1)
     """Number of replicas of a new collection. Production: 2 or more."""
-    write_consistency: int | None = Field(None, ge=1)
-    """Number of replicas that must have a write before the write is acknowledged. Default: a majority."""
-    ordering: Literal["weak", "medium", "strong"] = "medium"
-    """Order of writes on replicas. `medium`: the same order on all. `strong`: also while leaders change."""
     timeout_seconds: float = 10.0
     """Maximum duration of one request."""
 
     def current_api_key(self) -> str:
         """Return the API key as its file has it now, or an empty string. Raises UsageError."""
-        return current_secret(self.api_key, self.api_key_file)
-
-    @model_validator(mode="after")
-    def _one_key(self) -> Self:
-        one_source("qdrant.api_key", self.api_key, self.api_key_file)
-        return self
+        return current_secret(self.api_key_file)
 
 
 class TritonSettings(SettingsGroup):
@@ -175,17 +148,15 @@ class TritonSettings(SettingsGroup):
     key_file: Path | None = None
     """PEM file with the key of the client's certificate."""
     query_model: str = "sbert_query"
-    """Name of the model for queries: the same network in an instance of its own, so that a query doesn't wait for
-    statements. Empty, or missing in the repository: the embedding model embeds queries, too."""
+    """Name of the model for queries: the same network in an instance of its own. Empty, or missing in the
+    repository: the embedding model embeds queries."""
     query_url: str = ""
-    """gRPC address of the Triton server with the model for queries. Production: a small deployment on CPUs. Empty: the
+    """gRPC address of the server with the model for queries. Production: a small deployment on CPUs. Empty: the
     server of the embedding model."""
     rerank_model: str = ""
     """Name of a cross-encoder in the model repository (`rerank`), on the server for queries. The model scores the first
     50 results. Empty: none."""
     timeout_seconds: float = 30.0
     """Maximum duration of one batch."""
-    batch_size: int = Field(64, ge=1)
-    """Number of texts in one request."""
     threads: int = Field(0, ge=0)
     """Number of batches of statements that a process embeds at once, with `inprocess:`. 0: one for each core."""

@@ -2,11 +2,11 @@
 
 from ipaddress import ip_network
 from pathlib import Path
-from typing import Literal, Self
+from typing import Literal
 
-from pydantic import Field, SecretStr, field_validator, model_validator
+from pydantic import Field, SecretStr, field_validator
 
-from streams.secret_files import current_secret, one_source
+from streams.secret_files import current_secret
 from streams.settings.groups import SettingsGroup
 
 
@@ -21,59 +21,41 @@ class AnswersSettings(SettingsGroup):
     """Address of a server with the API of OpenAI, up to its version: `http://127.0.0.1:8000/v1`. Empty: no model."""
     model: str = "default"
     """Name of the model, as the server knows it."""
-    key: SecretStr = SecretStr("")
-    """API key of the server. Empty: none."""
     key_file: Path | None = None
-    """File with the API key instead, such as the file that `riffle models serve` makes. It is read before each
-    request, so a rotated key is used without a restart."""
+    """File with the server's API key, such as the one that `riffle models serve` makes. It is read before each request.
+    Default: no key."""
     ca_file: Path | None = None
     """PEM file with the authority that signed the server's certificate. Default: the authorities of the system."""
     deadline_seconds: float = Field(15.0, gt=0, allow_inf_nan=False)
     """Maximum duration of an answer by a model. The results never wait for it."""
     max_tokens: int = Field(300, ge=16, le=4_096)
     """Maximum tokens that the model writes about one page. An answer reads at most three pages."""
-    max_at_once: int = Field(4, ge=1)
-    """Maximum number of pages that the model is asked about at the same time, for each gateway process."""
     per_person: int = Field(30, ge=0)
-    """Answers by a model that a person gets at once; an hour fills this budget again. 0: any number. All gateways with
-    the same `RIFFLE_GATEWAY__KEYS` share it. A person is a hash of the address, with a key of the day."""
+    """Answers by a model that a person gets at once; an hour fills this budget again. 0: any number. All gateways
+    with the same `RIFFLE_GATEWAY__KEYS` share it."""
     per_hour: int = Field(1_000, ge=0)
     """Answers by a model in an hour, of all gateways together. 0: any number."""
-    cost_per_day: float = Field(0.0, ge=0, allow_inf_nan=False)
-    """Cost in a day, of all gateways together, behind which no model is asked until the next day (UTC), in the currency
-    of the prices. 0: no limit."""
-    prompt_price: float = Field(0.0, ge=0, allow_inf_nan=False)
-    """Price of a million tokens that the model reads."""
-    answer_price: float = Field(0.0, ge=0, allow_inf_nan=False)
-    """Price of a million tokens that the model writes."""
 
     def current_key(self) -> str:
         """Return the key as it is now. Raises UsageError if the file was never readable."""
-        return current_secret(self.key, self.key_file)
-
-    @model_validator(mode="after")
-    def _one_key(self) -> Self:
-        one_source("answers.key", self.key, self.key_file)
-        return self
+        return current_secret(self.key_file)
 
 
 class QueriesSettings(SettingsGroup):
     """The collection of everybody's queries. It is off by default."""
 
     collect: bool = False
-    """Count queries, for suggestions. Each query is in Kafka for a day at most, as `queries.asked`, with a hash of the
-    person that has another key each day. Counts are stored of queries that enough people asked on one day. Needs
-    `RIFFLE_GATEWAY__KEYS`. Tell the people who search (docs/concepts/privacy.md)."""
+    """Count queries, for suggestions. Each is in Kafka for a day at most, with a hash of the person that has another
+    key each day. Counts are stored of queries that enough people asked on one day. Needs `RIFFLE_GATEWAY__KEYS`.
+    Tell the people who search (docs/concepts/privacy.md)."""
     min_people: int = Field(10, ge=2)
     """Number of people who must ask a query on one day before its counts of that day are stored."""
-    sample: int = Field(1, ge=1)
-    """One query in this many is counted, drawn by chance."""
     blocked_words: tuple[Path, ...] = ()
-    """Files with words and phrases, one a line, that no suggestion has, for workers, builds and gateways. `#` begins a
-    comment. No query is corrected to a word of the index that is among them."""
+    """Files with words and phrases, one a line, that no suggestion has, for workers, builds and gateways. `#` begins
+    a comment."""
     word_sites: int = Field(3, ge=1)
-    """Number of sites (registrable domains) that must have a word before a query is corrected to it, if only the index
-    knows the word. 1: for an index of your own documents, which nobody else writes."""
+    """Number of sites (registrable domains) that must have a word which only the index knows, before a query is
+    corrected to it. 1: for an index of your own documents."""
 
 
 class AccessSettings(SettingsGroup):
@@ -98,8 +80,8 @@ class AccessSettings(SettingsGroup):
     """There are sites whose pages only their own keys find (`riffle sites add --private`). The gateway then answers
     nobody until it has read the sites once."""
     fetch_now: Literal["nobody", "keys", "everybody"] = "keys"
-    """Who may have a page fetched that is not indexed (`/api/v1/extract`): nobody, keys with the scope `extract`, or
-    everybody. Each such page is fetched by the gateway, within the rules of the crawler."""
+    """Who may have a page fetched that is not indexed (`/api/v1/extract`, within the rules of the crawler): nobody,
+    keys with the scope `extract`, or everybody."""
 
     @field_validator("trusted_proxies")
     @classmethod
@@ -110,8 +92,6 @@ class AccessSettings(SettingsGroup):
 
 
 class KnowledgeSettings(SettingsGroup):
-    language: str = Field("en", pattern=r"^[a-z][a-z0-9-]{1,19}$")
-    """Language of the names and texts that imports of Wikidata and Wikipedia take, as Wikimedia's projects spell it."""
     panels: bool = True
     """Show panels of entities beside results. Without imported entities, none is ever looked for."""
     confidence: float = Field(0.5, ge=0, le=1)

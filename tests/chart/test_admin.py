@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from streams.admin.app import PORT
 from streams.settings import Settings
 from tests.chart.rendering import CHART, containers, environment, named, of_kind, render, template
 
@@ -31,8 +32,8 @@ def test_its_settings_are_valid_and_it_answers_to_the_names_of_proxy_and_service
         monkeypatch.setenv(name, value if isinstance(value, str) else "a-secret-of-24-characters")
     settings = Settings.load()
     assert set(settings.admin.allowed_hosts) >= {"riffle-admin.corp.example", "riffle-admin.search.svc"}
-    assert container["args"] == ["admin", "--host=0.0.0.0", f"--port={settings.admin.port}"]
-    assert container["ports"] == [{"name": "admin", "containerPort": settings.admin.port}]
+    assert container["args"] == ["admin", "--host=0.0.0.0", f"--port={PORT}"]
+    assert container["ports"] == [{"name": "admin", "containerPort": PORT}]
 
 
 def test_only_the_named_peers_reach_it() -> None:

@@ -85,7 +85,8 @@ def test_an_unknown_or_wrong_value_is_an_error_that_names_it(arguments: list[str
 
 
 @pytest.mark.parametrize(
-    "setting", ["RIFFLE_CASSANDRA__PASSWORD", "RIFFLE_QDRANT__API_KEY", "RIFFLE_KAFKA__BOOTSTRAP", "RIFFLE_PROFILE"]
+    "setting",
+    ["RIFFLE_CASSANDRA__PASSWORD_FILE", "RIFFLE_QDRANT__API_KEY_FILE", "RIFFLE_KAFKA__BOOTSTRAP", "RIFFLE_PROFILE"],
 )
 def test_settings_take_no_secret_and_nothing_that_has_a_value_of_its_own(setting: str) -> None:
     done = template("--values", MINIMAL, f"--set=settings.{setting}=x")

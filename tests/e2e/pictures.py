@@ -7,14 +7,13 @@ only these. Two pictures have answers of SmolLM2, which `make chat` installs.
 import asyncio
 import base64
 import sys
+import tempfile
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 from urllib.parse import quote_plus
-
-from pydantic import SecretStr
 
 from streams.local.ports import free_ports
 from streams.models.chat_server import small_model, start_chat_server
@@ -174,7 +173,10 @@ def small_server() -> Iterator[AnswersSettings]:
     """Serve SmolLM2, and give the settings of answers by it."""
     (port,) = free_ports(1)
     server = start_chat_server(small_model(), port, 4_096, 0, KEY)
-    yield AnswersSettings(url=server.url, key=SecretStr(KEY), deadline_seconds=SMALL_SECONDS, max_tokens=80)
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "key"
+        file.write_text(KEY)
+        yield AnswersSettings(url=server.url, key_file=file, deadline_seconds=SMALL_SECONDS, max_tokens=80)
     # The server ends when nobody has it any more.
 
 

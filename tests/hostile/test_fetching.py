@@ -75,8 +75,10 @@ async def test_a_good_answer(tmp_path: Path) -> None:
 
 
 def test_without_a_contact_url_the_user_agent_is_the_setting() -> None:
-    settings = CrawlSettings()
-    assert user_agent(settings) == settings.user_agent
+    assert user_agent(CrawlSettings()).startswith("RiffleBot/0.1 (")
+    assert user_agent(CrawlSettings(user_agent="OwnBot/2 (mail)")) == "OwnBot/2 (mail)"
+    named = CrawlSettings(user_agent="OwnBot/2 (mail)", contact_url="https://own.example/bot")
+    assert user_agent(named) == "OwnBot/2 (+https://own.example/bot)"
 
 
 async def test_early_hints_before_each_response_of_a_connection_are_accepted(tmp_path: Path) -> None:

@@ -117,7 +117,7 @@ def settings_of(bootstrap: str, home: Path, **runtime: object) -> Settings:
     return Settings(
         home=home,
         kafka=KafkaSettings(bootstrap=bootstrap, partitions=4),
-        runtime=RuntimeSettings(retry_backoff_seconds=0.01, retry_topic_delay_seconds=0.1, **runtime),
+        runtime=RuntimeSettings(retry_topic_delay_seconds=0.1, **runtime),
     )
 
 

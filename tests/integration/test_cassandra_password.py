@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import SecretStr
 
 from streams.errors import TransientError, UsageError
 from streams.local.child_process import Launch, stop
@@ -40,9 +39,11 @@ class PasswordCassandra(Cassandra):
         return launch
 
 
-def operate(port: int, *statements: str) -> None:
+def operate(port: int, folder: Path, *statements: str) -> None:
     """Run statements as Cassandra's own first user, whom a node makes a moment after its start."""
-    signs_in = CassandraSettings(port=port, username="cassandra", password=SecretStr("cassandra"))
+    file = folder / "first-user"
+    file.write_text("cassandra")
+    signs_in = CassandraSettings(port=port, username="cassandra", password_file=file)
     end = time.monotonic() + READY_SECONDS
     while True:
         cluster = new_cluster(signs_in)
@@ -71,6 +72,7 @@ def port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
             time.sleep(0.2)
         operate(
             server.port,
+            folder,
             f"CREATE ROLE IF NOT EXISTS {USER} WITH PASSWORD = '{FIRST}' AND LOGIN = true",
             f"CREATE KEYSPACE IF NOT EXISTS {KEYSPACE} "
             "WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}",
@@ -98,7 +100,7 @@ async def test_a_rotated_password_needs_no_restart(port: int, tmp_path: Path) ->
         session = await cassandra.connect(settings)
         try:
             before = await session.execute(READ)
-            await asyncio.to_thread(operate, port, f"ALTER ROLE {USER} WITH PASSWORD = '{SECOND}'")
+            await asyncio.to_thread(operate, port, tmp_path, f"ALTER ROLE {USER} WITH PASSWORD = '{SECOND}'")
             assert await session.execute(READ) == before, "a connection that is signed in stays"
             with pytest.raises(UsageError, match=f"127.0.0.1:{proxy.port} refuses {USER}.*RIFFLE_CASSANDRA__PASSWORD"):
                 await cassandra.connect(settings)

@@ -21,7 +21,6 @@ from confluent_kafka.admin import (
     UserScramCredentialUpsertion,
 )
 from cryptography.x509.oid import ExtendedKeyUsageOID
-from pydantic import SecretStr
 
 from schemas import PageIndexed
 from streams.doctor.findings import Level
@@ -144,17 +143,21 @@ async def token_url() -> AsyncIterator[str]:
     await runner.cleanup()
 
 
-def settings_of(broker: SaslKafka, mechanism: str, token_url: str = "", **changes: Any) -> Settings:
+def settings_of(
+    broker: SaslKafka, mechanism: str, token_url: str = "", password: str = PASSWORD, **changes: Any
+) -> Settings:
     """Return the settings of a user of the listener without encryption, or with `ca_file` of the other one."""
     port, protocol = broker.sasl_port, "SASL_PLAINTEXT"
     if "ca_file" in changes:
         port, protocol = broker.tls_port, "SASL_SSL"
+    file = broker.ca.with_name(f"{password}.password")
+    file.write_text(password)
     given: dict[str, Any] = {
         "bootstrap": f"127.0.0.1:{port}",
         "security_protocol": protocol,
         "sasl_mechanism": mechanism,
         "sasl_username": USER,
-        "sasl_password": SecretStr("" if "sasl_password_file" in changes else PASSWORD),
+        "sasl_password_file": file,
         "sasl_token_url": token_url if mechanism == "OAUTHBEARER" else "",
     }
     return Settings(kafka=KafkaSettings(**{**given, **changes}))
@@ -172,7 +175,7 @@ WAYS = [
 
 @pytest.mark.parametrize(("mechanism", "tls"), WAYS)
 async def test_every_client_signs_in(broker: SaslKafka, token_url: str, mechanism: str, tls: bool) -> None:
-    encryption = {"ca_file": broker.ca} if tls else {}
+    encryption: dict[str, Any] = {"ca_file": broker.ca} if tls else {}
     settings = settings_of(broker, mechanism, token_url, **encryption)
     url = f"https://{mechanism.lower()}.test/{tls}"
     async with EventProducer(settings, "test") as producer:
@@ -204,7 +207,7 @@ async def test_a_rotated_password_is_used_by_the_next_connection(broker: SaslKaf
 
 async def test_wrong_credentials_are_refused(broker: SaslKafka, token_url: str) -> None:
     for mechanism in ("PLAIN", "SCRAM-SHA-512", "OAUTHBEARER"):
-        settings = settings_of(broker, mechanism, token_url, sasl_password=SecretStr("wrong"))
+        settings = settings_of(broker, mechanism, token_url, password="wrong")
         with pytest.raises(StoreUnavailable, match="riffle doctor --only kafka"):
             async with EventProducer(settings, "test"):
                 pass
@@ -213,7 +216,7 @@ async def test_wrong_credentials_are_refused(broker: SaslKafka, token_url: str) 
 PLAIN_PORT = "the listener without a sign-in"
 WRONG: list[tuple[dict[str, Any], str, str]] = [
     # settings that differ, what the doctor says of them, the setting that its advice names
-    ({"sasl_password": SecretStr("wrong")}, "refuse the user riffle", "SASL_USERNAME"),
+    ({"password": "wrong"}, "refuse the user riffle", "SASL_USERNAME"),
     ({"sasl_mechanism": "SCRAM-SHA-256", "ca_file": "own"}, "They offer PLAIN, SCRAM-SHA-512", "SASL_MECHANISM"),
     ({"sasl_mechanism": "OAUTHBEARER"}, "There is no token from http", "SASL_TOKEN_URL"),
     ({"bootstrap": PLAIN_PORT}, "This listener has no sign-in", "SECURITY_PROTOCOL to PLAINTEXT"),

@@ -36,7 +36,7 @@ from streams.runtime.connection import client_config
 from streams.runtime.failure_headers import read_failure
 from streams.runtime.lags.retention import check_retention
 from streams.runtime.lags.stage_lags import stage_lags
-from streams.runtime.processing import SHORT_ROUNDS
+from streams.runtime.processing import SHORT_ROUNDS, Retries
 from streams.runtime.producer import EventProducer
 from streams.runtime.records import encode
 from streams.runtime.topics import create_topics, set_record_times
@@ -249,7 +249,7 @@ async def test_an_event_that_fails_in_place_comes_back_through_the_retry_topic(r
     while not run.read_topic(run.stage.dead_topic) and time.monotonic() < end:
         await asyncio.sleep(0.2)
     passes = [len(run.read_topic(topic)) for topic in (run.stage.retry_topic, run.stage.long_retry_topic)]
-    assert passes == [SHORT_ROUNDS, run.settings.runtime.retry_topic_attempts - SHORT_ROUNDS]
+    assert passes == [SHORT_ROUNDS, Retries().topic_attempts - SHORT_ROUNDS]
     (dead,) = run.read_topic(run.stage.dead_topic)
     letter = read_failure(dict(dead.headers() or []))
     assert letter is not None

@@ -67,6 +67,7 @@ async def admin(
     lags: Sequence[Lag] = LAGS,
     letters: Counter[tuple[str, str]] = LETTERS,
     away: Sequence[Problem] = (),
+    host: str = "127.0.0.1",
 ) -> AsyncIterator[tuple[FastAPI, Actions, MemoryAudit]]:
     """The app, with a program that says its arguments in place of `riffle`, and waits for the argument `map`."""
     settings = Settings(home=folder, admin=AdminSettings(allowed_hosts=("riffle.test",)))
@@ -78,7 +79,7 @@ async def admin(
     )
     reader.read_letter_page = letter_page
     actions = Actions(settings, audit, jobs, lambda: NOW)
-    app = create_admin_app(settings, reader, actions, KEY)
+    app = create_admin_app(settings, reader, actions, KEY, host)
     try:
         yield app, actions, audit
     finally:

@@ -18,7 +18,9 @@ from schemas.envelope import micros_from_utc, utc_from_micros
 from schemas.ids import event_id, page_id
 from streams.crawl.frontier.agent import FrontierAgent
 from streams.crawl.frontier.hosts.live_host import LiveHost
+from streams.crawl.frontier.policy import MAX_ATTEMPTS, SITEMAP_PAGES, Policy
 from streams.crawl.rights import RIGHTS_PATH
+from streams.crawl.robots import ROBOTS_TTL_SECONDS
 from streams.crawl.scope import CrawlScope
 from streams.errors import StoreUnavailable, TransientError
 from streams.runtime.agent import Delivery
@@ -87,6 +89,19 @@ def discovered_together(urls: Sequence[str], **fields: Any) -> list[PageDiscover
     for url in dict.fromkeys(urls):
         hosts.setdefault(url.removeprefix("https://").partition("/")[0], []).append(url)
     return [discovered(first, more_urls=tuple(more), **fields) for first, *more in hosts.values()]
+
+
+class CrawlOptions(CrawlSettings):
+    """The settings of a crawl, and the constants of its policy."""
+
+    max_attempts: int = MAX_ATTEMPTS
+    robots_ttl_seconds: float = ROBOTS_TTL_SECONDS
+    sitemap_pages: int = SITEMAP_PAGES
+    rank_priority: bool = True
+    quality_budgets: bool = True
+
+
+CONSTANTS = CrawlOptions.model_fields.keys() - CrawlSettings.model_fields.keys()
 
 
 @dataclass
@@ -168,8 +183,13 @@ class World:
             frontier=StoreOfProcess(self.frontier_store, self._process),  # type: ignore[arg-type] # forwards all calls
             fingerprints=StoreOfProcess(self.fingerprints, self._process),  # type: ignore[arg-type]  # forwards all calls
         )
+        constants = {name: getattr(self.settings, name) for name in CONSTANTS & type(self.settings).model_fields.keys()}
         agent = FrontierAgent(
-            self.settings, stores, now=lambda: self.now + self.frontier_clock_ahead, random=self.rng.random
+            self.settings,
+            stores,
+            now=lambda: self.now + self.frontier_clock_ahead,
+            random=self.rng.random,
+            policy=replace(Policy.of(self.settings), **constants),
         )
         agent.connect(self._emitter(self._process))
         agent.partition_count = self.partitions

@@ -22,8 +22,17 @@ from streams.gateway.labs.explainer import Explainer
 from streams.gateway.search.beside import sources_of
 from streams.gateway.search.query_events import Publish
 from streams.models.protocols import ModelInfo
+from streams.search.options import SearchOptions
 from streams.search.sources import AnySource
-from streams.settings import AccessSettings, AnswersSettings, CrawlSettings, GatewaySettings, QueriesSettings, Settings
+from streams.settings import (
+    AccessSettings,
+    AnswersSettings,
+    CrawlSettings,
+    GatewaySettings,
+    QueriesSettings,
+    SearchSettings,
+    Settings,
+)
 from streams.stores.opener import Stores, memory_stores
 from streams.stores.protocols import Point, SparseVector
 from streams.stores.statement_payload import StatementPayload
@@ -128,6 +137,8 @@ def gateway(
         if sent is not None:
             sent.append(event)
 
+    given = limits or {}
+    constants = {name: value for name, value in given.items() if name in SEARCH_CONSTANTS}
     settings = Settings(
         profile=profile,
         crawl=CrawlSettings(contact_url="https://riffle.test/contact"),
@@ -140,10 +151,10 @@ def gateway(
             public_url=public_url,
             allowed_hosts=allowed_hosts,
             admin_port=admin_port,
-            **(limits or {}),
+            **{name: value for name, value in given.items() if name not in SEARCH_CONSTANTS},
         ),
     )
-    return create_app(
+    app = create_app(
         settings,
         stores,
         publish=publish or append,
@@ -151,6 +162,18 @@ def gateway(
         explainer=explainer,
         sources=lambda context: sources_of(context) if sources is None else sources,
     )
+    change_options(app, **constants)
+    return app
+
+
+SEARCH_CONSTANTS = SearchOptions.model_fields.keys() - SearchSettings.model_fields.keys()
+"""The options of a search that are no settings."""
+
+
+def change_options(app: FastAPI, **constants: Any) -> None:
+    """Change options of the app's searches that are no settings."""
+    searcher = app.state.gateway.search.searcher
+    searcher.options = searcher.options.model_copy(update=constants)
 
 
 def labelling(stores: Stores, folder: Path, **options: Any) -> FastAPI:

@@ -4,6 +4,8 @@ import asyncio
 import random
 import re
 from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from html import unescape
 from pathlib import Path
 from uuid import uuid4
@@ -13,6 +15,7 @@ import pytest
 
 from schemas.envelope import micros_from_utc
 from schemas.ids import page_id
+from streams.admin.app import serve_admin
 from streams.admin.figures import COUNTED_HOSTS, HOST_URLS, SHOWN_ORDERS, Reader
 from streams.admin.jobs import MAX_RUNNING
 from streams.admin.letters import read_letter_page
@@ -25,7 +28,7 @@ from streams.settings import Settings
 from streams.stores.host_buckets import bucket_of
 from streams.stores.index_maps import put_map
 from streams.stores.job_reports import JobReport, JobState, put_report
-from streams.stores.opener import memory_stores
+from streams.stores.opener import Stores, memory_stores
 from streams.stores.page_record import Fetched, Indexed
 from streams.stores.protocols import QueueEntry
 from tests.stages.admin_fakes import AUTHORIZATION, LAGS, LETTERS, NOW, admin
@@ -378,3 +381,27 @@ async def test_each_page_of_a_small_index_is_drawn_once(tmp_path: Path) -> None:
     reader = Reader(Settings(home=tmp_path), stores, lambda: NOW, random.Random(1), lambda _: LAGS, lambda _: LETTERS)
     urls = [record.indexed.url for record in await reader.sample()]
     assert 20 < len(urls) == len(set(urls)) <= 30
+
+
+@pytest.mark.parametrize(("host", "status"), [("127.0.0.1", 403), ("10.1.2.3", 200)])
+async def test_clients_may_name_the_address_of_the_pages(host: str, status: int, tmp_path: Path) -> None:
+    async with admin(memory_stores(), tmp_path, host=host) as (app, _, _), client(app) as web:
+        assert (await web.get("/admin", headers={**HTML, "host": "10.1.2.3:8090"})).status_code == status
+
+
+async def test_the_pages_listen_where_the_command_says(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    class Listening(Exception):
+        pass
+
+    @asynccontextmanager
+    async def in_memory(*_: object) -> AsyncIterator[Stores]:
+        yield memory_stores()
+
+    def listen(_: object, *, host: str, port: int, **options: object) -> None:
+        raise Listening(host, port)
+
+    monkeypatch.setattr("streams.admin.app.open_stores", in_memory)
+    monkeypatch.setattr("streams.admin.app.uvicorn.Config", listen)
+    with pytest.raises(Listening) as listening:
+        await serve_admin(Settings(home=tmp_path), "a key", "127.0.0.2", 8123)
+    assert listening.value.args == ("127.0.0.2", 8123)

@@ -15,9 +15,8 @@ from streams.errors import UsageError
 from streams.ledger.agent import LedgerAgent
 from streams.ledger.history import history_of
 from streams.ledger.status import status_of
-from streams.settings import CrawlSettings
 from streams.stores.opener import memory_stores
-from tests.stages.frontier_world import Site, World, delivery
+from tests.stages.frontier_world import CrawlOptions, Site, World, delivery
 
 SITES = {
     "a.example": Site(
@@ -40,7 +39,7 @@ CASES = [
 
 
 async def test_each_seed_without_a_page_has_its_reason() -> None:
-    world = World(SITES, CrawlSettings(delay_seconds=1, max_attempts=2), 1, 0.0)
+    world = World(SITES, CrawlOptions(delay_seconds=1, max_attempts=2), 1, 0.0)
     seeds = [seed(url, depth=0) for url, _ in CASES]
     for one in seeds[:-1]:
         world.send(one.model_copy(update={"crawl_id": "c"}))

@@ -10,9 +10,8 @@ from schemas import Event, PageFetched, PageSettled
 from schemas.ids import page_id
 from streams.crawl.frontier.progress import CrawlProgress, crawl_progress
 from streams.errors import PoisonError
-from streams.settings import CrawlSettings
 from streams.stores.opener import Stores
-from tests.stages.frontier_world import SECOND, START, Site, World, delivery, discovered
+from tests.stages.frontier_world import SECOND, START, CrawlOptions, Site, World, delivery, discovered
 
 A, B = "https://a.example", "https://b.example"
 
@@ -28,7 +27,7 @@ def star(n: int) -> dict[str, list[str]]:
 
 
 def world(**sites: Site) -> World:
-    settings = CrawlSettings(delay_seconds=1, lease_seconds=60, max_attempts=3)
+    settings = CrawlOptions(delay_seconds=1, lease_seconds=60, max_attempts=3)
     return World({f"{name}.example": site for name, site in sites.items()}, settings, seed=1, kill_probability=0)
 
 
@@ -106,7 +105,7 @@ async def test_a_crawl_may_stay_on_the_seeds_hosts() -> None:
 async def test_a_host_without_a_public_suffix_needs_a_seed_of_its_own(seeds: list[str]) -> None:
     sites = {"a.example": Site(links={"/": ["https://own.corp/", "https://nobody.corp/"]})}
     corp = {name: Site(links={"/": [], "/x": []}) for name in ("own.corp", "nobody.corp")}
-    web = World({**sites, **corp}, CrawlSettings(delay_seconds=1), seed=1, kill_probability=0)
+    web = World({**sites, **corp}, CrawlOptions(delay_seconds=1), seed=1, kill_probability=0)
     for url in seeds:
         web.seed(url)
     await web.run()

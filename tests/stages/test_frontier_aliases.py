@@ -8,12 +8,11 @@ from schemas import PageSettled
 from schemas.ids import page_id
 from streams.crawl.frontier.progress import crawl_progress
 from streams.crawl.frontier.urls.url_aliases import PROBE_EVERY, probe_interval
-from streams.settings import CrawlSettings
 from streams.stores.opener import Stores
 from streams.stores.protocols import AliasEvidence
 from tests.stages.dedup_site import Site as Dedup
 from tests.stages.dedup_site import text_of
-from tests.stages.frontier_world import Site, World, discovered
+from tests.stages.frontier_world import CrawlOptions, Site, World, discovered
 
 A, M = "https://a.example", "https://www.a.example"
 ITEMS = range(40)
@@ -32,7 +31,7 @@ def shop(items: range = ITEMS, *, missing: tuple[int, ...] = ()) -> Site:
 
 
 def world(probability: float = 0, flaky: float = 0, seed: int = 1, **sites: Site) -> World:
-    settings = CrawlSettings(delay_seconds=1, lease_seconds=60, max_attempts=3)
+    settings = CrawlOptions(delay_seconds=1, lease_seconds=60, max_attempts=3)
     hosts = {name.replace("_", "."): site for name, site in sites.items()}
     return World(hosts, settings, seed, probability, flaky)
 

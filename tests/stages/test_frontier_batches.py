@@ -13,14 +13,23 @@ from schemas.ids import page_id
 from streams.crawl.frontier.agent import FrontierAgent
 from streams.crawl.frontier.progress import CrawlProgress, crawl_progress
 from streams.errors import PoisonError
-from streams.settings import CrawlSettings
 from streams.stores.memory import MemoryBlobs, MemoryFingerprints, MemoryFrontier, MemoryHostLinks
 from streams.stores.opener import Stores
-from tests.stages.frontier_world import START, Killed, Process, Site, StoreOfProcess, World, delivery, discovered
+from tests.stages.frontier_world import (
+    START,
+    CrawlOptions,
+    Killed,
+    Process,
+    Site,
+    StoreOfProcess,
+    World,
+    delivery,
+    discovered,
+)
 
 A = "https://a.example"
 ROBOTS = "User-agent: *\nDisallow: /private/"
-SETTINGS = CrawlSettings(delay_seconds=1, lease_seconds=60, max_attempts=3, max_depth=9)
+SETTINGS = CrawlOptions(delay_seconds=1, lease_seconds=60, max_attempts=3, max_depth=9)
 
 
 def links(*paths: str, **fields: Any) -> PageDiscovered:

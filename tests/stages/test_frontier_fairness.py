@@ -23,9 +23,8 @@ from streams.crawl.frontier.scheduling.ordering import (
 )
 from streams.crawl.host_quality import FULL_RANK, judge_host
 from streams.maintenance.frontier_hosts import view_host
-from streams.settings import CrawlSettings
 from streams.stores.host_buckets import bucket_of
-from tests.stages.frontier_world import SECOND, START, Site, World, discovered
+from tests.stages.frontier_world import SECOND, START, CrawlOptions, Site, World, discovered
 
 EVIL, VICTIM = "https://evil.example", "https://victim.example"
 
@@ -44,7 +43,7 @@ def web(junk: int, linkers: int = 1) -> dict[str, Site]:
 
 async def crawl(sites: dict[str, Site], seeds: list[str], **settings: int) -> list[str]:
     """Return what was fetched of the victim, in its order."""
-    world = World(sites, CrawlSettings(delay_seconds=1, **settings), 1, 0, 0)
+    world = World(sites, CrawlOptions(delay_seconds=1, **settings), 1, 0, 0)
     for url in seeds:
         world.seed(url)
     await world.run()
@@ -71,7 +70,7 @@ async def test_linking_domains_take_turns() -> None:
 @pytest.mark.parametrize(("priority", "least", "most"), [(True, 17, 24), (False, 8, 12)], ids=["ranks", "equal turns"])
 async def test_a_site_that_many_link_to_gets_more_turns(priority: bool, least: int, most: int) -> None:
     sites = web(40, linkers=3)
-    world = World(sites, CrawlSettings(delay_seconds=1, rank_priority=priority), 1, 0, 0)
+    world = World(sites, CrawlOptions(delay_seconds=1, rank_priority=priority), 1, 0, 0)
     await world.host_links.put_ranks({"evil1.example": FULL_RANK})
     for url in ("https://evil.example/", "https://evil1.example/", "https://evil2.example/"):
         world.seed(url)
@@ -88,7 +87,7 @@ async def test_a_site_that_many_link_to_gets_more_turns(priority: bool, least: i
     ids=["a new host", "linked by many", "budgets are equal"],
 )
 async def test_a_host_that_many_link_to_has_a_larger_budget(rank: float, settings: Any, fetched: int) -> None:
-    world = World(web(0), CrawlSettings(delay_seconds=1, max_pages_per_host=10, **settings), 1, 0, 0)
+    world = World(web(0), CrawlOptions(delay_seconds=1, max_pages_per_host=10, **settings), 1, 0, 0)
     await world.host_links.put_ranks({"victim.example": rank})
     world.seed(f"{VICTIM}/")
     await world.run()
@@ -112,12 +111,12 @@ async def own_order(world: World, **fields: Any) -> list[str]:
 
 async def test_pages_come_by_the_priority_of_their_sitemap() -> None:
     priorities = tuple(100 - 5 * n for n in range(20))[::-1]
-    order = await own_order(World(web(0), CrawlSettings(), 1, 0, 0), why="sitemap", priorities=priorities)
+    order = await own_order(World(web(0), CrawlOptions(), 1, 0, 0), why="sitemap", priorities=priorities)
     assert order == [f"{VICTIM}/page{n}" for n in range(19, -1, -1)]
 
 
 async def test_pages_with_links_of_other_sites_come_first() -> None:
-    world = World(web(0), CrawlSettings(), 1, 0, 0)
+    world = World(web(0), CrawlOptions(), 1, 0, 0)
     for n in (7, 13):
         world.send(discovered(f"{VICTIM}/page{n}", referrer=f"{EVIL}/{n}", crawl_id="c", depth=2))
         world.now += 1  # an event's id has its time
@@ -128,7 +127,7 @@ async def test_pages_with_links_of_other_sites_come_first() -> None:
 
 @pytest.mark.parametrize(("found", "first"), [(4.0, 12), (0.0, 0)], ids=["true intervals", "false ones"])
 async def test_pages_that_change_daily_come_first_where_stated_intervals_are_true(found: float, first: int) -> None:
-    world = World(web(0), CrawlSettings(), 1, 0, 0)
+    world = World(web(0), CrawlOptions(), 1, 0, 0)
     host = Host(bucket_of("victim.example"), "victim.example", hints=ChangeHints(expected=4.0, found=found))
     await world.frontier_store.put_host(host.to_row(None, 1))
     stated = tuple(3_600 if n == 12 else 7 * 86_400 for n in range(20))
@@ -183,7 +182,7 @@ def flood(world: World, domains: int, links: int) -> None:
 
 @pytest.mark.parametrize("domains", [1, 100, 1_000])
 async def test_links_of_any_number_of_domains_delay_no_page_of_the_site(domains: int) -> None:
-    world = World(web(0), CrawlSettings(delay_seconds=10), 1, 0, 0)
+    world = World(web(0), CrawlOptions(delay_seconds=10), 1, 0, 0)
     flood(world, domains, links=max(2_000 // domains, 20) if domains > 1 else 1_000)
     await world.run(hours=2)
     begin = world.now
@@ -196,7 +195,7 @@ async def test_links_of_any_number_of_domains_delay_no_page_of_the_site(domains:
 
 @pytest.mark.parametrize("domains", [1, 100, 1_000])
 async def test_any_number_of_domains_together_spends_a_fifth_of_a_budget(domains: int) -> None:
-    world = World(web(0), CrawlSettings(delay_seconds=1, max_pages_per_host=50), 1, 0, 0)
+    world = World(web(0), CrawlOptions(delay_seconds=1, max_pages_per_host=50), 1, 0, 0)
     flood(world, domains, links=20)
     world.seed(f"{VICTIM}/")
     await world.run()
@@ -253,7 +252,7 @@ def test_a_domain_gets_places_beside_many_that_send_more_links_than_it_may(domai
 async def test_the_queue_of_a_host_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Thirty events bring 200 links each. At most 1,000 URLs wait, and those of one event, also after a restart."""
     monkeypatch.setattr(decisions, "MAX_QUEUED", 1_000)
-    world = World(web(5_000), CrawlSettings(delay_seconds=1), 1, 0, 0)
+    world = World(web(5_000), CrawlOptions(delay_seconds=1), 1, 0, 0)
     most = 0
     for wave in range(30):
         first, *more = [f"{VICTIM}/?junk={200 * wave + n}" for n in range(200) if 200 * wave + n < 5_000] or ["-"]
@@ -281,7 +280,7 @@ async def test_the_queue_of_a_host_is_bounded(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_the_budget_of_a_host_follows_its_pages() -> None:
-    policy = Policy.of(CrawlSettings(max_pages_per_host=1_000))
+    policy = Policy.of(CrawlOptions(max_pages_per_host=1_000))
     good, bad, new = (Host(0, "a.example") for _ in range(3))
     for _ in range(200):
         good.count_settled(is_unique=True, quality=0.95)
@@ -305,7 +304,7 @@ def settled(url: str, verdict: str) -> PageSettled:
 @pytest.mark.parametrize("junk", [0, 200])
 async def test_copies_that_a_stranger_leads_to_lower_no_budget(junk: int) -> None:
     """The victim answers any query with the same page, as most hosts do: the junk ends as duplicates."""
-    world = World(web(junk), CrawlSettings(delay_seconds=1), 1, 0, 0)
+    world = World(web(junk), CrawlOptions(delay_seconds=1), 1, 0, 0)
     for url in (f"{EVIL}/", f"{VICTIM}/"):
         world.seed(url)
     await world.run()

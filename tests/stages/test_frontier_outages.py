@@ -8,10 +8,9 @@ import pytest
 
 from schemas.ids import page_id
 from streams.crawl.frontier.progress import crawl_progress
-from streams.settings import CrawlSettings
 from streams.stores.opener import Stores
 from streams.stores.protocols import FrontierUrl
-from tests.stages.frontier_world import SECOND, START, Site, World
+from tests.stages.frontier_world import SECOND, START, CrawlOptions, Site, World
 
 MINUTE = 60 * SECOND
 
@@ -28,7 +27,7 @@ def hosts(count: int, pages: int) -> dict[str, Site]:
 
 def world(sites: dict[str, Site], **settings: Any) -> World:
     """Return a world in which a crawl of all hosts begins."""
-    web = World(sites, CrawlSettings(**{"delay_seconds": 1, **settings}), seed=1, kill_probability=0)
+    web = World(sites, CrawlOptions(**{"delay_seconds": 1, **settings}), seed=1, kill_probability=0)
     for name in sites:
         web.seed(f"https://{name}/")
     return web
@@ -56,7 +55,7 @@ async def test_a_lease_without_an_answer_costs_no_attempt() -> None:
 
 
 async def test_expired_leases_cost_no_budget() -> None:
-    web = World(hosts(1, 5), CrawlSettings(delay_seconds=1, lease_seconds=10), seed=1, kill_probability=0)
+    web = World(hosts(1, 5), CrawlOptions(delay_seconds=1, lease_seconds=10), seed=1, kill_probability=0)
     web.seed("https://h0.example/", max_pages=5)
     web.fetchers_away = [(START, START + 10 * MINUTE)]
     await web.run()
@@ -151,7 +150,7 @@ async def test_outages_of_hosts_and_fetchers_lose_no_page_though_the_frontier_is
     sites = hosts(6, 40)
     for n, site in enumerate(sites.values()):
         site.outages = [(START + n * 10 * SECOND, START + n * 30 * SECOND)]
-    settings = CrawlSettings(delay_seconds=1, lease_seconds=30, in_flight=4, robots_ttl_seconds=40)
+    settings = CrawlOptions(delay_seconds=1, lease_seconds=30, in_flight=4, robots_ttl_seconds=40)
     web = World(sites, settings, seed, kill_probability=0.005, flaky=0.005)
     web.expired_are_answered = bool(seed % 2)
     web.fetchers_away = [(START + 20 * SECOND, START + 3 * MINUTE)]

@@ -10,16 +10,15 @@ from hypothesis import strategies as st
 from streams.crawl.frontier.hosts.host_state import MAX_SHARES_IN_ROW, CrawlShare, Host
 from streams.crawl.frontier.progress import crawl_progress
 from streams.crawl.frontier.scheduling.ordering import strangers_budget
-from streams.settings import CrawlSettings
 from streams.stores.host_buckets import bucket_of
 from streams.stores.opener import Stores
 from streams.stores.protocols import HostShare
-from tests.stages.frontier_world import Site, World, discovered
+from tests.stages.frontier_world import CrawlOptions, Site, World, discovered
 
 HOST = "many.example"
 CHAIN = 15
 OTHERS = MAX_SHARES_IN_ROW + 6
-SETTINGS = CrawlSettings(delay_seconds=1.0, lease_seconds=60, in_flight=12, max_attempts=4, max_depth=100)
+SETTINGS = CrawlOptions(delay_seconds=1.0, lease_seconds=60, in_flight=12, max_attempts=4, max_depth=100)
 
 
 def a_world(kill_probability: float = 0.0, flaky: float = 0.0) -> World:

@@ -7,12 +7,11 @@ import pytest
 
 from schemas.ids import page_id
 from streams.crawl.frontier.progress import crawl_progress
-from streams.settings import CrawlSettings
 from streams.stores.opener import Stores
-from tests.stages.frontier_world import SECOND, Site, World
+from tests.stages.frontier_world import SECOND, CrawlOptions, Site, World
 
 HOSTS, PAGES, DELAY_SECONDS = 20, 50, 1.0
-SETTINGS = CrawlSettings(delay_seconds=DELAY_SECONDS, lease_seconds=60, in_flight=12, max_attempts=4, max_depth=100)
+SETTINGS = CrawlOptions(delay_seconds=DELAY_SECONDS, lease_seconds=60, in_flight=12, max_attempts=4, max_depth=100)
 
 
 def web() -> dict[str, Site]:

@@ -14,10 +14,9 @@ from streams.crawl.frontier.progress import crawl_progress
 from streams.crawl.url_patterns import make_patterns
 from streams.pages.agent import NormalizeAgent
 from streams.pages.sandbox.pool import ParsePool
-from streams.settings import CrawlSettings
 from streams.stores.host_buckets import bucket_of
 from streams.stores.opener import Stores
-from tests.stages.frontier_world import Site, World, delivery
+from tests.stages.frontier_world import CrawlOptions, Site, World, delivery
 
 HOST = "https://a.example"
 INDEX = f"<sitemapindex><sitemap><loc>{HOST}/one.xml</loc></sitemap></sitemapindex>"
@@ -32,7 +31,7 @@ class WorldWithSitemaps(World):
         paths = ("/", "/a", "/b", "/index.xml", "/one.xml", "/sitemap.xml")
         sites = {"a.example": Site(robots=robots, links={path: [] for path in paths})}
         settings = {"delay_seconds": 1, "max_pages_per_host": 3, **settings}
-        super().__init__(sites, CrawlSettings(**settings), 1, kill)
+        super().__init__(sites, CrawlOptions(**settings), 1, kill)
         self.files = {f"{HOST}/index.xml": INDEX, f"{HOST}/one.xml": ONE}
         self.normalize = NormalizeAgent(Stores(blobs=self.blobs), pool)
         self.is_read = True

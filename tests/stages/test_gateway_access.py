@@ -86,6 +86,26 @@ async def test_headers_have_the_budget_of_a_key_until_it_ends(stores: Stores) ->
     assert other.status_code == 200, "clients have budgets of their own"
 
 
+async def test_keys_and_addresses_without_budgets_of_their_own_have_those_of_the_settings(stores: Stores) -> None:
+    header = await new_key(stores)
+    access = AccessSettings(key_per_minute=7, key_per_day=90, anonymous_per_day=1)
+    async with client(gateway(stores, access=access)) as web:
+        answer = await web.get(ASK, headers=header)
+        anonymous = [(await web.get(ASK)).status_code for _ in range(2)]
+    assert answer.headers["RateLimit-Policy"] == '"minute";q=7;w=60, "day";q=90;w=86400'
+    assert anonymous == [200, 429]
+
+
+@pytest.mark.parametrize(
+    ("who", "has_key", "refused"), [("nobody", True, True), ("keys", False, True), ("everybody", False, False)]
+)
+async def test_who_may_have_a_page_fetched(stores: Stores, who: Any, has_key: bool, refused: bool) -> None:
+    header = await new_key(stores, scopes=("extract", "pages")) if has_key else {}
+    async with client(gateway(stores, access=AccessSettings(fetch_now=who))) as web:
+        answer = await web.get("/api/v1/extract?fetch=true&url=https://127.0.0.1/", headers=header)
+    assert (answer.json()["type"] == "urn:riffle:problem:fetch-not-allowed") is refused
+
+
 async def test_a_deep_page_costs_more_than_a_first_one(stores: Stores) -> None:
     header = await new_key(stores, per_minute=10)
     async with client(gateway(stores)) as web:

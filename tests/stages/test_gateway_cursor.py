@@ -21,7 +21,7 @@ from streams.settings import GatewaySettings, Settings, TritonSettings
 from streams.stores.opener import Stores
 from streams.stores.protocols import Candidates, Point
 from streams.vectors.bm25 import document_vector
-from tests.stages.gateway_fakes import NOW, client, gateway, payload_of, searchable, statement
+from tests.stages.gateway_fakes import NOW, change_options, client, gateway, payload_of, searchable, statement
 from tests.stages.test_gateway_depth import filler
 
 
@@ -99,14 +99,16 @@ async def test_each_result_is_shown_once_while_parts_fail_and_pages_are_indexed(
     stores.reranker = FailingEverySecondTime()
     settings = Settings(
         triton=TritonSettings(rerank_model="rerank"),
-        gateway=GatewaySettings(deadline_seconds=30, rerank_weight=10.0, allowed_hosts=("riffle.test",)),
+        gateway=GatewaySettings(deadline_seconds=30, allowed_hosts=("riffle.test",)),
     )
 
     async def publish(event: object) -> None: ...
 
     pages: list[dict[str, Any]] = []
     cursor, more = "", 140
-    async with client(create_app(settings, stores, publish=publish, clock=lambda: NOW)) as web:
+    app = create_app(settings, stores, publish=publish, clock=lambda: NOW)
+    change_options(app, rerank_weight=10.0)
+    async with client(app) as web:
         while True:
             response = await web.get("/api/v1/search", params={"q": "a log", "cursor": cursor, "explain": "true"})
             assert response.status_code == 200, response.text

@@ -119,13 +119,3 @@ async def test_a_search_with_a_failed_part_is_collected_as_such(stores: Stores) 
     await app.state.gateway.search.drain()
     asked = [(event.query, event.results, event.partial) for event in sent if isinstance(event, QueryAsked)]
     assert asked == [("the log", 1, True), ("zanzibar", 0, True)]
-
-
-async def test_a_sample_of_the_queries_is_collected(stores: Stores) -> None:
-    sent: list[Event] = []
-    queries = QueriesSettings(collect=True, sample=10**12)
-    app = gateway(stores, sent=sent, limits={"keys": ("k" * 32,)}, queries=queries)
-    async with client(app) as web:
-        await web.get("/search", params={"q": "the log"}, headers=HTML)
-    await app.state.gateway.search.drain()
-    assert sent == []

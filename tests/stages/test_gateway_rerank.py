@@ -10,7 +10,7 @@ from streams.gateway.app import create_app
 from streams.models.inprocess import InProcessReranker
 from streams.settings import GatewaySettings, Settings, TritonSettings
 from streams.stores.opener import Stores
-from tests.stages.gateway_fakes import NOW, Dead, Hanging, client, searchable, statement
+from tests.stages.gateway_fakes import NOW, Dead, Hanging, change_options, client, searchable, statement
 from tests.tiny_cross_encoder import exported
 
 PAGES = [
@@ -31,9 +31,10 @@ async def ask(
 ) -> dict[str, Any]:
     async def publish(event: object) -> None: ...
 
-    gateway = GatewaySettings(deadline_seconds=deadline_seconds, rerank_weight=weight, allowed_hosts=("riffle.test",))
+    gateway = GatewaySettings(deadline_seconds=deadline_seconds, allowed_hosts=("riffle.test",))
     settings = Settings(triton=TritonSettings(rerank_model=model), gateway=gateway)
     app = create_app(settings, stores, publish=publish, clock=lambda: NOW)
+    change_options(app, rerank_weight=weight)
     async with client(app) as web:
         response = await web.get("/api/v1/search", params={"q": query, "explain": "true"})
     assert response.status_code == 200, response.text

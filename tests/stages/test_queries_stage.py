@@ -143,7 +143,7 @@ async def test_the_number_of_people_is_a_setting() -> None:
 async def test_a_query_is_suggested_when_enough_people_asked_it_and_not_before() -> None:
     stores = memory_stores()
     blocked = BlockedWords(["forbidden"])
-    suggested = SuggestedQueries(stores.query_counts, stores.suggestions, lambda: NOW, blocked, sample=10)
+    suggested = SuggestedQueries(stores.query_counts, stores.suggestions, lambda: NOW, blocked)
     one = QueriesAgent(stores.query_counts, suggested, PEOPLE, lambda: NOW, b"salt")
 
     async def shown() -> list[tuple[str, float, float]]:
@@ -155,7 +155,7 @@ async def test_a_query_is_suggested_when_enough_people_asked_it_and_not_before()
     assert await shown() == []
     for _ in range(2):  # a redelivery
         await one.handle(asked(2, "c"))
-    assert await shown() == [("tides", 30.0, 30.0)]
+    assert await shown() == [("tides", 3.0, 3.0)]
     for offset, person in enumerate("abcabc", 3):
         await one.handle(asked(offset, person, query="tidy forbidden"))
         await one.handle(asked(offset + 10, person, query="tidings", results=0))

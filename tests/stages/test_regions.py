@@ -12,7 +12,7 @@ from streams.settings import CrawlSettings
 from streams.stores.memory import MemoryBlobs, MemoryPages
 from streams.stores.opener import Stores
 from tests.hostile.servers import bad_server, response
-from tests.stages.frontier_world import Site, World
+from tests.stages.frontier_world import CrawlOptions, Site, World
 from tests.stages.test_fetch import delivery, scheduled
 from tests.stages.test_frontier import gaps
 
@@ -31,7 +31,7 @@ class RegionalWorld(World):
             )
             for host in HOSTS
         }
-        settings = CrawlSettings(delay_seconds=1, lease_seconds=60, max_attempts=3, regions=regions)
+        settings = CrawlOptions(delay_seconds=1, lease_seconds=60, max_attempts=3, regions=regions)
         super().__init__(sites, settings, seed=1, kill_probability=0)
         self.away = away
         """A region without fetchers."""

@@ -284,12 +284,8 @@ def settings_named() -> set[str]:
     return names
 
 
-SETTINGS_OF_EXAMPLES = {"RIFFLE_GATEWAY__TITLE_WEIGHT"}
-"""Settings that an example of docs/guide/contribute.md adds."""
-
-
 def test_settings_in_the_docs_exist() -> None:
-    known = settings_named() | SETTINGS_OF_EXAMPLES
+    known = settings_named()
     named = [(name(page), each) for page in PAGES for each in re.findall(r"\bRIFFLE_[A-Z_]*[A-Z]\b", page.read_text())]
     assert named
     assert [(page, each) for page, each in named if each not in known] == []

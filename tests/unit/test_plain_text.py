@@ -95,3 +95,13 @@ def test_a_logger_that_was_used_follows_the_next_configuration() -> None:
     with capture_logs() as lines:
         used.warning("the next line")
     assert [line["event"] for line in lines] == ["the next line"]
+
+
+@pytest.mark.usefixtures("_logging_as_before")
+def test_lines_below_the_level_are_left_out(capsys: pytest.CaptureFixture[str]) -> None:
+    configure_logging(Settings(log_level="WARNING"))
+    for logger in (structlog.get_logger("riffle"), logging.getLogger("library")):
+        logger.info("a detail")
+        logger.warning("a fault")
+    written = capsys.readouterr().err
+    assert (written.count("a detail"), written.count("a fault")) == (0, 2)

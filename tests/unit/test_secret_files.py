@@ -4,15 +4,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import SecretStr, ValidationError
 
 from streams.errors import UsageError
 from streams.local.own_secret import own_secret
+from streams.runtime.connection import client_config
 from streams.secret_files import current_secret
-from streams.settings import AnswersSettings, CassandraSettings, KafkaSettings, QdrantSettings
+from streams.settings import CassandraSettings, KafkaSettings
 from streams.stores.cassandra.driver import CurrentPassword
-
-NOTHING = SecretStr("")
 
 
 @pytest.fixture
@@ -23,18 +21,18 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_each_use_reads_the_file_again(file: Path) -> None:
-    assert current_secret(SecretStr("value"), None) == "value"
-    assert current_secret(NOTHING, file) == "first"
+    assert current_secret(None) == ""
+    assert current_secret(file) == "first"
     file.write_text(" second \r\n")
-    assert current_secret(NOTHING, file) == " second ", "only the line break is left out"
+    assert current_secret(file) == " second ", "only the line break is left out"
 
 
 def test_a_file_that_is_being_replaced_keeps_its_last_secret(file: Path) -> None:
-    assert current_secret(NOTHING, file) == "first"
+    assert current_secret(file) == "first"
     file.write_text("")
-    assert current_secret(NOTHING, file) == "first"
+    assert current_secret(file) == "first"
     file.unlink()
-    assert current_secret(NOTHING, file) == "first"
+    assert current_secret(file) == "first"
 
 
 @pytest.mark.parametrize("content", [None, b"", b"\xff\xfe"], ids=["missing", "empty", "no text"])
@@ -43,7 +41,7 @@ def test_a_secret_that_was_never_read_is_an_error(tmp_path: Path, content: bytes
     if content is not None:
         path.write_bytes(content)
     with pytest.raises(UsageError, match="never can't be used"):
-        current_secret(NOTHING, path)
+        current_secret(path)
 
 
 def test_kafka_clients_of_any_age_sign_in_with_the_present_password(file: Path) -> None:
@@ -58,20 +56,6 @@ def test_each_connection_to_cassandra_signs_in_with_the_present_password(file: P
     assert provider.new_authenticator("node").initial_response() == b"\x00riffle\x00first"
     file.write_text("second")
     assert provider.new_authenticator("node").initial_response() == b"\x00riffle\x00second"
-
-
-TWICE: list[tuple[Any, dict[str, Any]]] = [
-    (KafkaSettings, {"sasl_password": "p", "sasl_password_file": "f"}),
-    (CassandraSettings, {"password": "p", "password_file": "f"}),
-    (QdrantSettings, {"api_key": "p", "api_key_file": "f"}),
-    (AnswersSettings, {"key": "p", "key_file": "f"}),
-]
-
-
-@pytest.mark.parametrize(("group", "values"), TWICE, ids=["kafka", "cassandra", "qdrant", "answers"])
-def test_a_value_beside_a_file_is_refused(group: Any, values: dict[str, Any]) -> None:
-    with pytest.raises(ValidationError, match="are both set"):
-        group(**values)
 
 
 def test_a_key_of_our_own_is_random_stays_and_is_for_this_user_only(tmp_path: Path) -> None:
@@ -93,3 +77,10 @@ def test_two_processes_that_make_a_key_at_once_have_one(tmp_path: Path, monkeypa
     monkeypatch.setattr("streams.local.own_secret.os.link", link_second)
     assert own_secret(file) == "first"
     assert list(tmp_path.iterdir()) == [file]
+
+
+def test_a_token_of_kafka_has_the_scope_of_the_settings(file: Path) -> None:
+    own: dict[str, Any] = {"security_protocol": "SASL_SSL", "sasl_mechanism": "OAUTHBEARER", "sasl_username": "riffle"}
+    own |= {"sasl_password_file": file, "sasl_token_url": "https://tokens.example/token"}
+    assert "sasl.oauthbearer.scope" not in client_config(KafkaSettings(**own))
+    assert client_config(KafkaSettings(**own, sasl_scope="topics"))["sasl.oauthbearer.scope"] == "topics"

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from streams.admin.app import PORT
 from streams.crawl.frontier.scheduling.ordering import STRANGER_SHARE
 from streams.crawl.robots import MAX_ROBOTS_BYTES
 from streams.dedup.first_sight import SIMILARITY
@@ -22,8 +23,11 @@ from streams.local.supervision.watched import SERVER_SPIN_CPU_SECONDS
 from streams.niceness import FULL_LOAD
 from streams.pages.text.normal_forms import MAX_MARKS
 from streams.runtime.breaker import MAX_PROBE_SECONDS
+from streams.runtime.faust_app import MAX_WAITING_EVENTS
 from streams.runtime.poison.brake import MAX_STRIKES, WATCHED_RECORDS
 from streams.runtime.processing import LONG_DELAY, SHORT_ROUNDS
+from streams.search.options import SearchOptions
+from streams.search.request import MAX_QUERY_CHARS
 from streams.settings import Settings
 from streams.stores.protocols.queries import KEPT_DAYS
 from streams.topology import PERSONAL_HOURS, STAGES, TOPICS, stage
@@ -32,15 +36,14 @@ from tests.unit.test_docs import PAGES, ROOT, name
 HAND_WRITTEN = [page for page in PAGES if name(page) not in ("docs/reference/settings.md", "CHANGELOG.md")]
 NUMBER = r"(?:\d[\d,]*)?\.?\d+"
 STATED = [
-    re.compile(rf"`RIFFLE_([A-Z_]+)`\s\(({NUMBER})(?!\scharacters)[\s);:]"),
-    re.compile(rf"`RIFFLE_([A-Z_]+)`,\s({NUMBER})\sby\sdefault"),
-    re.compile(rf"`RIFFLE_([A-Z_]+)`\s[a-z]+\s\(default:\s({NUMBER})\)"),
-    re.compile(r"`RIFFLE_([A-Z_]+)(?:=true)?`,?\s(?:which\sis\s)?(off|on|empty)\sby\sdefault"),
+    re.compile(rf"`RIFFLE_([A-Z0-9_]+)`\s\(({NUMBER})(?!\scharacters)[\s);:]"),
+    re.compile(rf"`RIFFLE_([A-Z0-9_]+)`,\s({NUMBER})\sby\sdefault"),
+    re.compile(rf"`RIFFLE_([A-Z0-9_]+)`\s[a-z]+\s\(default:\s({NUMBER})\)"),
+    re.compile(r"`RIFFLE_([A-Z0-9_]+)(?:=true)?`,?\s(?:which\sis\s)?(off|on|empty)\sby\sdefault"),
 ]
-SETTINGS_OF_EXAMPLES = {"GATEWAY__TITLE_WEIGHT"}
-"""Settings that an example of docs/guide/contribute.md adds, with a value of its own."""
 TIMES = {2: "twice", 3: "three times"}
 DAYS_OF_EVENTS = {topic.name: topic.retention_hours / 24 for topic in TOPICS}
+SEARCH = SearchOptions()
 RUNTIME, CRAWL, GATEWAY = Settings().runtime, Settings().crawl, Settings().gateway
 SHORT_SECONDS = RUNTIME.retry_topic_delay_seconds
 MINUTES = {60.0: "a minute"}
@@ -52,7 +55,7 @@ SENTENCES: list[tuple[str, str]] = [
         f"goes to `STAGE.retry` {TIMES[SHORT_ROUNDS]}, for {SHORT_SECONDS:g} seconds each, and then to "
         f"`STAGE.retry-long`, for {MINUTES[SHORT_SECONDS * LONG_DELAY]} each",
     ),
-    ("concepts/reliability.md", f"up to {RUNTIME.max_waiting_events:,} records that it has polled and not handled"),
+    ("concepts/reliability.md", f"up to {MAX_WAITING_EVENTS:,} records that it has polled and not handled"),
     ("concepts/reliability.md", f"After {WATCHED_RECORDS:,} records only suspects are noted"),
     ("concepts/reliability.md", f"A suspect during which the process ended {TIMES[MAX_STRIKES]}"),
     (
@@ -74,7 +77,18 @@ SENTENCES: list[tuple[str, str]] = [
     ("concepts/privacy.md", f"Cassandra forgets them after {KEPT_DAYS} days"),
     ("concepts/privacy.md", f"`RIFFLE_QUERIES__MIN_PEOPLE` people (default: {Settings().queries.min_people})"),
     ("reference/dedup.md", f"have a Jaccard similarity of at least {SIMILARITY:g}"),
-    ("operate/admin.md", f"serves them at `http://127.0.0.1:{Settings().admin.port}/admin`"),
+    ("reference/api.md", f"more than {MAX_QUERY_CHARS:,} characters"),
+    ("reference/retrieval.md", f"`coverage` | adds up to {SEARCH.coverage_weight} for"),
+    ("reference/retrieval.md", f"`rerank` | adds {SEARCH.rerank_weight} times the score"),
+    ("reference/retrieval.md", f"subtracts up to {SEARCH.quality_weight} for low quality"),
+    ("reference/retrieval.md", f"by their date: half after each {SEARCH.freshness_half_life_days:g} days"),
+    (
+        "reference/retrieval.md",
+        f"gains {SEARCH.title_weight}, the first page of a site with that name {SEARCH.site_weight}",
+    ),
+    ("reference/retrieval.md", f"gains up to {SEARCH.clicks_weight}, from 10 clicks"),
+    ("reference/retrieval.md", f"gains {SEARCH.answer_weight}, and its page too"),
+    ("operate/admin.md", f"serves them at `http://127.0.0.1:{PORT}/admin`"),
     ("reference/api.md", f"The gateway answers at `http://127.0.0.1:{GATEWAY.port}` in the local profile"),
 ]
 """Sentences with values of the code."""
@@ -111,12 +125,7 @@ def is_stated(default: Any, stated: Any) -> bool:
 def test_stated_defaults_are_the_defaults() -> None:
     stated = [(name(page), *found) for page in HAND_WRITTEN for found in stated_defaults(page.read_text())]
     assert len(stated) > 20
-    wrong = [
-        (page, setting, value)
-        for page, setting, value in stated
-        if not (page == "docs/guide/contribute.md" and setting in SETTINGS_OF_EXAMPLES)
-        and not is_stated(default_of(setting), value)
-    ]
+    wrong = [(page, setting, value) for page, setting, value in stated if not is_stated(default_of(setting), value)]
     assert wrong == []
 
 
@@ -124,8 +133,8 @@ def test_stated_defaults_are_the_defaults() -> None:
     ("text", "found"),
     [
         ("at most `RIFFLE_GATEWAY__MAX_CONNECTIONS` (1,000) clients", [("GATEWAY__MAX_CONNECTIONS", 1000.0)]),
-        ("the weight\n`RIFFLE_GATEWAY__SITE_WEIGHT` (4.0; 0 turns it off)", [("GATEWAY__SITE_WEIGHT", 4.0)]),
-        ("`RIFFLE_GATEWAY__QUALITY_WEIGHT` (.3)", [("GATEWAY__QUALITY_WEIGHT", 0.3)]),
+        ("the weight\n`RIFFLE_KNOWLEDGE__CONFIDENCE` (4.0; 0 turns it off)", [("KNOWLEDGE__CONFIDENCE", 4.0)]),
+        ("`RIFFLE_GATEWAY__AUTHORITY_WEIGHT` (.3)", [("GATEWAY__AUTHORITY_WEIGHT", 0.3)]),
         ("(`RIFFLE_ANSWERS__PER_PERSON`, 30 by default)", [("ANSWERS__PER_PERSON", 30.0)]),
         ("With `RIFFLE_QUERIES__COLLECT=true`, which is off by default, ", [("QUERIES__COLLECT", False)]),
         ("(`RIFFLE_CRAWL__SITEMAPS`, on by default)", [("CRAWL__SITEMAPS", True)]),

@@ -3,15 +3,31 @@
 import datetime as dt
 import ssl
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
+from streams.crawl.fetch.http import open_allowed_session
+from streams.doctor.certificates import endpoints
 from streams.errors import UsageError
+from streams.gateway.answers.service import open_answers
+from streams.gateway.context import GatewayContext
+from streams.gateway.http.metrics import Metrics
 from streams.local.tls.identities import Identities, Identity
-from streams.settings import GatewaySettings, KafkaSettings, QdrantSettings, Settings, TritonSettings
+from streams.settings import (
+    AnswersSettings,
+    CassandraSettings,
+    CrawlSettings,
+    GatewaySettings,
+    KafkaSettings,
+    QdrantSettings,
+    Settings,
+    TritonSettings,
+)
+from streams.stores.opener import memory_stores
 from streams.tls import TlsFiles, client_context, server_context
 
 NOW = dt.datetime.now(dt.UTC)
@@ -125,3 +141,37 @@ def test_a_file_that_can_not_be_used_is_named(identities: Identities, tmp_path: 
 def test_settings_that_would_not_encrypt_are_refused(group: str, values: Any, says: str) -> None:
     with pytest.raises(ValidationError, match=says):
         Settings(**{group: values})
+
+
+def test_each_client_shows_the_certificate_of_its_settings() -> None:
+    files = {"ca_file": Path("ca"), "cert_file": Path("cert"), "key_file": Path("key")}
+    settings = Settings(
+        kafka=KafkaSettings(security_protocol="SSL", ca_file=Path("ca"), cert_file=Path("cert"), key_file=Path("key")),
+        cassandra=CassandraSettings(ca_file=Path("ca"), cert_file=Path("cert"), key_file=Path("key")),
+        qdrant=QdrantSettings(url="https://q", ca_file=Path("ca"), cert_file=Path("cert"), key_file=Path("key")),
+        triton=TritonSettings(ca_file=Path("ca"), cert_file=Path("cert"), key_file=Path("key")),
+        gateway=GatewaySettings(ca_file=Path("ca"), cert_file=Path("cert"), key_file=Path("key")),
+    )
+    found = list(endpoints(settings))
+    assert len(found) == 5
+    assert {each.files for each in found} == {TlsFiles(*files.values())}
+
+
+def test_answers_trust_the_authority_of_their_server(identities: Identities) -> None:
+    own = AnswersSettings(url="https://model.example/v1", model="mine")
+    context = GatewayContext(Settings(answers=own), memory_stores(), Metrics(), lambda: NOW)
+    answers = open_answers(context)
+    assert answers is not None
+    assert answers.model == "mine"
+    wrong = Settings(answers=AnswersSettings(url=own.url, ca_file=identities["fetch"].key))
+    with pytest.raises(UsageError, match="can't be used"):
+        open_answers(replace(context, settings=wrong))
+
+
+async def test_allowed_origins_have_an_authority_of_their_own(identities: Identities) -> None:
+    trusted = []
+    for settings in (CrawlSettings(), CrawlSettings(allowed_ca_file=identities["fetch"].ca)):
+        session = open_allowed_session(settings)
+        trusted.append(len(session.connector._ssl.get_ca_certs()))  # type: ignore[union-attr]  # it has a context
+        await session.close()
+    assert trusted[1] == trusted[0] + 1

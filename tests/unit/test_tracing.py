@@ -10,7 +10,7 @@ from tritonclient.grpc import InferInput
 
 from streams.errors import StoreUnavailable
 from streams.models.triton_connection import TritonConnection
-from streams.settings import TritonSettings
+from streams.settings import Settings, TritonSettings
 from streams.stores.opener import memory_stores
 from streams.tracing import (
     cassandra_span,
@@ -89,7 +89,8 @@ def test_without_an_address_no_span_is_kept_and_ids_are_passed_on() -> None:
 
 @pytest.mark.parametrize(("share", "kept"), [(0.0, 0), (1.0, 20)])
 def test_the_share_of_traces_that_are_kept(share: float, kept: int) -> None:
-    provider = tracer_provider("test", "http://127.0.0.1:9/", share)
+    own = Settings(otlp_endpoint="http://127.0.0.1:9/", trace_share=share)
+    provider = tracer_provider("test", own.otlp_endpoint, own.trace_share)
     tracer = provider.get_tracer("riffle")
     assert sum(tracer.start_span("stage").is_recording() for _ in range(20)) == kept
 

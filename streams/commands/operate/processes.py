@@ -61,8 +61,8 @@ async def gateway(
 
 @command
 async def admin(
-    host: Annotated[str | None, typer.Option(help="Address to listen on.")] = None,
-    port: Annotated[int | None, typer.Option(help="Port to listen on.")] = None,
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port to listen on.")] = 8090,
 ) -> None:
     """Run the pages of operators: stages, dead letters, hosts, jobs, and the log of actions.
 
@@ -73,17 +73,15 @@ async def admin(
         riffle admin
         RIFFLE_ADMIN__KEY=... riffle admin --host 0.0.0.0 --port 8090
     """
-    given = {name: value for name, value in (("host", host), ("port", port)) if value is not None}
-    settings = load_settings(admin=given)
+    settings = load_settings()
     from streams.admin.app import key_of, serve_admin
 
     key, is_new = key_of(settings)
     need_kafka(settings)
-    shown = f"http://{settings.admin.host}:{settings.admin.port}/admin"
-    err.print(styled("The pages of operators: [bold]{}[/]", shown), soft_wrap=True)
+    err.print(styled("The pages of operators: [bold]{}[/]", f"http://{host}:{port}/admin"), soft_wrap=True)
     if is_new:
         err.print(styled("Sign in with any name and the password [bold]{}[/]", key), soft_wrap=True)
-    await serve_admin(settings, key)
+    await serve_admin(settings, key, host, port)
 
 
 @command

@@ -68,7 +68,7 @@ async def list_counted(
 async def learn(as_json: AsJson = False) -> None:
     """Learn from all clicks how probably people look at each place of the results, and store it for searches.
 
-    Only with these probabilities do pages gain by clicks (RIFFLE_GATEWAY__CLICKS_WEIGHT). Run it each week.
+    Only with these probabilities do pages gain by clicks. Run it each week.
 
     Example:  riffle queries learn
     """

@@ -62,8 +62,6 @@ async def build(
         name=now.isoformat(),
         now=now,
         blocked=read_block_words(settings.queries.blocked_words),
-        sample=settings.queries.sample,
-        in_memory=settings.gateway.suggestions_in_memory,
         word_sites=settings.queries.word_sites,
     )
     async with open_stores(settings, ["records", "vectors"] if if_grown else ["records"]) as stores:

@@ -113,7 +113,6 @@ async def import_dump(file: Path, name: str, language: str, missing: bool | None
     """Import a dump or own entities (`name`: wikidata, wikipedia, own), and print the result."""
     settings = load_settings()
     need_kafka(settings)
-    spoken = language or settings.knowledge.language
     with Progress(*_COLUMNS, console=err, refresh_per_second=2) as bars:
         task = bars.add_task("Read", total=None, items=0)
 
@@ -123,7 +122,7 @@ async def import_dump(file: Path, name: str, language: str, missing: bool | None
                 task, total=dump.size_bytes, completed=dump.read_bytes, items=saved.items, description=described
             )
 
-        saved = await _run(file, name, spoken, missing, settings, show, bars, task)
+        saved = await _run(file, name, language or "en", missing, settings, show, bars, task)
     print_saved(saved, as_json=as_json)
     return 0 if saved.sent + saved.unchanged + saved.removed else EXIT_NO
 

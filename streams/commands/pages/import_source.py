@@ -104,9 +104,7 @@ async def import_source(
         Path | None,
         typer.Option(exists=True, file_okay=False, help="Common Crawl: the folder of the WARC files. Default: this."),
     ] = None,
-    language: Annotated[
-        str, typer.Option(help="Dumps: language of names and texts, as `de`. Default: the setting.")
-    ] = "",
+    language: Annotated[str, typer.Option(help="Dumps: language of names and texts, as `de`. Default: `en`.")] = "",
     missing: Annotated[
         bool | None,
         typer.Option(

@@ -71,7 +71,7 @@ def gateway_context(settings: GatewaySettings) -> ssl.SSLContext | None:
     """Return the TLS context for requests to the gateway, or None for a gateway without TLS. Raises UsageError."""
     if settings.cert_file is None:
         return None
-    return client_context(TlsFiles(settings.ca_file, settings.client_cert_file, settings.client_key_file))
+    return client_context(TlsFiles(settings.ca_file, settings.cert_file, settings.key_file))
 
 
 def _answer_of(response: httpx2.Response) -> dict[str, Any]:

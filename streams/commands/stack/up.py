@@ -104,7 +104,7 @@ def _greet(settings: dict[str, dict[str, Any]]) -> None:
     if gateway := settings.get("gateway"):
         out.print(f"\nSearch  {GatewaySettings(**gateway).address}", highlight=False)
         if "client_ca_file" in gateway:
-            person = Path(gateway["client_cert_file"]).parents[1] / "person" / "person.p12"
+            person = Path(gateway["cert_file"]).parents[1] / "person" / "person.p12"
             out.print(f"        with the certificate {person} (password: riffle) in the browser", highlight=False)
         out.advise("Next    riffle crawl URL   riffle status   riffle down", highlight=False)
     else:

@@ -61,7 +61,7 @@ class FetchAgent(Agent):
         self._now = now
         self._renders = renders
         self._pace = SharedPace(stores.pace_holds, str(uuid4()), time.monotonic)
-        self._load = HostLoad(settings.host_concurrency)
+        self._load = HostLoad()
         self._starting = asyncio.Lock()
         self._thread: FetchThread | None = None
 
@@ -113,8 +113,8 @@ class FetchAgent(Agent):
         return [fetched]
 
     async def _keep_exchange(self, answer: Answer) -> str | None:
-        """Store the exchange, if it is to be kept. Returns its reference."""
-        if answer.exchange is None or answer.body is None or not self._settings.keep_exchanges:
+        """Store the exchange, for `riffle export warc`. Returns its reference."""
+        if answer.exchange is None or answer.body is None:
             return None
         return await self._stores.blobs.put(encode_exchange(answer.exchange))
 

@@ -38,6 +38,10 @@ MIN_RATE_GRACE_SECONDS = 3.0
 """Time until the minimum rate counts (seconds): slow starts are normal, slow bodies are not."""
 MAX_FIELD_BYTES = 8_190
 """Maximum length of the status line, and of one header field (bytes)."""
+MAX_HEADER_BYTES = 64 * 1024
+"""Maximum size of all headers of a response (bytes): browsers and servers have limits of this size."""
+MIN_BYTES_PER_SECOND = 500
+"""Minimum rate of a response: a slower one is aborted. The slowest modems are faster."""
 READ_BYTES = 16 * 1024
 PARTS_PER_TURN = 8
 """Number of parts of a body (at most 16 KiB received or 64 KiB decoded) that are handled before other tasks run."""
@@ -84,9 +88,7 @@ def user_agent(settings: CrawlSettings) -> str:
 
 def limits_of(settings: CrawlSettings) -> Limits:
     """Return the limits of the settings."""
-    return Limits(
-        settings.max_body_bytes, settings.max_header_bytes, settings.timeout_seconds, settings.min_bytes_per_second
-    )
+    return Limits(settings.max_body_bytes, MAX_HEADER_BYTES, settings.timeout_seconds, MIN_BYTES_PER_SECOND)
 
 
 def open_session(settings: CrawlSettings) -> aiohttp.ClientSession:

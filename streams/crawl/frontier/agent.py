@@ -57,8 +57,11 @@ class FrontierAgent(Agent):
         stores: Stores,
         now: Callable[[], int] = now_micros,
         random: Callable[[], float] = randomness.random,
+        policy: Policy | None = None,
     ) -> None:
-        self.state = _new_state(settings, stores, now, random, lambda: self.partition_count)
+        """`policy`: another one than the settings have."""
+        rules = policy or Policy.of(settings)
+        self.state = _new_state(settings, rules, stores, now, random, lambda: self.partition_count)
         self.dispatcher = Dispatcher(self.state, settings.in_flight, lambda: self.later_stage_behind())
         self._task: asyncio.Task[None] | None = None
 
@@ -122,16 +125,15 @@ class FrontierAgent(Agent):
 
 def _new_state(
     settings: CrawlSettings,
+    policy: Policy,
     stores: Stores,
     now: Callable[[], int],
     random: Callable[[], float],
     partitions: Callable[[], int],
 ) -> FrontierState:
-    policy, store, emit = Policy.of(settings), stores.frontier, Sender()
+    store, emit = stores.frontier, Sender()
     fence = Fence(store, str(uuid4()), now)
-    hosts = Hosts(
-        store, fence, now, lambda host: host.concurrency(policy), lambda host: host.priority(policy), partitions
-    )
+    hosts = Hosts(store, fence, now, lambda host: host.priority(policy), partitions)
     marks = CrawlMarks(store, fence, now, partitions)
     held = HeldUrls(store, emit)
     return FrontierState(

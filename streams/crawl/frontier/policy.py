@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from streams.allowed_origins import NO_ORIGINS, AllowedOrigins
 from streams.crawl.regions import Regions
+from streams.crawl.robots import ROBOTS_TTL_SECONDS
 from streams.settings import CrawlSettings
 
 SECOND = 1_000_000
@@ -18,49 +19,49 @@ UNREACHABLE_SECONDS = 1_800.0
 """Time that a host waits after its robots.txt was unreachable (seconds). Each further outage in a row doubles it."""
 MAX_UNREACHABLE_SECONDS = 86_400.0
 """Maximum time that an unreachable host waits (seconds)."""
+MAX_ATTEMPTS = 5
+"""Maximum number of attempts for a URL if its fetch fails with a transient error: about half a minute of backoff."""
+SITEMAP_PAGES = 1_000
+"""Maximum number of new pages of a host in a day that come from sitemaps and feeds: twenty minutes at the default
+delay."""
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """The crawl's settings, as the frontier uses them."""
+    """The crawl's settings, as the frontier uses them, and constants of which only tests have others."""
 
     delay_seconds: float
-    host_concurrency: int
     max_depth: int
     max_pages_per_host: int
     lease_seconds: float
     clock_bound_seconds: float
-    max_attempts: int
-    robots_ttl_seconds: float
     recrawl: bool
     sitemaps: bool
-    sitemap_pages: int
     rights_files: bool
     soft_404_probes: bool
-    rank_priority: bool
-    quality_budgets: bool
     regions: Regions
     origins: AllowedOrigins = NO_ORIGINS
     """The origins that may be crawled though they are not public."""
+    max_attempts: int = MAX_ATTEMPTS
+    robots_ttl_seconds: float = ROBOTS_TTL_SECONDS
+    sitemap_pages: int = SITEMAP_PAGES
+    rank_priority: bool = True
+    """Ranks by links prefer hosts that are due, and give more turns to the URLs that a well-linked site names."""
+    quality_budgets: bool = True
+    """The quality of a host is a factor of its budget of pages."""
 
     @classmethod
     def of(cls, settings: CrawlSettings) -> "Policy":
         return cls(
             delay_seconds=settings.delay_seconds,
-            host_concurrency=settings.host_concurrency,
             max_depth=settings.max_depth,
             max_pages_per_host=settings.max_pages_per_host,
             lease_seconds=settings.lease_seconds,
             clock_bound_seconds=settings.clock_bound_seconds,
-            max_attempts=settings.max_attempts,
-            robots_ttl_seconds=settings.robots_ttl_seconds,
             recrawl=settings.recrawl,
             sitemaps=settings.sitemaps,
-            sitemap_pages=settings.sitemap_pages,
             rights_files=settings.rights_files,
             soft_404_probes=settings.soft_404_probes,
-            rank_priority=settings.rank_priority,
-            quality_budgets=settings.quality_budgets,
             regions=Regions(settings.regions),
             origins=settings.origins,
         )

@@ -25,7 +25,6 @@ WORDS = {
     "nothing": "The model got no statement: nothing was found, or the publishers do not allow it.",
     "person": "You have had as many answers as one person gets. Ask again later; the results are not limited.",
     "installation": "This search engine has given as many answers in this hour as it may. The results are not limited.",
-    "cost": "The budget of today's answers is used up. The results are not limited.",
 }
 """The reasons why there is no answer, for people."""
 

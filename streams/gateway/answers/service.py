@@ -87,7 +87,7 @@ class ModelAnswers:
 
     def __init__(self, context: GatewayContext, chat: ChatModel) -> None:
         own = context.settings.answers
-        limits = Limits(own.per_person, own.per_hour, own.cost_per_day)
+        limits = Limits(own.per_person, own.per_hour)
         given = [secret.get_secret_value() for secret in context.settings.gateway.keys[:1]]
         (key,) = derive_keys(given or [secrets.token_hex(KEY_BYTES)], "people of answers")
         on_failure = context.metrics.unshared_budgets.inc
@@ -169,7 +169,4 @@ def _options(own: AnswersSettings) -> WriterOptions:
         model=f"{own.url} {own.model}",
         max_tokens=own.max_tokens,
         deadline_seconds=own.deadline_seconds,
-        max_at_once=own.max_at_once,
-        prompt_price=own.prompt_price,
-        answer_price=own.answer_price,
     )

@@ -1,8 +1,8 @@
 """The budgets of answers by a model, shared by all gateways through the store of records.
 
-As the budgets of the API (docs/decisions/0057): each gateway writes rows of its own, with the answers of the hour and
-the cost of the day, and reads the rows of the others in the background. So a gateway that was started anew also knows
-what its predecessor spent. Between two exchanges, each gateway may begin as many answers as one second brings. While
+As the budgets of the API (docs/decisions/0057): each gateway writes rows of its own, with the answers of the hour,
+and reads the rows of the others in the background. So a gateway that was started anew also knows what its predecessor
+spent. Between two exchanges, each gateway may begin as many answers as one second brings. While
 the store is down, each gateway counts by itself.
 
 A person has a bucket of answers, which fills again in an hour, and which gateways share like the buckets of the API.
@@ -26,12 +26,10 @@ SYNC_SECONDS = 1.0
 """Time between two exchanges of rows with the other gateways, while answers are written (seconds)."""
 FIRST_SECONDS = 0.25
 """Maximum time that the first answer of a process waits for the rows of the other gateways (seconds)."""
-ANSWERS, COST = "answers of an hour", "cost of answers"
-"""Names of the rows, in place of a client. The key of a row is the number of its hour or day."""
+ANSWERS = "answers of an hour"
+"""Name of the rows, in place of a client. The key of a row is the number of its hour."""
 PERSON = "answers of "
 """The name of a person's rows: this, and the hash of the address. Their key is the number of the day."""
-COST_PARTS = 1_000_000
-"""Parts of a unit of the currency in which rows count."""
 _HOUR_SECONDS, _DAY_SECONDS = 3_600, 86_400
 
 log = structlog.get_logger(__name__)
@@ -63,11 +61,11 @@ class SharedBudgets:
         )
         self._sync: asyncio.Task[None] | None = None
         self._was_read = False
-        self._written: dict[str, tuple[int, int]] = {}
+        self._written = (0, 0)
 
     async def take(self, address: str, now: datetime) -> Refusal:
         """Count one answer for the person at this address, unless a budget is used up."""
-        if self._budgets.limits.are_of_installation:
+        if self._budgets.limits.per_hour:
             syncing = self._start(0.0 if not self._was_read else self._sync_seconds)
             if not self._was_read:
                 await asyncio.wait({syncing}, timeout=FIRST_SECONDS)
@@ -76,13 +74,9 @@ class SharedBudgets:
         refusal = used_up(now) or await self._refusal_of_person(address, now) or used_up(now)
         if not refusal:
             self._budgets.count(now)
+            if self._budgets.limits.per_hour:
+                self._start(self._sync_seconds)
         return refusal
-
-    def pay(self, cost: float, now: datetime) -> None:
-        """Add the cost of a request."""
-        self._budgets.pay(cost, now)
-        if self._budgets.limits.are_of_installation:
-            self._start(self._sync_seconds)
 
     async def close(self) -> None:
         """Write what was not written yet."""
@@ -120,18 +114,9 @@ class SharedBudgets:
     async def _exchange(self) -> None:
         now = self._now()
         seconds, at = int(now.timestamp()), int(now.timestamp() * 1e6)
-        hour, day = seconds // _HOUR_SECONDS, seconds // _DAY_SECONDS
-        answers, cost = self._budgets.own(now)
-        await self._write(ANSWERS, hour, answers, at)
-        await self._write(COST, day, round(cost * COST_PARTS), at)
-        others = [await self._of_others(ANSWERS, hour), await self._of_others(COST, day)]
-        self._budgets.learn(now, others[0], others[1] / COST_PARTS)
-
-    async def _write(self, name: str, number: int, spent: int, at: int) -> None:
-        if spent and self._written.get(name) != (number, spent):
-            await put_spending(self._stores.notes, name, number, self._gateway, Spending(spent, 0.0, at))
-            self._written[name] = number, spent
-
-    async def _of_others(self, name: str, number: int) -> int:
-        rows = await spending_of_day(self._stores.notes, name, number)
-        return sum(row.spent for gateway, row in rows.items() if gateway != self._gateway)
+        hour, answers = seconds // _HOUR_SECONDS, self._budgets.own(now)
+        if answers and self._written != (hour, answers):
+            await put_spending(self._stores.notes, ANSWERS, hour, self._gateway, Spending(answers, 0.0, at))
+            self._written = hour, answers
+        rows = await spending_of_day(self._stores.notes, ANSWERS, hour)
+        self._budgets.learn(now, sum(row.spent for gateway, row in rows.items() if gateway != self._gateway))

@@ -18,7 +18,7 @@ from streams.caches import RecentCache
 from streams.crawl.content_signals import format_signals, with_signals_of_host
 from streams.crawl.fetch.http import Answer, close_session, get, limits_of, open_session
 from streams.crawl.rights import RIGHTS_PATH, Rights, parse_rights
-from streams.crawl.robots import MAX_ROBOTS_REDIRECTS, Rules, parse, product_token, robots_access
+from streams.crawl.robots import MAX_ROBOTS_REDIRECTS, ROBOTS_TTL_SECONDS, Rules, parse, product_token, robots_access
 from streams.crawl.urls import InvalidUrl, reason_not_to_crawl, with_scheme
 from streams.errors import PoisonError, Refused, RiffleError
 from streams.gateway.context import GatewayContext
@@ -133,7 +133,7 @@ class WebPages:
         if host.rules is None or now >= host.rules_until:
             rules = await self._read_rules(url)
             host.rights = await self._read_rights(origin_of(url), rules)
-            host.rules, host.rules_until = rules, now + self._settings.robots_ttl_seconds
+            host.rules, host.rules_until = rules, now + ROBOTS_TTL_SECONDS
         return host.rules
 
     async def _read_rights(self, origin: str, rules: Rules) -> Rights:

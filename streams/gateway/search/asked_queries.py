@@ -6,7 +6,6 @@ hash on the next day. Behind a proxy whose addresses the gateway doesn't know, p
 counted, never more.
 """
 
-import random
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from hashlib import blake2b
@@ -43,10 +42,8 @@ class AskedQueries:
         publish: Publish | None,
         metrics: Metrics,
         clock: Callable[[], datetime],
-        sample: int = 1,
-        draw: Callable[[], float] = random.random,
     ) -> None:
-        self._keys, self._clock, self._sample, self._draw = keys, clock, sample, draw
+        self._keys, self._clock = keys, clock
         self._events = BackgroundEvents(publish if keys else None, metrics)
 
     def identify(self, request: Request) -> str:
@@ -57,8 +54,8 @@ class AskedQueries:
         return self._hash("person", f"{address}\0{request.headers.get('user-agent', '')}")
 
     def send(self, found: Found, person: str) -> None:
-        """Send the question, if it is one of the sample. Later pages of a query are no new question."""
-        if not self._events.is_on or not person or found.request.page > 1 or self._draw() * self._sample >= 1:
+        """Send the question. Later pages of a query are no new question."""
+        if not self._events.is_on or not person or found.request.page > 1:
             return
         query = normalize_query(found.request.text)
         if not query:
@@ -78,11 +75,8 @@ class AskedQueries:
         )
 
     def hash_of(self, request: SearchRequest) -> str:
-        """Return the hash of a query as its questions have it; empty where no clicks are counted.
-
-        Clicks on a sample of the questions could not be told from the others, so no sample has them.
-        """
-        query = normalize_query(request.text) if self._events.is_on and self._sample == 1 else ""
+        """Return the hash of a query as its questions have it; empty where no clicks are counted."""
+        query = normalize_query(request.text) if self._events.is_on else ""
         return self._digest(request.language or "", query) if query else ""
 
     async def drain(self) -> None:

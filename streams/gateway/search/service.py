@@ -80,8 +80,7 @@ class SearchService:
         self._metrics = metrics
         published = publish if context.settings.gateway.publish_queries else None
         self._events = BackgroundEvents(published, metrics)
-        own = context.settings.queries
-        self.asked = AskedQueries(person_keys(context.settings), publish, metrics, context.clock, own.sample)
+        self.asked = AskedQueries(person_keys(context.settings), publish, metrics, context.clock)
         self._secret = DailySecret(context.clock)
         self.recall = RecallProbe(
             context.stores,

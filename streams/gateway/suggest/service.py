@@ -31,10 +31,8 @@ class SuggestService:
     """The suggestions of a gateway."""
 
     def __init__(self, context: GatewayContext) -> None:
-        own = context.settings.gateway
         self._blocked = blocked_words(context.settings)
         self._stores, self._clock = context.stores, context.clock
-        self._in_memory = own.suggestions_in_memory
         self._lists = PrefixLists(context.stores, context.metrics.count_failure, context.clock)
         self._suggester = Suggester(())
         self._build = ""
@@ -61,7 +59,7 @@ class SuggestService:
     async def look(self) -> None:
         """Load the last build, if it is another one than the build in memory."""
         build = await current_build(self._stores.suggestions)
-        if build and build != self._build and self._in_memory:
+        if build and build != self._build:
             stored = await read_build(self._stores.suggestions, build)
             await asyncio.to_thread(self._load, stored, build)
             log.info("suggestions were loaded", build=build, suggestions=len(self._suggester))
@@ -70,7 +68,7 @@ class SuggestService:
 
     def _load(self, stored: list[StoredSuggestion], build: str) -> None:
         quarter = quarter_of(self._clock())
-        heaviest = sorted(stored, key=lambda each: -each.weight)[: self._in_memory]
+        heaviest = sorted(stored, key=lambda each: -each.weight)
         self.use((Suggestion(each.text, weight_at(each, quarter), each.language) for each in heaviest), build)
 
     async def _rows(self, prefix: str, language: str, *, is_enough: bool) -> list[StoredSuggestion]:

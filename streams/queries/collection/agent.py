@@ -94,7 +94,7 @@ class QueriesAgent(Agent):
 async def build(settings: Settings, stores: Stores) -> QueriesAgent:
     own = settings.queries
     blocked = BlockedWords(read_block_words(own.blocked_words))
-    suggested = SuggestedQueries(stores.query_counts, stores.suggestions, _now, blocked, own.sample)
+    suggested = SuggestedQueries(stores.query_counts, stores.suggestions, _now, blocked)
     return QueriesAgent(stores.query_counts, suggested, own.min_people, _now, secrets.token_bytes(32))
 
 

@@ -22,10 +22,9 @@ class SuggestedQueries:
         suggestions: Suggestions,
         clock: Callable[[], datetime],
         blocked: BlockedWords,
-        sample: int = 1,
     ) -> None:
         self._counts, self._suggestions = counts, suggestions
-        self._clock, self._blocked, self._sample = clock, blocked, sample
+        self._clock, self._blocked = clock, blocked
 
     async def offer(self, language: str, query: str, day: int, counts: DayCounts, at: int) -> None:
         """Offer a query with counts that are about to be stored, if they grew enough. The same call changes nothing."""
@@ -34,7 +33,7 @@ class SuggestedQueries:
             return
         now = self._clock()
         total = sum_days({**await self._counts.days(language, query), day: counts}, now)
-        share = self._sample * (1 - counts.empty / counts.asked)
+        share = 1 - counts.empty / counts.asked
         quarter = quarter_of(now)
         found = StoredSuggestion(text, language, share * total.total, share * total.recent, quarter)
         await offer(self._suggestions, [found], quarter, at)

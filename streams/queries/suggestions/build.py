@@ -60,6 +60,8 @@ from streams.stores.opener import Stores
 from streams.stores.protocols import KEPT_DAYS, PrefixRow, StoredSuggestion, Suggestions, private_hosts
 from streams.vectors.page_records import indexed_page
 
+IN_MEMORY = 1_000_000
+"""Maximum number of suggestions of a build that gateways hold in memory: 45 MB. Others are read from Cassandra."""
 MAX_QUERIES = 1_000_000
 """Maximum queries of a day that are read."""
 MAX_SUMS = 200_000
@@ -81,9 +83,7 @@ class Job:
     now: datetime
     blocked: tuple[str, ...] = ()
     """The lines of the block list."""
-    sample: int = 1
-    """One query in this many was counted."""
-    in_memory: int = 1_000_000
+    in_memory: int = IN_MEMORY
     """Maximum suggestions that gateways hold in memory."""
     word_sites: int = 3
     """Minimum number of sites that have a word which queries may be corrected to."""
@@ -227,7 +227,7 @@ async def _map_queries(stores: Stores, job: Job, number: int) -> int:
         counts = sum_days({day: each.counts}, job.now)
         # A query that never has a result leads nowhere.
         share = 1 - each.counts.empty / max(each.counts.asked, 1)
-        found = Sum(count=job.sample * counts.total * share, recent=job.sample * counts.recent * share)
+        found = Sum(count=counts.total * share, recent=counts.recent * share)
         if share > 0 and (text := normalize_query(each.query)):
             add_to(sums, (each.language, text), found)
     await _hand_on(stores.suggestions, job, f"day {day}", sums)

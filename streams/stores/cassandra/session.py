@@ -340,7 +340,7 @@ def translate_error(error: Exception, settings: CassandraSettings, cql: str = ""
         )
     if isinstance(error, AuthenticationFailed | Unauthorized) or "AuthenticationFailed" in raw:
         return UsageError(f"{where} refuses {settings.username or 'a client without a user name'} ({reason}). Check "
-                          "RIFFLE_CASSANDRA__USERNAME and RIFFLE_CASSANDRA__PASSWORD")  # fmt: skip
+                          "RIFFLE_CASSANDRA__USERNAME and RIFFLE_CASSANDRA__PASSWORD_FILE")  # fmt: skip
     if "does not exist" in raw or "unconfigured table" in raw:
         return UsageError(f"{where} lacks the schema of keyspace {settings.keyspace!r} ({reason}). "
                           "Make it with `riffle migrate`")  # fmt: skip

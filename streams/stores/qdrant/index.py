@@ -35,6 +35,8 @@ from streams.stores.vector_collection import (
 )
 from streams.tls import TlsFiles, client_context
 
+ORDERING = "medium"
+"""Order of writes on replicas: the same on all. `strong`, also while leaders change, would let writes fail then."""
 PRODUCTION_SHARDS = 64
 """Number of shards of a collection in production, unless the setting names another number."""
 _BATCH_POINTS = 256
@@ -77,8 +79,7 @@ class QdrantIndex:
         self._alias = alias
         given = "shards" in settings.model_fields_set
         self._shards = settings.shards if given or not production else PRODUCTION_SHARDS
-        self._write_consistency = settings.write_consistency or settings.replication // 2 + 1
-        self._ordering = models.WriteOrdering(settings.ordering)
+        self._write_consistency = settings.replication // 2 + 1
         # Quantized vectors are compared first; the best of them are then scored again with the full vectors.
         self._approximate = models.SearchParams(
             hnsw_ef=settings.hnsw_ef or None,
@@ -138,7 +139,7 @@ class QdrantIndex:
             method=method,
             url=f"/collections/{{name}}/{path}",
             path_params={"name": collection},
-            params={"wait": "true", "ordering": str(self._ordering)},
+            params={"wait": "true", "ordering": ORDERING},
             headers={"Content-Type": "application/json"},
             content=content,
         )
@@ -311,7 +312,7 @@ class QdrantIndex:
         """Return the error for a refused request, by its status code."""
         answer = f"Qdrant at {self._settings.url} answered {error.status_code}: {_reason(error)}"
         if error.status_code in (httpx.codes.UNAUTHORIZED, httpx.codes.FORBIDDEN):
-            return StoreUnavailable(f"{answer}. Check RIFFLE_QDRANT__API_KEY")
+            return StoreUnavailable(f"{answer}. Check RIFFLE_QDRANT__API_KEY_FILE")
         if error.status_code in (httpx.codes.BAD_REQUEST, httpx.codes.UNPROCESSABLE_ENTITY):
             return PoisonError(answer)
         if error.status_code == httpx.codes.NOT_FOUND:

@@ -82,7 +82,7 @@ async def test_what_is_shipped_may_be_applied_by_several_processes_at_once(fresh
         "import asyncio, sys\nfrom streams.settings import CassandraSettings\nfrom streams.stores import cassandra\n"
         "asyncio.run(cassandra.migrate(CassandraSettings.model_validate_json(sys.argv[1])))"
     )
-    argument = fresh.model_dump_json(exclude={"password"})
+    argument = fresh.model_dump_json()
     started = [
         await asyncio.create_subprocess_exec(sys.executable, "-c", code, argument, stderr=asyncio.subprocess.PIPE)
         for _ in range(3)

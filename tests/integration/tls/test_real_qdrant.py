@@ -148,9 +148,11 @@ async def refused(settings: QdrantSettings) -> str:
 
 
 @pytest.mark.parametrize("key", ["", "another key"])
-async def test_the_certificate_alone_is_not_enough(pod_settings: Settings, key: str) -> None:
-    settings = QdrantSettings.model_validate(pod_settings.qdrant.model_dump() | {"api_key": key, "api_key_file": None})
-    assert "RIFFLE_QDRANT__API_KEY" in await refused(settings)
+async def test_the_certificate_alone_is_not_enough(pod_settings: Settings, key: str, tmp_path: Path) -> None:
+    file = tmp_path / "key"
+    file.write_text(key)
+    settings = pod_settings.qdrant.model_copy(update={"api_key_file": file if key else None})
+    assert "RIFFLE_QDRANT__API_KEY_FILE" in await refused(settings)
 
 
 def client_files(kind: str, identities: Identities, folder: Path) -> dict[str, Path | None]:

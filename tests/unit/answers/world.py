@@ -9,13 +9,13 @@ from streams.answers.budgets import Limits
 from streams.answers.evidence import Evidence
 from streams.answers.writer import Writer, WriterOptions
 from streams.gateway.answers.shared_budgets import SharedBudgets
-from streams.models.chat_protocol import ChatModel, ChatOptions, Message, Usage
+from streams.models.chat_protocol import ChatModel, ChatOptions, Ending, Message
 from streams.pages.document.consent import Consent
 from streams.stores.opener import memory_stores
 
 NOW = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
 FREE = Consent()
-NO_LIMITS = Limits(per_person=0, per_hour=0, cost_per_day=0.0)
+NO_LIMITS = Limits(per_person=0, per_hour=0)
 
 
 def evidence(
@@ -57,13 +57,12 @@ class Written:
         self._write, self._is_cut = write, is_cut
         self.asked: list[Sequence[Message]] = []
 
-    async def stream(self, messages: Sequence[Message], options: ChatOptions, usage: Usage) -> AsyncIterator[str]:
+    async def stream(self, messages: Sequence[Message], options: ChatOptions, ending: Ending) -> AsyncIterator[str]:
         self.asked.append(messages)
-        usage.prompt, usage.answer = 1_000, 100
         text = self._write(messages)
         for start in range(0, len(text), 5):
             yield text[start : start + 5]
-        usage.is_cut = self._is_cut
+        ending.is_cut = self._is_cut
 
     async def close(self) -> None:
         pass

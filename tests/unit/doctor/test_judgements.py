@@ -97,7 +97,7 @@ def test_a_missing_topic() -> None:
         ({"config": {"retention.ms": "1000"}}, WARNING, "pages.fetched: retention.ms is 1000 instead of 604800000"),
         ({"config": {"cleanup.policy": "compact"}}, WARNING, "cleanup.policy is compact instead of delete"),
         ({"config": {"min.insync.replicas": "1"}}, WARNING, "min.insync.replicas is 1 instead of 2"),
-        ({"config": {"max.message.bytes": "1000"}}, WARNING, "below RIFFLE_KAFKA__MAX_RECORD_BYTES"),
+        ({"config": {"max.message.bytes": "1000"}}, WARNING, "max.message.bytes is 1000: records have up to 1048576"),
         ({"replicas": 1, "in_sync": 1}, WARNING, "1 replicas instead of 3"),
         ({"in_sync": 2}, WARNING, "not in sync"),
         ({"partitions": 4}, FAILURE, "different numbers of partitions"),

@@ -1,4 +1,4 @@
-"""The budgets of answers that gateways share: of a person, the hour and the day, and what happens without a store."""
+"""The budgets of answers that gateways share: of a person and the hour, and what happens without a store."""
 
 import asyncio
 from datetime import UTC, datetime, timedelta
@@ -43,7 +43,7 @@ class Gateways:
 
 
 async def test_all_gateways_spend_one_budget_of_the_hour() -> None:
-    all_of_them = Gateways(Limits(per_person=0, per_hour=4, cost_per_day=0.0))
+    all_of_them = Gateways(Limits(per_person=0, per_hour=4))
     one, two = all_of_them.start("one"), all_of_them.start("two")
     given = [await all_of_them.take(gateway, f"10.0.0.{at}") for at, gateway in enumerate([one, two] * 3)]
     await all_of_them.close()
@@ -54,24 +54,8 @@ async def test_all_gateways_spend_one_budget_of_the_hour() -> None:
     await all_of_them.close()
 
 
-async def test_all_gateways_spend_one_budget_of_the_day() -> None:
-    all_of_them = Gateways(Limits(per_person=0, per_hour=0, cost_per_day=1.0))
-    one = all_of_them.start("one")
-    assert await all_of_them.take(one) == ""
-    one.pay(0.6, all_of_them.now)
-    await one.close()
-    started_anew = all_of_them.start("one, started anew")
-    assert await all_of_them.take(started_anew) == "", "0.4 is left"
-    started_anew.pay(0.5, all_of_them.now)
-    await started_anew.close()
-    assert await all_of_them.take(all_of_them.start("three")) == "cost"
-    all_of_them.now += timedelta(days=1)
-    assert await all_of_them.take(all_of_them.start("four")) == ""
-    await all_of_them.close()
-
-
 async def test_all_gateways_spend_one_budget_of_a_person() -> None:
-    all_of_them = Gateways(Limits(per_person=4, per_hour=0, cost_per_day=0.0))
+    all_of_them = Gateways(Limits(per_person=4, per_hour=0))
     one, two = all_of_them.start("one"), all_of_them.start("two")
     given = [await all_of_them.take(gateway) for gateway in [one, two] * 3]
     assert given.count("") in (4, 5), "the last exchange may be one answer old"
@@ -94,7 +78,7 @@ async def test_the_store_has_no_address_of_a_person_and_another_hash_on_the_next
         await put(shelf, name, value, seconds=seconds, at=at)
 
     stores.notes.put = noted  # type: ignore[method-assign]  # to look at what is stored
-    all_of_them = Gateways(Limits(per_person=4, per_hour=0, cost_per_day=0.0), stores)
+    all_of_them = Gateways(Limits(per_person=4, per_hour=0), stores)
     for _ in range(2):
         gateway = all_of_them.start("one")
         assert [await all_of_them.take(gateway) for _ in range(2)] == ["", ""]
@@ -105,7 +89,7 @@ async def test_the_store_has_no_address_of_a_person_and_another_hash_on_the_next
 
 
 async def test_an_answer_that_the_installation_refuses_costs_the_person_nothing() -> None:
-    all_of_them = Gateways(Limits(per_person=2, per_hour=1, cost_per_day=0.0))
+    all_of_them = Gateways(Limits(per_person=2, per_hour=1))
     one = all_of_them.start("one")
     assert [await all_of_them.take(one) for _ in range(3)] == ["", "installation", "installation"]
     all_of_them.now += timedelta(hours=1)
@@ -114,7 +98,7 @@ async def test_an_answer_that_the_installation_refuses_costs_the_person_nothing(
 
 
 async def test_a_row_that_is_written_twice_counts_once() -> None:
-    all_of_them = Gateways(Limits(per_person=0, per_hour=2, cost_per_day=0.0))
+    all_of_them = Gateways(Limits(per_person=0, per_hour=2))
     one = all_of_them.start("one")
     assert await all_of_them.take(one) == ""
     await one.close()
@@ -136,7 +120,7 @@ class NoNotes(MemoryNotes):
 async def test_without_the_store_each_gateway_counts_by_itself() -> None:
     stores = memory_stores()
     stores.notes = NoNotes()
-    for limits, refused in ((Limits(0, 1, 0.0), "installation"), (Limits(1, 0, 0.0), "person")):
+    for limits, refused in ((Limits(0, 1), "installation"), (Limits(1, 0), "person")):
         all_of_them = Gateways(limits, stores)
         one, two = all_of_them.start("one"), all_of_them.start("two")
         assert [await all_of_them.take(gateway) for gateway in (one, one, two)] == ["", refused, ""]
@@ -147,9 +131,8 @@ async def test_without_the_store_each_gateway_counts_by_itself() -> None:
 async def test_without_a_limit_the_store_is_not_asked() -> None:
     stores = memory_stores()
     stores.notes = NoNotes()
-    all_of_them = Gateways(Limits(per_person=0, per_hour=0, cost_per_day=0.0), stores)
+    all_of_them = Gateways(Limits(per_person=0, per_hour=0), stores)
     one = all_of_them.start("one")
     assert [await all_of_them.take(one), await all_of_them.take(one)] == ["", ""]
-    one.pay(1.0, all_of_them.now)
     await all_of_them.close()
     assert all_of_them.failures == 0

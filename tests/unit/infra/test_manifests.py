@@ -1,5 +1,6 @@
 """The manifests for Kubernetes: generated ones agree with the topology, and all of them with some laws."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import yaml
 
 from docs.generate.infrastructure import COMPONENTS
 from schemas import EntityChanged, PageRemoved
+from streams.settings import Settings
 from streams.topology import READER_GROUP, STAGES, TOPICS, grants, stage, stage_grants
 
 BASE = Path(__file__).parents[3] / "infra" / "k8s" / "base"
@@ -144,3 +146,13 @@ def _secret_names(value: Any, key: str = "") -> set[str]:
     if key.endswith(("SecretRef", "secretKeyRef")) or key == "certificateRefs":
         names.add(value["name"])
     return names
+
+
+def test_the_servers_of_the_image_listen_on_all_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
+    image = (Path(__file__).parents[3] / "Dockerfile").read_text()
+    variables = dict(re.findall(r"\b(RIFFLE_[A-Z_]+)=(\S+)", image))
+    for name in ("RIFFLE_RUNTIME__HEALTH_HOST", "RIFFLE_RUNTIME__HEALTH_PORT", "RIFFLE_GATEWAY__HOST"):
+        monkeypatch.setenv(name, variables[name])
+    settings = Settings.load()
+    assert (settings.runtime.health_host, settings.runtime.health_port) == ("0.0.0.0", 9090)
+    assert settings.gateway.host == "0.0.0.0"

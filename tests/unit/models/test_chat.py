@@ -3,7 +3,7 @@
 import pytest
 
 from streams.models.chat import OpenAIChat
-from streams.models.chat_protocol import ChatOptions, Message, ModelUnavailable, Usage
+from streams.models.chat_protocol import ChatOptions, Ending, Message, ModelUnavailable
 from tests.model_server import Way, model_server
 
 QUESTION = 'Question: "How high is the tower?"\n\n{"n": 1, "text": "The tower is 300 m high."}'
@@ -13,7 +13,7 @@ QUESTION = 'Question: "How high is the tower?"\n\n{"n": 1, "text": "The tower is
 async def test_a_key_that_no_header_has_makes_the_model_unavailable_and_is_not_shown(key: str) -> None:
     chat = OpenAIChat("http://127.0.0.1:1/v1", "any", lambda: key)
     with pytest.raises(ModelUnavailable, match="API key of the language model has characters") as caught:
-        async for _ in chat.stream([Message("user", "x")], ChatOptions(8, 60.0), Usage()):
+        async for _ in chat.stream([Message("user", "x")], ChatOptions(8, 60.0), Ending()):
             pass
     await chat.close()
     assert "sk-" not in str(caught.value)
@@ -35,8 +35,8 @@ async def test_a_key_that_no_header_has_makes_the_model_unavailable_and_is_not_s
 )
 async def test_a_text_that_ends_at_a_limit_or_without_an_end_is_cut(way: Way, finish: str, is_cut: bool) -> None:
     async with model_server(way, piece_chars=4_000, finish=finish) as server:
-        chat, usage = OpenAIChat(server.url, "any"), Usage()
-        pieces = [piece async for piece in chat.stream([Message("user", QUESTION)], ChatOptions(8, 60.0), usage)]
+        chat, ending = OpenAIChat(server.url, "any"), Ending()
+        pieces = [piece async for piece in chat.stream([Message("user", QUESTION)], ChatOptions(8, 60.0), ending)]
         await chat.close()
     assert "".join(pieces).startswith("The tower is 300 m high. [1]")
-    assert usage.is_cut == is_cut
+    assert ending.is_cut == is_cut

@@ -11,10 +11,10 @@ from opentelemetry.sdk.trace import TracerProvider
 from schemas import Event
 from streams.runtime.agent import Agent, Delivery
 from streams.runtime.failure_headers import FailureInfo
-from streams.runtime.faust_app import StageApp
+from streams.runtime.faust_app import MAX_WAITING_EVENTS, StageApp
 from streams.runtime.metrics import Metrics
 from streams.runtime.observer import StageObserver
-from streams.runtime.processing import Processor
+from streams.runtime.processing import Processor, Retries
 from streams.runtime.records import Incoming, Record, encode
 from streams.settings import RuntimeSettings, Settings
 from streams.topology import Stage
@@ -138,16 +138,19 @@ class RunningStage:
         handle: Callable[[Delivery], Awaitable[Sequence[Event]]],
         *,
         stage: Stage = STAGE,
+        max_waiting_events: int = MAX_WAITING_EVENTS,
         **runtime: object,
     ) -> None:
         self.sent: list[Record] = []
         self.metrics = Metrics()
-        self.settings = Settings(runtime=RuntimeSettings.model_validate({"retry_backoff_seconds": 0.0, **runtime}))
+        self.settings = Settings(runtime=RuntimeSettings.model_validate(runtime))
         self.observer = StageObserver(stage.name, self.metrics, TracerProvider())
-        self.app = StageApp(stage, self.settings, self._assigned)
+        self.app = StageApp(stage, self.settings, self._assigned, max_waiting_events=max_waiting_events)
         self.faust = _FakeFaust()
         self.app.app = self.faust  # type: ignore[assignment]  # what is used of an app
-        self.processor = Processor(stage, FunctionAgent(handle), self._send, self.observer, self.settings.runtime)
+        self.processor = Processor(
+            stage, FunctionAgent(handle), self._send, self.observer, self.settings.runtime, Retries(backoff_seconds=0.0)
+        )
         self.app.connect(self.processor, self.observer)
         self._feeding: list[asyncio.Task[None]] = []
 

@@ -25,7 +25,7 @@ from streams.errors import (
 from streams.runtime.agent import Agent, Delivery
 from streams.runtime.breaker import Breaker
 from streams.runtime.failure_headers import read_failure
-from streams.runtime.processing import OUTAGE_ROUNDS, Processor, Result, backoff_seconds
+from streams.runtime.processing import OUTAGE_ROUNDS, Processor, Result, Retries, backoff_seconds
 from streams.runtime.records import Incoming, Record, encode
 from streams.settings import RuntimeSettings
 from streams.stores.memory import MemoryBlobs
@@ -95,7 +95,7 @@ class Silent:
     def finished(self, incoming: Incoming, result: Result) -> None: ...
 
 
-def harness(agent: Agent, **settings: object) -> tuple[Processor, list[Record], list[float]]:
+def harness(agent: Agent, topic_attempts: int = 2, **settings: object) -> tuple[Processor, list[Record], list[float]]:
     sent: list[Record] = []
     slept: list[float] = []
 
@@ -106,10 +106,20 @@ def harness(agent: Agent, **settings: object) -> tuple[Processor, list[Record], 
         slept.append(seconds)
 
     stage = Stage("answer", "answers", (Asked,), (Answered,), "tests:none")
-    options = RuntimeSettings.model_validate({"retries_in_place": 2, "retry_topic_attempts": 2, **settings})
+    retries = Retries(in_place=2, topic_attempts=topic_attempts)
+    options = RuntimeSettings.model_validate(settings)
     breaker = Breaker(sleep=sleep)
     processor = Processor(
-        stage, agent, send, Silent(), options, breaker=breaker, now=lambda: NOW, sleep=sleep, jitter=lambda: 1.0
+        stage,
+        agent,
+        send,
+        Silent(),
+        options,
+        retries,
+        breaker=breaker,
+        now=lambda: NOW,
+        sleep=sleep,
+        jitter=lambda: 1.0,
     )
     return processor, sent, slept
 
@@ -226,7 +236,7 @@ async def test_the_retry_topic_is_read_after_its_delay_and_counts_on() -> None:
 
 
 async def test_the_first_passes_are_short_and_later_ones_long_in_a_topic_of_their_own() -> None:
-    processor, sent, _ = harness(Failing(*[TransientError("never")] * 99), retry_topic_attempts=4)
+    processor, sent, _ = harness(Failing(*[TransientError("never")] * 99), topic_attempts=4)
     record = incoming()
     while await processor.process(record) == "retried":
         letter = sent[-1]

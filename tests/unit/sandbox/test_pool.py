@@ -247,7 +247,7 @@ async def test_runs_that_wait_at_the_end_are_for_the_next_worker() -> None:
 
 
 async def test_the_child_has_no_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RIFFLE_CASSANDRA__PASSWORD", "a-secret")
+    monkeypatch.setenv("RIFFLE_ADMIN__KEY", "a-secret")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "a-secret")
     async with pool_of() as pool:
         variables = json.loads(await pool.run(TASKS["environment"], b""))
@@ -257,7 +257,7 @@ async def test_the_child_has_no_secrets(monkeypatch: pytest.MonkeyPatch) -> None
 
 ENVIRONMENTS = [
     # (the parent's, the child's without PYTHONPATH and the numbers of threads)
-    ({"RIFFLE_QDRANT__API_KEY": "x", "PATH": "/bin"}, {"PATH": "/bin"}),
+    ({"RIFFLE_ACCESS__KEY": "x", "PATH": "/bin"}, {"PATH": "/bin"}),
     ({"LD_PRELOAD": "x", "SSH_AUTH_SOCK": "x", "TZ": "UTC"}, {"TZ": "UTC"}),
     ({}, {}),
 ]  # fmt: skip

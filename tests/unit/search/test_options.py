@@ -18,7 +18,6 @@ FIELDS = tuple(SearchSettings.model_fields)
 OTHERS: dict[str, Any] = {
     "languages": ("de",),
     "block_lists": (Path("hosts.txt"),),
-    "meaning_weight": 0.4,
     "min_confidence": 0.4,
     "model_languages": ("de",),
 }

@@ -11,6 +11,7 @@ from uuid import UUID
 
 import pytest
 
+from streams.errors import DeadlineExceeded, StoreUnavailable
 from streams.models.protocols import ModelInfo
 from streams.settings import QdrantSettings
 from streams.stores.protocols import Point, SparseVector
@@ -91,7 +92,6 @@ async def recorder(request: pytest.FixtureRequest) -> AsyncIterator[tuple[Record
         ({}, 1, "one replica"),
         ({"replication": 2}, 2, "a majority of two is both"),
         ({"replication": 3}, 2, "a majority of three"),
-        ({"replication": 3, "write_consistency": 1}, 1, "as it is set"),
     ],
 )
 async def test_a_collection_acknowledges_writes_on_a_majority_of_its_replicas(
@@ -107,21 +107,15 @@ async def test_a_collection_acknowledges_writes_on_a_majority_of_its_replicas(
     assert changed == ([] if wanted == 1 else [wanted]), "an existing collection with another factor is changed"
 
 
-@pytest.mark.parametrize(
-    ("settings", "ordering"),
-    [({}, "medium"), ({"ordering": "strong"}, "strong"), ({"ordering": "weak"}, "weak")],
-)
-async def test_writes_of_one_page_are_ordered_alike_on_all_replicas(
-    recorder: tuple[Recorder, str], settings: dict[str, Any], ordering: str
-) -> None:
+async def test_writes_of_one_page_are_ordered_alike_on_all_replicas(recorder: tuple[Recorder, str]) -> None:
     server, url = recorder
-    index = QdrantIndex(QdrantSettings(url=url, **settings), production=False)
+    index = QdrantIndex(QdrantSettings(url=url), production=False)
     await index.upsert("c", [POINT])
     await index.remove_page("c", UUID(int=2))
     await index.close()
     writes = [line for line, _ in server.requests if "/points" in line]
     assert len(writes) == 2
-    assert all(f"ordering={ordering}" in line and "wait=true" in line for line in writes), writes
+    assert all("ordering=medium" in line and "wait=true" in line for line in writes), writes
 
 
 async def test_requests_one_after_the_other_share_a_connection(recorder: tuple[Recorder, str]) -> None:
@@ -184,3 +178,30 @@ def test_a_connection_that_refuses_is_used_all_the_same() -> None:
         prompt_acks.acknowledge_promptly(connection)
 
         assert connection.asked == (prompt_acks.QUICKACK is not None)
+
+
+@pytest.mark.parametrize(("kind", "made"), [("int8", "scalar"), ("binary", "binary"), ("none", "")])
+async def test_a_new_collection_has_the_compressed_vectors_of_the_setting(
+    recorder: tuple[Recorder, str], kind: Any, made: str
+) -> None:
+    server, url = recorder
+    index = QdrantIndex(QdrantSettings(url=url, quantization=kind), production=False)
+    await index.ensure(ModelInfo("m", "1", 2))
+    await index.close()
+    (created,) = server.bodies("put /collections/statements-m-1 ") + server.bodies("put /collections/statements-m-1?")
+    assert list(created.get("quantization_config") or {}) == ([made] if made else [])
+
+
+async def test_a_request_ends_after_its_time() -> None:
+    async def hang(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with closing(writer):
+            await reader.read()
+
+    server = await asyncio.start_server(hang, "127.0.0.1", 0)
+    url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    index = QdrantIndex(QdrantSettings(url=url, timeout_seconds=0.2), production=False)
+    async with asyncio.timeout(9):  # the default is longer
+        with pytest.raises((StoreUnavailable, DeadlineExceeded)):
+            await index.collections()
+    await index.close()
+    server.close()

@@ -211,12 +211,6 @@ class Host:
     def is_leased(self, page_id: UUID) -> bool:
         return any(lease.page_id == page_id for lease in self.leases.values())
 
-    def concurrency(self, policy: Policy) -> int:
-        """Return the maximum number of leases at once: one while robots.txt is read, or if it asks for a delay."""
-        is_slow = bool(self.robots.delay_seconds or self.order.delay_seconds)
-        alone = is_slow or any(lease.is_of_host for lease in self.leases.values())
-        return 1 if alone else policy.host_concurrency
-
     def delay(self, policy: Policy, random: float) -> int:
         """Return the time between two fetches (microseconds). A delay in robots.txt replaces the default."""
         return round(self.delay_seconds(policy) * (1 + JITTER * random) * SECOND)

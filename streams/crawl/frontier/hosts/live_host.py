@@ -57,13 +57,13 @@ class LiveHost:
         """The number of its URLs and queue entries in memory."""
         return len(self.urls) + len(self.head)
 
-    def next_due(self, concurrency: int) -> int | None:
+    def next_due(self) -> int | None:
         """Return when the host is due. If only the store knows its queue, the host is due when it may be asked."""
         host = self.host
         if self.unsent:
             return 0
         times = [lease.until for lease in host.leases.values()]
-        if len(host.leases) < concurrency:
+        if not host.leases:
             first = self.head.first()
             if first:
                 times.append(max(first.position, host.next_at))

@@ -34,14 +34,12 @@ class Hosts:
         store: FrontierStore,
         fence: Fence,
         now: Callable[[], int],
-        concurrency: Callable[[Host], int],
         priority: Callable[[Host], float],
         partitions: Callable[[], int],
     ) -> None:
         self._store = store
         self._fence = fence
         self._now = now
-        self._concurrency = concurrency
         self._priority = priority
         self._partitions = partitions
         self.changed = asyncio.Event()
@@ -223,7 +221,7 @@ class Hosts:
         """
         await self._require(live)
         host = live.host
-        due = self._now() if host.leases else live.next_due(self._concurrency(host))
+        due = self._now() if host.leases else live.next_due()
         row = host.to_row(due, self._now())
         live.is_changed = False
         await self._store.put_host(row)
@@ -232,7 +230,7 @@ class Hosts:
 
     def is_stored_early(self, live: LiveHost) -> bool:
         """Return whether the stored row is due long before the host is, so that it would be read again and again."""
-        due = live.next_due(1)
+        due = live.next_due()
         return live.persisted_due is not None and (
             due is None or due > max(live.persisted_due, self._now()) + HORIZON_MICROS
         )
@@ -292,7 +290,7 @@ class Hosts:
             return
         self.leased += len(live.host.leases) - live.leased
         live.leased = len(live.host.leases)
-        due = live.next_due(self._concurrency(live.host))
+        due = live.next_due()
         if due is not None and not self._sweep.keeps(due):
             due = None  # its row is due by then, and is read again in time
         self.due.put(live.name, due, self._priority(live.host))
@@ -305,7 +303,7 @@ class Hosts:
         del self._live[live.name]
         if live.state is None:
             return
-        due = live.next_due(1)
+        due = live.next_due()
         if due is None or due > self._now() + HORIZON_MICROS:
             self._partition_of.pop(live.name, None)
         self._idle.put(live)

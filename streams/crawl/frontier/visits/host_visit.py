@@ -66,8 +66,8 @@ def _may_request(frontier: FrontierState, live: LiveHost, in_flight: int) -> boo
     return (
         hosts.may_schedule(live.partition)
         and host.next_at <= frontier.now()
-        and len(host.leases) < host.concurrency(frontier.policy)
-        and hosts.leased + len(host.leases) - live.leased < in_flight
+        and not host.leases
+        and hosts.leased - live.leased < in_flight
     )
 
 
