@@ -95,7 +95,6 @@ WRITTEN_BY_PROGRAMS = {"commands.md", "settings.md", "figures.md", "hostile-serv
 LONGER = {
     "api.md": "a section for each route",
     "answers.md": "is being shortened",
-    "dedup.md": "is being shortened",
     "document.md": "is being shortened",
     "models.md": "is being shortened",
     "statements.md": "is being shortened",
