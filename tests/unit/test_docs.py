@@ -96,7 +96,6 @@ LONGER = {
     "api.md": "a section for each route",
     "answers.md": "is being shortened",
     "document.md": "is being shortened",
-    "models.md": "is being shortened",
     "statements.md": "is being shortened",
 }
 """Longer pages of docs/reference, with the reason. A page that is short enough leaves the list."""
