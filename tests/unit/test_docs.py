@@ -31,8 +31,6 @@ PICTURE = re.compile(r'<picture>\n *<source [^>]*srcset="([^"]+)">\n *<img [^>]*
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)
 LINE_CHARACTERS = 160
 """Maximum length of a line of Markdown."""
-LONG_LINES = {"docs/reference/api.md": "one line of JSON: a statement is a string, and a string has no line breaks"}
-"""Pages that may have one longer line each, in a block of code, with the reason."""
 
 
 def name(path: object) -> str:
@@ -137,16 +135,9 @@ def test_what_counts_as_a_word(text: str, words: int) -> None:
 def test_lines_are_short() -> None:
     faults = []
     for page in (page for page in PAGES if name(page) not in TABLES):
-        text = FENCE.sub("", page.read_text()) if name(page) in LONG_LINES else page.read_text()
-        faults += [f"{name(page)}: {line[:60]}..." for line in text.splitlines() if len(line) > LINE_CHARACTERS]
+        lines = page.read_text().splitlines()
+        faults += [f"{name(page)}: {line[:60]}..." for line in lines if len(line) > LINE_CHARACTERS]
     assert faults == []
-
-
-def test_pages_with_longer_lines_need_them() -> None:
-    longer = {
-        path: sum(len(line) > LINE_CHARACTERS for line in (ROOT / path).read_text().splitlines()) for path in LONG_LINES
-    }
-    assert longer == dict.fromkeys(LONG_LINES, 1)
 
 
 def test_no_heading_is_twice_on_a_page() -> None:
