@@ -11,10 +11,9 @@ and NPL (docs/decisions/0005).
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
-
-import xxhash
+from itertools import chain
 
 from streams.caches import cached_if_short
 from streams.language.questions import QUESTION_WORDS
@@ -22,7 +21,7 @@ from streams.pages.text.box_labels import drop_box_labels
 from streams.pages.text.language import identify
 from streams.pages.text.tokens import words
 from streams.stores.protocols import SparseVector
-from streams.vectors.stemming import stems
+from streams.vectors.stemming import terms
 
 K1 = 1.2
 B = 0.4
@@ -32,13 +31,8 @@ AVERAGE_WORDS = 32.0
 """Average number of words of a statement with its context, measured on documentation pages."""
 MAX_QUERY_TERMS = 64
 """Maximum terms of a query. The most frequent terms are kept."""
-_KEPT_WORDS = 32_768
-"""Maximum words with cached terms: about 6 MB. A title and its headings come again with each statement of a page, and
-most words of a text are among the few thousand frequent words."""
 _KEPT_QUERIES = 128
 """Maximum queries with cached terms: the parts of one search ask for the same ones, and each identifies a language."""
-_MAX_KEPT_CHARS = 32
-"""Maximum length of a word with cached terms (characters), since a stranger may write texts longer than any word."""
 _KEPT_TEXTS = 4_096
 """Maximum texts with cached terms: about 12 MB. Several parts of one search ask for the terms of its first statements,
 and the statements of a page share its title and headings."""
@@ -64,7 +58,7 @@ def document_vector(text: str, context: Sequence[str] = (), language: str = "", 
         for part in (text, *drop_box_labels(context))
         for word in words(part) * (TITLE_WEIGHT if named and part == named else 1)
     ]
-    counts = Counter(_terms(found, language))
+    counts = Counter(chain.from_iterable(terms(found, language)))
     norm = K1 * (1 - B + B * len(found) / AVERAGE_WORDS)
     return _make_vector({term: count * (K1 + 1) / (count + norm) for term, count in counts.items()})
 
@@ -76,7 +70,7 @@ def statement_terms(texts: Sequence[str], language: str = "") -> frozenset[int]:
 
 @cached_if_short(_KEPT_TEXTS, _MAX_KEPT_TEXT_CHARS)
 def _terms_of_text(text: str, language: str) -> frozenset[int]:
-    return frozenset(_terms(words(text), language))
+    return frozenset(chain.from_iterable(terms(words(text), language)))
 
 
 def query_vector(text: str, language: str = "") -> SparseVector:
@@ -99,28 +93,13 @@ def query_words(text: str, language: str = "") -> tuple[tuple[int, ...], ...]:
     if language in {"", "en"}:
         asked = [word for word in asked if word not in FUNCTION_WORDS] or asked
     known = language or identify(text).language
-    return tuple(tuple(_terms([word], known)) for word in asked)
+    return tuple(terms(asked, known))
 
 
 def vector_of_words(found: Sequence[tuple[int, ...]]) -> SparseVector:
     """Return the vector of a query by the terms of its words."""
-    counts = Counter(term for terms in found for term in terms)
+    counts = Counter(chain.from_iterable(found))
     return _make_vector({term: float(count) for term, count in counts.most_common(MAX_QUERY_TERMS)})
-
-
-def _terms(found: Sequence[str], language: str) -> Iterator[int]:
-    for word in found:
-        yield from _terms_of(word, language)
-
-
-@cached_if_short(_KEPT_WORDS, _MAX_KEPT_CHARS)
-def _terms_of(word: str, language: str) -> tuple[int, ...]:
-    return tuple(_term_id(stemmed) for forms in stems([word], language) for stemmed in forms)
-
-
-def _term_id(stemmed: str) -> int:
-    """Return the id of a stem: 32 bits of xxHash. Of 1,000,000 terms about 116 pairs share one."""
-    return xxhash.xxh32_intdigest(stemmed.encode("utf-8", "replace"))
 
 
 def _make_vector(weights: dict[int, float]) -> SparseVector:

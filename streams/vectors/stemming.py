@@ -3,7 +3,7 @@
 Every word has an English stem (Porter, "An algorithm for suffix stripping", Program 14, 1980), since the language of a
 query is often unknown. In a text of another language with a stemmer (Snowball's, by PyStemmer) a word has that
 language's stem as well, where it differs: `Häuser` is `häuser` and `haus`. So a query in German finds German
-inflections, and a query of unknown language still finds the words as they are written.
+inflections, and a query of unknown language still finds the words as they are written. The id of a stem is a term.
 
 Snowball's stems are kept in the index: after a new version of PyStemmer that makes other stems, all pages must be
 indexed again.
@@ -11,9 +11,11 @@ indexed again.
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import Stemmer
+import xxhash
 
 from streams.pages.text.language import primary
 
@@ -30,6 +32,11 @@ _MIN_CHARS = 3
 _ENGLISH = re.compile(rf"[a-z]{{{_MIN_CHARS},}}")
 _NO_WORD = re.compile(r"[\d_'.,+#]")
 """Characters of numbers and names (`utf8`, `c++`), which have no inflections."""
+_KEPT_WORDS = 32_768
+"""Maximum words with cached terms: about 6 MB. A title and its headings come again with each statement of a page, and
+most words of a text are among the few thousand frequent words."""
+_MAX_KEPT_CHARS = 32
+"""Maximum length of a word with cached terms (characters), since a stranger may write texts longer than any word."""
 
 
 def stems(words: Sequence[str], language: str = "") -> list[tuple[str, ...]]:
@@ -37,8 +44,33 @@ def stems(words: Sequence[str], language: str = "") -> list[tuple[str, ...]]:
 
     A word with other characters than plain letters, or with only one or two letters, stays as it is.
     """
+    return _stems(words, _stemmer_of(language))
+
+
+def terms(words: Sequence[str], language: str = "") -> list[tuple[int, ...]]:
+    """Return the terms of each lower-case word: the ids of its stems."""
+    name = _stemmer_of(language)
+    return [(_kept_terms if len(word) <= _MAX_KEPT_CHARS else _terms_of)(word, name) for word in words]
+
+
+def _terms_of(word: str, name: str) -> tuple[int, ...]:
+    return tuple(map(_term_id, _stems([word], name)[0]))
+
+
+_kept_terms = lru_cache(_KEPT_WORDS)(_terms_of)
+
+
+def _term_id(stemmed: str) -> int:
+    """Return the id of a stem: 32 bits of xxHash. Of 1,000,000 terms about 116 pairs share one."""
+    return xxhash.xxh32_intdigest(stemmed.encode("utf-8", "replace"))
+
+
+def _stemmer_of(language: str) -> str:
+    return LANGUAGES.get(primary(language), "")
+
+
+def _stems(words: Sequence[str], name: str) -> list[tuple[str, ...]]:
     english = _stem_words(words, "porter", [bool(_ENGLISH.fullmatch(word)) for word in words])
-    name = LANGUAGES.get(primary(language), "")
     if not name:
         return [(stem,) for stem in english]
     stemmed = _stem_words(words, name, [len(word) >= _MIN_CHARS and not _NO_WORD.search(word) for word in words])
