@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from streams.search.query_language.normal_form import normalize_query
+from streams.search.query_language.query import normalize_query
 from streams.stores.protocols import KEPT_DAYS, DayCounts, QueryCounts
 
 HALF_LIFE_DAYS = 14.0

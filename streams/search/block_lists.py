@@ -11,7 +11,7 @@ from time import monotonic
 
 import structlog
 
-from streams.search.ranking.rules.block_list import BlockList, merge_block_lists, read_block_list
+from streams.search.ranking.rules import BlockList, merge_block_lists, read_block_list
 
 CHECK_SECONDS = 5.0
 """Seconds between two looks at the files."""

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from streams.search.deadline import Deadline
 from streams.search.optional import IN_WORDS, OnFailure, OptionalPart, Rest
-from streams.search.query_language.normal_form import normalize_query
+from streams.search.query_language.query import normalize_query
 from streams.search.ranking.clicks import QueryClicks
 from streams.search.ranking.context import RankingContext
 from streams.search.trace import Trace

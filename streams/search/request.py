@@ -14,7 +14,7 @@ from streams.search.cursor import Cursor, decode, digest_search
 from streams.search.errors import InvalidQuery, invalid_parameter
 from streams.search.options import SearchOptions
 from streams.search.query_language.operator_values import ascii_host
-from streams.search.ranking.rules.personal_rules import NO_RULES, PersonalRules
+from streams.search.ranking.rules import NO_RULES, PersonalRules
 
 MAX_PER_PAGE = 50
 MAX_DEPTH = 500

@@ -15,14 +15,11 @@ from uuid import UUID
 
 from streams.search.block_lists import BlockLists
 from streams.search.click_reader import ClickReader
-from streams.search.copies import Copies
 from streams.search.cursor import SALT_BYTES
 from streams.search.deadline import Deadline
 from streams.search.errors import SearchUnavailable
-from streams.search.extras.first_sentences import show_first_sentences
-from streams.search.extras.reader import ExtrasReader
-from streams.search.extras.similar import Groups
-from streams.search.host_ranks import HostRanks
+from streams.search.extras import ExtrasReader, Groups
+from streams.search.first_sentences import show_first_sentences
 from streams.search.optional import OnFailure
 from streams.search.options import SearchOptions
 from streams.search.paging import SORTED_RESULTS, count_results, cut_page, next_cursor
@@ -33,9 +30,9 @@ from streams.search.ranking.context import Notes, Pass, Ranked, RankingContext
 from streams.search.ranking.fusion import first_pages
 from streams.search.ranking.order import PASSES
 from streams.search.ranking.weights import weight_of
+from streams.search.readers import Copies, HostRanks, Reranking
 from streams.search.recall_probe import RecallProbe
 from streams.search.request import SearchRequest
-from streams.search.reranking import Reranking
 from streams.search.retrieval.depth import Depth, append_new_results, depths, is_settled
 from streams.search.retrieval.index_bound import IndexBound
 from streams.search.retrieval.lists import Retrieval, read_lists

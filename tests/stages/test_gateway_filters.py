@@ -10,7 +10,7 @@ import pytest
 
 from schemas.ids import page_id
 from streams.search import block_lists
-from streams.search.ranking.rules.block_list import BlockList
+from streams.search.ranking.rules import BlockList
 from streams.stores.opener import Stores
 from streams.stores.protocols import Fingerprint
 from streams.vectors.points import sites_of

@@ -7,7 +7,7 @@ import pytest
 
 from streams.errors import StoreUnavailable
 from streams.search.deadline import Deadline
-from streams.search.host_ranks import REST_SECONDS, TTL_SECONDS, HostRanks
+from streams.search.readers import REST_SECONDS, TTL_SECONDS, HostRanks
 from streams.stores.memory import MemoryHostLinks
 from streams.stores.opener import Stores
 from streams.stores.protocols import HostRank

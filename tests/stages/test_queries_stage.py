@@ -16,7 +16,7 @@ from streams.queries.counts import list_queries, list_unanswered, quarter_of, re
 from streams.queries.suggestions.block_words import BlockedWords
 from streams.queries.suggestions.prefixes import best
 from streams.runtime.agent import Delivery
-from streams.search.query_language.normal_form import normalize_query
+from streams.search.query_language.query import normalize_query
 from streams.settings import QueriesSettings, Settings
 from streams.stores.memory import MemoryQueryCounts, MemorySuggestions
 from streams.stores.opener import memory_stores

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from streams.search.errors import InvalidQuery
 from streams.search.query_language.operator_values import ascii_host
-from streams.search.ranking.rules.personal_rules import PersonalRules
+from streams.search.ranking.rules import PersonalRules
 from streams.search.request import normalize_language
 
 MAX_SITES = 100

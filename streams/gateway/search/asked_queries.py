@@ -16,7 +16,7 @@ from schemas import QueryAsked
 from streams.gateway.http.keys import Key, derive_keys
 from streams.gateway.http.metrics import Metrics
 from streams.gateway.search.query_events import BackgroundEvents, Publish
-from streams.search.query_language.normal_form import normalize_query
+from streams.search.query_language.query import normalize_query
 from streams.search.request import SearchRequest
 from streams.search.searcher import Found
 from streams.settings import Settings

@@ -1,7 +1,7 @@
 """The words that a gateway never offers, neither in a suggestion nor in place of a word of a query."""
 
 from streams.queries.suggestions.block_words import BlockedWords, read_block_words
-from streams.search.ranking.rules.adult import ADULT_WORDS
+from streams.search.ranking.rules import ADULT_WORDS
 from streams.settings import Settings
 
 

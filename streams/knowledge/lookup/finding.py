@@ -18,7 +18,7 @@ from streams.knowledge.lookup.panel import MAX_OTHERS, Panel, RelatedEntity, ids
 from streams.knowledge.lookup.readings import Reading, read_query
 from streams.knowledge.names import name_key, name_keys
 from streams.knowledge.points import point_id, read_record
-from streams.search.retrieval.active_model import ActiveModel
+from streams.search.retrieval.model_fit import ActiveModel
 from streams.stores.opener import Stores
 from streams.stores.protocols import NamedEntity
 from streams.stores.vector_collection import ENTITIES_ALIAS

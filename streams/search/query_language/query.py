@@ -5,11 +5,17 @@
 An operator that is not known, or has a value that can't be read, is text. So is a minus before one letter, a digit or a
 second minus: `git commit -m`, `-1`, `--amend`. In prose, quotation marks and minus signs are text, too. Prose is a
 paragraph, or more than one sentence.
+
+A query may also be the address of a page: `sqlite.org`, `www.sqlite.org/wal.html`. People type and paste addresses into
+a search box. The words of an address are in few statements of its page, so the page is looked up by its id.
 """
 
 import re
+import unicodedata
 from dataclasses import dataclass, field
 
+from streams.crawl.domains import has_public_suffix
+from streams.crawl.urls import InvalidUrl, host_of, possible_urls
 from streams.language.marks import MARKS
 from streams.search.query_language.operators import EXCLUDED, OPERATOR_OF, PHRASE, Conditions, Operator
 
@@ -28,6 +34,10 @@ _QUOTED = re.compile(r'"[^"]*+"')
 _SENTENCE_END = re.compile(rf"\w\w[{MARKS}]\s++[A-Z]")
 MAX_OPERATORS = 32
 """Maximum operators of a query. Further ones are text."""
+MAX_ADDRESS_CHARS = 500
+"""Maximum length of an address that is looked up (characters)."""
+MAX_COUNTED_CHARS = 200
+"""Maximum length of a query that is counted. Longer ones are rarely asked twice, and often say much of a person."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,3 +149,30 @@ def _read_named(name: str, value: str, parts: _Parts) -> Operator | None:
     parts.require(operator, checked)
     parts.values.append("" if name.startswith("-") else value)
     return operator
+
+
+def find_addresses(query: str) -> tuple[str, ...]:
+    """Return the canonical URLs that the query may be, with and without `www.`; none if it is no address.
+
+    Without a scheme, it must begin with a host whose end is a known public suffix: `node.js` and `3.11.4` are none.
+    """
+    if len(query) > MAX_ADDRESS_CHARS or "." not in query or any(char.isspace() for char in query):
+        return ()
+    try:
+        found = possible_urls(query)
+        if "://" not in query and not has_public_suffix(host_of(found[0]).partition(":")[0]):
+            return ()
+    except InvalidUrl:
+        return ()
+    return tuple(dict.fromkeys(each for url in found for each in (url, _with_or_without_www(url))))
+
+
+def _with_or_without_www(url: str) -> str:
+    scheme, _, rest = url.partition("://")
+    return f"{scheme}://{rest.removeprefix('www.')}" if rest.startswith("www.") else f"{scheme}://www.{rest}"
+
+
+def normalize_query(text: str) -> str:
+    """Return the query in lower case with single spaces (NFKC); empty if it is too long to be counted."""
+    found = " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+    return found if len(found) <= MAX_COUNTED_CHARS and found.isprintable() else ""

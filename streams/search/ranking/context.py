@@ -8,8 +8,7 @@ from uuid import UUID
 
 from streams.search.options import SearchOptions
 from streams.search.query_language.operators import Conditions
-from streams.search.ranking.rules.block_list import BlockList
-from streams.search.ranking.rules.personal_rules import PersonalRules
+from streams.search.ranking.rules import BlockList, PersonalRules
 from streams.stores.protocols import Candidates, PageHits
 
 

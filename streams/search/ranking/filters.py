@@ -22,9 +22,7 @@ from streams.search.query_language.operators import Conditions, meets
 from streams.search.ranking.context import RankingContext
 from streams.search.ranking.copies import Near, Texts, group_copies
 from streams.search.ranking.near_duplicates import ComparedPages
-from streams.search.ranking.rules.adult import is_adult
-from streams.search.ranking.rules.block_list import BlockList
-from streams.search.ranking.rules.personal_rules import PersonalRules
+from streams.search.ranking.rules import BlockList, PersonalRules, is_adult
 from streams.stores.protocols import PageHits
 
 MAX_WINDOW = 20

@@ -13,13 +13,12 @@ from streams.search.ranking.context import Pass, RankingContext
 from streams.search.ranking.facets import count_facets
 from streams.search.ranking.filters import check_results, filter_results
 from streams.search.ranking.fusion import merge_found_lists
-from streams.search.ranking.identifiers import put_identifiers_first
 from streams.search.ranking.named_pages import prefer_named_pages
 from streams.search.ranking.personal import prefer_sites
 from streams.search.ranking.priors import prefer_known_and_fresh
 from streams.search.ranking.reranking import add_model_scores
 from streams.search.ranking.wishes import prefer_wishes
-from streams.search.ranking.word_coverage import prefer_pages_with_all_words
+from streams.search.ranking.word_coverage import prefer_pages_with_all_words, put_identifiers_first
 from streams.stores.protocols import PageHits
 
 PASSES = (

@@ -7,7 +7,7 @@ that answer a query somewhat better, not enough to bring pages up that hardly an
 from dataclasses import dataclass, replace
 
 from streams.search.ranking.context import RankingContext
-from streams.search.ranking.rules.personal_rules import PersonalRules
+from streams.search.ranking.rules import PersonalRules
 from streams.stores.protocols import PageHits
 
 SITE_WEIGHT = 1.0

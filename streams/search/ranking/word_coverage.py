@@ -1,9 +1,13 @@
-"""The share of the query's words that a page has in all its statements found, the rarer words counting more. Pure.
+"""The words and identifiers of the query that a page has in all its statements found. Pure.
 
 A list by words judges each statement by itself: a page that has one word of the query in each of three statements has
 no good one, and a statement that has a rare word four times passes one that has all words once. So the first pages gain
-by the words that they have together. A word is as rare as it is among these pages, since a word that all of them have
-decides nothing. The share is squared, so that a page with all words stands out (docs/decisions/0069).
+by the share of the words that they have together, the rarer words counting more. A word is as rare as it is among these
+pages, since a word that all of them have decides nothing. The share is squared, so that a page with all words stands
+out (docs/decisions/0069).
+
+Identifiers (names, versions and codes) mean only themselves, so pages that have them all come first. Where no page has
+the identifiers, the order stays.
 """
 
 import math
@@ -12,6 +16,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from streams.pages.text.box_labels import drop_box_labels
+from streams.search.query_language.matching import has_all, identifiers
 from streams.search.ranking.context import RankingContext
 from streams.stores.protocols import Hit, PageHits
 from streams.vectors.bm25 import statement_terms
@@ -89,3 +94,22 @@ def cut(texts: Iterable[str], count: int) -> Iterator[str]:
             return
         yield text[:count]
         count -= len(text)
+
+
+def put_identifiers_first(context: RankingContext, pages: list[PageHits]) -> list[PageHits]:
+    """Apply the pass `identifiers`: note the number of pages that have all identifiers, and those that no page has."""
+    names = identifiers(context.text)
+    if not names:
+        return pages
+    exact = [_has_all(context, page, names) for page in pages]
+    context.notes.passes["identifiers"] = {"pages": sum(exact)}
+    if not any(exact):
+        context.notes.missing = tuple(
+            name for name in names if not any(_has_all(context, page, [name]) for page in pages)
+        )
+    return [page for wanted in (True, False) for page, has in zip(pages, exact, strict=True) if has is wanted]
+
+
+def _has_all(context: RankingContext, page: PageHits, names: Sequence[str]) -> bool:
+    context.check_time()
+    return has_all(page, names)

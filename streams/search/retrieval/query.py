@@ -6,13 +6,11 @@ from dataclasses import dataclass, field, replace
 from streams.search.deadline import Deadline
 from streams.search.errors import SearchUnavailable
 from streams.search.optional import OnFailure
-from streams.search.query_language.addresses import find_addresses
 from streams.search.query_language.operators import SITE, Conditions, narrow
-from streams.search.query_language.query import parse_query
+from streams.search.query_language.query import find_addresses, parse_query
 from streams.search.request import SearchRequest
-from streams.search.retrieval.active_model import ActiveModel
+from streams.search.retrieval.model_fit import MODEL_LANGUAGES, ActiveModel, unknown_language
 from streams.search.retrieval.query_embedder import QueryEmbedder
-from streams.search.retrieval.unknown_language import MODEL_LANGUAGES, unknown_language
 from streams.search.trace import Trace
 from streams.stores.opener import Stores
 from streams.stores.protocols import Filters, SparseVector

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams.crawl.urls import canonicalize
-from streams.search.query_language.addresses import MAX_CHARS, find_addresses
+from streams.search.query_language.query import MAX_ADDRESS_CHARS, find_addresses
 
 ADDRESSES = [
     ("sqlite.org", "https://sqlite.org/"),
@@ -33,7 +33,7 @@ def test_an_address_may_be_typed_in_several_ways(query: str, url: str) -> None:
         "sqlite.org wal",
         "e.g.",
         "me@example.org",
-        "x" * MAX_CHARS + ".org",
+        "x" * MAX_ADDRESS_CHARS + ".org",
     ],
 )
 def test_other_queries_are_no_addresses(query: str) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from streams.search.ranking.rules.block_list import BlockList, merge_block_lists, read_block_list
+from streams.search.ranking.rules import BlockList, merge_block_lists, read_block_list
 
 LISTS = [
     # lines, a blocked host, a host that is not blocked

@@ -26,8 +26,7 @@ from streams.search.ranking.near_duplicates import (
     similarity,
     trigrams,
 )
-from streams.search.ranking.rules.adult import is_adult
-from streams.search.ranking.rules.block_list import read_block_list
+from streams.search.ranking.rules import is_adult, read_block_list
 from streams.stores.protocols import Fingerprint, Hit, PageHits
 from streams.stores.statement_payload import StatementPayload
 

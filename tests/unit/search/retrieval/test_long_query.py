@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.search.retrieval.long_query import MAX_PART_BYTES, mean_vector, parts_of
+from streams.search.retrieval.query_embedder import MAX_PART_BYTES, mean_vector, parts_of
 
 
 @pytest.mark.parametrize(

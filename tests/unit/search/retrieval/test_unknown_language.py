@@ -2,7 +2,7 @@
 
 import pytest
 
-from streams.search.retrieval.unknown_language import unknown_language
+from streams.search.retrieval.model_fit import unknown_language
 
 
 @pytest.mark.parametrize(

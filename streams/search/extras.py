@@ -1,7 +1,7 @@
 """The extras of the results that are shown: similar pages, facts and first sentences, read side by side.
 
-Facts (the site's name, the author, the rating and the like) come from the records of the pages. They are an ornament:
-an answer is whole without them.
+Similar pages are the duplicates of a page: "3 similar pages", with their addresses. Facts (the site's name, the author,
+the rating and the like) come from the records of the pages. They are an ornament: an answer is whole without them.
 """
 
 import asyncio
@@ -11,16 +11,41 @@ from functools import partial
 from uuid import UUID
 
 from streams.search.deadline import Deadline
-from streams.search.extras.first_sentences import FirstSentences
-from streams.search.extras.similar import Groups, SimilarPages
-from streams.search.optional import OnFailure, OptionalPart, Rest
+from streams.search.first_sentences import FirstSentences
+from streams.search.optional import IN_WORDS, OnFailure, OptionalPart, Reason, Rest
 from streams.search.trace import Trace
 from streams.stores.opener import Stores
 from streams.stores.page_record import Normalized
-from streams.stores.protocols import Hit, PageHits
+from streams.stores.protocols import Fingerprint, Hit, PageHits
 
+MAX_SIMILAR = 10
+"""Maximum similar pages shown of one result. The page's own view has more."""
 REST_SECONDS = 2.0
-"""Pause after a failure before facts are read again (seconds)."""
+"""Pause after a failure before a store is read again (seconds)."""
+
+Groups = dict[UUID, list[Fingerprint]]
+
+
+class SimilarPages:
+    """The reader of the fingerprints. Each process has one reader, which remembers its failures."""
+
+    def __init__(self, stores: Stores, on_failure: OnFailure) -> None:
+        self._stores = stores
+        self._part = OptionalPart("similar pages", partial(on_failure, "records"), Rest(REST_SECONDS))
+
+    async def of(self, pages: Sequence[UUID], deadline: Deadline, trace: Trace) -> Groups | None:
+        """Return the duplicates of each page that has some, the shortest address first; None if none could be read."""
+        if not pages:
+            return {}
+        read = partial(self._stores.fingerprints.groups, pages, MAX_SIMILAR)
+        found = await self._part.read(read, deadline.for_similar(), lambda why: trace.fail("similar", _sentence(why)))
+        if found is None:
+            return None
+        return {page: sorted(others, key=lambda other: (len(other.url), other.url)) for page, others in found.items()}
+
+
+def _sentence(why: Reason) -> str:
+    return f"The store of similar pages {IN_WORDS[why]}; similar pages are not listed."
 
 
 @dataclass(frozen=True, slots=True)

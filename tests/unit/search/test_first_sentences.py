@@ -8,7 +8,7 @@ from uuid import UUID, uuid5
 import pytest
 
 from streams.search.deadline import Deadline
-from streams.search.extras.first_sentences import (
+from streams.search.first_sentences import (
     MIN_FOOT_ORDINAL,
     FirstSentences,
     choose_first_sentences,

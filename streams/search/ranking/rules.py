@@ -1,4 +1,10 @@
-"""Block lists: hosts whose pages are not shown, read from the formats in which such lists are shared.
+"""The rules about sites and pages: of a person, about adult pages, and of an operator (block lists). Pure.
+
+Adult pages are recognized by their words: a filter for people who don't look for them, not a protection of minors. A
+host with an adult name is enough. Otherwise two different words of the list must occur in the title and the found
+statements, so that a page about laws or health stays.
+
+Block lists name hosts whose pages are not shown. They are read from the formats in which such lists are shared:
 
     0.0.0.0 ads.example          hosts files
     example.org                  one domain a line
@@ -13,8 +19,73 @@ counted.
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Literal
 
 from streams.search.query_language.operator_values import ascii_host
+from streams.stores.protocols import PageHits
+
+SiteRule = Literal["raised", "lowered", "hidden", ""]
+
+
+@dataclass(frozen=True, slots=True)
+class PersonalRules:
+    """Sites that a person wants more, less or never. The rule of the nearest domain above a host decides."""
+
+    raised: frozenset[str] = frozenset()
+    lowered: frozenset[str] = frozenset()
+    hidden: frozenset[str] = frozenset()
+    hide_adult: bool = False
+    """Leave adult pages out, also where the operator shows them."""
+
+    def rule_of(self, host: str) -> SiteRule:
+        """Return the rule of the host, or of the nearest domain above it that has a rule."""
+        name = host.lower().partition(":")[0].rstrip(".")
+        while name:
+            for rule, domains in (("hidden", self.hidden), ("lowered", self.lowered), ("raised", self.raised)):
+                if name in domains:
+                    return rule  # type: ignore[return-value]  # the names of the table
+            name = name.partition(".")[2]
+        return ""
+
+    def digest_parts(self) -> tuple[object, ...]:
+        """Return all that makes another order of results; empty without rules."""
+        if self == PersonalRules():
+            return ()
+        return (sorted(self.raised), sorted(self.lowered), sorted(self.hidden), self.hide_adult)
+
+
+NO_RULES = PersonalRules()
+
+_ADULT_TEXT = (
+    "xxx porn porno pornos pornstar pornstars pornhub xvideos xhamster xnxx redtube youporn hentai milf milfs blowjob "
+    "blowjobs handjob cumshot cumshots creampie gangbang threesome deepthroat camgirl camgirls livesex sexcam sexcams "
+    "fetish bdsm bukkake upskirt nsfw hardcore escorts shemale shemales"
+)
+_HOST_PARTS = (
+    r"porn(?!ic(?:\b|het)) xxx xvideos xhamster xnxx redtube hentai camgirl sexcam(?!p) (?<!o)livesex milf(?!ord|ield)"
+)
+"""Parts of names of hosts, but not of towns (Pornic, Milford), of a Sussex campus, or of an olives express."""
+ADULT_WORDS = frozenset(_ADULT_TEXT.split())
+_WORD = re.compile(r"\w+")
+_DISGUISED = str.maketrans("İıſ", "iis")
+"""Letters that equal an ASCII letter where case does not count, although `lower` keeps them."""
+_IN_HOST = re.compile("|".join(_HOST_PARTS.split()))
+_MIN_ADULT_WORDS = 2
+_MAX_ADULT_CHARS = 2_000
+"""Maximum length of a page's title and statements that is read (characters): three statements of usual length."""
+_ADULT_DOMAINS = (".xxx", ".porn", ".adult", ".sex")
+
+
+def is_adult(page: PageHits) -> bool:
+    """Return True if the host, or two words of the page, are words of adult content."""
+    payload = page.hits[0].payload
+    host = payload.host.lower().partition(":")[0]
+    if host.endswith(_ADULT_DOMAINS) or _IN_HOST.search(host):
+        return True
+    text = " ".join([payload.title, *(hit.payload.text for hit in page.hits[:3])])[:_MAX_ADULT_CHARS]
+    plain = text if text.isascii() else text.translate(_DISGUISED)
+    return len(ADULT_WORDS.intersection(_WORD.findall(plain.lower()))) >= _MIN_ADULT_WORDS
+
 
 _COMMENT = ("#", "!", "[")
 _HOSTS_LINE = re.compile(r"(?:\d{1,3}(?:\.\d{1,3}){3}|::1?|[0-9a-fA-F:]{3,39})\s+(\S.*+)")
@@ -24,7 +95,7 @@ _WHOLE_PAGE = frozenset({"all", "document", "doc", "important", "popup", "third-
 _COMMENT_BEHIND = re.compile(r"\s#.*+")
 _PATTERN = re.compile(r"(@)?(?:\*|https?)://(?:\*\.)?([^/*]++)/\*?")
 _DOMAIN = re.compile(r"(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)+[a-z0-9-]{1,63}")
-_OWN = {"localhost", "localhost.localdomain", "local", "broadcasthost", "ip6-localhost", "ip6-loopback"}
+_OWN_NAMES = {"localhost", "localhost.localdomain", "local", "broadcasthost", "ip6-localhost", "ip6-loopback"}
 """Names in hosts files that block nothing."""
 
 
@@ -69,7 +140,7 @@ def _read_line(line: str, rules: _Rules) -> None:
         return
     bare = _COMMENT_BEHIND.sub("", line, count=1).rstrip()
     if match := _HOSTS_LINE.fullmatch(bare):
-        rules.blocked |= {name for name in map(_read_domain, match[1].split()) if name and name not in _OWN}
+        rules.blocked |= {name for name in map(_read_domain, match[1].split()) if name and name not in _OWN_NAMES}
         return
     if match := _RULE.fullmatch(bare):
         if _WHOLE_PAGE.issuperset((match[3] or "all").split(",")) and (domain := _read_domain(match[2])):
