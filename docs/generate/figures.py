@@ -17,21 +17,23 @@ INTRODUCTION = f"""# Figures
 
 This page is generated from `benchmarks/results` by `make schemas`. [How they are measured](../../benchmarks/README.md).
 
-A row has the value of the newest run, its target, and the command that measures it. A target that is not met is marked
-**missed**. A figure is **stale** if more than {MAX_CHANGES} commits have changed the code that the command measures, or
-if it is older than {MAX_AGE_DAYS} days. The machine and its load are in the files."""
+Below each command are the figures that it measures: the value of the newest run, its target, day and commit. A target
+that is not met is marked **missed**. A figure is **stale** if more than {MAX_CHANGES} commits have changed the code
+that the command measures, or if it is older than {MAX_AGE_DAYS} days. The machine and its load are in the files."""
 
 _MARKED = re.compile(r"<!-- figures: ([a-z, ]+) -->\n.*?<!-- end of figures -->", re.S)
 
 
 def figures_page(found: Mapping[str, Results]) -> str:
-    """docs/reference/figures.md: a row for each figure, by subject."""
+    """docs/reference/figures.md: a row for each figure, by subject and command."""
     parts = [INTRODUCTION]
     for subject in SUBJECTS:
-        if rows := of_subject(found, subject):
-            lines = [(*_row(figure), f"`{figure.commit}`", f"`{results.command}`") for results, figure in rows]
-            columns = ("figure", "value", "target", "date", "commit", "command")
-            parts += [f"## {subject.capitalize()}", _table(columns, lines)]
+        by_command: dict[str, list[tuple[str, ...]]] = {}
+        for results, figure in of_subject(found, subject):
+            by_command.setdefault(results.command, []).append((*_row(figure), f"`{figure.commit}`"))
+        if by_command:
+            lines = [line for command, rows in by_command.items() for line in ((f"`{command}`",), *rows)]
+            parts += [f"## {subject.capitalize()}", _table(("figure", "value", "target", "date", "commit"), lines)]
     return "\n\n".join(parts) + "\n"
 
 

@@ -163,13 +163,13 @@ SHOWN = {
 HEADLINE = "| URLs a second | **204,000** URLs/s | at least 100,000 | 2026-11-28 |"
 
 
-def test_the_page_of_figures_has_a_row_for_each() -> None:
+def test_the_page_of_figures_has_a_row_for_each_below_its_command() -> None:
     rows = [line for line in figures_page(SHOWN).splitlines() if line.startswith("| ")]
-    command = "| `a7bdf0c0` | `python -m benchmarks urls MIRROR` |"
     assert rows == [
-        "| figure | value | target | date | commit | command |",
-        f"{HEADLINE} {command[2:]}",
-        f"| the rest | 0.00025 | at most 0.0001: **missed** | 2026-11-28, **stale** {command}",
+        "| figure | value | target | date | commit |",
+        "| `python -m benchmarks urls MIRROR` |",
+        f"{HEADLINE} `a7bdf0c0` |",
+        "| the rest | 0.00025 | at most 0.0001: **missed** | 2026-11-28, **stale** | `a7bdf0c0` |",
     ]
 
 
