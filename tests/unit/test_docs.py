@@ -1,5 +1,6 @@
 """The documentation points to what exists: files, headings, commands, settings."""
 
+import json
 import re
 import shlex
 from collections import Counter
@@ -174,6 +175,15 @@ def test_every_page_is_reached_from_the_index() -> None:
     linked = {(docs / target).resolve() for target in LINK.findall((docs / "README.md").read_text())}
     pages = {path for path in docs.glob("**/*.md") if DECISIONS not in path.parents} - {docs / "README.md"}
     assert sorted(map(name, pages - linked)) == []
+
+
+def test_json_in_the_docs_is_read() -> None:
+    blocks = [
+        (page, code) for page in PAGES for language, code in FENCE.findall(page.read_text()) if language == "json"
+    ]
+    assert blocks
+    for page, code in blocks:
+        assert json.loads(code), page
 
 
 def commands_in(page: Path) -> Iterator[str]:
