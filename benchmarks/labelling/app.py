@@ -20,7 +20,7 @@ from streams.gateway.app import create_app
 from streams.gateway.context import GatewayContext
 from streams.gateway.http.metrics import Metrics
 from streams.gateway.http.templates import Views, templates
-from streams.gateway.labs.capacity import LabsCapacity
+from streams.gateway.labs.routes import LabsCapacity
 from streams.gateway.lazy_stores import open_lazily
 from streams.gateway.serve import listen, server_config
 

@@ -14,12 +14,12 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from benchmarks.labelling.labelling import export_rows, next_task, select_valid
 from benchmarks.labelling.labels import LABELLER, Label, LabelsFull, LabelStore
-from streams.gateway.access.sight import Sight
+from streams.gateway.access.clients import Sight
 from streams.gateway.context import GatewayContext
-from streams.gateway.http.forms import read_form, refuse_other_sites
 from streams.gateway.http.problems import Problem, ProblemError, invalid_parameter
+from streams.gateway.http.requests import read_form, refuse_other_sites
 from streams.gateway.http.templates import Views, address
-from streams.gateway.labs.capacity import LabsCapacity
+from streams.gateway.labs.routes import LabsCapacity
 from streams.gateway.labs.statements_view import page_statements
 from streams.gateway.page.lookup import PageData, look_up
 from streams.statements.codec import PageStatements
@@ -118,7 +118,7 @@ async def _add(labels: LabelStore, data: PageData, label: Label) -> None:
 
 
 def labels_full(what: str, full: LabelsFull) -> ProblemError:
-    return ProblemError(Problem(507, "unavailable", f"{what} takes no more labels", f"{full}."))
+    return ProblemError(Problem("unavailable", f"{full}.", title=f"{what} takes no more labels", status=507))
 
 
 def parse_ordinals(text: str) -> list[int]:

@@ -12,10 +12,10 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from benchmarks.labelling.label_routes import join_ordinals, labels_full, parse_ordinals
 from benchmarks.labelling.labels import LabelsFull, SnippetStore
 from benchmarks.labelling.snippets import judged, last_labelled, next_snippet
-from streams.gateway.http.forms import read_form, refuse_other_sites
 from streams.gateway.http.problems import ProblemError, invalid_parameter
+from streams.gateway.http.requests import read_form, refuse_other_sites
 from streams.gateway.http.templates import Views, address
-from streams.gateway.labs.capacity import LabsCapacity
+from streams.gateway.labs.routes import LabsCapacity
 
 _ANSWERS = {"alone": True, "not-alone": False}
 

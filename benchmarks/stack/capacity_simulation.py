@@ -20,8 +20,7 @@ import typer
 from benchmarks.machine import table
 from streams.commands.console import AsJson, command, out, print_json
 from streams.planning.capacity import Plan, Workload, plan
-from streams.planning.costs import UnitCosts, load_unit_costs
-from streams.planning.numbers import number
+from streams.planning.costs import UnitCosts, load_unit_costs, number
 from streams.topology import stage as topology_stage
 
 BATCH_SECONDS = 2.0

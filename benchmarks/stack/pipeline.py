@@ -28,7 +28,7 @@ from streams.commands.stack.status import proportional_memory, usage
 from streams.commands.watching import Seen
 from streams.crawl.archives.file_importer import import_html
 from streams.errors import UsageError
-from streams.local.state import StackState, running_state
+from streams.local.home import StackState, running_state
 from streams.models.inprocess import THREAD_NAME
 from streams.runtime.producer import EventProducer
 from streams.runtime.topic_tail import Follower

@@ -15,7 +15,7 @@ from benchmarks.own_servers import RIFFLE
 from streams.commands.console import AsJson, command, err, out, print_json
 from streams.commands.stack.status import proportional_memory
 from streams.errors import UsageError
-from streams.local.state import running_state
+from streams.local.home import running_state
 
 SECONDS_TARGET = 20
 

@@ -1,5 +1,6 @@
 """The generated modules of the Python client: the types of answers, and the form for asyncio."""
 
+import json
 import re
 import subprocess
 import sys
@@ -17,8 +18,9 @@ ROOT = Path(__file__).resolve().parents[2]
 TYPES = ROOT / "streams" / "client" / "types.py"
 PLAIN = ROOT / "streams" / "client" / "plain.py"
 AIO = ROOT / "streams" / "client" / "aio.py"
-LEFT_OUT = frozenset({"Readiness", "Problem"})
-"""Schemas that are no answers of the client."""
+ANSWERS = ("SearchAnswer", "SimilarAnswer", "PageRecord", "Extract", "PageDocument", "PageStatement")
+"""Schemas of the answers of the client's methods."""
+_REF = re.compile(r"#/components/schemas/(\w+)")
 _SIMPLE = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}
 _HEAD = '''"""The types of the API's answers, made by `make schemas` of the OpenAPI document."""
 
@@ -45,11 +47,13 @@ _ASYNC = (
 
 
 def client_types() -> str:
-    """Return the module with a type for each schema of an answer."""
+    """Return the module with a type for each schema of an answer, and for each one within."""
     app = create_app(Settings(), Stores(), publish=None, clock=lambda: datetime.now(UTC))
     schemas: dict[str, Any] = app.openapi()["components"]["schemas"]
-    wanted = {name: schema for name, schema in schemas.items() if name not in LEFT_OUT and "properties" in schema}
-    return _formatted(_HEAD + "\n\n".join("\n".join(_typed_dict(name, wanted[name])) for name in sorted(wanted)))
+    wanted = list(ANSWERS)
+    for name in wanted:  # it grows
+        wanted += [ref for ref in _REF.findall(json.dumps(schemas[name])) if ref not in wanted]
+    return _formatted(_HEAD + "\n\n".join("\n".join(_typed_dict(name, schemas[name])) for name in sorted(set(wanted))))
 
 
 def async_client() -> str:
@@ -63,9 +67,9 @@ def async_client() -> str:
 
 def _typed_dict(name: str, schema: dict[str, Any]) -> Iterator[str]:
     yield f"class {name}(TypedDict):"
-    text = " ".join(schema.get("description", f"A part of an answer: {name}.").split())
-    yield from textwrap.wrap(f'"""{text}"""', 110, initial_indent="    ", subsequent_indent="    ")
-    yield ""
+    if text := " ".join(schema.get("description", "").split()):
+        yield from textwrap.wrap(f'"""{text}"""', 110, initial_indent="    ", subsequent_indent="    ")
+        yield ""
     required = set(schema.get("required", ()))
     for field, value in schema["properties"].items():
         kind = _type_of(value)

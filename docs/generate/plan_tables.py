@@ -3,8 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 
 from streams.planning.capacity import Plan, Workload, plan
-from streams.planning.costs import UnitCosts
-from streams.planning.numbers import number
+from streams.planning.costs import UnitCosts, number
 from streams.servers import NAMES
 
 ShowFigure = Callable[[Plan], str]

@@ -1,4 +1,4 @@
-"""The check who may use the pages of operators, and whether a form was sent from them. Pure.
+"""Who may use the pages of operators, whether a form was sent from them, and the problems that they answer.
 
 HTTP Basic carries a name and the key of the settings (RFC 7617). The name is for the audit log. A proxy that signs
 people in by OIDC sends the same: the name of the person, and the key. So nobody who reaches the port past the proxy can
@@ -8,12 +8,18 @@ A browser sends the credentials along with a form of another site, too. Each for
 from the key and the name, and which no other site can read.
 """
 
+import asyncio
 import hmac
 from base64 import b64decode
 from binascii import Error
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from hashlib import sha256
 
+from fastapi import Request
+
+from streams.errors import RiffleError
+from streams.gateway.http.problems import Problem, ProblemError
 from streams.plain_text import clean_line
 
 MAX_NAME_CHARS = 200
@@ -45,3 +51,40 @@ def read_operator(authorization: str, key: str) -> Operator | None:
         return None
     shown = clean_line(name)[:MAX_NAME_CHARS] or "operator"
     return Operator(shown, hmac.new(key.encode(), f"form of {shown}".encode(), sha256).hexdigest())
+
+
+REFUSAL_SECONDS = 1.0
+"""Time until a wrong key is answered (seconds), so that keys are not tried quickly."""
+
+SignIn = Callable[[Request], Awaitable[Operator]]
+
+
+def sign_in_with(key: str) -> SignIn:
+    """Return a function that returns the operator of a request. It raises ProblemError for anybody else."""
+
+    async def operator_of(request: Request) -> Operator:
+        given = request.headers.get("authorization", "")
+        if operator := read_operator(given, key):
+            return operator
+        if given:
+            await asyncio.sleep(REFUSAL_SECONDS)
+        raise ProblemError(unauthorized())
+
+    return operator_of
+
+
+def unauthorized() -> Problem:
+    return Problem(
+        "unauthorized",
+        "It needs a name, and as the password RIFFLE_ADMIN__KEY, or what `riffle admin` has printed.",
+        headers={"WWW-Authenticate": CHALLENGE},
+    )
+
+
+def unavailable(error: RiffleError) -> Problem:
+    hint = "Try again in a few seconds."
+    return Problem("unavailable", f"{error}.", hint, headers={"Retry-After": "5"})
+
+
+def impossible(error: RiffleError) -> Problem:
+    return Problem("invalid-action", f"{error}.")

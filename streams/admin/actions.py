@@ -1,12 +1,13 @@
-"""The actions of the pages of operators: what each form does, after the audit log has it."""
+"""The actions of the pages of operators: what each form does, after the audit log has it, and that log."""
 
 import asyncio
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import islice
 
-from streams.admin.audit import AuditLog
+from schemas import InvalidEvent, OperationAudited
 from streams.admin.jobs import Job, Jobs
 from streams.admin.letters import selection_of
 from streams.crawl.urls import InvalidUrl, with_scheme
@@ -14,12 +15,40 @@ from streams.errors import UsageError
 from streams.runtime.producer import EventProducer
 from streams.runtime.replays.dead_letters import DeadLetter, DeadLetters, find_dead_letters
 from streams.runtime.replays.replaying import replay_records
+from streams.runtime.topic_reader import read_topic
 from streams.settings import Settings
 
 BATCH_LETTERS = 500
 MAX_DEPTH = 16
 ORDER_SECONDS = 10.0
 """Maximum time that an action on a host waits for its job (seconds)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An action of an operator."""
+
+    at: datetime
+    event: OperationAudited
+
+
+class AuditLog:
+    """The topic `operations.audited`."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+
+    async def write(self, actor: str, action: str, target: str, detail: str) -> None:
+        """Publish an action, and wait until Kafka has it. Raises StoreUnavailable: then the action must not begin."""
+        event = OperationAudited(actor=actor, action=action, target=target[:2_048], detail=detail[:2_048])
+        async with EventProducer(self._settings, "admin") as producer:
+            await producer(event)
+
+    def read(self, now: datetime) -> list[Entry]:
+        """Return the last actions, newest first. Raises StoreUnavailable."""
+        records = read_topic(self._settings, OperationAudited.topic, since=now - timedelta(days=SHOWN_DAYS))
+        found = deque(_entries((record.time, record.value or b"") for record in records), maxlen=SHOWN_ACTIONS)
+        return sorted(found, key=lambda entry: entry.at, reverse=True)
 
 
 @dataclass(slots=True)
@@ -130,3 +159,16 @@ def _required(form: Mapping[str, str], name: str) -> str:
     if value.startswith("-"):
         raise UsageError(f"the field {name} begins with a dash")
     return value
+
+
+SHOWN_DAYS = 30
+SHOWN_ACTIONS = 200
+
+
+def _entries(records: Iterable[tuple[float, bytes]]) -> Iterable[Entry]:
+    for time, value in records:
+        try:
+            event = OperationAudited.from_json(value)
+        except InvalidEvent:
+            continue
+        yield Entry(datetime.fromtimestamp(time).astimezone(), event)

@@ -9,20 +9,19 @@ import uvicorn
 from fastapi import FastAPI
 
 from schemas.envelope import utc_from_micros
-from streams.admin.actions import Actions
-from streams.admin.audit import AuditLog
+from streams.admin.access import sign_in_with
+from streams.admin.actions import Actions, AuditLog
 from streams.admin.figures import Reader
 from streams.admin.jobs import Jobs
 from streams.admin.routes import admin_routes, format_ago, format_span
-from streams.admin.signing_in import sign_in_with
 from streams.allowed_hosts import LOCAL_NAMES
 from streams.crawl.host_quality import describe_host_quality
 from streams.errors import UsageError
-from streams.gateway.http import host_check, responses
+from streams.gateway.http import middleware, responses
+from streams.gateway.http.about import static_routes
 from streams.gateway.http.connections import LimitedProtocol
 from streams.gateway.http.metrics import Metrics
 from streams.gateway.http.middleware import HeadersAndMetrics, content_security_policy
-from streams.gateway.http.static_routes import static_routes
 from streams.gateway.http.templates import Views
 from streams.maintenance.frontier_hosts import COUNTED_URLS, describe_order
 from streams.settings import Settings
@@ -58,7 +57,7 @@ def create_admin_app(settings: Settings, reader: Reader, actions: Actions, key: 
     app.include_router(admin_routes(reader, actions, views, sign_in_with(key)))
     app.include_router(static_routes(views, ""))
     responses.install(app, views)
-    host_check.install(app, {*LOCAL_NAMES, host, *settings.admin.allowed_hosts}, views)
+    middleware.install_host_check(app, {*LOCAL_NAMES, host, *settings.admin.allowed_hosts}, views)
     app.add_middleware(HeadersAndMetrics, metrics=Metrics(), policy=content_security_policy(views.style_hashes))
     return app
 

@@ -11,8 +11,7 @@ from uuid import UUID
 
 from schemas.envelope import micros_from_utc, utc_from_micros
 from streams.admin.letters import LetterPage, read_letter_page
-from streams.doctor.overview import Figures, Problem
-from streams.doctor.quick import find_away
+from streams.doctor.overview import Figures, Problem, find_away
 from streams.errors import RiffleError
 from streams.maintenance.frontier_hosts import HostView, count_waiting, describe_order, view_host
 from streams.maintenance.mapping import IndexMap

@@ -10,12 +10,14 @@ import re
 import socket
 import sys
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from schemas.envelope import utc_from_micros
 from streams.errors import UsageError
 from streams.plain_text import clean_line
+from streams.stores.job_reports import JobReport
 
 MAX_JOBS = 50
 """Maximum number of jobs that are remembered."""
@@ -144,3 +146,48 @@ class Jobs:
         job.lines.extend(filter(None, [_shown(rest)]))
         job.status = await process.wait()
         del self._running[job.number]
+
+
+SILENT_SECONDS = 60.0
+"""Age of the last report of a running job from which the job counts as dead (seconds). Jobs report every 5 s."""
+SHOWN_REPORTS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class ShownJob:
+    """A job of this process, with its report if it writes one."""
+
+    job: Job
+    report: JobReport | None
+
+
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """A job that was started elsewhere."""
+
+    report: JobReport
+    started: datetime
+    updated: datetime
+    is_silent: bool
+    """It runs by its last report, and that is old: its process was killed, or its machine is away."""
+
+
+def match_reports(jobs: Sequence[Job], reports: Iterable[JobReport], machine: str) -> list[ShownJob]:
+    """Return the jobs of this process, newest first, with their reports. `machine`: the name of this machine."""
+    own = {report.place: report for report in sorted(reports, key=lambda report: report.started)}
+    return [ShownJob(job, own.get(f"{machine}:{job.pid}")) for job in reversed(jobs)]
+
+
+def reports_elsewhere(
+    jobs: Sequence[Job], reports: Iterable[JobReport], machine: str, now: datetime
+) -> list[Elsewhere]:
+    """Return the last jobs that this process did not start."""
+    own = {f"{machine}:{job.pid}" for job in jobs}
+    found = [_elsewhere(report, now) for report in reports if report.place not in own]
+    return found[:SHOWN_REPORTS]
+
+
+def _elsewhere(report: JobReport, now: datetime) -> Elsewhere:
+    updated = utc_from_micros(report.updated)
+    is_silent = report.state == "running" and (now - updated).total_seconds() > SILENT_SECONDS
+    return Elsewhere(report, utc_from_micros(report.started), updated, is_silent)

@@ -7,17 +7,15 @@ from typing import Any
 from fastapi import APIRouter, Request
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 
-from streams.admin.access import Operator
+from streams.admin.access import Operator, SignIn, impossible, unavailable
 from streams.admin.actions import Actions
 from streams.admin.figures import Reader
-from streams.admin.jobs import TooManyJobs
+from streams.admin.jobs import TooManyJobs, match_reports, reports_elsewhere
 from streams.admin.letters import MAX_VALUE_CHARS
 from streams.admin.map_view import parse_window, view_map
-from streams.admin.reports import match_reports, reports_elsewhere
-from streams.admin.signing_in import SignIn, impossible, unavailable
 from streams.errors import RiffleError, TransientError, UsageError
-from streams.gateway.http.forms import read_form, refuse_other_sites
 from streams.gateway.http.problems import Problem, ProblemError
+from streams.gateway.http.requests import read_form, refuse_other_sites
 from streams.gateway.http.templates import Views, address
 from streams.maintenance.mapping import IndexMap
 
@@ -77,7 +75,7 @@ def admin_routes(reader: Reader, actions: Actions, views: Views, operator_of: Si
         except TransientError as failure:
             raise ProblemError(unavailable(failure)) from failure
         except UsageError as failure:
-            raise ProblemError(Problem(404, "not-found", "There are no such letters", f"{failure}.")) from failure
+            raise ProblemError(Problem("not-found", f"{failure}.", title="There are no such letters")) from failure
         values: dict[str, Any] = {"view": found, "stage": stage, "error": error, "max_chars": MAX_VALUE_CHARS}
         return show("admin_letters.html", request, operator, **values)
 
@@ -99,7 +97,7 @@ def admin_routes(reader: Reader, actions: Actions, views: Views, operator_of: Si
         except TransientError as error:
             raise ProblemError(unavailable(error)) from error
         except ValueError as error:
-            raise ProblemError(Problem(500, "map-damaged", "The map can't be read", f"{error}.")) from error
+            raise ProblemError(Problem("map-damaged", f"{error}.")) from error
         view = await asyncio.to_thread(view_map, found, window) if found else None
         return show("admin_map.html", request, operator, map=found, view=view, window=window, made_at=_time_of(found))
 
@@ -109,7 +107,7 @@ def admin_routes(reader: Reader, actions: Actions, views: Views, operator_of: Si
         refuse_other_sites(request)
         form = await read_form(request)
         if not operator.sent(form.get("token", "")):
-            raise ProblemError(Problem(403, "foreign-form", "This form is not of this page", "Nothing was done."))
+            raise ProblemError(Problem("foreign-form", "Nothing was done.", title="This form is not of this page"))
         try:
             outcome = await actions.run(action, form, operator.name)
         except TooManyJobs as error:

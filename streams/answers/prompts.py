@@ -1,15 +1,19 @@
-"""The messages to a language model: instructions, and statements as data. Pure.
+"""The messages to a language model: instructions, and statements as data; and the cache of its texts by them. Pure.
 
 Each request is about one page. So whatever a page says to the model, it can only change what is said with this page's
 statements: other pages are in other requests. Statements are lines of JSON without angle brackets, control characters
 and invisible characters, so that no text can end its place or hide in it.
+
+One request has one text, for all who ask. The cache is in memory only. The texts that were used longest ago go first.
 """
 
 import json
 import unicodedata
 from collections.abc import Sequence
+from hashlib import blake2b
 
 from streams.answers.evidence import Evidence
+from streams.caches import SizedCache
 from streams.models.chat_protocol import Message
 from streams.plain_text import clean_line
 
@@ -69,3 +73,22 @@ def visible(text: str) -> str:
     if text.isascii():
         return text
     return "".join(char for char in text if unicodedata.category(char) not in ("Cf", "Co", "Cs", "Cn", "Cc"))
+
+
+MAX_TEXTS = 512
+MAX_CHARS = 4_000_000
+"""Maximum characters of all texts."""
+
+
+def text_cache() -> SizedCache[bytes, str]:
+    """Return the cache of one process, without texts."""
+    return SizedCache(MAX_CHARS, len, max_values=MAX_TEXTS)
+
+
+def key_of(model: str, messages: Sequence[Message]) -> bytes:
+    """Return the key of a request."""
+    digest = blake2b(digest_size=32)
+    for part in (model, *(part for each in messages for part in (each.role, each.content))):
+        content = part.encode("utf-8", "replace")
+        digest.update(len(content).to_bytes(8, "big") + content)
+    return digest.digest()

@@ -3,10 +3,9 @@
 import asyncio
 from uuid import UUID
 
-from streams.answers.choosing import asks, choose_answer
+from streams.answers.choosing import FoundAnswer, QuotedAnswer, asks, choose_answer
 from streams.answers.confidence import parameters
 from streams.answers.evidence import Evidence, evidence_of
-from streams.answers.found_answer import FoundAnswer, QuotedAnswer
 from streams.answers.surroundings import surroundings_of
 from streams.errors import RiffleError
 from streams.pages.document.codec import decode_document

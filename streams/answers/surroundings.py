@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Sequence
 
-from streams.answers.found_answer import Surroundings
+from streams.answers.choosing import Surroundings
 from streams.pages.document.model import Document
 from streams.plain_text import clean_line, shorten
 

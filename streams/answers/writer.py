@@ -19,9 +19,9 @@ from streams.answers.budgets import Refusal, TakesBudget
 from streams.answers.criteria import JudgedPage, met_statements
 from streams.answers.evidence import Evidence
 from streams.answers.model_text import ModelSentence, SentenceReader
+from streams.answers.prompts import key_of, text_cache
 from streams.answers.related import related_questions
 from streams.answers.support.checked_sentences import CheckedSentence, check_sentence, is_about, repeats
-from streams.answers.text_cache import key_of, text_cache
 from streams.errors import DeadlineExceeded, TransientError
 from streams.models.chat_protocol import ChatModel, ChatOptions, Ending, Message
 

@@ -2,9 +2,8 @@
 
 from pathlib import Path
 
-from streams.backup.items import ItemWriter, read_items
 from streams.backup.kafka import REPLACE_ADVICE
-from streams.backup.manifest import Manifest, Progress
+from streams.backup.manifest import ItemWriter, Manifest, Progress, read_items
 from streams.errors import UsageError
 from streams.settings import CassandraSettings
 from streams.stores.cassandra import CassandraSession, connect, migrate

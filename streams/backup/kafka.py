@@ -21,8 +21,7 @@ from typing import Any
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from streams.backup.items import ItemWriter, read_items
-from streams.backup.manifest import Manifest, Part, Progress
+from streams.backup.manifest import ItemWriter, Manifest, Part, Progress, read_items
 from streams.errors import StoreUnavailable, UsageError
 from streams.runtime.connection import COMPRESSION, MAX_RECORD_BYTES, TIMEOUT_SECONDS, client_config, unreachable_error
 from streams.runtime.lags.offsets import committed_offsets, end_offsets, start_offsets, topic_sizes

@@ -6,9 +6,8 @@ the same answers at once.
 
 from pathlib import Path
 
-from streams.backup.items import ItemWriter, read_items
 from streams.backup.kafka import REPLACE_ADVICE
-from streams.backup.manifest import Manifest, Progress
+from streams.backup.manifest import ItemWriter, Manifest, Progress, read_items
 from streams.errors import UsageError
 from streams.settings import QdrantSettings
 from streams.stores.qdrant.rest import QdrantRest, description_of

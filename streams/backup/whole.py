@@ -17,7 +17,7 @@ from schemas.envelope import micros_from_utc
 from streams.backup import cassandra, kafka, qdrant
 from streams.backup.manifest import Manifest, Progress, read_manifest, verify
 from streams.errors import UsageError
-from streams.local.pausing import workers_paused
+from streams.local.home import workers_paused
 from streams.local.server_set import ensure_collection
 from streams.runtime.lags.offsets import active_groups
 from streams.settings import Settings

@@ -8,9 +8,7 @@ from typing import Any, Literal, Self, cast
 import httpx2
 
 from streams.client import requests
-from streams.client.errors import ApiError, NotReached
-from streams.client.events import ModelAnswer, answer_of
-from streams.client.requests import ApiRequest
+from streams.client.requests import ApiError, ApiRequest, ModelAnswer, NotReached, answer_of
 from streams.client.types import (
     Extract,
     PageDocument,

@@ -1,14 +1,13 @@
 """The requests of the client, and when a failed one is repeated: what both forms of the client share. Pure."""
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
-from typing import Any
+from typing import Any, TypedDict
 from urllib.parse import quote
 
 import httpx2
-
-from streams.client.errors import ApiError
 
 TRIES = 3
 """Maximum number of tries of a request."""
@@ -23,6 +22,35 @@ PART = 500
 USER_AGENT = "riffle-python/1"
 
 Parameters = Mapping[str, str | int | float | bool | list[str] | tuple[str, ...] | None]
+
+
+class ApiError(Exception):
+    """The gateway refused a request, or could not answer it: the problem (RFC 9457) that it sent."""
+
+    def __init__(self, status: int, problem: dict[str, Any], retry_after_seconds: float | None = None) -> None:
+        self.status = status
+        self.kind = str(problem.get("type", "")).removeprefix("urn:riffle:problem:")
+        """The kind of the problem, such as `too-many-requests`. Kinds are stable."""
+        self.title = str(problem.get("title", ""))
+        self.detail = str(problem.get("detail", ""))
+        self.hint = str(problem.get("hint", ""))
+        self.parameter = str(problem.get("parameter", ""))
+        self.retry_after_seconds = retry_after_seconds
+        parts = (f"{status} {self.title}".strip(), self.detail, self.hint)
+        super().__init__(": ".join(part for part in parts[:2] if part) + (f" {self.hint}" if self.hint else ""))
+
+
+class NotReached(Exception):
+    """The gateway can't be reached, or did not answer in time."""
+
+
+class ModelAnswer(TypedDict):
+    """The events of an answer by a language model, after its end."""
+
+    sentences: list[dict[str, Any]]
+    """Each has its `text`, and the `statement` that says it, with `url`, `title` and `text`."""
+    end: dict[str, Any]
+    """The outcome: `status`, and the `reason` why there is no answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,3 +137,22 @@ def _seconds_of(after: str, date: str) -> float | None:
 
 def _text(value: Any) -> Any:
     return str(value).lower() if isinstance(value, bool) else list(value) if isinstance(value, tuple) else value
+
+
+def answer_of(stream: str) -> ModelAnswer:
+    """Return the answer of a whole stream of events."""
+    events = list(events_of(stream))
+    sentences = [content for name, content in events if name == "sentence"]
+    return {"sentences": sentences, "end": dict(events).get("end", {})}
+
+
+def events_of(stream: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the name and the content of each event, as the API writes them, up to an event that broke off."""
+    for block in stream.strip().split("\n\n"):
+        name, _, data = block.partition("\n")
+        if name.startswith("event: ") and data.startswith("data: "):
+            try:
+                content = json.loads(data[6:])
+            except ValueError:
+                return
+            yield name[7:], content

@@ -34,8 +34,6 @@ class DocumentContent(TypedDict):
 
 
 class DocumentLink(TypedDict):
-    """A part of an answer: DocumentLink."""
-
     url: str
     text: NotRequired[str]
     in_content: bool
@@ -49,13 +47,6 @@ class DocumentSpan(TypedDict):
     kind: str
     target: NotRequired[str]
     label: NotRequired[str]
-
-
-class EntityAnswer(TypedDict):
-    """The entity that a text asks for."""
-
-    query: str
-    panel: NotRequired["Panel"]
 
 
 class Explanation(TypedDict):
@@ -148,17 +139,7 @@ class LinkingDomain(TypedDict):
     links: list["LinkFrom"]
 
 
-class Mention(TypedDict):
-    """A statement of the index that mentions the entity."""
-
-    text: str
-    title: str
-    url: str
-
-
 class OtherPage(TypedDict):
-    """A part of an answer: OtherPage."""
-
     page_id: str
     url: NotRequired[str]
 
@@ -211,18 +192,6 @@ class PageStatement(TypedDict):
     chain: NotRequired[list[int]]
 
 
-class PageStatements(TypedDict):
-    """A part of the statements of a page."""
-
-    page_id: str
-    url: str
-    ref: str
-    total: int
-    statements: list["PageStatement"]
-    next: NotRequired[int]
-    untrusted: NotRequired[Literal[True]]
-
-
 class PageStatus(TypedDict):
     """A page's status, with the fields that its reason has."""
 
@@ -259,83 +228,6 @@ class PageStatus(TypedDict):
     ]
 
 
-class PageVectors(TypedDict):
-    """A part of the vectors of a page's statements."""
-
-    page_id: str
-    url: str
-    ref: str
-    statements_ref: str
-    model: str
-    dimensions: int
-    total: int
-    vectors: list[list[float]]
-    next: NotRequired[int]
-
-
-class Panel(TypedDict):
-    """An entity, or the choice between several with one name."""
-
-    kind: NotRequired[Literal["entity", "choice"]]
-    id: NotRequired[str]
-    label: str
-    type: NotRequired[str]
-    description: NotRequired[str]
-    summary: NotRequired[str]
-    summary_url: NotRequired[str]
-    summary_licence: NotRequired[str]
-    image: NotRequired["PanelImage"]
-    facts: NotRequired[list["PanelFact"]]
-    website: NotRequired[str]
-    related: NotRequired[list["RelatedEntity"]]
-    others: NotRequired[list["RelatedEntity"]]
-    mentions: NotRequired[list["Mention"]]
-    sources: NotRequired[list["PanelSource"]]
-    found_in_index: NotRequired[bool]
-    linking_domains: NotRequired[int]
-    confidence: NotRequired[float]
-
-
-class PanelFact(TypedDict):
-    """A fact with its values."""
-
-    label: str
-    property: NotRequired[str]
-    values: list["PanelValue"]
-    source: NotRequired[str]
-
-
-class PanelImage(TypedDict):
-    """An image. Nobody asks for it before a person wants to see it."""
-
-    url: str
-    page: NotRequired[str]
-    licence: NotRequired[str]
-    author: NotRequired[str]
-    host: NotRequired[str]
-
-
-class PanelSource(TypedDict):
-    """A source of the panel."""
-
-    name: str
-    url: NotRequired[str]
-    licence: NotRequired[str]
-    licence_url: NotRequired[str]
-
-
-class PanelValue(TypedDict):
-    """One value of a fact."""
-
-    text: str
-    time: NotRequired[str]
-    note: NotRequired[str]
-    entity: NotRequired[str]
-    url: NotRequired[str]
-    source: NotRequired[str]
-    source_host: NotRequired[str]
-
-
 class QuickCheck(TypedDict):
     """An answer that follows from the query by itself, or a definition that was found."""
 
@@ -353,24 +245,6 @@ class Reason(TypedDict):
 
     part: str
     detail: str
-
-
-class Related(TypedDict):
-    """Questions that a reader may ask next, with words of the statements only."""
-
-    query: str
-    related: list[str]
-    status: Literal["answered", "unknown", "unavailable", "late", "limited", "nothing"]
-    reason: str
-
-
-class RelatedEntity(TypedDict):
-    """A related entity, or one of several meanings."""
-
-    id: str
-    label: str
-    description: NotRequired[str]
-    has_panel: NotRequired[bool]
 
 
 class Result(TypedDict):
@@ -492,20 +366,6 @@ class Statement(TypedDict):
     highlights: NotRequired[list[list[int]]]
     score: float
     file_page: NotRequired[int]
-
-
-class Suggested(TypedDict):
-    """The suggestions for what was typed."""
-
-    query: str
-    suggestions: list["SuggestedQuery"]
-
-
-class SuggestedQuery(TypedDict):
-    """A query that begins with what was typed, or nearly so."""
-
-    text: str
-    language: NotRequired[str]
 
 
 class WrittenOperator(TypedDict):

@@ -4,8 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 
 from streams.doctor.findings import Finding, failure, ok, warning
-from streams.doctor.reaching import Endpoint, refused
-from streams.doctor.versions import judge_version
+from streams.doctor.servers import Endpoint, judge_version, refused
 from streams.errors import RestoreUnfinished, RiffleError, UsageError
 from streams.local.probing import cassandra_answers
 from streams.settings import CassandraSettings, Settings

@@ -10,7 +10,7 @@ from typing import Any
 from cryptography import x509
 
 from streams.doctor.findings import Finding, Level, failure, ok, warning
-from streams.doctor.reaching import Endpoint
+from streams.doctor.servers import Endpoint
 from streams.errors import UsageError
 from streams.servers import NAMES, SERVERS, find
 from streams.settings import Settings

@@ -4,8 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
 from streams.doctor import cassandra, certificates, gateway, kafka, machine
-from streams.doctor.findings import Finding
-from streams.doctor.running import Check
+from streams.doctor.findings import Check, Finding
 from streams.errors import UsageError
 from streams.servers import SERVERS, find
 from streams.settings import Settings

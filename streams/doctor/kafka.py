@@ -9,8 +9,7 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType
 
 from streams.doctor.findings import Finding, failure, ok, warning
-from streams.doctor.reaching import Endpoint, refused
-from streams.doctor.versions import judge_version
+from streams.doctor.servers import Endpoint, judge_version, refused
 from streams.runtime.connection import MAX_RECORD_BYTES, client_config, unreachable_error
 from streams.runtime.lags.offsets import active_groups, topic_sizes
 from streams.runtime.lags.stage_lags import Lag, input_topics, stage_lags

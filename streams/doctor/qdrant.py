@@ -7,9 +7,8 @@ from urllib.parse import urlsplit
 import httpx2
 
 from streams.doctor.findings import Finding, failure, ok, warning
-from streams.doctor.reaching import Endpoint
+from streams.doctor.servers import Endpoint, judge_version
 from streams.doctor.triton import embedding_model
-from streams.doctor.versions import judge_version
 from streams.errors import StoreUnavailable
 from streams.models.protocols import ModelInfo
 from streams.settings import QdrantSettings, Settings

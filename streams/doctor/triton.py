@@ -4,8 +4,7 @@ import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 
 from streams.doctor.findings import Finding, failure, ok
-from streams.doctor.reaching import Endpoint, refused
-from streams.doctor.versions import judge_version
+from streams.doctor.servers import Endpoint, judge_version, refused
 from streams.errors import RiffleError, StoreUnavailable
 from streams.models.inference.repository import CHAIN_MODEL
 from streams.models.opening import open_models, run_in_process

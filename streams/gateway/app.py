@@ -9,42 +9,33 @@ from dataclasses import dataclass
 
 from fastapi import APIRouter, FastAPI
 
-from streams.gateway.access import cors
-from streams.gateway.access.clients import SEES_ALL
+from streams.gateway.access.clients import SEES_ALL, Sight
 from streams.gateway.access.guard import Guard
-from streams.gateway.access.sight import Sight
 from streams.gateway.answers.api import answer_api_routes
-from streams.gateway.answers.html import ask_html_routes
-from streams.gateway.answers.section import AnswerSection
+from streams.gateway.answers.html import AnswerSection, ask_html_routes
 from streams.gateway.answers.service import ModelAnswers, open_answers
 from streams.gateway.clicks.links import OutgoingLinks, click_keys
 from streams.gateway.clicks.routes import click_routes
-from streams.gateway.content.api import content_api_routes
-from streams.gateway.content.extract import extract_routes
+from streams.gateway.content.api import content_api_routes, extract_routes
 from streams.gateway.content.reading import PageContent
 from streams.gateway.content.similar import similar_routes
 from streams.gateway.content.web_page import WebPages
 from streams.gateway.context import Clock, GatewayContext
 from streams.gateway.entities import entity_routes
 from streams.gateway.health import liveness_routes, operations_routes
-from streams.gateway.http import compression, host_check, openapi, responses
-from streams.gateway.http.help import help_routes
+from streams.gateway.http import middleware, openapi, responses
+from streams.gateway.http.about import help_routes, privacy_routes, static_routes
 from streams.gateway.http.metrics import Metrics
 from streams.gateway.http.middleware import HeadersAndMetrics, content_security_policy
-from streams.gateway.http.privacy import privacy_routes
-from streams.gateway.http.static_routes import static_routes
 from streams.gateway.http.templates import Views
 from streams.gateway.labs.explainer import Explainer
 from streams.gateway.labs.routes import labs_routes
-from streams.gateway.page.api import page_api_routes
-from streams.gateway.page.html import page_html_routes
-from streams.gateway.preferences.cookies import Cookies, personal_values
-from streams.gateway.preferences.personal_pages import PersonalPages
+from streams.gateway.page.routes import page_api_routes, page_html_routes
+from streams.gateway.preferences.cookies import Cookies, PersonalPages, personal_values
 from streams.gateway.preferences.routes import preferences_routes
-from streams.gateway.search.api import search_api_routes
+from streams.gateway.search.api import feed_routes, search_api_routes
 from streams.gateway.search.beside import sources_of
 from streams.gateway.search.feedback import feedback_routes
-from streams.gateway.search.feeds import feed_routes
 from streams.gateway.search.html import search_html_routes
 from streams.gateway.search.query_events import BackgroundEvents, Publish
 from streams.gateway.search.service import SearchService
@@ -189,11 +180,11 @@ def _app(
     openapi.install(app, context.settings.gateway.public_url)
     responses.install(app, views)
     if is_public:
-        cors.install(app, context.settings.gateway.cors_origins)
-    host_check.install(app, context.settings.gateway_hosts, views)
+        middleware.install_cors(app, context.settings.gateway.cors_origins)
+    middleware.install_host_check(app, context.settings.gateway_hosts, views)
     if context.settings.gateway.keys:
         app.add_middleware(PersonalPages)
-    compression.install(app)
+    middleware.install_compression(app)
     policy = content_security_policy(views.style_hashes, views.script_hashes)
     app.add_middleware(HeadersAndMetrics, metrics=context.metrics, policy=policy)
     return app

@@ -14,6 +14,7 @@ import uvicorn
 from aiohttp import web
 from fastapi import FastAPI
 
+from schemas import Event
 from streams.collector import exempt_loaded_objects
 from streams.errors import StartError
 from streams.gateway.app import create_app
@@ -21,6 +22,7 @@ from streams.gateway.http.connections import LimitedProtocol
 from streams.gateway.lazy_stores import OpenStores, open_lazily
 from streams.gateway.search.query_events import Publish
 from streams.runtime.health_thread import HealthThread
+from streams.runtime.producer import EventProducer
 from streams.settings import GatewaySettings, Settings
 from streams.stores.opener import open_stores
 from streams.tls import server_context
@@ -175,3 +177,22 @@ def _stop(servers: Sequence[uvicorn.Server]) -> None:
     for server in servers:
         server.force_exit = server.should_exit
         server.should_exit = True
+
+
+class QueryPublisher:
+    """The sender of query events. It connects with the first event, so that the gateway starts without Kafka."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._producer = EventProducer(settings, "gateway")
+        self._started = False
+        self._lock = asyncio.Lock()
+
+    async def __call__(self, event: Event) -> None:
+        async with self._lock:
+            if not self._started:
+                await self._producer.start()
+                self._started = True
+        await self._producer(event)
+
+    async def stop(self) -> None:
+        await self._producer.stop()

@@ -22,11 +22,10 @@ from schemas import EntityChanged, Event, PageRemoved
 from streams.caches import RecentCache
 from streams.errors import PoisonError, TransientError
 from streams.knowledge.entity import Entity, Part
-from streams.knowledge.found.ids import SOURCE, entity_id_of, page_of
-from streams.knowledge.grouped_points import GroupedPoints
+from streams.knowledge.found.names import SOURCE, entity_id_of, page_of
 from streams.knowledge.merging import merge_parts
 from streams.knowledge.names import name_keys
-from streams.knowledge.points import point_id, point_of, read_record
+from streams.knowledge.points import GroupedPoints, point_id, point_of, read_record
 from streams.ledger.transitions import transition_about
 from streams.models.protocols import ModelInfo
 from streams.runtime.agent import Agent, Delivery

@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 from streams.errors import UsageError
 from streams.local.child_process import Child, Launch
-from streams.local.own_secret import own_secret
+from streams.local.home import own_secret
 from streams.local.ports import free_ports, preferred_port
 from streams.local.probing import answers, listens
 from streams.local.servers.server import Hints

@@ -24,7 +24,7 @@ import psutil
 from streams.errors import RiffleError, StartError
 from streams.local import riffle_processes
 from streams.local.child_process import kill_orphans, rotate, stop
-from streams.local.pausing import PAUSED, pause_asked
+from streams.local.home import PAUSED, StackState, only_stack, pause_asked, write_state
 from streams.local.reporting import PipeReport
 from streams.local.server_set import (
     Servers,
@@ -35,7 +35,6 @@ from streams.local.server_set import (
     with_addresses,
 )
 from streams.local.servers.server import Report, Server, exit_words, spawn, start_all
-from streams.local.state import StackState, only_stack, write_state
 from streams.local.supervision.health_checks import HealthChecks
 from streams.local.supervision.scheduled import DAY_SECONDS, QUARTER_SECONDS, WEEK_SECONDS, ScheduledCommand
 from streams.local.supervision.watched import Watched

@@ -20,7 +20,7 @@ from typing import Any
 
 import yaml
 
-from streams.local.servers.jars import cache_folder, fetch_jars, jgo_fetch, read_lock
+from streams.local.servers.java import cache_folder, fetch_jars, jgo_fetch, read_lock
 
 STRIMZI_LOCK = Path(__file__).parents[2] / "requirements" / "strimzi.lock.toml"
 STRIMZI_KINDS = ("kafka.Kafka", "nodepool.KafkaNodePool", "topic.KafkaTopic", "user.KafkaUser")

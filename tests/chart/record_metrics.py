@@ -30,7 +30,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from schemas import PageIndexed
 from streams.local.demo import unpack
-from streams.local.state import running_state
+from streams.local.home import running_state
 from streams.runtime.topics import describe_topics
 from streams.settings import Settings
 from tests.chart.rendering import CHART

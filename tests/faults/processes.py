@@ -10,8 +10,8 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 
+from streams.local.home import ProcessState, running_state
 from streams.local.probing import answers, listens
-from streams.local.state import ProcessState, running_state
 
 LOOK_SECONDS = 0.1
 FIND_SECONDS = 120.0

@@ -19,7 +19,7 @@ import pytest
 from streams.commands.pages.crawl import run_crawl
 from streams.commands.pages.seeds import seed
 from streams.local.demo import unpack
-from streams.local.state import running_state
+from streams.local.home import running_state
 from streams.settings import Settings
 from streams.stores.opener import open_stores
 from tests.faults.at_rest import check_index, check_limbo, check_vectors, dead_letters, until_idle

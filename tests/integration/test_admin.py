@@ -10,7 +10,7 @@ from uuid import uuid4
 import httpx2
 import pytest
 
-from streams.admin.audit import AuditLog
+from streams.admin.actions import AuditLog
 from streams.local.ports import free_ports
 from streams.settings import Settings
 from streams.stores.opener import open_stores

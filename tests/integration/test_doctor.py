@@ -7,8 +7,7 @@ import pytest
 from confluent_kafka.admin import AdminClient
 
 from streams.doctor.checks import all_checks
-from streams.doctor.findings import Finding, Level
-from streams.doctor.running import run_checks
+from streams.doctor.findings import Finding, Level, run_checks
 from streams.local.ports import free_ports
 from streams.runtime.connection import client_config
 from streams.runtime.topics import create_topics, describe_topics

@@ -12,9 +12,8 @@ from pathlib import Path
 from fastapi import FastAPI
 
 from schemas import OperationAudited
-from streams.admin.actions import Actions
+from streams.admin.actions import Actions, AuditLog, Entry
 from streams.admin.app import create_admin_app
-from streams.admin.audit import AuditLog, Entry
 from streams.admin.figures import Reader
 from streams.admin.jobs import Jobs
 from streams.admin.letters import LetterPage

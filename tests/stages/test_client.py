@@ -91,7 +91,7 @@ async def test_the_client_waits_as_long_as_the_gateway_asks(stores: Stores, monk
     key = header["Authorization"].split()[1]
     async with serving(app, protocol=Patient) as port, AsyncRiffle(f"http://127.0.0.1:{port}", key) as riffle:
         await riffle.search("log")
-        (client,) = app.state.gateway.guard.limiter._clients.values()
+        ((_, client),) = app.state.gateway.guard.limiter._clients.items()
         bucket = client.bucket
         bucket.tokens = 0
         monkeypatch.setattr("streams.client.aio.asyncio", SimpleNamespace(sleep=sleep))

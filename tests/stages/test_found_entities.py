@@ -13,7 +13,7 @@ from streams.errors import StoreUnavailable
 from streams.knowledge.agent import KnowledgeAgent
 from streams.knowledge.entity import Part
 from streams.knowledge.found.collecting import Collected, Collector
-from streams.knowledge.found.ids import entity_id_of
+from streams.knowledge.found.names import entity_id_of
 from streams.knowledge.lookup.source import PanelSource
 from streams.knowledge.points import read_record
 from streams.links.agent import LinksAgent

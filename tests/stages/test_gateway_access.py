@@ -6,7 +6,7 @@ from urllib.parse import quote
 import pytest
 
 from schemas.ids import page_id
-from streams.gateway.access.api_key import make_key
+from streams.gateway.access.clients import make_key
 from streams.settings import AccessSettings
 from streams.stores.opener import Stores
 from streams.stores.page_record import Deduplicated, Normalized

@@ -6,7 +6,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from streams.gateway.http.help import operators_help
+from streams.gateway.http.about import operators_help
 from streams.search.query_language.operators import OPERATORS
 from streams.search.query_language.query import find_operators, parse_query
 from tests.stages.gateway_fakes import client, gateway, searchable, statement

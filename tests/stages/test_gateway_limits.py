@@ -18,13 +18,13 @@ from streams.gateway.access.guard import Guard
 from streams.gateway.context import GatewayContext
 from streams.gateway.http import responses
 from streams.gateway.http.connections import LimitedProtocol
-from streams.gateway.http.forms import read_form
 from streams.gateway.http.metrics import Metrics
 from streams.gateway.http.problems import ProblemError
+from streams.gateway.http.requests import read_form
 from streams.gateway.http.templates import Views
 from streams.gateway.labs import view
-from streams.gateway.labs.capacity import LabsCapacity
 from streams.gateway.labs.explainer import Explainer
+from streams.gateway.labs.routes import LabsCapacity
 from streams.gateway.search.api import search_api_routes
 from streams.gateway.search.service import SearchService
 from streams.gateway.serve import server_config

@@ -12,8 +12,7 @@ from fastapi import FastAPI
 
 from schemas.ids import page_id
 from streams.answers import statement_source
-from streams.answers.choosing import choose_answer
-from streams.answers.found_answer import FoundAnswer
+from streams.answers.choosing import FoundAnswer, choose_answer
 from streams.answers.statement_source import StatementAnswers
 from streams.gateway.http.templates import Views
 from streams.search.deadline import Deadline

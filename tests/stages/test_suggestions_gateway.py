@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 from streams.gateway.app import create_app
-from streams.gateway.suggest.lists import MAX_AGE_SECONDS
+from streams.gateway.suggest.service import MAX_AGE_SECONDS
 from streams.queries.suggestions.index import Suggestion
 from streams.queries.suggestions.writer import offer
 from streams.settings import GatewaySettings, Settings

@@ -20,7 +20,7 @@ EXCEPTIONS: dict[tuple[str, str], str] = {
     ("streams/answers/disagreement.py", "_DATE"): "9 letters are read again at a place at most, of 2,000",
     ("streams/crawl/content_signals.py", "_SIGNAL"): "40 characters are read again at a place at most",
     ("streams/crawl/robots.py", "_RATE"): "reads 500 characters",
-    ("streams/doctor/versions.py", "_NUMBERS"): "a number has 9 digits at most, so 9 are read again at a place",
+    ("streams/doctor/servers.py", "_NUMBERS"): "a number has 9 digits at most, so 9 are read again at a place",
     ("streams/pages/assemble/builder.py", "_CODE_LANGUAGE"): "90 characters are read again at a place at most",
     ("streams/pages/parse/charset.py", "_DECLARED"): "reads 2,048 bytes",
     ("streams/queries/quick/definition.py", "_ASKED"): SHORT,

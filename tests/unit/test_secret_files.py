@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from streams.errors import UsageError
-from streams.local.own_secret import own_secret
+from streams.local.home import own_secret
 from streams.runtime.connection import client_config
 from streams.secret_files import current_secret
 from streams.settings import CassandraSettings, KafkaSettings
@@ -74,7 +74,7 @@ def test_two_processes_that_make_a_key_at_once_have_one(tmp_path: Path, monkeypa
         name.write_text("first")
         raise FileExistsError
 
-    monkeypatch.setattr("streams.local.own_secret.os.link", link_second)
+    monkeypatch.setattr("streams.local.home.os.link", link_second)
     assert own_secret(file) == "first"
     assert list(tmp_path.iterdir()) == [file]
 

@@ -18,8 +18,7 @@ from streams.gateway.access.bucket import SPENDING_SECONDS
 from streams.local.child_process import CRASH_LOGS, CRASH_SECONDS, LOG_BYTES
 from streams.local.servers.kafka import RETENTION_BYTES
 from streams.local.servers.server import BUSY_WEIGHT
-from streams.local.supervision.patience import QUIET_SECONDS, REFUSALS, SPIN_CPU_SECONDS
-from streams.local.supervision.watched import SERVER_SPIN_CPU_SECONDS
+from streams.local.supervision.watched import QUIET_SECONDS, REFUSALS, SERVER_SPIN_CPU_SECONDS, SPIN_CPU_SECONDS
 from streams.niceness import FULL_LOAD
 from streams.pages.text.normal_forms import MAX_MARKS
 from streams.runtime.breaker import MAX_PROBE_SECONDS

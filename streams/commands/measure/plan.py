@@ -8,8 +8,7 @@ import typer
 
 from streams.commands.console import AsJson, command, load_settings, out, print_json, table
 from streams.planning.capacity import Plan, Quantization, Workload, plan
-from streams.planning.costs import UnitCosts, load_unit_costs
-from streams.planning.numbers import number
+from streams.planning.costs import UnitCosts, load_unit_costs, number
 
 DEFAULTS = Workload(pages=1)
 

@@ -25,8 +25,8 @@ from streams.commands.console import (
     table,
 )  # fmt: skip
 from streams.errors import UsageError
-from streams.gateway.access.api_key import ID_BYTES, PREFIX, SCOPES, SECRET_BYTES, expires_at, make_key
 from streams.gateway.access.bucket import spending_of_day
+from streams.gateway.access.clients import ID_BYTES, PREFIX, SCOPES, SECRET_BYTES, expires_at, make_key
 from streams.search.query_language.operator_values import ascii_host
 from streams.search.request import MAX_DOMAINS
 from streams.stores.opener import open_stores

@@ -17,8 +17,7 @@ from streams.commands.console import EXIT_NO, AsJson, as_typed, command, err, lo
 from streams.commands.pages.search import ask
 from streams.crawl.archives.round_trip import Clock, Find, RoundTrip, round_trip
 from streams.doctor.checks import all_checks
-from streams.doctor.findings import Finding, Level, highest_level
-from streams.doctor.running import run_checks
+from streams.doctor.findings import Finding, Level, highest_level, run_checks
 from streams.doctor.stored_pages import SAMPLED_PAGES, check_stored_pages
 from streams.errors import UsageError
 from streams.maintenance.sampling import sample_pages

@@ -16,7 +16,7 @@ from streams.commands.console import (
     print_result,
 )
 from streams.errors import UsageError
-from streams.local.own_secret import own_secret
+from streams.local.home import own_secret
 from streams.models.chat_server import small_model, start_chat_server
 from streams.models.inference.prepared_repository import Changes, prepare_repository
 

@@ -49,8 +49,7 @@ async def gateway(
     """
     given = {name: value for name, value in (("host", host), ("port", port)) if value is not None}
     settings = load_settings(gateway=given)
-    from streams.gateway.query_publisher import QueryPublisher
-    from streams.gateway.serve import serve
+    from streams.gateway.serve import QueryPublisher, serve
 
     publisher = QueryPublisher(settings)
     try:

@@ -24,7 +24,7 @@ from streams.commands.console import (
 )
 from streams.crawl.urls import InvalidUrl, possible_urls
 from streams.errors import TransientError, UsageError
-from streams.knowledge.found.ids import SOURCE, entity_id_of
+from streams.knowledge.found.names import SOURCE, entity_id_of
 from streams.maintenance.erasure import Eraser
 from streams.queries.suggestions.hidden import hide
 from streams.queries.suggestions.page_texts import title_text

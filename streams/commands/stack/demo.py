@@ -16,7 +16,7 @@ from streams.commands.pages.seeds import seed
 from streams.commands.stack.up import Tls, Triton, requires_certificates, runs_in_process, start_detached, stop_stack
 from streams.errors import UsageError
 from streams.local.demo import QUESTIONS, Question, unpack
-from streams.local.state import read_state, running_state
+from streams.local.home import read_state, running_state
 from streams.search.ranking.fusion import first_pages, merge_lists
 from streams.search.retrieval.depth import FIRST_STATEMENTS
 from streams.search.searcher import STATEMENTS_PER_PAGE

@@ -27,12 +27,10 @@ from streams.commands.console import (
     styled,
 )
 from streams.commands.stack.topics import show_topics
-from streams.doctor.overview import WELL, Figures, Problem
-from streams.doctor.quick import find_away
+from streams.doctor.overview import WELL, Figures, Problem, find_away
 from streams.errors import RiffleError
-from streams.local.pausing import PAUSED
+from streams.local.home import PAUSED, ProcessState, StackState, is_alive, running_state
 from streams.local.probing import answers, cassandra_answers, kafka_answers, listens, read_json, triton_answers
-from streams.local.state import ProcessState, StackState, is_alive, running_state
 from streams.runtime.lags.free_space import describe_shortage
 from streams.runtime.lags.stage_lags import Lag, stage_lags
 from streams.runtime.replays.dead_letters import DeadLetters

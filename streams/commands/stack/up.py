@@ -14,8 +14,8 @@ import typer
 from streams.commands.console import command, load_settings, local_home, out
 from streams.errors import StartError, UsageError
 from streams.local.child_process import keep_previous
+from streams.local.home import StackState, make_home, read_state, running_state
 from streams.local.reporting import TerminalReport, read_reports
-from streams.local.state import StackState, make_home, read_state, running_state
 from streams.models.opening import IN_PROCESS
 from streams.servers import server_of
 from streams.settings import GatewaySettings, stack_file

@@ -1,25 +1,74 @@
-"""Who sends a request: a program with a key, or anybody at an address.
+"""Who asks: the key or the address of a request, and the pages that its sender may see. Pure.
+
+A key is `rfl_ID_SECRET`. The secret has 256 random bits, so its SHA-256 is enough: nobody can try all secrets, and a
+slow hash would only slow down every request. The prefix lets scanners of repositories find keys that were published.
 
 Addresses are stored nowhere: the store of budgets gets a hash, with a key of the day that follows from the first secret
 of the gateway. IPv6 addresses count by their network of 64 bits, since one customer has at least that.
 """
 
 import base64
-from collections.abc import Sequence
-from dataclasses import dataclass
-from hashlib import blake2b
+import hmac
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from hashlib import blake2b, sha256
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from typing import Literal, get_args
 
 from starlette.requests import Request
 
-from streams.gateway.access.sight import Sight
-from streams.stores.protocols import ApiKey
+from streams.crawl.domains import is_below, is_page_below
+from streams.search.errors import invalid_parameter
+from streams.search.query_language.operator_values import ascii_host
+from streams.search.request import Parameters
+from streams.stores.protocols import ApiKey, Site, private_hosts
 
-SEES_ALL = Sight()
 MAX_HOPS = 20
 """Maximum number of addresses that are read of `X-Forwarded-For`."""
 _MAPPED_BITS = 96
 """Length of the prefix of IPv4 addresses that are written as IPv6 ones (`::ffff:0:0/96`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """The domains of the pages that a client may see."""
+
+    only: tuple[str, ...] = ()
+    """Only these domains and their subdomains. Empty: all."""
+    private: tuple[str, ...] = ()
+    """Not these domains, nor their subdomains."""
+
+    def shows(self, url: str) -> bool:
+        """Return True if the client may see a page with this URL."""
+        return (not self.only or is_page_below(url, self.only)) and not is_page_below(url, self.private)
+
+    def limit(self, given: Parameters) -> Parameters:
+        """Return the parameters of a search that finds only these pages. Raises InvalidQuery for a foreign domain."""
+        given = replace(given, private=self.private)
+        if not self.only:
+            return given
+        wanted = [ascii_host(domain.strip().removeprefix("*.")) or domain for domain in given.include]
+        if foreign := [domain for domain in wanted if not is_below(domain, self.only)]:
+            detail = f"{foreign[0]} is not a domain of this site."
+            raise invalid_parameter("include", detail, f"Its domains are {', '.join(self.only)}.")
+        return replace(given, include=tuple(wanted) or self.only)
+
+
+SEES_ALL = Sight()
+
+
+def sight_of(site: Site | None, sites: Mapping[str, Site]) -> Sight:
+    """Return what a client of this site may see, or a client of none.
+
+    A private site below a host of this site stays private: `intern.example.org` to clients of a site `example.org`. A
+    host that this site names itself, or that is below one that it names, is its own.
+    """
+    if site is None:
+        return Sight(private=private_hosts(sites.values()))
+    others = private_hosts(other for other in sites.values() if other.name != site.name)
+    foreign = (host for host in others if not any(is_below(own, [host]) for own in site.hosts))
+    return Sight(only=site.hosts, private=tuple(foreign))
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,3 +153,54 @@ def hash_address(address: str, day: int, secret: bytes) -> str:
     else:
         counted = str(IPv6Network((given, 64), strict=False)) if isinstance(given, IPv6Address) else str(given)
     return "a" + blake2b(f"{day} {counted}".encode(), key=secret, digest_size=12).hexdigest()
+
+
+Scope = Literal["search", "pages", "extract", "answer"]
+"""The things that a key allows: searches, records and contents of pages, fetching a page now, answers by a model."""
+SCOPES: tuple[Scope, ...] = get_args(Scope)
+PREFIX = "rfl"
+ID_BYTES, SECRET_BYTES = 6, 32
+_KEY = re.compile(rf"{PREFIX}_([0-9a-f]{{{2 * ID_BYTES}}})_([A-Za-z0-9-]{{43}})", re.ASCII)
+_MICROS = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class GivenKey:
+    """A key as a client sends it."""
+
+    id: str
+    secret: str
+
+
+def make_key(key: ApiKey, random: bytes) -> tuple[str, ApiKey]:
+    """Return the text of a new key, and what is stored of it. `random` has ID_BYTES and SECRET_BYTES random bytes."""
+    key_id = random[:ID_BYTES].hex()
+    # The underscore divides the parts of a key, so it stands in none of them.
+    secret = base64.b64encode(random[ID_BYTES:], altchars=b"-0").decode().rstrip("=")
+    return f"{PREFIX}_{key_id}_{secret}", replace(key, id=key_id, digest=digest_of(secret))
+
+
+def read_key(text: str) -> GivenKey | None:
+    """Return the parts of a key, or None if the text does not have the form of one."""
+    found = _KEY.fullmatch(text)
+    return GivenKey(found[1], found[2]) if found else None
+
+
+def digest_of(secret: str) -> bytes:
+    return sha256(secret.encode()).digest()
+
+
+def fault_of(given: GivenKey, stored: ApiKey | None, now_micros: int) -> str:
+    """Return why a key is refused, in a sentence; empty if it is accepted. Digests are compared in constant time."""
+    digest = stored.digest if stored else b""
+    if not hmac.compare_digest(digest, digest_of(given.secret)) or stored is None:
+        return "The key is not known."
+    if stored.revoked:
+        return "The key was revoked."
+    if stored.expires and now_micros >= stored.expires:
+        return "The key has expired."
+    return ""
+
+
+def expires_at(now_micros: int, days: float) -> int:
+    return now_micros + int(days * 86_400 * _MICROS)

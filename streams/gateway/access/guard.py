@@ -16,11 +16,20 @@ from fastapi.security import HTTPBearer
 
 from streams.caches import TimedCache
 from streams.errors import RiffleError
-from streams.gateway.access.api_key import GivenKey, Scope, fault_of, read_key
 from streams.gateway.access.bucket import Allowance, Verdict
-from streams.gateway.access.clients import Client, address_of, given_key, hash_address
+from streams.gateway.access.clients import (
+    Client,
+    GivenKey,
+    Scope,
+    Sight,
+    address_of,
+    fault_of,
+    given_key,
+    hash_address,
+    read_key,
+    sight_of,
+)
 from streams.gateway.access.limiter import Limiter
-from streams.gateway.access.sight import Sight, sight_of
 from streams.gateway.context import GatewayContext
 from streams.gateway.http.keys import derive_keys
 from streams.gateway.http.middleware import MORE_HEADERS
@@ -81,10 +90,13 @@ class Guard:
         """Return the charge of a request. Raises ProblemError: no key, a wrong one, or no budget."""
         client = await self.identify(request)
         if client.key is None and not self._settings.anonymous:
-            raise ProblemError(_no_key())
+            why = "The request has no key, and this gateway answers nobody without one."
+            hint = "Send `Authorization: Bearer KEY`. The operator makes keys with `riffle keys add`."
+            raise ProblemError(Problem("key-needed", why, hint, headers={"WWW-Authenticate": 'Bearer realm="riffle"'}))
         charge = Charge(client, self.limiter)
         if not charge.allows(scope):
-            raise ProblemError(_no_scope(scope))
+            hint = f"Use a key with this scope: `riffle keys add NAME --scope {scope}`."
+            raise ProblemError(Problem("scope-missing", f"The key does not have the scope `{scope}`.", hint))
         verdict = await self.limiter.admit(client.id, self.allowance_of(client))
         request.scope.get(MORE_HEADERS, {}).update(verdict.headers())
         if not verdict.allowed:
@@ -181,46 +193,20 @@ class Guard:
         return stored
 
 
-def _no_key() -> Problem:
-    return Problem(
-        401,
-        "key-needed",
-        "This API needs a key",
-        "The request has no key, and this gateway answers nobody without one.",
-        "Send `Authorization: Bearer KEY`. The operator makes keys with `riffle keys add`.",
-        headers={"WWW-Authenticate": 'Bearer realm="riffle"'},
-    )
-
-
 def _refused_key(why: str) -> Problem:
     return Problem(
-        401,
         "key-refused",
-        "The key is refused",
         why,
         "Send `Authorization: Bearer KEY` with a valid key, or none.",
         headers={"WWW-Authenticate": 'Bearer realm="riffle", error="invalid_token"'},
     )
 
 
-def _no_scope(scope: Scope) -> Problem:
-    return Problem(
-        403,
-        "scope-missing",
-        "The key does not allow this",
-        f"The key does not have the scope `{scope}`.",
-        f"Use a key with this scope: `riffle keys add NAME --scope {scope}`.",
-    )
-
-
 def _too_much(verdict: Verdict) -> Problem:
-    seconds = verdict.retry_after
+    is_of_day = verdict.allowance.per_day and not verdict.day_left
     return Problem(
-        429,
         "too-many-requests",
-        "Too many requests",
-        "The budget of work is spent: " + ("of this day." if not verdict.day_left and verdict.allowance.per_day
-                                           else "of this minute."),
-        f"Wait {seconds:,} s. `RateLimit` of each answer says what is left.",
-        headers={"Retry-After": str(seconds), **verdict.headers()},
-    )  # fmt: skip
+        f"The budget of work is spent: of this {'day' if is_of_day else 'minute'}.",
+        f"Wait {verdict.retry_after:,} s. `RateLimit` of each answer says what is left.",
+        headers={"Retry-After": str(verdict.retry_after), **verdict.headers()},
+    )

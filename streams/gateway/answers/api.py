@@ -22,15 +22,15 @@ from streams.answers.evidence import Evidence, evidence_of
 from streams.answers.follow_up import clean_turns
 from streams.answers.support.checked_sentences import CheckedSentence
 from streams.answers.writer import Outcome, Status
+from streams.gateway.access.bucket import ANSWER
 from streams.gateway.access.clients import address_of
-from streams.gateway.access.costs import ANSWER
 from streams.gateway.access.guard import Charge, Guard
-from streams.gateway.answers.section import reason_of
+from streams.gateway.answers.html import reason_of
 from streams.gateway.answers.service import ModelAnswers, RunningAnswer, RunningRank, Search
 from streams.gateway.http import examples
-from streams.gateway.http.parameters import refuse_unknown
 from streams.gateway.http.presentation import fragment_href
 from streams.gateway.http.problems import Problem, ProblemError
+from streams.gateway.http.requests import api_router
 from streams.search.request import FIRST_PAGE
 
 HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
@@ -40,19 +40,15 @@ data: {"text": "The log holds changes.", "statement": {"url": "https://sqlite.or
 event: end
 data: {"status": "answered", "reason": "", "asked_pages": 1, "dropped_sentences": 0}
 """
-NO_MODEL = Problem(
-    404,
-    "no-model",
-    "No language model is configured",
-    "The operator may set RIFFLE_ANSWERS__URL. `beside.answer` of a search needs no model.",
+NO_MODEL = Problem("no-model", "The operator may set RIFFLE_ANSWERS__URL. `beside.answer` of a search needs no model.")
+NOT_INDEXED = Problem("not-indexed", "Its id may be another one.")
+_PROBLEMS = examples.problem_responses(
+    "/api/v1/answer",
+    *examples.ACCESS_PROBLEMS,
+    ("The question or a parameter is not valid", examples.NO_QUERY),
+    ("No model, or no such page", NO_MODEL),
+    ("The index does not answer", examples.NO_SEARCH),
 )
-NOT_INDEXED = Problem(404, "not-indexed", "This page is not in the index", "Its id may be another one.")
-_PROBLEMS: dict[int | str, dict[str, Any]] = {
-    **examples.ACCESS_PROBLEMS,
-    400: examples.problem_response("The question or a parameter is not valid", examples.PROBLEM_EMPTY),
-    404: examples.problem_response("No model, or no such page", NO_MODEL.to_json("/api/v1/answer")),
-    503: examples.problem_response("The index does not answer", examples.PROBLEM_UNAVAILABLE),
-}
 _STREAM: dict[int | str, dict[str, Any]] = {
     200: {
         "description": "Events `sentence` and, at last, `end`",
@@ -104,7 +100,7 @@ class Related(BaseModel):
 
 def answer_api_routes(search: Search, answers: ModelAnswers | None, guard: Guard, proxies: Sequence[str]) -> APIRouter:
     """Return the routes. `proxies`: the addresses whose `X-Forwarded-For` is believed."""
-    router = APIRouter(prefix="/api/v1", tags=["answers"], dependencies=[Depends(refuse_unknown)])
+    router = api_router("answers")
 
     @router.get("/answer", summary="Answer by a language model", responses=_STREAM, response_class=StreamingResponse)
     async def answer(
@@ -115,7 +111,7 @@ def answer_api_routes(search: Search, answers: ModelAnswers | None, guard: Guard
     ) -> StreamingResponse:
         turns = clean_turns([q, *(then or ())])
         if not turns:
-            raise ProblemError(Problem(400, "query-empty", "There is nothing to answer", "No question was given."))
+            raise ProblemError(Problem("query-empty", "No question was given.", title="There is nothing to answer"))
         running = await _on(answers).converse(turns, search, charge.sight, address_of(request, proxies))
         charge.spend(ANSWER)
         return _streamed(running)
@@ -142,7 +138,7 @@ def answer_api_routes(search: Search, answers: ModelAnswers | None, guard: Guard
     ) -> StreamingResponse:
         criterion = clean_criterion(by)
         if not criterion:
-            raise ProblemError(Problem(400, "query-empty", "There is no criterion", "`by` has no words."))
+            raise ProblemError(Problem("query-empty", "`by` has no words.", title="There is no criterion"))
         running = await _on(answers).rank(q, criterion, search, charge.sight, address_of(request, proxies))
         charge.spend(ANSWER)
         return StreamingResponse(_ranked(running), media_type="text/event-stream", headers=HEADERS)

@@ -13,7 +13,7 @@ from streams.answers.evidence import Evidence, evidence_of, evidence_of_page
 from streams.answers.follow_up import search_of_turns
 from streams.answers.support.checked_sentences import CheckedSentence
 from streams.answers.writer import MAX_JUDGED_PAGES, Outcome, Writer, WriterOptions
-from streams.gateway.access.sight import Sight
+from streams.gateway.access.clients import Sight
 from streams.gateway.answers.shared_budgets import SharedBudgets
 from streams.gateway.context import GatewayContext
 from streams.gateway.http.keys import KEY_BYTES, derive_keys

@@ -1,12 +1,18 @@
 """The outgoing links of a page of results: plain addresses, or links over `/act` where clicks are published."""
 
 import secrets
+import struct
+from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Literal
 from uuid import UUID
 
-from streams.gateway.clicks.payload import MAX_CHARS, NONCE_BYTES, Click, seal_click
-from streams.gateway.http.keys import Key, derive_keys
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from streams.gateway.http.keys import ID_BYTES, Key, derive_keys
 from streams.settings import GatewaySettings
 
 Leave = Callable[[str, str], str]
@@ -50,3 +56,82 @@ class OutgoingLinks:
             return f"/act?c={seal_click(click, self._keys[0], secrets.token_bytes(NONCE_BYTES))}"
 
         return leave
+
+
+MAX_AGE = timedelta(hours=24)
+"""Time for which a link leads on: as long as a page of results may stay open."""
+NONCE_BYTES = 12
+MAX_CHARS = 12_000
+"""Maximum length of a payload in a link."""
+_HEADS = {1: struct.Struct(">16s16sHI"), 2: struct.Struct(">16s16sHI16s")}
+"""The fields before the address, by version."""
+_CLOCK_SKEW = timedelta(minutes=5)
+
+Fault = Literal["tampered", "foreign", "expired"]
+
+
+class InvalidLink(Exception):
+    """A payload that leads nowhere, and why."""
+
+    def __init__(self, fault: Fault) -> None:
+        super().__init__(fault)
+        self.fault: Fault = fault
+
+
+@dataclass(frozen=True, slots=True)
+class Click:
+    """One outgoing link of a page of results."""
+
+    query_hash: str
+    """32 hexadecimal digits."""
+    page_id: UUID
+    rank: int
+    """Place of the result, from 1."""
+    made: datetime
+    url: str
+    asked_hash: str = ""
+    """32 hexadecimal digits: the query's hash for counts. Empty where queries are not counted."""
+
+
+def seal_click(click: Click, key: Key, nonce: bytes) -> str:
+    """Return the payload. The nonce is random, and used once."""
+    version = 2 if click.asked_hash else 1
+    head = bytes([version]) + key.id
+    fields = (bytes.fromhex(click.query_hash), click.page_id.bytes, click.rank, int(click.made.timestamp()))
+    packed = _HEADS[version].pack(*fields, *([bytes.fromhex(click.asked_hash)] if click.asked_hash else []))
+    sealed = AESGCM(key.value).encrypt(nonce, packed + click.url.encode(), head)
+    return urlsafe_b64encode(head + nonce + sealed).rstrip(b"=").decode()
+
+
+def open_click(payload: str, keys: Sequence[Key], now: datetime) -> Click:
+    """Return the click of a payload. Raises InvalidLink."""
+    content = _decode(payload)
+    head, rest = content[: 1 + ID_BYTES], content[1 + ID_BYTES :]
+    if len(rest) < NONCE_BYTES or head[0] not in _HEADS:
+        raise InvalidLink("tampered")
+    key = next((key for key in keys if key.id == head[1:]), None)
+    if key is None:
+        raise InvalidLink("foreign")
+    try:
+        packed = AESGCM(key.value).decrypt(rest[:NONCE_BYTES], rest[NONCE_BYTES:], head)
+    except InvalidTag:
+        raise InvalidLink("tampered") from None
+    fields = _HEADS[head[0]]
+    digest, page, rank, seconds, *asked = fields.unpack_from(packed)
+    made = datetime.fromtimestamp(seconds, now.tzinfo)
+    if not -_CLOCK_SKEW <= now - made <= MAX_AGE:
+        raise InvalidLink("expired")
+    url = packed[fields.size :].decode()
+    return Click(digest.hex(), UUID(bytes=page), rank, made, url, "".join(each.hex() for each in asked))
+
+
+def _decode(payload: str) -> bytes:
+    if len(payload) > MAX_CHARS or not payload.isascii():
+        raise InvalidLink("tampered")
+    try:
+        content = urlsafe_b64decode(payload + "=" * (-len(payload) % 4))
+    except ValueError:
+        raise InvalidLink("tampered") from None
+    if not content:
+        raise InvalidLink("tampered")
+    return content

@@ -10,35 +10,24 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from schemas import ResultClicked
-from streams.gateway.clicks.payload import Click, Fault, InvalidLink, open_click
+from streams.gateway.clicks.links import Click, Fault, InvalidLink, open_click
 from streams.gateway.context import GatewayContext
 from streams.gateway.http.keys import Key
 from streams.gateway.http.presentation import safe_href
 from streams.gateway.http.problems import Problem, ProblemError
 
-HEADERS = {"Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "X-Robots-Tag": "noindex, nofollow"}
+ACT_HEADERS = {"Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "X-Robots-Tag": "noindex, nofollow"}
 _PRINTABLE = "".join(map(chr, range(0x21, 0x7F)))
 _SEARCH_AGAIN = "Go back to the results and search again, or type the address of the page into your browser."
 _PROBLEMS: dict[Fault, Problem] = {
-    "tampered": Problem(
-        400, "link-changed", "This link was changed", "It is not as this search page has made it.", _SEARCH_AGAIN, "c"
-    ),
+    "tampered": Problem("link-changed", "It is not as this search page has made it.", _SEARCH_AGAIN, "c"),
     "foreign": Problem(
-        400,
         "link-foreign",
-        "This link is not from here",
         "Another search page has made it, or this one with a key that it no longer has.",
         _SEARCH_AGAIN,
         "c",
     ),
-    "expired": Problem(
-        410,
-        "link-expired",
-        "This link has expired",
-        "Links of a page of results lead on for a day.",
-        _SEARCH_AGAIN,
-        "c",
-    ),
+    "expired": Problem("link-expired", "Links of a page of results lead on for a day.", _SEARCH_AGAIN, "c"),
 }
 
 
@@ -61,7 +50,7 @@ def click_routes(
             raise ProblemError(_PROBLEMS["tampered"])
         if request.method == "GET" and not _is_prefetch(request):
             publish(_event_of(click, identify(request) if click.asked_hash else ""))
-        return Response(status_code=303, headers={"Location": quote(click.url, safe=_PRINTABLE), **HEADERS})
+        return Response(status_code=303, headers={"Location": quote(click.url, safe=_PRINTABLE), **ACT_HEADERS})
 
     return router
 

@@ -145,7 +145,7 @@ def to_document(document: Document) -> DocumentContent:
         title=presentation.clean_line(document.title, presentation.MAX_TITLE_CHARS),
         description=presentation.clean_line(document.description),
         language=document.language,
-        containers=tuple(DocumentContainer(tag=each.tag, parent=each.parent) for each in document.containers),
+        containers=tuple(DocumentContainer(**each._asdict()) for each in document.containers),
         blocks=tuple(blocks),
         links=tuple(
             DocumentLink(url=each.url, text=presentation.clean_line(each.text), in_content=each.in_content)
@@ -175,10 +175,49 @@ def to_vectors(vectors: NDArray[np.float32]) -> tuple[tuple[float, ...], ...]:
 
 
 def _to_block(block: Block) -> DocumentBlock:
-    spans = tuple(
-        DocumentSpan(start=each.start, end=each.end, kind=each.kind, target=each.target, label=each.label)
-        for each in block.spans
-    )
     # A character is replaced by one character, so the places of spans stay.
-    text = clean_text(block.text)
+    text, spans = clean_text(block.text), tuple(DocumentSpan(**each._asdict()) for each in block.spans)
     return DocumentBlock(tag=block.tag, text=text, parent=block.parent, spans=spans, language=block.language)
+
+
+_PAGE, _URL, _REF = "0d8a1b5e-53c4-5be2-a0de-3c4c4ba1f6ab", "https://sqlite.org/wal.html", "5f" * 32
+_CONTENT: dict[str, Any] = {
+    "title": "Write-Ahead Logging",
+    "language": "en",
+    "blocks": [{"tag": "p", "text": "WAL is significantly faster in most scenarios.", "parent": -1}],
+    "links": [{"url": "https://sqlite.org/", "text": "Home", "in_content": False}],
+    "facts": {},
+    "is_cut": False,
+}
+_STATEMENT: dict[str, Any] = {
+    "id": "b4a04c7e-4b8c-5f43-8f7a-0a1f3b7f5c11",
+    "ordinal": 0,
+    "text": "WAL is significantly faster in most scenarios.",
+    "context": ["Write-Ahead Logging"],
+    "kind": "sentence",
+    "block": 0,
+    "start": 0,
+    "end": 46,
+}
+_HEAD: dict[str, Any] = {"page_id": _PAGE, "url": _URL, "ref": _REF}
+DOCUMENT_EXAMPLE = {**_HEAD, "document": _CONTENT, "untrusted": True}
+STATEMENTS_EXAMPLE = {**_HEAD, "total": 283, "statements": [_STATEMENT], "next": 200, "untrusted": True}
+VECTORS_EXAMPLE = {
+    **_HEAD,
+    "statements_ref": "6a" * 32,
+    "model": "all-minilm-l6-v2/int8-openvino-2",
+    "dimensions": 3,
+    "total": 283,
+    "vectors": [[0.80007, 0.0, -0.59998]],
+    "next": 200,
+}
+EXTRACT_EXAMPLE = {
+    "source": "index",
+    "url": _URL,
+    "page_id": _PAGE,
+    "document": _CONTENT,
+    "statements": [_STATEMENT],
+    "statement_count": 283,
+    "directives": [],
+    "untrusted": True,
+}

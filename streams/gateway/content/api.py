@@ -1,26 +1,43 @@
-"""`/api/v1/pages/{id}/document`, `/statements` and `/vectors`: the content that events refer to."""
+"""The content of pages for programs: `/api/v1/pages/{id}/document`, `/statements`, `/vectors`; `/api/v1/extract`."""
 
-from typing import Annotated, Any
+from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Depends, Path, Query, Response
+from fastapi import APIRouter, Depends, Path, Query
 
+from schemas.ids import page_id
+from streams.gateway.access.bucket import FETCH
 from streams.gateway.access.guard import Charge, Guard
-from streams.gateway.content import examples as own_examples
-from streams.gateway.content.answers import PageDocument, PageStatements, PageVectors
+from streams.gateway.content.answers import (
+    DOCUMENT_EXAMPLE,
+    EXTRACT_EXAMPLE,
+    STATEMENTS_EXAMPLE,
+    VECTORS_EXAMPLE,
+    Extract,
+    PageDocument,
+    PageStatements,
+    PageVectors,
+    to_document,
+    to_statement,
+)
 from streams.gateway.content.reading import PageContent
+from streams.gateway.content.web_page import WebPages
+from streams.gateway.context import GatewayContext
 from streams.gateway.http import examples
-from streams.gateway.http.parameters import refuse_unknown
+from streams.gateway.http.problems import Problem, ProblemError
+from streams.gateway.http.requests import api_router
+from streams.gateway.page.lookup import PageData, refuse_directives, resolve
 
 MAX_PART = 500
 """Maximum statements, or vectors, of one answer."""
-PROBLEMS: dict[int | str, dict[str, Any]] = {
-    **examples.ACCESS_PROBLEMS,
-    400: examples.problem_response("A parameter is not valid", examples.PROBLEM_EMPTY),
-    404: examples.problem_response("The page is unknown, or has no such content", own_examples.PROBLEM_NO_CONTENT),
-    409: examples.problem_response("The page has other content by now", own_examples.PROBLEM_CHANGED),
-    503: examples.problem_response("The records do not answer", examples.PROBLEM_RECORDS),
-}
+PROBLEMS = examples.problem_responses(
+    "/api/v1/pages/0d8a1b5e-53c4-5be2-a0de-3c4c4ba1f6ab/document",
+    *examples.ACCESS_PROBLEMS,
+    ("A parameter is not valid", examples.NO_QUERY),
+    ("The page is unknown, or has no such content", Problem("no-content")),
+    ("The page has other content by now", Problem("content-changed", parameter="ref")),
+    ("The records do not answer", examples.NO_RECORDS),
+)
 _REF = "The reference of an event (`document_ref`, `statements_ref`, `vectors_ref`). Empty: the newest content."
 Ref = Annotated[str, Query(pattern="^([0-9a-f]{64})?$", description=_REF)]
 After = Annotated[int, Query(ge=0, le=1_000_000, description="The value `next` of the part before.")]
@@ -29,54 +46,150 @@ PageId = Annotated[UUID, Path(description="The page's id: UUIDv5 of its URL.")]
 
 
 def content_api_routes(content: PageContent, guard: Guard) -> APIRouter:
-    router = APIRouter(prefix="/api/v1", tags=["content"], dependencies=[Depends(refuse_unknown)])
+    router = api_router("content")
     charged = Annotated[Charge, Depends(guard.needs("pages"))]
 
     @router.get(
         "/pages/{page_id:uuid}/document",
         summary="The document of a page",
         description="The text and structure of the page without its markup and boilerplate, as the index has it.",
-        responses={200: examples.json_response("The document", own_examples.DOCUMENT), **PROBLEMS},
+        responses={200: examples.json_response("The document", DOCUMENT_EXAMPLE), **PROBLEMS},
         response_model_exclude_none=True,
     )
-    async def document(response: Response, charge: charged, page_id: PageId, ref: Ref = "") -> PageDocument:
-        response.headers["Cache-Control"] = "no-store"
+    async def document(charge: charged, page_id: PageId, ref: Ref = "") -> PageDocument:
         return await content.document(await content.find(str(page_id), charge.sight), ref)
 
     @router.get(
         "/pages/{page_id:uuid}/statements",
         summary="The statements of a page",
         description="All statements of the page with their places and chains, in parts.",
-        responses={200: examples.json_response("A part of the statements", own_examples.STATEMENTS), **PROBLEMS},
+        responses={200: examples.json_response("A part of the statements", STATEMENTS_EXAMPLE), **PROBLEMS},
         response_model_exclude_none=True,
     )
     async def statements(
-        response: Response,
-        charge: charged,
-        page_id: PageId,
-        ref: Ref = "",
-        after: After = 0,
-        limit: Limit = 200,
+        charge: charged, page_id: PageId, ref: Ref = "", after: After = 0, limit: Limit = 200
     ) -> PageStatements:
-        response.headers["Cache-Control"] = "no-store"
         return await content.statements(await content.find(str(page_id), charge.sight), ref, after, limit)
 
     @router.get(
         "/pages/{page_id:uuid}/vectors",
         summary="The vectors of a page's statements",
         description="One vector for each statement, in the order of the statements, in parts.",
-        responses={200: examples.json_response("A part of the vectors", own_examples.VECTORS), **PROBLEMS},
+        responses={200: examples.json_response("A part of the vectors", VECTORS_EXAMPLE), **PROBLEMS},
         response_model_exclude_none=True,
     )
     async def vectors(
-        response: Response,
-        charge: charged,
-        page_id: PageId,
-        ref: Ref = "",
-        after: After = 0,
-        limit: Limit = 200,
+        charge: charged, page_id: PageId, ref: Ref = "", after: After = 0, limit: Limit = 200
     ) -> PageVectors:
-        response.headers["Cache-Control"] = "no-store"
         return await content.vectors(await content.find(str(page_id), charge.sight), ref, after, limit)
 
     return router
+
+
+MAX_STATEMENTS = 200
+"""Maximum statements of an answer."""
+EXTRACT_PROBLEMS = examples.problem_responses(
+    "/api/v1/extract",
+    *examples.ACCESS_PROBLEMS,
+    ("Not the address of a page", examples.INVALID_URL),
+    ("The page is not in the index", Problem("no-content")),
+    ("The page could not be fetched, or not be read", Problem("not-fetched", "robots.txt of the host forbids it.")),
+    ("The records do not answer, or the page's host is busy", examples.NO_RECORDS),
+)
+_URL = Query(
+    min_length=1, max_length=2_048, description="Address of the page.", examples=["https://sqlite.org/wal.html"]
+)
+_FETCH = "Fetch the page now if the index does not have it. Needs the scope `extract`, as the operator allows."
+
+
+def extract_routes(context: GatewayContext, content: PageContent, web: WebPages, guard: Guard) -> APIRouter:
+    router = api_router("content")
+    who = context.settings.access.fetch_now
+
+    @router.get(
+        "/extract",
+        summary="The content of a page",
+        description=(
+            "The document, statements and facts of a page of the index. With `fetch`, a page that is not in the index "
+            "is fetched now, within the rules of the crawler, and nothing of it is stored."
+        ),
+        responses={200: examples.json_response("The content", EXTRACT_EXAMPLE), **EXTRACT_PROBLEMS},
+        response_model_exclude_none=True,
+    )
+    async def extract(
+        charge: Annotated[Charge, Depends(guard.needs("pages"))],
+        url: Annotated[str, _URL],
+        fetch: Annotated[bool, Query(description=_FETCH)] = False,
+    ) -> Extract:
+        try:
+            data = await content.find(url, charge.sight)
+            if data.record.normalized.document_ref:
+                return await _of_index(content, data)
+        except ProblemError as error:
+            if error.problem.kind not in ("unknown-page", "no-content") or not fetch:
+                raise
+        else:
+            if not fetch:
+                raise ProblemError(_not_indexed(url))
+        _check_fetch(charge, who)
+        _, address = resolve(url)
+        if not address or not charge.sight.shows(address):
+            raise ProblemError(_not_indexed(url))
+        charge.spend(FETCH)
+        return await _of_web(web, address)
+
+    return router
+
+
+async def _of_index(content: PageContent, data: PageData) -> Extract:
+    document = await content.read_document(data.record.normalized.document_ref)
+    ref = data.record.indexed.statements_ref or data.record.chunked.statements_ref
+    statements = (await content.read_statements(ref)).statements if ref else ()
+    return Extract(
+        source="index",
+        url=data.url,
+        page_id=data.page_id,
+        document=to_document(document),
+        statements=tuple(to_statement(each) for each in statements[:MAX_STATEMENTS]),
+        statement_count=len(statements),
+        directives=tuple(data.record.normalized.directives),
+    )
+
+
+async def _of_web(web: WebPages, address: str) -> Extract:
+    found = await web.fetch(address)
+    refuse_directives(found.directives)
+    return Extract(
+        source="web",
+        url=found.url,
+        page_id=page_id(found.url),
+        document=to_document(found.document),
+        statements=tuple(to_statement(each) for each in found.statements[:MAX_STATEMENTS]),
+        statement_count=len(found.statements),
+        directives=found.directives,
+    )
+
+
+def _check_fetch(charge: Charge, who: str) -> None:
+    """Raise ProblemError if this client may not have a page fetched now."""
+    if who == "everybody" and charge.allows("extract"):
+        return
+    if who == "keys" and charge.client.key is not None and charge.allows("extract"):
+        return
+    raise ProblemError(
+        Problem(
+            "fetch-not-allowed",
+            "The page is not in the index.",
+            "Use a key with the scope `extract`, if the operator allows it (RIFFLE_ACCESS__FETCH_NOW).",
+            "fetch",
+        )
+    )
+
+
+def _not_indexed(url: str) -> Problem:
+    return Problem(
+        "no-content",
+        f"The index has no document of {url[:200]}.",
+        "With `fetch=true` it is fetched now, if the operator allows it.",
+        "url",
+    )

@@ -1,7 +1,7 @@
 """The content of an indexed page, read from its blobs by the references of its record."""
 
 from streams.errors import PoisonError
-from streams.gateway.access.sight import Sight
+from streams.gateway.access.clients import Sight
 from streams.gateway.content.answers import (
     PageDocument,
     PageStatements,
@@ -12,8 +12,7 @@ from streams.gateway.content.answers import (
 )
 from streams.gateway.context import GatewayContext
 from streams.gateway.http.problems import Problem, ProblemError
-from streams.gateway.page.copies import refuse_copies
-from streams.gateway.page.lookup import PageData, look_up, read_blob
+from streams.gateway.page.lookup import PageData, look_up, read_blob, refuse_copies
 from streams.pages.document.codec import decode_document
 from streams.pages.document.model import Document
 from streams.statements.codec import PageStatements as StoredStatements
@@ -100,9 +99,7 @@ def _same(wanted: str, known: str) -> str:
     if wanted and wanted != known:
         raise ProblemError(
             Problem(
-                409,
                 "content-changed",
-                "The page has other content by now",
                 f"The page's content is {known}.",
                 "Use the newer event of the page, or leave out `ref` for the newest content.",
                 "ref",
@@ -113,9 +110,7 @@ def _same(wanted: str, known: str) -> str:
 
 def _gone() -> Problem:
     return Problem(
-        404,
         "no-content",
-        "There is no such content of this page",
         "The page was not fetched, was not divided into statements, or its content is not stored any more.",
         "Its history says why: /api/v1/pages/{id or URL}.",
     )

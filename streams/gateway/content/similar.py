@@ -1,23 +1,22 @@
 """`/api/v1/similar`: pages of similar content, by the vectors of the page's statements."""
 
 import asyncio
-from typing import Annotated, Any
+from typing import Annotated
 from uuid import UUID
 
 import numpy as np
-from fastapi import APIRouter, Depends, Query, Response
+from fastapi import APIRouter, Depends, Query
 from pydantic import BaseModel, ConfigDict, Field
 
 from streams.errors import RiffleError
-from streams.gateway.access.costs import SIMILAR
+from streams.gateway.access.bucket import SIMILAR
+from streams.gateway.access.clients import Sight
 from streams.gateway.access.guard import Charge, Guard
-from streams.gateway.access.sight import Sight
-from streams.gateway.content import examples as own_examples
 from streams.gateway.content.reading import PageContent
 from streams.gateway.context import GatewayContext
 from streams.gateway.http import examples, presentation
-from streams.gateway.http.parameters import refuse_unknown
 from streams.gateway.http.problems import Problem, ProblemError, search_unavailable
+from streams.gateway.http.requests import api_router
 from streams.gateway.page.lookup import PageData
 from streams.pages.document.consent import consent_of
 from streams.stores.page_record import Normalized
@@ -28,12 +27,13 @@ READ_STATEMENTS = 200
 READ_CANDIDATES = 200
 """Number of statements that are found, of which pages are made."""
 MAX_COUNT = 50
-PROBLEMS: dict[int | str, dict[str, Any]] = {
-    **examples.ACCESS_PROBLEMS,
-    400: examples.problem_response("Neither a page's id nor a URL", examples.PROBLEM_URL),
-    404: examples.problem_response("The page is unknown, or not in the index", own_examples.PROBLEM_NO_CONTENT),
-    503: examples.problem_response("The index does not answer", examples.PROBLEM_UNAVAILABLE),
-}
+PROBLEMS = examples.problem_responses(
+    "/api/v1/similar",
+    *examples.ACCESS_PROBLEMS,
+    ("Neither a page's id nor a URL", examples.INVALID_URL),
+    ("The page is unknown, or not in the index", Problem("no-content")),
+    ("The index does not answer", examples.NO_SEARCH),
+)
 _EXAMPLE = {
     "page_id": "0d8a1b5e-53c4-5be2-a0de-3c4c4ba1f6ab",
     "url": "https://sqlite.org/wal.html",
@@ -83,7 +83,7 @@ class SimilarAnswer(BaseModel):
 
 
 def similar_routes(context: GatewayContext, content: PageContent, guard: Guard) -> APIRouter:
-    router = APIRouter(prefix="/api/v1", tags=["search"], dependencies=[Depends(refuse_unknown)])
+    router = api_router("search")
 
     @router.get(
         "/similar",
@@ -92,13 +92,11 @@ def similar_routes(context: GatewayContext, content: PageContent, guard: Guard) 
         responses={200: examples.json_response("Similar pages", _EXAMPLE), **PROBLEMS},
     )
     async def similar(
-        response: Response,
         charge: Annotated[Charge, Depends(guard.needs("search"))],
         page: Annotated[str, Query(min_length=1, max_length=2_048, description="The page's id or URL.")],
         count: Annotated[int, Query(ge=1, le=MAX_COUNT, description="Maximum number of pages.")] = 10,
     ) -> SimilarAnswer:
         data = await content.find(page, charge.sight)
-        response.headers["Cache-Control"] = "no-store"
         charge.spend(SIMILAR)
         try:
             async with asyncio.timeout(context.settings.gateway.deadline_seconds):
@@ -120,9 +118,7 @@ async def _nearest(context: GatewayContext, data: PageData, sight: Sight) -> lis
     own = data.statements[:READ_STATEMENTS]
     vectors = await context.stores.vectors.dense_vectors([hit.id for hit in own])
     if not vectors:
-        raise ProblemError(
-            Problem(404, "no-content", "There is no such content of this page", "The page is not in the index.")
-        )
+        raise ProblemError(Problem("no-content", "The page is not in the index."))
     mean = np.mean(np.asarray(vectors, dtype=np.float32), axis=0)
     mean /= max(float(np.linalg.norm(mean)), 1e-9)
     found = await context.stores.vectors.candidates(

@@ -214,18 +214,12 @@ def _sentence(answer: Answer) -> str:
 
 
 def _not_fetched(why: str) -> Problem:
-    return Problem(502, "not-fetched", "The page could not be fetched", why, "Check the address.", "url")
+    return Problem("not-fetched", why, "Check the address.", "url")
 
 
 def _unreadable(why: str) -> Problem:
-    return Problem(502, "not-readable", "The page can't be read", f"It was fetched, but {why}.", parameter="url")
+    return Problem("not-readable", f"It was fetched, but {why}.", parameter="url")
 
 
 def _busy(seconds: int) -> Problem:
-    return Problem(
-        503,
-        "host-busy",
-        "The page's host must not be asked so soon",
-        f"Its next request may begin in {seconds} s.",
-        headers={"Retry-After": str(seconds)},
-    )
+    return Problem("host-busy", f"Its next request may begin in {seconds} s.", headers={"Retry-After": str(seconds)})

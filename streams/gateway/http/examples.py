@@ -10,10 +10,10 @@ from streams.gateway.http.problems import (
     internal,
     records_unavailable,
     search_unavailable,
-    unknown_entity,
-    unknown_page,
 )
 
+Responses = dict[int | str, dict[str, Any]]
+"""The answers of a route by their status, as OpenAPI describes them."""
 _PAGE = "0d8a1b5e-53c4-5be2-a0de-3c4c4ba1f6ab"
 _URL = "https://sqlite.org/wal.html"
 
@@ -74,15 +74,15 @@ SEARCH: dict[str, Any] = {
     },
 }
 
-PROBLEM_EMPTY = Problem(
-    400,
-    "query-empty",
-    "There is nothing to search for",
-    "No query was given.",
-    "Type the words that you are looking for.",
-    "q",
-).to_json("/api/v1/search")
-PROBLEM_UNAVAILABLE = search_unavailable("The index does not answer.").to_json("/api/v1/search")
+NO_QUERY = Problem("query-empty", "No query was given.", "Type the words that you are looking for.", "q")
+NO_SEARCH = search_unavailable("The index does not answer.")
+NO_RECORDS = records_unavailable("The store of page records does not answer.")
+INVALID_URL = Problem(
+    "invalid-url",
+    "Scheme: ftp is not http or https.",
+    "Give one like `https://sqlite.org/wal.html`, or a page's id.",
+    "url",
+)
 PANEL: dict[str, Any] = {
     "id": "Q101038",
     "label": "Albedo",
@@ -110,8 +110,6 @@ PANEL: dict[str, Any] = {
     "confidence": 0.98,
 }
 ENTITY: dict[str, Any] = {"query": "albedo", "panel": PANEL}
-PROBLEM_UNKNOWN_ENTITY = unknown_entity("Q0").to_json("/api/v1/entities/Q0")
-PROBLEM_UNKNOWN_PAGE = unknown_page("https://example.org/").to_json("/api/v1/pages/https://example.org/")
 
 _TYPE = (
     "The kind of problem, as `urn:riffle:problem:<kind>`. The kinds are "
@@ -139,53 +137,31 @@ def json_response(description: str, example: dict[str, Any]) -> dict[str, Any]:
     return {"description": description, "content": {"application/json": {"example": example}}}
 
 
-def problem_response(description: str, example: dict[str, Any]) -> dict[str, Any]:
+def problem_responses(path: str, *problems: tuple[str, Problem]) -> Responses:
+    """Return the problems of a path by their status, each with its description and an example."""
+    schema = {"$ref": "#/components/schemas/Problem"}
     return {
-        "description": description,
-        "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}, "example": example}},
+        problem.status: {
+            "description": description,
+            "content": {MEDIA_TYPE: {"schema": schema, "example": problem.to_json(path)}},
+        }
+        for description, problem in problems
     }
 
 
-ACCESS_PROBLEMS: dict[int | str, dict[str, Any]] = {
-    401: problem_response(
-        "No key, or a wrong one",
-        Problem(401, "key-refused", "The key is refused", "The key has expired.").to_json("/api/v1/search"),
-    ),
-    403: problem_response(
-        "The key does not allow this",
-        Problem(
-            403, "scope-missing", "The key does not allow this", "The key does not have the scope `search`."
-        ).to_json("/api/v1/search"),
-    ),
-    429: problem_response(
-        "The budget is spent",
-        Problem(429, "too-many-requests", "Too many requests", "The budget of work is spent: of this minute.").to_json(
-            "/api/v1/search"
-        ),
-    ),
-    503: problem_response(
-        "The store of keys does not answer",
-        records_unavailable("The store of keys does not answer.").to_json("/api/v1/search"),
-    ),
-}
+ACCESS_PROBLEMS = (
+    ("No key, or a wrong one", Problem("key-refused", "The key has expired.")),
+    ("The key does not allow this", Problem("scope-missing", "The key does not have the scope `search`.")),
+    ("The budget is spent", Problem("too-many-requests", "The budget of work is spent: of this minute.")),
+    ("The store of keys does not answer", records_unavailable("The store of keys does not answer.")),
+)
 """The problems of every request that may need a key."""
-EVERYWHERE: dict[str, dict[str, Any]] = {
-    "403": problem_response(
-        "The request is for a name that is not this gateway's", foreign_host("evil.example").to_json("/api/v1/search")
-    ),
-    "500": problem_response("A fault in the gateway", internal().to_json("/api/v1/search")),
-}
+EVERYWHERE = problem_responses(
+    "/api/v1/search",
+    ("The request is for a name that is not this gateway's", foreign_host("evil.example")),
+    ("A fault in the gateway", internal()),
+)
 """The problems of every request."""
-
-PROBLEM_RECORDS = records_unavailable("The store of page records does not answer.").to_json(f"/api/v1/pages/{_PAGE}")
-PROBLEM_URL = Problem(
-    400,
-    "invalid-url",
-    "This is not the address of a web page",
-    "Scheme: ftp is not http or https.",
-    "Give one like `https://sqlite.org/wal.html`, or a page's id.",
-    "url",
-).to_json("/api/v1/pages/ftp://example.org/")
 
 PAGE: dict[str, Any] = {
     "page_id": _PAGE,

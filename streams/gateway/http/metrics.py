@@ -16,9 +16,7 @@ class Metrics:
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
-        self.requests = Counter(
-            "riffle_gateway_requests", "Requests answered", ("route", "method", "status"), registry=self.registry
-        )
+        self.requests = self._counter("riffle_gateway_requests", "Requests answered", "route", "method", "status")
         self.latency = Histogram(
             "riffle_gateway_latency_seconds",
             "From a request's first byte to the end of its response",
@@ -26,40 +24,28 @@ class Metrics:
             buckets=LATENCY_BUCKETS_SECONDS,
             registry=self.registry,
         )
-        self.partial_answers = Counter(
-            "riffle_gateway_partial_answers",
-            "Searches that were answered without one part",
-            ("part",),
-            registry=self.registry,
+        self.partial_answers = self._counter(
+            "riffle_gateway_partial_answers", "Searches that were answered without one part", "part"
         )
-        self.filtered = Counter(
-            "riffle_gateway_filtered_results",
-            "Results that a filter left out or moved",
-            ("filter",),
-            registry=self.registry,
+        self.filtered = self._counter(
+            "riffle_gateway_filtered_results", "Results that a filter left out or moved", "filter"
         )
-        self.store_errors = Counter(
-            "riffle_gateway_store_errors", "Calls that a store failed", ("store", "error"), registry=self.registry
-        )
+        self.store_errors = self._counter("riffle_gateway_store_errors", "Calls that a store failed", "store", "error")
         self.recall = Histogram(
             "riffle_search_recall",
             "Share of the ten nearest vectors that a search found, of searches that were compared with an exact one",
             buckets=RECALL_BUCKETS,
             registry=self.registry,
         )
-        self.recall_failures = Counter(
-            "riffle_search_recall_failures", "Comparisons with an exact search that failed", registry=self.registry
+        self.recall_failures = self._counter(
+            "riffle_search_recall_failures", "Comparisons with an exact search that failed"
         )
-        self.limited = Counter(
-            "riffle_gateway_limited", "Requests refused because a budget was spent", ("client",), registry=self.registry
+        self.limited = self._counter("riffle_gateway_limited", "Requests refused because a budget was spent", "client")
+        self.unshared_budgets = self._counter(
+            "riffle_gateway_unshared_budgets", "Exchanges of budgets with the other gateways that failed"
         )
-        self.unshared_budgets = Counter(
-            "riffle_gateway_unshared_budgets",
-            "Exchanges of budgets with the other gateways that failed",
-            registry=self.registry,
-        )
-        self.unpublished = Counter(
-            "riffle_gateway_events_unpublished", "Query events that were not sent to Kafka", registry=self.registry
+        self.unpublished = self._counter(
+            "riffle_gateway_events_unpublished", "Query events that were not sent to Kafka"
         )
 
     def count_failure(self, store: Store, error: BaseException) -> None:
@@ -67,3 +53,6 @@ class Metrics:
 
     def exposition(self) -> bytes:
         return generate_latest(self.registry)
+
+    def _counter(self, name: str, text: str, *labels: str) -> Counter:
+        return Counter(name, text, labels, registry=self.registry)

@@ -41,10 +41,11 @@ def _document(app: FastAPI, public_url: str) -> dict[str, Any]:
         schemas["Problem"] = PROBLEM_SCHEMA
         for unused in ("HTTPValidationError", "ValidationError"):  # FastAPI's own form, which this API never uses
             schemas.pop(unused, None)
+        everywhere = {str(status): response for status, response in examples.EVERYWHERE.items()}
         document["servers"] = [{"url": public_url or "/", "description": "This gateway"}]
         for operation in (operation for path in document["paths"].values() for operation in path.values()):
             operation["responses"].pop("422", None)  # a wrong parameter is answered with 400
-            operation["responses"] = {**examples.EVERYWHERE, **operation["responses"]}
+            operation["responses"] = {**everywhere, **operation["responses"]}
             if "security" in operation:
                 operation["security"] = [{}, *operation["security"]]  # a key is needed only where the operator says so
         app.openapi_schema = document

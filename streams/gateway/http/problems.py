@@ -5,6 +5,7 @@ is a name and no address. A problem has what happened, where, and what to do.
 """
 
 import shlex
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any, Literal, get_args
@@ -14,44 +15,13 @@ from streams.search.errors import InvalidQuery, QueryFault
 
 Kind = Literal[
     QueryFault,
-    "content-changed",
-    "fetch-not-allowed",
-    "foreign-form",
-    "foreign-host",
-    "form-too-large",
-    "host-busy",
-    "internal",
-    "invalid-action",
-    "invalid-form",
-    "invalid-request",
-    "invalid-url",
-    "key-needed",
-    "key-refused",
-    "labs-busy",
-    "link-changed",
-    "link-expired",
-    "link-foreign",
-    "map-damaged",
-    "method-not-allowed",
-    "no-content",
-    "no-copies",
-    "no-model",
-    "no-statements",
-    "not-fetched",
-    "not-found",
-    "not-indexed",
-    "not-readable",
-    "preferences-off",
-    "records-unavailable",
-    "scope-missing",
-    "search-unavailable",
-    "too-many-requests",
-    "unauthorized",
-    "unavailable",
-    "unknown-entity",
-    "unknown-page",
-    "unknown-site",
-]
+    "content-changed", "fetch-not-allowed", "foreign-form", "foreign-host", "form-too-large", "host-busy",
+    "internal", "invalid-action", "invalid-form", "invalid-request", "invalid-url", "key-needed", "key-refused",
+    "labs-busy", "link-changed", "link-expired", "link-foreign", "map-damaged", "method-not-allowed", "no-content",
+    "no-copies", "no-model", "no-statements", "not-fetched", "not-found", "not-indexed", "not-readable",
+    "preferences-off", "records-unavailable", "scope-missing", "search-unavailable", "too-many-requests",
+    "unauthorized", "unavailable", "unknown-entity", "unknown-page", "unknown-site",
+]  # fmt: skip
 """The kind of a problem: the end of its `type`. Kinds are stable, and docs/reference/api.md says when each comes."""
 KINDS: tuple[str, ...] = tuple(sorted(get_args(Kind)))
 MEDIA_TYPE = "application/problem+json"
@@ -61,25 +31,69 @@ _URN = "urn:riffle:problem:"
 _AGAIN = "Try again in a few seconds."
 _RESTORING = "A restore of this search engine from a backup is not finished, so parts of its index are missing."
 _RESTORING_HINT = "Try again later. Its operator sees what to do with `riffle doctor`."
-_OF_STATUS: dict[int, tuple[Kind, str]] = {
-    404: ("not-found", "There is no such page"),
-    405: ("method-not-allowed", "The method is not allowed"),
+STATUS_AND_TITLE: Mapping[Kind, tuple[int, str]] = {
+    "content-changed": (409, "The page has other content by now"),
+    "fetch-not-allowed": (403, "This gateway fetches no page for you now"),
+    "foreign-form": (403, "This form is of another site"),
+    "foreign-host": (403, "This gateway has another name"),
+    "form-too-large": (413, "The form is too large"),
+    "host-busy": (503, "The page's host must not be asked so soon"),
+    "internal": (500, "Something failed in the gateway"),
+    "invalid-action": (400, "This can't be done"),
+    "invalid-form": (400, "The form can't be read"),
+    "invalid-parameter": (400, "A parameter is not valid"),
+    "invalid-request": (400, "The request is not valid"),
+    "invalid-url": (400, "This is not the address of a web page"),
+    "key-needed": (401, "This API needs a key"),
+    "key-refused": (401, "The key is refused"),
+    "labs-busy": (503, "Too many pages are being taken apart"),
+    "link-changed": (400, "This link was changed"),
+    "link-expired": (410, "This link has expired"),
+    "link-foreign": (400, "This link is not from here"),
+    "map-damaged": (500, "The map can't be read"),
+    "method-not-allowed": (405, "The method is not allowed"),
+    "no-content": (404, "There is no such content of this page"),
+    "no-copies": (403, "No copy of this page is shown"),
+    "no-model": (404, "No language model is configured"),
+    "no-statements": (404, "This page has no statements"),
+    "not-fetched": (502, "The page could not be fetched"),
+    "not-found": (404, "There is no such page"),
+    "not-indexed": (404, "This page is not in the index"),
+    "not-readable": (502, "The page can't be read"),
+    "preferences-off": (404, "This search page keeps no preferences"),
+    "query-empty": (400, "There is nothing to search for"),
+    "records-unavailable": (503, "Page records are not available now"),
+    "scope-missing": (403, "The key does not allow this"),
+    "search-unavailable": (503, "Search is not available now"),
+    "too-many-requests": (429, "Too many requests"),
+    "unauthorized": (401, "This page is for operators"),
+    "unavailable": (503, "A server does not answer"),
+    "unknown-entity": (404, "There is no such entity"),
+    "unknown-page": (404, "Riffle has never seen this page"),
+    "unknown-site": (404, "There is no such site here"),
 }
-"""Kind and title of the problems that the framework finds: no route, or none with the method."""
+"""The status and the title of each kind, unless a problem has its own."""
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
     """One failure of a request. `hint` says what to do; `headers` are sent with the response."""
 
-    status: int
     kind: Kind
-    title: str
     detail: str = ""
     hint: str = ""
     parameter: str = ""
     """The parameter at fault, if there is one."""
-    headers: dict[str, str] = field(default_factory=dict)
+    headers: dict[str, str] = field(default_factory=dict, kw_only=True)
+    title: str = field(default="", kw_only=True)
+    """Empty: the title of its kind."""
+    status: int = field(default=0, kw_only=True)
+    """0: the status of its kind."""
+
+    def __post_init__(self) -> None:
+        status, title = STATUS_AND_TITLE.get(self.kind, (0, ""))
+        object.__setattr__(self, "status", self.status or status)
+        object.__setattr__(self, "title", self.title or title)
 
     def to_json(self, instance: str = "") -> dict[str, Any]:
         """Return the members of RFC 9457 (section 3.1), `hint` and `parameter`. Empty members are left out."""
@@ -104,28 +118,28 @@ class ProblemError(Exception):
 
 
 def invalid_parameter(parameter: str, detail: str, hint: str = "") -> Problem:
-    return Problem(400, "invalid-parameter", "A parameter is not valid", detail, hint, parameter)
+    return Problem("invalid-parameter", detail, hint, parameter)
 
 
 def invalid_query(error: InvalidQuery) -> Problem:
-    return Problem(400, error.kind, error.title, error.detail, error.hint, error.parameter)
+    return Problem(error.kind, error.detail, error.hint, error.parameter, title=error.title, status=400)
 
 
 def search_unavailable(detail: str, cause: BaseException | None = None) -> Problem:
     """Return the problem of a search while the index does not answer. `cause`: the error of the store, if known."""
-    return _unavailable("search-unavailable", "Search is not available now", detail, cause, "Your query is correct. ")
+    return _unavailable("search-unavailable", detail, cause, "Your query is correct. ")
 
 
 def records_unavailable(detail: str, cause: BaseException | None = None) -> Problem:
     """Return the problem of a page while the records do not answer. `cause`: the error of the store, if known."""
-    return _unavailable("records-unavailable", "Page records are not available now", detail, cause)
+    return _unavailable("records-unavailable", detail, cause)
 
 
-def _unavailable(kind: Kind, title: str, detail: str, cause: BaseException | None, comfort: str = "") -> Problem:
+def _unavailable(kind: Kind, detail: str, cause: BaseException | None, comfort: str = "") -> Problem:
     """Return the problem. An unfinished restore is named instead of `detail`: nothing recovers until it is finished."""
     is_restoring = isinstance(cause, RestoreUnfinished)
     says, hint = (_RESTORING, _RESTORING_HINT) if is_restoring else (detail, _AGAIN)
-    return Problem(503, kind, title, says, f"{comfort}{hint}", headers={"Retry-After": str(RETRY_SECONDS)})
+    return Problem(kind, says, f"{comfort}{hint}", headers={"Retry-After": str(RETRY_SECONDS)})
 
 
 def unknown_page(subject: str, left_out: str = "") -> Problem:
@@ -135,9 +149,7 @@ def unknown_page(subject: str, left_out: str = "") -> Problem:
     """
     named = shlex.quote(subject) if "://" in subject else "URL"
     return Problem(
-        404,
         "unknown-page",
-        "Riffle has never seen this page",
         f"There is no record of {subject}: no crawled page links to it, and it was not given as a seed."
         + (f" No crawl would follow a link to it: {left_out}." if left_out else ""),
         f"Check the address. The operator of this Riffle can add the page with `riffle crawl {named}`.",
@@ -146,9 +158,7 @@ def unknown_page(subject: str, left_out: str = "") -> Problem:
 
 def unknown_entity(entity_id: str) -> Problem:
     return Problem(
-        404,
         "unknown-entity",
-        "There is no such entity",
         f"No imported entity with a panel has the id {entity_id}.",
         "Search for its name. The operator of this Riffle can import entities with `riffle import`.",
     )
@@ -156,9 +166,7 @@ def unknown_entity(entity_id: str) -> Problem:
 
 def foreign_host(host: str) -> Problem:
     return Problem(
-        403,
         "foreign-host",
-        "This gateway has another name",
         f"The request is for {host or 'no host'}, which is not a name of this gateway.",
         "Use an address of this gateway. If this is one, the operator adds its name to RIFFLE_GATEWAY__ALLOWED_HOSTS.",
     )
@@ -166,24 +174,21 @@ def foreign_host(host: str) -> Problem:
 
 def of_status(status: int, detail: str = "", headers: dict[str, str] | None = None) -> Problem:
     """Return the problem of an HTTP status that the framework set: as a rule an unknown path, or a wrong method."""
+    allowed = (headers or {}).get("Allow")
     try:
         phrase = HTTPStatus(status).phrase
     except ValueError:
         phrase = "Error"
-    kind, title = _OF_STATUS.get(status, ("invalid-request" if status < 500 else "internal", phrase))
-    hints = {404: "Check the address, or go to the start page."}
-    if status == 405 and (allowed := (headers or {}).get("Allow")):
-        hints[405] = f"Use {allowed}."
     why = detail if detail != phrase else ""
-    return Problem(status, kind, title, why, hints.get(status, ""), headers=headers or {})
+    match status:
+        case 404:
+            return Problem("not-found", why, "Check the address, or go to the start page.", headers=headers or {})
+        case 405:
+            return Problem("method-not-allowed", why, f"Use {allowed}." if allowed else "", headers=headers or {})
+    kind: Kind = "invalid-request" if status < 500 else "internal"
+    return Problem(kind, why, headers=headers or {}, title=phrase, status=status)
 
 
 def internal() -> Problem:
     """Return the problem of a fault in the gateway. It has no details; the log has the traceback."""
-    return Problem(
-        500,
-        "internal",
-        "Something failed in the gateway",
-        "The fault was written to the log.",
-        "Try again in a moment.",
-    )
+    return Problem("internal", "The fault was written to the log.", "Try again in a moment.")

@@ -16,8 +16,7 @@ from streams.errors import PoisonError
 from streams.gateway.context import GatewayContext
 from streams.gateway.http import presentation
 from streams.gateway.http.problems import Problem, ProblemError
-from streams.gateway.page.copies import refuse_copies
-from streams.gateway.page.lookup import PageData, read_blob
+from streams.gateway.page.lookup import PageData, read_blob, refuse_copies
 from streams.models.protocols import Embedder, ModelInfo
 from streams.search.optional import OptionalPart
 from streams.statements.codec import PageStatements, decode_statements
@@ -135,9 +134,7 @@ def _decode_statements(packed: bytes | None) -> PageStatements:
         pass
     raise ProblemError(
         Problem(
-            404,
             "no-statements",
-            "This page has no statements",
             "It was not divided into statements, or they are no longer kept.",
             "Its history is shown at /page.",
         )

@@ -14,8 +14,7 @@ from streams.gateway.context import GatewayContext
 from streams.gateway.http import presentation
 from streams.gateway.labs.explainer import Explainer, UnexplainedError
 from streams.gateway.labs.source_view import Source, read_source
-from streams.gateway.page.copies import refuse_copies
-from streams.gateway.page.lookup import PageData, read_blob
+from streams.gateway.page.lookup import PageData, read_blob, refuse_copies
 from streams.pages.document.codec import decode_document
 from streams.pages.document.model import Block, Document
 from streams.pages.sandbox.explanation import Explanation

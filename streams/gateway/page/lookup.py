@@ -5,7 +5,7 @@ fails, the answer names them as missing.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -18,17 +18,19 @@ from streams.crawl.frontier.hosts.host_state import Host
 from streams.crawl.host_quality import HostQuality, judge_host
 from streams.crawl.urls import InvalidUrl, host_of, possible_urls
 from streams.errors import MissingBlob, PoisonError, RiffleError
-from streams.gateway.access.sight import Sight
+from streams.gateway.access.clients import Sight
 from streams.gateway.context import GatewayContext
 from streams.gateway.http.problems import Problem, ProblemError, records_unavailable, unknown_page
 from streams.ledger.history import read_record_and_history
 from streams.links.page_links import LinkingDomain, group_by_domain
 from streams.maintenance.frontier_hosts import reason_left_out
+from streams.maintenance.page_copies import directive_against_copies
 from streams.search.optional import OptionalPart
 from streams.servers import Store
 from streams.stores.host_buckets import bucket_of
 from streams.stores.page_record import PageRecord
 from streams.stores.protocols import Hit, PageLink, Transition
+from streams.stores.removals import has_left
 
 MAX_STATEMENTS = 200
 """Maximum statements shown of a page."""
@@ -117,9 +119,7 @@ def _candidates(subject: str) -> list[tuple[UUID, str]]:
     except InvalidUrl as error:
         raise ProblemError(
             Problem(
-                400,
                 "invalid-url",
-                "This is not the address of a web page",
                 str(error).capitalize().rstrip(".") + ".",
                 "Give one like `https://sqlite.org/wal.html`, or a page's id.",
                 "url",
@@ -257,3 +257,22 @@ async def or_problem(context: GatewayContext, detail: str, seconds: float) -> As
     except (RiffleError, TimeoutError) as error:
         context.metrics.count_failure("records", error)
         raise ProblemError(records_unavailable(detail, error)) from error
+
+
+def refuse_copies(data: PageData) -> None:
+    """Raise ProblemError for a page that asks for no copies (`noarchive`), or left the index, also on request."""
+    refuse_directives(data.record.normalized.directives)
+    if data.record.removed.reason == "request":
+        raise ProblemError(_no_copies("The page was removed on request."))
+    if has_left(data.record):
+        raise ProblemError(_no_copies("The page left the index."))
+
+
+def refuse_directives(directives: Iterable[str]) -> None:
+    """Raise ProblemError for the directives of a page that asks for no copies."""
+    if directive := directive_against_copies(directives):
+        raise ProblemError(_no_copies(f"The page says `{directive}`."))
+
+
+def _no_copies(why: str) -> Problem:
+    return Problem("no-copies", why, "Its history is shown at /page.")

@@ -11,7 +11,6 @@ from schemas.envelope import utc_from_micros
 from streams.crawl.host_quality import describe_host_quality
 from streams.gateway.http import presentation
 from streams.gateway.page.lookup import PageData, RelatedPage
-from streams.gateway.page.quality import describe_quality
 from streams.language.marks import ends_sentence
 from streams.ledger.descriptions import describe_next_step, describe_status
 from streams.ledger.status import PageStatus, Status, status_of
@@ -183,3 +182,31 @@ def _event(transition: Transition) -> LifeEvent:
 
 def _other(page: RelatedPage) -> OtherPage:
     return OtherPage(page_id=page.page_id, url=page.url)
+
+
+_NAMES = {
+    "own_text": "Share of the page that is its own text",
+    "hidden": "No text that readers can't see",
+    "links": "Text beside links",
+    "ads": "Few advertisements",
+    "repetition": "Words that don't repeat themselves",
+    "stuffing": "No phrase again and again",
+    "common_words": "The most frequent words are words of grammar",
+    "prose": "Whole sentences",
+    "cohesion": "Neighbouring parts are about the same",
+    "copies": "Text that no older page of another site has",
+    "statements": "Sentences that can be read",
+    "age": "Time for which the text is known",
+}
+
+
+def describe_quality(fields: Mapping[str, float]) -> tuple[tuple[str, str], ...]:
+    """Return the quality of a page, and its parts that fall, with their names. Empty if it is not known."""
+    if "score" not in fields:
+        return ()
+    parts = [(_NAMES[name], fields[name]) for name in _NAMES if fields.get(name, 1.0) < 1]
+    return (("All together", _percent(fields["score"])), *((name, _percent(value)) for name, value in parts))
+
+
+def _percent(value: float) -> str:
+    return f"{round(100 * min(max(value, 0.0), 1.0))} of 100"

@@ -5,11 +5,14 @@ A cookie is set only in answer to a form that a person has sent. Without a key t
 
 from collections.abc import Sequence
 from datetime import timedelta
+from http.cookies import SimpleCookie
 from typing import Any
 
 from itsdangerous import BadSignature, URLSafeTimedSerializer
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from streams.gateway.http.keys import derive_keys
 from streams.gateway.preferences.model import InvalidPreferences, Preferences, read_json
@@ -88,3 +91,30 @@ def personal_values(cookies: Cookies, request: Request) -> dict[str, Any]:
 def forget_message() -> str:
     """Return the header that removes the cookie of the message."""
     return f'{MESSAGE}=""; HttpOnly; Max-Age=0; Path=/; SameSite=lax'
+
+
+class PersonalPages:
+    """Middleware that adds `Vary: Cookie` to pages. A page with preferences is private, one with a message not kept."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        cookies = SimpleCookie(Headers(scope=scope).get("cookie", ""))
+
+        async def send_personal(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                if headers.get("content-type", "").startswith("text/html"):
+                    headers.add_vary_header("Cookie")
+                    if MESSAGE in cookies:
+                        headers.append("Set-Cookie", forget_message())
+                        headers["Cache-Control"] = "no-store"
+                    elif PREFERENCES in cookies:
+                        headers["Cache-Control"] = "private, no-cache"
+            await send(message)
+
+        await self._app(scope, receive, send_personal)

@@ -7,8 +7,8 @@ only by a form that the person sends.
 from fastapi import APIRouter, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from streams.gateway.http.forms import read_form, refuse_other_sites
 from streams.gateway.http.problems import Problem, ProblemError
+from streams.gateway.http.requests import read_form, refuse_other_sites
 from streams.gateway.http.templates import Views
 from streams.gateway.preferences.cookies import Cookies
 from streams.gateway.preferences.model import (
@@ -49,7 +49,8 @@ def preferences_routes(cookies: Cookies, views: Views, *, can_show_adult: bool) 
 
     async def form_of(request: Request) -> dict[str, str]:
         if not cookies.are_on:
-            raise ProblemError(_off())
+            hint = "The operator of this search page sets RIFFLE_GATEWAY__KEYS."
+            raise ProblemError(Problem("preferences-off", "It has no key to sign them with.", hint))
         refuse_other_sites(request)
         return await read_form(request)
 
@@ -130,13 +131,3 @@ def page_of_form(form: dict[str, str], otherwise: str = HERE) -> str:
     back = form.get("back", "")
     is_own = back.startswith("/search?") and back.isprintable() and back.isascii() and "\\" not in back
     return back if is_own else otherwise
-
-
-def _off() -> Problem:
-    return Problem(
-        404,
-        "preferences-off",
-        "This search page keeps no preferences",
-        "It has no key to sign them with.",
-        "The operator of this search page sets RIFFLE_GATEWAY__KEYS.",
-    )

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pydantic import ValidationError
 
 from schemas.envelope import utc_from_micros
-from streams.gateway.access.sight import Sight
+from streams.gateway.access.clients import Sight
 from streams.gateway.http import presentation
 from streams.gateway.http.highlighting import highlights, query_words
 from streams.gateway.search.answer_model import (
@@ -15,7 +15,6 @@ from streams.gateway.search.answer_model import (
     Reason,
     Result,
     SearchAnswer,
-    Signal,
     Similar,
     SimilarPage,
     SitePage,
@@ -119,10 +118,7 @@ def to_result(page: PageHits, words: tuple[str, ...], found: Found, *, is_first:
         statements=statements,
         similar=to_similar(similar) if similar else None,
         site_pages=to_site_pages(found) if is_first else (),
-        signals=tuple(
-            Signal(name=each.name, share=each.share, amount=each.amount, says=each.says)
-            for each in describe_signals(parts, facts)
-        ),
+        signals=describe_signals(parts, facts),
         kept_from_models=consent.kept_from_models,
         why=f"/api/v1/pages/{page.page_id}",
         score=page.score,

@@ -12,9 +12,9 @@ from starlette.responses import RedirectResponse, Response
 from schemas import ResultRated
 from streams.gateway.clicks.routes import read_click
 from streams.gateway.context import GatewayContext
-from streams.gateway.http.forms import read_form, refuse_other_sites
 from streams.gateway.http.keys import Key
 from streams.gateway.http.problems import Problem, ProblemError
+from streams.gateway.http.requests import read_form, refuse_other_sites
 from streams.gateway.preferences.cookies import Cookies
 from streams.gateway.preferences.routes import page_of_form
 
@@ -35,7 +35,7 @@ def feedback_routes(
         click = read_click(form.get("c", ""), keys, context)
         helpful = _ANSWERS.get(form.get("helped", ""))
         if helpful is None:
-            raise ProblemError(Problem(400, "invalid-form", "The form can't be read", "It says neither yes nor no."))
+            raise ProblemError(Problem("invalid-form", "It says neither yes nor no."))
         publish(ResultRated(query_hash=click.query_hash, page_id=click.page_id, position=click.rank, helpful=helpful))
         response = RedirectResponse(page_of_form(form, "/"), 303, headers={"Cache-Control": "no-store"})
         cookies.write_message(request, response, THANKS)

@@ -17,7 +17,7 @@ from streams.gateway.http.problems import Problem, internal, search_unavailable
 from streams.gateway.http.templates import Views, address
 from streams.gateway.preferences.cookies import Cookies
 from streams.gateway.search.answer_model import SearchAnswer
-from streams.gateway.search.feeds import FEED_PATH, FEED_TYPE
+from streams.gateway.search.api import FEED_PATH, FEED_TYPE
 from streams.gateway.search.service import RunningSearch, SearchService
 from streams.search.errors import SearchUnavailable
 from streams.search.query_language.choices import Choices, apply_choices

@@ -14,10 +14,16 @@ from streams.errors import RiffleError
 from streams.gateway.context import GatewayContext
 from streams.gateway.search.answer_model import SearchAnswer
 from streams.gateway.search.answers import add_beside, found_statements, to_search_answer
-from streams.gateway.search.asked_queries import AskedQueries, person_keys
-from streams.gateway.search.query_events import BackgroundEvents, DailySecret, Publish, query_made
+from streams.gateway.search.query_events import (
+    AskedQueries,
+    BackgroundEvents,
+    DailySecret,
+    Publish,
+    person_keys,
+    query_made,
+)
 from streams.gateway.search.spelling import SearchSpelling, apply_correction
-from streams.gateway.suggest.blocked import blocked_words
+from streams.gateway.suggest.service import blocked_words
 from streams.queries.quick import checks
 from streams.queries.quick.definition import find_definition
 from streams.queries.quick.model import QuickCheck

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from streams.gateway.http.presentation import format_date
+from streams.gateway.search.answer_model import Signal
 
 MIN_SHARE = 0.01
 """Minimum share of a page's score that is described."""
@@ -32,36 +33,26 @@ class SignalFacts:
     """The form of answer that the query asks for."""
 
 
-@dataclass(frozen=True, slots=True)
-class SignalInWords:
-    """One signal of a result."""
-
-    name: str
-    share: float
-    """Its share of the score, from 0 to 1."""
-    amount: str
-    """The share in words."""
-    says: str
-
-
-def describe_signals(parts: Mapping[str, float], facts: SignalFacts) -> tuple[SignalInWords, ...]:
+def describe_signals(parts: Mapping[str, float], facts: SignalFacts) -> tuple[Signal, ...]:
     """Return what each signal gave the page, in words, the largest share first."""
     gains = {name: gain for name, gain in parts.items() if gain > 0}
     total = sum(gains.values())
     shares = sorted(((gain / total, name) for name, gain in gains.items()), key=lambda each: (-each[0], each[1]))
     described = [
-        SignalInWords(name, round(share, 3), _amount(share), _sentence(name, facts))
+        Signal(name=name, share=round(share, 3), amount=_amount(share), says=_sentence(name, facts))
         for share, name in shares
         if share >= MIN_SHARE
     ]
-    if parts.get("preference", 0) < 0:
-        described.append(
-            SignalInWords("preference", 0.0, "less", f"your preferences lower {facts.host or 'this site'}")
-        )
-    if parts.get("clicks", 0) < 0:
-        described.append(SignalInWords("clicks", 0.0, "less", "people who asked this opened it less often than others"))
-    if parts.get("quality", 0) < 0:
-        described.append(SignalInWords("quality", 0.0, "less", "its text looks as if it was made for search engines"))
+    lowered = {
+        "preference": f"your preferences lower {facts.host or 'this site'}",
+        "clicks": "people who asked this opened it less often than others",
+        "quality": "its text looks as if it was made for search engines",
+    }
+    described += [
+        Signal(name=name, share=0.0, amount="less", says=says)
+        for name, says in lowered.items()
+        if parts.get(name, 0) < 0
+    ]
     return tuple(described)
 
 

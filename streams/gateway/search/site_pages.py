@@ -8,8 +8,8 @@ from fastapi import APIRouter, Request
 from markupsafe import escape
 from starlette.responses import HTMLResponse, Response
 
+from streams.gateway.access.clients import sight_of
 from streams.gateway.access.guard import Guard
-from streams.gateway.access.sight import sight_of
 from streams.gateway.http.problems import Problem, ProblemError
 from streams.gateway.http.templates import Views
 from streams.gateway.search.answers import limit_to
@@ -29,7 +29,8 @@ def site_routes(service: SearchService, guard: Guard, views: Views, public_url: 
         sites = await guard.sites()
         found = sites.get(name)
         if found is None or found.is_private:
-            raise ProblemError(_unknown(name))
+            hint = "Operators make sites with `riffle sites add`."
+            raise ProblemError(Problem("unknown-site", f"No site has the name {name[:60]}.", hint))
         if not q.strip():
             base = (public_url or str(request.base_url)).rstrip("/")
             content = views.render("site.html", request, site=found, answer=None, box=box_of(found, base))
@@ -54,14 +55,4 @@ def box_of(site: Site, base: str) -> str:
         '    <input type="search" name="q" required></label>\n'
         '  <button type="submit">Search</button>\n'
         "</form>"
-    )
-
-
-def _unknown(name: str) -> Problem:
-    return Problem(
-        404,
-        "unknown-site",
-        "There is no such site here",
-        f"No site has the name {name[:60]}.",
-        "Operators make sites with `riffle sites add`.",
     )

@@ -12,7 +12,7 @@ from threading import Thread
 
 import structlog
 
-from streams.gateway.suggest.looking import Looking
+from streams.gateway.suggest.service import Looking
 from streams.queries.spelling.base import base_corrector
 from streams.queries.spelling.corrector import Correction, Corrector
 from streams.queries.spelling.decision import Spelling, is_better, is_unknown_to

@@ -3,7 +3,7 @@
 What was typed is in memory until it is answered, and nothing of it is kept or published.
 """
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import orjson
 from fastapi import APIRouter, Depends, Query
@@ -11,8 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
 from streams.gateway.http import examples
-from streams.gateway.http.parameters import refuse_unknown
 from streams.gateway.http.problems import invalid_parameter
+from streams.gateway.http.requests import refuse_unknown
 from streams.gateway.suggest.service import SuggestService
 from streams.queries.suggestions.index import MAX_SHOWN
 
@@ -22,12 +22,13 @@ MAX_CHARS, MAX_LANGUAGE_CHARS = 1_000, 20
 CACHE = {"Cache-Control": "private, max-age=60"}
 """The cache header of suggestions: only the browser of the person keeps what was typed."""
 OPENSEARCH_TYPE = "application/x-suggestions+json"
-PROBLEMS: dict[int | str, dict[str, Any]] = {
-    400: examples.problem_response(
+PROBLEMS = examples.problem_responses(
+    PATH,
+    (
         "A parameter is not valid",
-        invalid_parameter("limit", f"limit: Input should be less than or equal to {MAX_SHOWN}.").to_json(PATH),
-    )
-}
+        invalid_parameter("limit", f"limit: Input should be less than or equal to {MAX_SHOWN}."),
+    ),
+)
 
 
 class SuggestedQuery(BaseModel):

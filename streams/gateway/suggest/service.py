@@ -6,15 +6,16 @@ prefixes, and popular ones still show what workers have added, hidden or raised 
 """
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
+from datetime import datetime, timedelta
+from functools import partial
 
 import structlog
 
+from streams.caches import TimedCache
 from streams.gateway.context import GatewayContext
-from streams.gateway.suggest.blocked import blocked_words
-from streams.gateway.suggest.lists import PrefixLists, Rows
-from streams.gateway.suggest.looking import Looking
 from streams.queries.counts import quarter_of
+from streams.queries.suggestions.block_words import BlockedWords, read_block_words
 from streams.queries.suggestions.build import read_build
 from streams.queries.suggestions.counts import weight_at
 from streams.queries.suggestions.hidden import current_build
@@ -22,6 +23,10 @@ from streams.queries.suggestions.index import MAX_SHOWN, Suggestion
 from streams.queries.suggestions.normal_form import key_of, normalize_prefix
 from streams.queries.suggestions.prefixes import ALL_LANGUAGES, stored_prefix
 from streams.queries.suggestions.suggester import Suggester
+from streams.search.optional import OnFailure, OptionalPart, Rest
+from streams.search.ranking.rules import ADULT_WORDS
+from streams.settings import Settings
+from streams.stores.opener import Stores
 from streams.stores.protocols import StoredSuggestion
 
 log = structlog.get_logger(__name__)
@@ -96,3 +101,110 @@ class SuggestService:
         shown = [each for text, each in merged.items() if text not in hidden]
         shown.sort(key=lambda each: (bool(language) and each.language != language, -each.weight, each.text))
         return shown[:limit] or [each for each in found if each.text not in hidden]
+
+
+def blocked_words(settings: Settings) -> BlockedWords:
+    """Return the operator's blocked words, and adult words where these are hidden.
+
+    Raises UsageError for a file that can't be read.
+    """
+    words = read_block_words(settings.queries.blocked_words)
+    return BlockedWords([*words, *(ADULT_WORDS if settings.gateway.hide_adult else ())])
+
+
+LOOK_SECONDS = 60.0
+"""Time between two looks for a newer build of suggestions (seconds)."""
+
+
+class Looking:
+    """Runs a look in the background, if the last one began long ago and has ended."""
+
+    def __init__(self, what: str, look: Callable[[], Awaitable[None]], clock: Callable[[], datetime]) -> None:
+        """`what`: what is looked for, for the log."""
+        self._what, self._look, self._clock = what, look, clock
+        self._next = datetime.min.replace(tzinfo=clock().tzinfo)
+        self._running: asyncio.Task[None] | None = None
+
+    def begin(self) -> None:
+        """Begin a look that is due."""
+        if self._clock() < self._next or (self._running and not self._running.done()):
+            return
+        self._next = self._clock() + timedelta(seconds=LOOK_SECONDS)
+        self._running = asyncio.create_task(self._run())
+
+    async def close(self) -> None:
+        """End a running look."""
+        if self._running is not None:
+            self._running.cancel()
+            await asyncio.gather(self._running, return_exceptions=True)
+
+    async def _run(self) -> None:
+        try:
+            await self._look()
+        except Exception as error:
+            log.info(f"{self._what} were not loaded", error=str(error) or type(error).__name__)
+
+
+MAX_CACHED = 50_000
+"""Maximum lists in the cache: about 100 MB of full ones."""
+MAX_AGE_SECONDS = 60.0
+"""Age at which a list is read again (seconds)."""
+READ_SECONDS = 0.1
+"""Maximum time to read a list (seconds): people type on."""
+REST_SECONDS = 2.0
+"""Pause after a failure before lists are read again (seconds)."""
+MAX_READING = 16
+"""Maximum lists that are read at once in the background."""
+
+Rows = tuple[StoredSuggestion, ...]
+_Key = tuple[str, str]
+
+
+class PrefixLists:
+    """The reader of lists. Each process has one reader, which holds the cache."""
+
+    def __init__(self, stores: Stores, on_failure: OnFailure, clock: Callable[[], datetime]) -> None:
+        self._stores = stores
+        self._cached: TimedCache[_Key, Rows] = TimedCache(MAX_AGE_SECONDS, MAX_CACHED, lambda: clock().timestamp())
+        self._reading: dict[_Key, asyncio.Task[Rows | None]] = {}
+        self._part = OptionalPart("suggestions", partial(on_failure, "records"), Rest(REST_SECONDS))
+
+    def known(self, language: str, prefix: str) -> Rows | None:
+        """Return a list from the cache, also an old one. An old or missing list is read in the background."""
+        cached = self._cached.find((language, prefix))
+        if cached is None or not cached.is_fresh:
+            self._start(language, prefix, MAX_READING)
+        return cached.value if cached else None
+
+    def fresh(self, language: str, prefix: str) -> Rows | None:
+        """Return a list from the cache, or None if it is missing or old."""
+        return self._cached.fresh((language, prefix))
+
+    async def read(self, language: str, prefix: str) -> Rows:
+        """Return a list, from the cache or from Cassandra; empty if it can't be read in time. Raises nothing."""
+        cached = self._cached.find((language, prefix))
+        if cached is not None and cached.is_fresh:
+            return cached.value
+        running = self._start(language, prefix, 64 * MAX_READING)
+        found = await asyncio.shield(running) if running else None
+        return found if found is not None else (cached.value if cached else ())
+
+    def _start(self, language: str, prefix: str, max_reading: int) -> asyncio.Task[Rows | None] | None:
+        """Begin to read a list, or join the task that reads it. None: too many are being read."""
+        key = (language, prefix)
+        if key not in self._reading:
+            if len(self._reading) >= max_reading:
+                return None
+            self._reading[key] = asyncio.create_task(self._read(key))
+        return self._reading[key]
+
+    async def _read(self, key: _Key) -> Rows | None:
+        try:
+            read = partial(self._stores.suggestions.of_prefix, *key)
+            found = await self._part.read(read, asyncio.timeout(READ_SECONDS))
+            if found is None:
+                return None
+            self._cached.keep(key, tuple(found))
+            return tuple(found)
+        finally:
+            self._reading.pop(key, None)

@@ -59,7 +59,7 @@ class ToolsEndpoint:
                 server._lowlevel_server,
                 json_response=True,
                 stateless=True,
-                # The gateway checks the name of every request itself (`http.host_check`).
+                # The gateway checks the name of every request itself (`http.middleware`).
                 security_settings=TransportSecuritySettings(enable_dns_rebinding_protection=False),
                 max_request_body_size=MAX_BODY_BYTES,
             )

@@ -19,9 +19,8 @@ import structlog
 
 from schemas import EntityChanged
 from streams.errors import PoisonError, Refused, UsageError
-from streams.knowledge.dumps.progress import Saved, day_of, fingerprint, load, save
+from streams.knowledge.dumps.progress import Saved, Seen, day_of, fingerprint, load, save
 from streams.knowledge.dumps.reading import Cut, Dump, Item, Place
-from streams.knowledge.dumps.seen import Seen
 from streams.knowledge.dumps.tasks import ITEMS, OWN, PAGES, Row, Rows, pack_items, read_answer
 from streams.stores.blobs import blob_ref
 from streams.stores.opener import Stores

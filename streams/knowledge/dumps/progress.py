@@ -1,11 +1,20 @@
-"""The file in which an import notes how far it is. The next import of the same dump goes on there."""
+"""The progress of an import: a file that the next import of the same dump goes on from, and the entities seen so far.
+
+Entities that were seen are bits of a file, to find those that a later dump no longer has: a Bloom filter (Bloom, 1970).
+An entity that was seen is always found. Of 17 million titles (the English Wikipedia) 1 in 10,000 that was not seen is
+found all the same, and of 60 million items 1 in 250: such an entity is removed by the next import, since each import
+has a salt of its own.
+"""
 
 import json
+import mmap
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
+
+import xxhash
 
 from streams.knowledge.dumps.reading import Place
 
@@ -101,3 +110,38 @@ def load(file: Path, dump: str) -> Saved | None:
     except (OSError, ValueError, TypeError, KeyError):
         return None
     return saved if saved.dump == dump else None
+
+
+BITS = 1 << 30
+"""Number of bits: a file of 128 MiB, of which only written parts take space."""
+HASHES = 3
+
+
+class Seen:
+    """A set of keys in a file. It is in the system's cache, and outlives the process."""
+
+    def __init__(self, path: Path, salt: str) -> None:
+        self._seed = xxhash.xxh32_intdigest(salt.encode())
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("ab") as file:
+            file.truncate(BITS // 8)
+        with path.open("r+b") as file:
+            self._bits = mmap.mmap(file.fileno(), BITS // 8)
+
+    def add(self, key: str) -> None:
+        for place in self._places(key):
+            self._bits[place >> 3] |= 1 << (place & 7)
+
+    def __contains__(self, key: str) -> bool:
+        return all(self._bits[place >> 3] & 1 << (place & 7) for place in self._places(key))
+
+    def flush(self) -> None:
+        """Write the bits to disk."""
+        self._bits.flush()
+
+    def close(self) -> None:
+        self._bits.close()
+
+    def _places(self, key: str) -> list[int]:
+        digest = xxhash.xxh3_128_intdigest(key.encode("utf-8", "replace"), seed=self._seed)
+        return [(digest >> 30 * number) & (BITS - 1) for number in range(HASHES)]

@@ -14,8 +14,7 @@ from uuid import UUID
 from schemas import EntityChanged
 from streams.errors import PoisonError
 from streams.knowledge.entity import Part
-from streams.knowledge.found.ids import SOURCE, entity_id_of, page_of
-from streams.knowledge.found.names import MIN_DOMAINS, agreed_names
+from streams.knowledge.found.names import MIN_DOMAINS, SOURCE, agreed_names, entity_id_of, page_of
 from streams.knowledge.found.subject import read_subject
 from streams.links.page_links import DOMAINS, PAGES_PER_DOMAIN
 from streams.links.ranking import FIRST_TOKEN, LAST_TOKEN

@@ -1,4 +1,4 @@
-"""The names under which other sites link to a page. Pure.
+"""The entities that the index names: their ids, and the names under which other sites link to their pages. Pure.
 
 A page does not choose its name: only names count that many registrable domains use as the text of a link. One owner can
 make any number of pages and subdomains, so a domain counts once.
@@ -6,6 +6,7 @@ make any number of pages and subdomains, so a domain counts once.
 
 from collections import Counter
 from collections.abc import Collection, Iterable
+from uuid import UUID
 
 from streams.knowledge.names import name_key
 from streams.links.page_links import group_by_domain
@@ -47,3 +48,20 @@ def _first(row: tuple[str, int]) -> tuple[int, str]:
 def named_so(name: str, names: Collection[str]) -> bool:
     """Return whether a name is one of these keys."""
     return name_key(name) in names
+
+
+SOURCE = "index"
+PREFIX = "page:"
+
+
+def entity_id_of(page_id: UUID) -> str:
+    """Return the id of the entity that a page is about."""
+    return f"{PREFIX}{page_id}"
+
+
+def page_of(entity_id: str) -> UUID | None:
+    """Return the page of an entity that was found in the index; None for another entity."""
+    try:
+        return UUID(entity_id.removeprefix(PREFIX)) if entity_id.startswith(PREFIX) else None
+    except ValueError:
+        return None

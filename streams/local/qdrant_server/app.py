@@ -20,9 +20,9 @@ from starlette.routing import Route
 from streams.allowed_hosts import LOCAL_NAMES, AllowedHosts
 from streams.local.qdrant_server.catalog import Catalog
 from streams.local.qdrant_server.collection import Collection
-from streams.local.qdrant_server.conditions import parse_filter
 from streams.local.qdrant_server.errors import ApiError, BadRequest, Forbidden, NotFound
 from streams.local.qdrant_server.queries import (
+    parse_filter,
     parse_point,
     parse_query,
     parse_retrieval,

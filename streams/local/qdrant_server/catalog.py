@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from streams.local.qdrant_server.collection import Collection
+from streams.local.qdrant_server.collection import Collection, write_atomically
 from streams.local.qdrant_server.errors import BadRequest, Conflict, no_collection
-from streams.local.qdrant_server.files import write_atomically
 
 MAX_NAME_BYTES = 255
 """Maximum length of a collection's name (bytes): it is also a folder's name."""

@@ -1,6 +1,7 @@
 """One collection: its description, its shard on disk, and the lock around the engine."""
 
 import json
+import os
 import shutil
 import threading
 from collections.abc import Callable, Mapping
@@ -11,7 +12,6 @@ from uuid import uuid4
 import qdrant_edge as edge
 
 from streams.local.qdrant_server.errors import ApiError, BadRequest, from_engine, no_collection
-from streams.local.qdrant_server.files import write_atomically
 
 T = TypeVar("T")
 
@@ -214,3 +214,18 @@ def _config_json(description: Mapping[str, Any]) -> dict[str, Any]:
         "wal_config": {"wal_capacity_mb": 32, "wal_segments_ahead": 0},
         "quantization_config": description.get("quantization_config"),
     }
+
+
+def write_atomically(path: Path, content: Any) -> None:
+    """Write JSON beside the file, sync it, and move it into place."""
+    beside = path.with_suffix(".new")
+    with beside.open("w") as file:
+        json.dump(content, file)
+        file.flush()
+        os.fsync(file.fileno())
+    beside.replace(path)
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)

@@ -6,8 +6,7 @@ from typing import Any, Self
 from streams.local.child_process import Launch
 from streams.local.ports import free_ports
 from streams.local.probing import cassandra_answers
-from streams.local.servers.jars import class_path
-from streams.local.servers.java import find_java
+from streams.local.servers.java import class_path, find_java
 from streams.local.servers.server import Hints
 from streams.local.tls.identities import OPERATOR, Identities, Identity
 from streams.settings import Settings

@@ -11,8 +11,7 @@ from streams.errors import StartError
 from streams.local.child_process import Launch
 from streams.local.ports import free_ports
 from streams.local.probing import kafka_answers
-from streams.local.servers.jars import class_path
-from streams.local.servers.java import find_java
+from streams.local.servers.java import class_path, find_java
 from streams.local.servers.server import Hints
 from streams.local.tls.access import NODE_ID, SUPER_USERS
 from streams.local.tls.identities import OPERATOR, Identities, Identity

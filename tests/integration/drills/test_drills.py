@@ -25,7 +25,7 @@ from streams.commands.pages.search import ask
 from streams.commands.pages.seeds import seed
 from streams.errors import RiffleError
 from streams.gateway.lazy_stores import RESTORE_SECONDS
-from streams.local.state import running_state
+from streams.local.home import running_state
 from streams.runtime.producer import EventProducer
 from streams.settings import Settings
 from streams.stores.cassandra import connect

@@ -14,8 +14,8 @@ import typer
 from streams.commands.stack.status import health_of
 from streams.commands.stack.up import detached, start_detached, stop_stack, supervisor_log, up
 from streams.errors import StartError
+from streams.local.home import ProcessState, StackState, read_state, running_state
 from streams.local.server_set import running_servers
-from streams.local.state import ProcessState, StackState, read_state, running_state
 from streams.runtime.topics import describe_topics
 from streams.servers import NAMES
 from streams.settings import Settings, stack_file

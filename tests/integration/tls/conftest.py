@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from streams.commands.stack.up import start_detached, stop_stack
+from streams.local.home import read_state
 from streams.local.ports import free_ports
 from streams.local.probing import answers
 from streams.local.riffle_processes import gateway_settings
 from streams.local.server_set import with_addresses
-from streams.local.state import read_state
 from streams.local.tls.identities import OPERATOR, Identities
 from streams.settings import Settings
 from streams.tls import client_context

@@ -15,8 +15,8 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 
 from streams.errors import StartError
+from streams.local.home import ProcessState, StackState, running_state
 from streams.local.probing import cassandra_answers, triton_answers
-from streams.local.state import ProcessState, StackState, running_state
 from streams.local.tls.access import NODE_ID
 from streams.local.tls.identities import NAMES, Identities
 from streams.runtime.connection import TIMEOUT_SECONDS, client_config, unreachable_error

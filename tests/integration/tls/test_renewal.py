@@ -11,7 +11,7 @@ from schemas import PageDiscovered
 from schemas.ids import page_id
 from streams.commands.pages.search import gateway_context
 from streams.doctor.certificates import endpoints
-from streams.doctor.reaching import Endpoint
+from streams.doctor.servers import Endpoint
 from streams.local.probing import answers
 from streams.local.tls.identities import Identity
 from streams.runtime.producer import EventProducer

@@ -4,9 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streams.answers.choosing import MIN_CONFIDENCE, choose_answer
+from streams.answers.choosing import MIN_CONFIDENCE, FoundAnswer, choose_answer
 from streams.answers.confidence import features_of, judge_statements, names_of, parameters
-from streams.answers.found_answer import FoundAnswer
 from streams.answers.surroundings import MAX_CELL_CHARS, MAX_SHOWN_CHARS, surroundings_of
 from streams.pages.document.consent import Consent
 from streams.pages.normalize import normalize

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from streams.answers.evidence import Evidence
 from streams.answers.writer import MAX_SENTENCES_OF_PAGE, Outcome
-from streams.gateway.answers.section import reason_of
+from streams.gateway.answers.html import reason_of
 from streams.models.chat import OpenAIChat
 from streams.models.chat_protocol import Message, ModelUnavailable
 from tests.loop_turns import counted_turns

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.backup.items import ItemWriter, read_items
-from streams.backup.manifest import Manifest, Part, read_manifest, verify
+from streams.backup.manifest import ItemWriter, Manifest, Part, read_items, read_manifest, verify
 from streams.errors import UsageError
 
 VALUES = st.one_of(

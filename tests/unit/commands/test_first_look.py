@@ -26,9 +26,9 @@ from streams.commands.stack.status import (
     usage,
     waits_for,
 )
-from streams.doctor import quick
+from streams.doctor import overview
 from streams.doctor.overview import Figures, Problem
-from streams.local.state import ProcessState
+from streams.local.home import ProcessState
 from streams.runtime.worker import EXIT_CONFIGURATION, EXIT_FAILED
 from streams.settings import Settings
 from tests.unit.doctor.addresses import at_port
@@ -256,11 +256,11 @@ def test_processes_of_the_local_stack_are_not_asked_twice(closed_port: int, tmp_
 def test_servers_that_accept_connections_and_say_nothing_are_away_in_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(quick, "DEADLINE_SECONDS", 1.0)
+    monkeypatch.setattr(overview, "DEADLINE_SECONDS", 1.0)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         settings = at_port(silent.getsockname()[1], tmp_path)
         started = time.monotonic()
-        problems = quick.find_away(settings)
+        problems = overview.find_away(settings)
         assert time.monotonic() - started < 3
     assert [problem.advice.split()[-1] for problem in problems] == ["cassandra", "qdrant", "triton", "gateway"]
     # Two deadlines of one second, which end together on a machine that stood still.
@@ -271,7 +271,7 @@ def test_servers_that_accept_connections_and_say_nothing_are_away_in_time(
 def test_models_inside_of_processes_need_no_server(closed_port: int, tmp_path: Path) -> None:
     settings = at_port(closed_port, tmp_path)
     settings = settings.model_copy(update={"triton": settings.triton.model_copy(update={"url": "inprocess:"})})
-    assert "triton" not in {problem.advice.split()[-1] for problem in quick.find_away(settings)}
+    assert "triton" not in {problem.advice.split()[-1] for problem in overview.find_away(settings)}
 
 
 @pytest.mark.parametrize(("host", "is_asked"), [("127.0.0.1", False), ("gateway.test", True)])
@@ -281,7 +281,7 @@ def test_in_production_the_gateway_is_asked_where_its_address_is_known(
     settings = at_port(closed_port, tmp_path)
     gateway = settings.gateway.model_copy(update={"host": host})
     settings = settings.model_copy(update={"profile": "production", "gateway": gateway})
-    found = quick.find_away(settings, {"cassandra", "qdrant", "triton"})
+    found = overview.find_away(settings, {"cassandra", "qdrant", "triton"})
     assert bool(found) == is_asked
 
 

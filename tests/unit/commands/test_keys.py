@@ -5,7 +5,7 @@ from io import StringIO
 from rich.console import Console
 
 from streams.commands.operate.access import _table
-from streams.gateway.access.api_key import SCOPES
+from streams.gateway.access.clients import SCOPES
 from streams.stores.protocols import ApiKey
 
 LIMITED = ApiKey("d967c3dbd2cb", "reports", b"", ("search", "pages"), 1, 0, 0, 60, 0, "")

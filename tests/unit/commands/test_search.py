@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from streams.cli import app
-from streams.gateway.http.examples import PROBLEM_EMPTY, SEARCH
+from streams.gateway.http.examples import NO_QUERY, SEARCH
 
 
 class Gateway:
@@ -96,7 +96,7 @@ def test_brackets_of_a_page_are_no_markup(gateway: Gateway) -> None:
     ("status", "answer", "exit_code", "message"),
     [
         pytest.param(200, {**SEARCH, "results": [], "partial": False}, 1, "Nothing was found", id="nothing found"),
-        pytest.param(400, PROBLEM_EMPTY, 2, "No query was given", id="the gateway refuses it"),
+        pytest.param(400, NO_QUERY.to_json("/api/v1/search"), 2, "No query was given", id="the gateway refuses it"),
         pytest.param(503, {"detail": "No index answers."}, 3, "No index answers", id="the gateway is down itself"),
         pytest.param(503, {"detail": "A.", "hint": "Do B."}, 3, "A. Do B.", id="what to do"),
     ],

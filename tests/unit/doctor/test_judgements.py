@@ -11,7 +11,7 @@ from streams.commands.stack.status import confinement_line
 from streams.doctor import cassandra, certificates, gateway, kafka, machine, qdrant, triton
 from streams.doctor.findings import Finding, Level
 from streams.doctor.kafka import ActualTopic
-from streams.doctor.versions import judge_version
+from streams.doctor.servers import judge_version
 from streams.errors import RestoreUnfinished, StoreUnavailable
 from streams.local.tls.identities import Identities
 from streams.models.protocols import ModelInfo

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from streams.doctor.checks import all_checks
-from streams.doctor.findings import Finding, Level, failure, highest_level, ok, warning
-from streams.doctor.running import Check, run_checks
+from streams.doctor.findings import Check, Finding, Level, failure, highest_level, ok, run_checks, warning
 from streams.errors import StoreUnavailable, UsageError
 from streams.settings import Settings
 

@@ -8,12 +8,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from starlette.requests import Request
 
-from streams.gateway.access.api_key import ID_BYTES, SECRET_BYTES, fault_of, make_key, read_key
-from streams.gateway.access.bucket import Allowance, Bucket, Spending
-from streams.gateway.access.clients import address_of, given_key, hash_address
-from streams.gateway.access.costs import cost_of_search
+from streams.gateway.access.bucket import Allowance, Bucket, Spending, cost_of_search
+from streams.gateway.access.clients import (
+    ID_BYTES,
+    SECRET_BYTES,
+    Sight,
+    address_of,
+    fault_of,
+    given_key,
+    hash_address,
+    make_key,
+    read_key,
+    sight_of,
+)
 from streams.gateway.access.limiter import Limiter
-from streams.gateway.access.sight import Sight, sight_of
 from streams.search.errors import InvalidQuery
 from streams.search.request import Parameters, parse
 from streams.stores.memory import MemoryNotes

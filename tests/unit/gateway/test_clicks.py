@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.gateway.clicks.payload import MAX_AGE, Click, InvalidLink, open_click, seal_click
+from streams.gateway.clicks.links import MAX_AGE, Click, InvalidLink, open_click, seal_click
 from streams.gateway.http.keys import derive_keys
 
 NOW = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)

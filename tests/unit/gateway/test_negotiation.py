@@ -2,7 +2,7 @@
 
 import pytest
 
-from streams.gateway.http.negotiation import prefers_html
+from streams.gateway.http.responses import prefers_html
 
 ACCEPT = [
     # the header, true for a page

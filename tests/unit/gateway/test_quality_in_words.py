@@ -2,7 +2,7 @@
 
 import pytest
 
-from streams.gateway.page.quality import describe_quality
+from streams.gateway.page.response import describe_quality
 
 CASES = [
     ({}, ()),

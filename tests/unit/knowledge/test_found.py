@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streams.knowledge.entity import MAX_FACTS, MAX_VALUES, Part
-from streams.knowledge.found.ids import entity_id_of, page_of
-from streams.knowledge.found.names import agreed_names
+from streams.knowledge.found.names import agreed_names, entity_id_of, page_of
 from streams.knowledge.found.properties import GROUPS
 from streams.knowledge.found.subject import read_subject
 from streams.links.page_links import place_of

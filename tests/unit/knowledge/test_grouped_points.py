@@ -7,8 +7,7 @@ import pytest
 
 from streams.errors import PoisonError, StoreUnavailable
 from streams.knowledge.entity import Entity
-from streams.knowledge.grouped_points import MAX_POINTS, GroupedPoints
-from streams.knowledge.points import point_id, point_of
+from streams.knowledge.points import MAX_POINTS, GroupedPoints, point_id, point_of
 from streams.stores.protocols import Point
 
 REFUSED = point_id("refused")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from streams.errors import StartError
-from streams.local.servers.jars import LOCK_FILE, ROOTS, Jar, fetch_jars, read_lock
+from streams.local.servers.java import LOCK_FILE, ROOTS, Jar, fetch_jars, read_lock
 
 CONTENT = b"a jar"
 JAR = Jar("org.example:thing:1.0", hashlib.sha256(CONTENT).hexdigest())
@@ -94,7 +94,7 @@ def test_without_the_package_that_downloads_it_names_the_extra(tmp_path: Path) -
 
 @pytest.mark.parametrize("server", ROOTS)
 def test_the_lock_holds_what_was_asked_for(server: str) -> None:
-    """After a change of ROOTS: `python -m streams.local.servers.jars`."""
+    """After a change of ROOTS: `python -m streams.local.servers.java`."""
     jars = read_lock(server)
 
     assert set(ROOTS[server]) <= {jar.coordinate for jar in jars}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import psutil
 
-from streams.local.pausing import pause_asked, workers_paused
+from streams.local.home import pause_asked, workers_paused
 
 
 def ask(home: Path, pid: int, create_time: float) -> Path:

@@ -10,7 +10,7 @@ import psutil
 import pytest
 
 from streams.errors import UsageError
-from streams.local.state import (
+from streams.local.home import (
     ProcessState,
     StackState,
     is_alive,

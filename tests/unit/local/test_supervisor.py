@@ -22,15 +22,17 @@ from streams.local.riffle_processes import RiffleProcess
 from streams.local.servers.server import BUSY_WEIGHT, Answer, spawn
 from streams.local.servers.triton import Triton
 from streams.local.supervision.health_checks import HealthChecks, ask
-from streams.local.supervision.patience import (
+from streams.local.supervision.watched import (
+    BACKOFF_SECONDS,
     QUIET_SECONDS,
     REFUSALS,
+    SERVER_SPIN_CPU_SECONDS,
     SPIN_CPU_SECONDS,
+    STEADY_RUN_SECONDS,
     STEADY_SECONDS,
     Patience,
+    Watched,
 )
-from streams.local.supervision.watched import BACKOFF_SECONDS, SERVER_SPIN_CPU_SECONDS, Watched
-from streams.local.supervision.watched import STEADY_SECONDS as STEADY_RUN_SECONDS
 from streams.local.supervisor import Supervisor
 from streams.settings import Settings
 

@@ -1,17 +1,46 @@
-"""Forms that people send: read within limits, and refused if another site has sent them.
+"""Checks of what a request carries: parameters that its route has, and forms of this site, within limits.
 
-A form changes something, so a form of another site must not reach it: a request that a browser marks as coming from
-another site is refused (`Sec-Fetch-Site`, `Origin`). No page needs a secret for that.
+A misspelt parameter would otherwise be ignored, and the answer be another one. A form changes something, so a form of
+another site must not reach it: a request that a browser marks as coming from another site is refused (`Sec-Fetch-Site`,
+`Origin`). No page needs a secret for that.
 """
 
 from collections.abc import AsyncIterator
+from difflib import get_close_matches
 from urllib.parse import parse_qs, urlsplit
 
-from fastapi import Request
+from fastapi import APIRouter, Depends, Request, Response
+from fastapi.routing import APIRoute
 from starlette.datastructures import UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
 
-from streams.gateway.http.problems import Problem, ProblemError
+from streams.gateway.http.presentation import clean_line
+from streams.gateway.http.problems import Problem, ProblemError, invalid_parameter
+
+MAX_PARAMETER_CHARS = 60
+
+
+def api_router(tag: str) -> APIRouter:
+    """Return a router of the API: it refuses unknown parameters, and its answers are stored by no cache."""
+    return APIRouter(prefix="/api/v1", tags=[tag], dependencies=[Depends(refuse_unknown), Depends(_keep_from_caches)])
+
+
+async def _keep_from_caches(response: Response) -> None:
+    response.headers["Cache-Control"] = "no-store"
+
+
+async def refuse_unknown(request: Request) -> None:
+    """Raise ProblemError for a query parameter that the route does not have. A dependency of the routers of the API."""
+    route = request.scope["route"]
+    assert isinstance(route, APIRoute)
+    known = [parameter.alias for parameter in route.dependant.query_params]
+    for name in request.query_params:
+        if name not in known:
+            shown = clean_line(name)[:MAX_PARAMETER_CHARS]
+            near = get_close_matches(shown, known, n=1)
+            hint = f"Did you mean `{near[0]}`?" if near else f"The parameters are {', '.join(known) or 'none'}."
+            raise ProblemError(invalid_parameter(shown, f"There is no parameter {shown}.", hint))
+
 
 MAX_FORM_BYTES = 20_000
 MAX_FORM_FIELDS = 20
@@ -23,7 +52,7 @@ async def read_form(request: Request) -> dict[str, str]:
     async for chunk in request.stream():
         body += chunk
         if len(body) > MAX_FORM_BYTES:
-            raise ProblemError(Problem(413, "form-too-large", "The form is too large"))
+            raise ProblemError(Problem("form-too-large"))
     if request.headers.get("content-type", "").startswith("multipart/form-data"):
         return await _read_parts(request, bytes(body))
     try:
@@ -54,8 +83,8 @@ def refuse_other_sites(request: Request) -> None:
     origin, site = request.headers.get("origin"), request.headers.get("sec-fetch-site", "same-origin")
     foreign = origin is not None and urlsplit(origin).netloc != request.headers.get("host", "")
     if site != "same-origin" or foreign:
-        raise ProblemError(Problem(403, "foreign-form", "This form is of another site", "Nothing was written."))
+        raise ProblemError(Problem("foreign-form", "Nothing was written."))
 
 
 def _invalid() -> Problem:
-    return Problem(400, "invalid-form", "The form can't be read", "It has too many fields, or is damaged.")
+    return Problem("invalid-form", "It has too many fields, or is damaged.")

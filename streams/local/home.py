@@ -1,4 +1,6 @@
-"""The file `<home>/stack.json`: the state of the running stack, and a check that it is still valid.
+"""The files of a home: the state of its stack, the pause of its workers, and the keys that Riffle makes itself.
+
+`<home>/stack.json` is the state of the running stack:
 
     {"pid": 41, "create_time": 1763724000.1, "started": "2026-01-31T12:00:00+00:00", "servers_only": false,
      "state": "starting" | "ready" | "paused" | "stopping",
@@ -6,21 +8,28 @@
      "processes": [{"name", "title", "pid", "create_time", "port", "log", "health", "restarts"}, ...]}
 
 The kernel reuses process ids, so a process is identified by its id together with its time of creation.
+
+`<home>/pause.json` names a process that asks for a pause of the workers. The supervisor stops them while that process
+runs, and starts them again when the file or the process is gone. So a backup that was killed leaves no paused stack.
 """
 
 import fcntl
 import json
 import os
+import secrets
 import stat
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import psutil
 
-from streams.errors import UsageError
+from streams.errors import StartError, UsageError
+from streams.secret_files import current_secret
 from streams.settings import stack_file
 
 _ONLY_USER = 0o700
@@ -131,3 +140,81 @@ def only_stack(home: Path) -> Iterator[None]:
                 "See `riffle status`; stop it with `riffle down`"
             ) from None
         yield
+
+
+PAUSED = "paused"
+"""The state of a stack with paused workers."""
+WAIT_SECONDS = 60.0
+"""Maximum time until the supervisor has stopped or started the workers. Their own grace is 25 s."""
+_LOOK_SECONDS = 0.2
+
+
+def pause_asked(home: Path) -> bool:
+    """Return True if a running process wants the workers paused. A file that a killed process left is removed."""
+    path = _file(home)
+    try:
+        content = json.loads(path.read_text())
+        asked = is_alive(int(content["pid"]), float(content["create_time"]))
+    except FileNotFoundError:
+        return False
+    except (OSError, ValueError, KeyError, TypeError):
+        asked = False
+    if not asked:
+        path.unlink(missing_ok=True)
+    return asked
+
+
+@contextmanager
+def workers_paused(home: Path) -> Iterator[bool]:
+    """Keep the workers of the home's stack paused. Yields False if no stack with workers runs. Raises StartError."""
+    state = running_state(home)
+    if state is None or state.servers_only:
+        yield False
+        return
+    own = psutil.Process()
+    draft = _file(home).with_suffix(f".{os.getpid()}.tmp")
+    draft.write_text(json.dumps({"pid": own.pid, "create_time": own.create_time()}))
+    try:
+        os.link(draft, _file(home))  # fails if another process has it
+    except FileExistsError:
+        raise StartError(f"another backup or restore of {home} runs: wait for its end") from None
+    finally:
+        draft.unlink()
+    try:
+        _wait_for_state(home, PAUSED)
+        yield True
+    finally:
+        _file(home).unlink(missing_ok=True)
+        _wait_for_state(home, "ready")
+
+
+def _wait_for_state(home: Path, wanted: str) -> None:
+    deadline = time.monotonic() + WAIT_SECONDS
+    while (state := running_state(home)) is not None and state.state != wanted:
+        if time.monotonic() > deadline:
+            raise StartError(f"the workers are not {wanted} after {WAIT_SECONDS:.0f} s: see `riffle status`")
+        time.sleep(_LOOK_SECONDS)
+
+
+def _file(home: Path) -> Path:
+    return home / "pause.json"
+
+
+KEY_BYTES = 32
+
+
+def own_secret(file: Path) -> str:
+    """Return the random key in a file that only this user may read. The first call makes it; it stays the same from
+    then on, also if two processes call at the same moment."""
+    if not file.exists():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        draft = file.with_name(f"{file.name}.{uuid4().hex}")
+        draft.touch(mode=0o600)
+        try:
+            draft.write_text(secrets.token_urlsafe(KEY_BYTES), encoding="ascii")
+            os.link(draft, file)
+        except FileExistsError:
+            pass  # another process was first
+        finally:
+            draft.unlink()
+    return current_secret(file)

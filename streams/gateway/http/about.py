@@ -1,6 +1,7 @@
-"""`/help`: what can be typed into the search box, for people, with examples that are links.
+"""Pages and files that are the same for everybody: `/help`, `/privacy`, static files, robots.txt, and OpenSearch.
 
-The operators come from their table, so the page names all of them.
+`/help` shows what can be typed into the search box; the operators come from their table, so the page names all of them.
+`/privacy` says what this gateway stores about people who search; docs/concepts/privacy.md says the same to operators.
 """
 
 import re
@@ -8,10 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fastapi import APIRouter, Request
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import HTMLResponse, PlainTextResponse, Response
 
 from streams.gateway.http.templates import Views
 from streams.search.query_language.operators import OPERATORS, Operator
+from streams.settings import Settings
 
 CACHE = {"Cache-Control": "public, max-age=300"}
 QUESTIONS = (
@@ -99,5 +101,63 @@ def help_routes(views: Views) -> APIRouter:
             operators=operators_help(),
         )
         return HTMLResponse(content, headers=CACHE)
+
+    return router
+
+
+def privacy_routes(settings: Settings, views: Views) -> APIRouter:
+    router = APIRouter(include_in_schema=False)
+
+    @router.api_route("/privacy", methods=["GET", "HEAD"])
+    async def privacy(request: Request) -> Response:
+        own = settings.gateway
+        values = {
+            "published": own.publish_queries,
+            "collected": settings.queries.collect and bool(own.keys),
+            "asks_model": bool(settings.answers.url),
+            "counts_addresses": _counts_addresses(settings),
+            "min_people": settings.queries.min_people,
+        }
+        return HTMLResponse(views.render("privacy.html", request, **values))
+
+    return router
+
+
+def _counts_addresses(settings: Settings) -> bool:
+    """Return whether budgets of addresses without a key are stored."""
+    access, answers = settings.access, settings.answers
+    has_budget = bool(access.anonymous_per_minute or access.anonymous_per_day)
+    return has_budget or bool(answers.url and answers.per_person)
+
+
+_KEPT_OUT = ("/search", "/sites/", "/act", "/page", "/labs/", "/api/")
+ROBOTS = "User-agent: *\n" + "".join(f"Disallow: {path}\n" for path in _KEPT_OUT)
+"""The gateway's robots.txt. Results come from other sites' pages: other search engines should crawl those pages."""
+_DAY = {"Cache-Control": "public, max-age=86400"}
+
+
+def static_routes(views: Views, public_url: str) -> APIRouter:
+    """Return the routes. `public_url` is the gateway's address for people, or empty if it is not known."""
+    router = APIRouter(include_in_schema=False)
+
+    @router.get("/static/{name}")
+    async def static(name: str) -> Response:
+        return views.static.response(name)
+
+    @router.get("/favicon.ico")
+    async def favicon() -> Response:
+        return views.static.response(views.static.address("riffle.svg").rpartition("/")[2])
+
+    @router.get("/robots.txt")
+    async def robots() -> Response:
+        return PlainTextResponse(ROBOTS, headers=_DAY)
+
+    @router.get("/opensearch.xml")
+    async def opensearch(request: Request) -> Response:
+        # Without a configured address the Host header decides: a shared cache must not keep an address of one client.
+        headers = _DAY if public_url else {"Cache-Control": "no-store", "Vary": "Host"}
+        base = (public_url or str(request.base_url)).rstrip("/")
+        content = views.render("opensearch.xml", request, base=base)
+        return Response(content, media_type="application/opensearchdescription+xml", headers=headers)
 
     return router
