@@ -1,4 +1,4 @@
-"""Whether the meaning of a query can be searched: the index holds vectors of the model, which knows the language.
+"""The fit of the embedding model for a query: the index has vectors of the model, and it knows the query's language.
 
 `riffle reindex` may switch the index to another model while gateways run. Vectors of two models of the same length can
 be compared, but the answers would be nonsense, and nobody would see why. So meaning is then left out, with a reason,
