@@ -20,8 +20,7 @@ from streams.models.inprocess import LOCAL_REPOSITORY, VERSION
 from streams.models.protocols import ChainModel, Link
 from streams.pages.document.model import Document
 from streams.settings import Settings
-from streams.statements.codec import PageStatements
-from streams.statements.statement import Statement
+from streams.statements.statement import PageStatements, Statement
 
 WINDOW_TOKENS = 256
 CHAINED = "sentence+context+chain"

@@ -14,14 +14,12 @@ from streams.pages.document.model import Document
 from streams.pages.quality.assessment import assess
 from streams.pages.quality.counts import NO_COUNTS
 from streams.statements.chaining import chain_input, make_statements
-from streams.statements.codec import PageStatements
 from streams.statements.sandbox_tasks import decode_drafts, draft
-from streams.statements.statement import Statement
+from streams.statements.statement import PageStatements, Statement
 from streams.stores.memory import MemoryIndex
 from streams.stores.protocols import Candidates, Filters, SparseVector
 from streams.stores.vector_collection import ANY
-from streams.vectors.codec import decode_vectors, encode_vectors
-from streams.vectors.points import points_of, texts_of
+from streams.vectors.points import decode_vectors, encode_vectors, points_of, texts_of
 
 GENERATION = 1
 _REFERENCE = "0" * 64

@@ -26,7 +26,7 @@ from streams.search.ranking.context import Pass
 from streams.search.ranking.order import PASSES
 from streams.search.searcher import Searcher
 from streams.settings import Settings
-from streams.statements.codec import PageStatements
+from streams.statements.statement import PageStatements
 from streams.stores.memory import MemoryFingerprints, MemoryHostLinks, MemoryIndex, MemoryPages
 from streams.stores.opener import Stores
 from streams.stores.protocols import VectorIndex

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from streams.statements.codec import PageStatements
+from streams.statements.statement import PageStatements
 
 FAILURES = {
     "repeated": "the same line is on many pages of the site",

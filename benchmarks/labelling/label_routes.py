@@ -22,7 +22,7 @@ from streams.gateway.http.templates import Views, address
 from streams.gateway.labs.routes import LabsCapacity
 from streams.gateway.labs.statements_view import page_statements
 from streams.gateway.page.lookup import PageData, look_up
-from streams.statements.codec import PageStatements
+from streams.statements.statement import PageStatements
 
 MAX_SKIPPED = 200
 """Maximum statements that a labeller passes over before the first of them is shown again."""

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from benchmarks.labelling.labels import Label
-from streams.statements.codec import PageStatements
-from streams.statements.statement import Statement
+from streams.statements.statement import PageStatements, Statement
 
 KINDS = frozenset({"sentence", "item"})
 MAX_BEFORE = 12

@@ -39,8 +39,8 @@ from streams.pages.normalize import normalize
 from streams.runtime.agent import Delivery
 from streams.settings import Settings
 from streams.statements.chaining import chain_input, make_statements
-from streams.statements.codec import PageStatements, encode_statements
 from streams.statements.sandbox_tasks import Drafted, decode_drafts, draft
+from streams.statements.statement import PageStatements, encode_statements
 from streams.stores.opener import Stores, memory_stores, open_stores
 from streams.topology import stage
 from streams.vectors.embed_agent import EmbedAgent

@@ -32,7 +32,7 @@ from streams.gateway.app import create_app
 from streams.local.demo import unpack
 from streams.models.opening import IN_PROCESS, open_models
 from streams.settings import Settings
-from streams.statements.codec import PageStatements
+from streams.statements.statement import PageStatements
 from streams.stores.opener import Stores, memory_stores
 from streams.stores.qdrant.index import QdrantIndex
 from streams.vectors.points import points_of, texts_of

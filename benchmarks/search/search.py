@@ -37,8 +37,7 @@ from streams.local.demo import unpack
 from streams.local.ports import free_ports
 from streams.local.server_set import running_servers
 from streams.settings import Settings
-from streams.statements.codec import PageStatements
-from streams.statements.statement import Statement
+from streams.statements.statement import PageStatements, Statement
 from streams.stores.opener import Stores, open_stores
 from streams.vectors.points import points_of, texts_of
 

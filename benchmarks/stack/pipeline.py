@@ -33,7 +33,7 @@ from streams.models.inprocess import THREAD_NAME
 from streams.runtime.producer import EventProducer
 from streams.runtime.topic_tail import Follower
 from streams.settings import Settings
-from streams.statements.codec import decode_statements
+from streams.statements.statement import decode_statements
 from streams.stores.opener import Stores, open_stores
 from streams.vectors.points import texts_of
 

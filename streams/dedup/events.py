@@ -7,10 +7,9 @@ from streams.crawl.urls import host_of
 from streams.dedup.grouping import published_generation
 from streams.dedup.log import Outcome
 from streams.errors import Refused
-from streams.stores.page_quality import age_part, copies_part
+from streams.stores.page_quality import age_part, combined, copies_part
 from streams.stores.page_record import Deduplicated
 from streams.stores.protocols import Fingerprint
-from streams.stores.quality_scale import combined
 
 
 def own_events(

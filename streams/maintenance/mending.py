@@ -16,11 +16,11 @@ from dataclasses import dataclass, field, replace
 
 from streams.maintenance.page_writer import PageWriter, Target
 from streams.maintenance.recomputing import Comparison, Recomputer, is_embedding_of
-from streams.statements.codec import encode_statements
+from streams.statements.statement import encode_statements
 from streams.stores.opener import Stores
 from streams.stores.page_record import PageRecord
-from streams.vectors.codec import encode_vectors
 from streams.vectors.page_records import IndexedPage, indexed_page
+from streams.vectors.points import encode_vectors
 
 CLOCKS_AHEAD = (0, 1_000_000, 60_000_000)
 """Distances (microseconds) from the write time of `indexed` to the write time of a mended part, tried in this order.

@@ -22,13 +22,12 @@ import numpy as np
 from streams.errors import PoisonError
 from streams.maintenance.recomputing import read_statements
 from streams.models.protocols import Embedder, ModelInfo, Vectors
-from streams.statements.codec import PageStatements
+from streams.statements.statement import PageStatements
 from streams.stores.opener import Stores
 from streams.stores.page_record import PageRecord
 from streams.vectors.batching import TextBatcher
-from streams.vectors.codec import decode_vectors
 from streams.vectors.page_records import IndexedPage, indexed_page, superseded_below
-from streams.vectors.points import payloads_of, points_of, texts_of
+from streams.vectors.points import decode_vectors, payloads_of, points_of, texts_of
 
 KNOWN_PAGES = 2_000_000
 """Maximum number of pages that are remembered as written: 76 bytes each, 150 MB together.

@@ -19,15 +19,14 @@ from streams.errors import MissingBlob, PoisonError, Refused, RiffleError
 from streams.maintenance.comparison import find_foreign_links, find_foreign_vectors
 from streams.models.protocols import ModelInfo, Vectors
 from streams.sandbox.pool import Sandbox
-from streams.statements.codec import PageStatements, decode_statements
-from streams.statements.making import chain_drafts
+from streams.statements.chaining import chain_drafts
 from streams.statements.sandbox_tasks import DRAFT, decode_drafts
+from streams.statements.statement import PageStatements, decode_statements
 from streams.stores.opener import Stores
 from streams.stores.page_record import PageRecord
 from streams.vectors.batching import TextBatcher
-from streams.vectors.codec import decode_vectors
 from streams.vectors.page_records import IndexedPage, indexed_page
-from streams.vectors.points import texts_of
+from streams.vectors.points import decode_vectors, texts_of
 
 AT_ONCE = 8
 """Maximum pages that are compared at the same time."""

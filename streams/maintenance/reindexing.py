@@ -23,7 +23,7 @@ from streams.maintenance.page_writer import Outcome, Pace, PageWriter, Target
 from streams.maintenance.recomputing import Recomputer, read_statements
 from streams.maintenance.sampling import FIRST_TOKEN, sample_pages
 from streams.models.protocols import Embedder
-from streams.statements.codec import PageStatements
+from streams.statements.statement import PageStatements
 from streams.stores.opener import Stores
 from streams.stores.protocols import Notes
 from streams.stores.row_codec import pack_fields, read_fields

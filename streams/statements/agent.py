@@ -7,10 +7,10 @@ from streams.errors import PageErased, Refused
 from streams.runtime.agent import Agent, Delivery, Emit
 from streams.sandbox.pool import Sandbox
 from streams.settings import Settings
-from streams.statements.codec import PageStatements, encode_statements
-from streams.statements.making import chain_drafts, drafting_pool
-from streams.statements.readable import readable_share
-from streams.statements.sandbox_tasks import DRAFT, decode_drafts
+from streams.statements.chaining import chain_drafts
+from streams.statements.readability import readable_share
+from streams.statements.sandbox_tasks import DRAFT, decode_drafts, drafting_pool
+from streams.statements.statement import PageStatements, encode_statements
 from streams.stores.opener import Stores
 from streams.stores.page_record import Chunked
 from streams.stores.removals import blob_of_page

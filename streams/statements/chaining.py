@@ -6,12 +6,13 @@ from typing import TypedDict
 from uuid import UUID
 
 from schemas.ids import statement_id
-from streams.models.protocols import Link
+from streams.models.protocols import ChainModel, Link
 from streams.statements.contexts import collapse_spaces
 from streams.statements.drafting import Draft
+from streams.statements.sandbox_tasks import Drafted
 from streams.statements.sentences.lengths import word_count
 from streams.statements.sentences.open_texts import mark_open
-from streams.statements.statement import Statement
+from streams.statements.statement import PageStatements, Statement
 
 MAX_HOPS = 6
 """Maximum antecedents of a statement, over all hops."""
@@ -24,6 +25,14 @@ BREAK = ""
 MAX_SECTION = 256
 """Maximum sentences of a section for the chain model. The next sentence begins a new section."""
 _CHAINED = frozenset({"sentence", "item", "link"})
+
+
+async def chain_drafts(chains: ChainModel, page_id: UUID, url: str, found: Drafted) -> PageStatements:
+    """Return the statements of a page, with the links that the chain model finds between the drafts."""
+    sentences, owners = chain_input(found.drafts)
+    links = await chains.links(sentences)
+    statements = make_statements(page_id, found.drafts, owners, links)
+    return PageStatements(page_id, url, found.title, found.language, statements)
 
 
 def chain_input(drafts: Sequence[Draft]) -> tuple[list[str], list[int]]:

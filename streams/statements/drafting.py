@@ -15,9 +15,8 @@ from streams.pages.document.model import Block, Document
 from streams.statements.contexts import Contexts, collapse_spaces
 from streams.statements.joined_lists import join_short_items
 from streams.statements.outline import Kind, Piece, outline
-from streams.statements.sentences.boundaries import Span
 from streams.statements.sentences.lengths import MAX_WORDS, bound_lengths, word_count
-from streams.statements.sentences.splitter import SentenceSplitter
+from streams.statements.sentences.splitter import SentenceSplitter, Span
 
 MAX_STATEMENTS = 2_000
 """Maximum statements of a page. A book on one page would hold up all others: it is searchable by its beginning."""

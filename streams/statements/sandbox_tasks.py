@@ -10,6 +10,8 @@ from typing import Any
 import msgpack
 
 from streams.pages.document.codec import decode_document
+from streams.sandbox.limits import Limits
+from streams.sandbox.pool import SandboxPool
 from streams.statements.drafting import Draft, draft_statements
 from streams.statements.sentences.splitter import SentenceSplitter
 
@@ -18,6 +20,8 @@ CPU_SECONDS = 10.0
 """Maximum CPU time for one document (seconds). The largest documents that the parser accepts take 6 seconds."""
 MEMORY_BYTES = 512 * 1024 * 1024
 """Maximum memory of a process beyond the memory of the sentence model."""
+PROCESSES = 1
+"""Number of drafting processes of one worker or command."""
 _START_TEXT = "Dr. A. Smith wrote No. 5 of the series. It was read by many."
 """A text with doubtful endings, so that the sentence model is loaded and used."""
 
@@ -31,6 +35,12 @@ class Drafted:
     drafts: tuple[Draft, ...]
     left_out: int
     """Number of statements that were left out, see `drafting.draft_statements`."""
+
+
+def drafting_pool(name: str) -> SandboxPool:
+    """Return a pool of drafting processes for the worker or command with this name. The pool is not started."""
+    limits = Limits(cpu_seconds=CPU_SECONDS, memory_bytes=MEMORY_BYTES)
+    return SandboxPool((DRAFT,), processes=PROCESSES, limits=limits, name=name)
 
 
 def draft(content: bytes) -> bytes:

@@ -1,8 +1,26 @@
-"""The statement: one sentence that can be found, read and understood alone."""
+"""The statement: one sentence that can be found, read and understood alone; and the bytes of a page's statements.
 
+The bytes are MessagePack, with the version of the layout in front.
+
+    page       [1, page id, url, title, language, 0, statements]
+    statement  [id, text, context, kind, block, start, end, chain, need, leaf, page of the file]
+
+Statements are in the order of their ordinals, and ids are their 16 bytes. The facts about the page are there so that
+the indexer only needs this blob. The generation isn't among them (it was in the place of the 0): a page with unchanged
+statements has the same bytes at each fetch, so its vectors are not computed again. A later release may append to the
+arrays; this release ignores the appended fields. The chain and the probabilities were appended: statements of earlier
+releases have none. The page was appended, too: only statements of files with pages have it, so that the bytes of all
+other pages stay the same. Probabilities are in hundredths, so that machines that differ in the last bit agree.
+"""
+
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
+import msgpack
+
+from streams.errors import PoisonError
 from streams.pages.text.box_labels import drop_box_labels
 
 
@@ -41,3 +59,87 @@ class Statement:
         the last one.
         """
         return "\n".join(" ".join(part.split("\n")) for part in (*drop_box_labels(self.context), self.text))
+
+
+VERSION = 1
+_NO_GENERATION = 0
+_PAGE_FIELDS, _STATEMENT_FIELDS = 6, 11
+"""Number of fields of a page behind the version, and of a statement."""
+
+
+class InvalidStatements(PoisonError):
+    """Bytes that are not statements in a layout of this release."""
+
+
+@dataclass(frozen=True, slots=True)
+class PageStatements:
+    """The statements of a page, with the facts that the index needs."""
+
+    page_id: UUID
+    url: str
+    title: str
+    language: str
+    statements: tuple[Statement, ...]
+
+
+def encode_statements(page: PageStatements) -> bytes:
+    """Return the bytes of a page's statements. Equal statements have equal bytes."""
+    layout = [
+        VERSION,
+        page.page_id.bytes,
+        page.url,
+        page.title,
+        page.language,
+        _NO_GENERATION,
+        [_layout(statement) for statement in page.statements],
+    ]
+    packed: bytes = msgpack.packb(layout, use_bin_type=True, unicode_errors="surrogatepass")
+    return packed
+
+
+def decode_statements(content: bytes) -> PageStatements:
+    """Return the statements of these bytes. Raises InvalidStatements."""
+    try:
+        version, *layout = msgpack.unpackb(content, raw=False, unicode_errors="surrogatepass")
+        if version != VERSION:
+            raise InvalidStatements(f"statements layout {version}; this release reads layout {VERSION}")
+        page_id, url, title, language, _, rows = layout[:_PAGE_FIELDS]
+        statements = tuple(_statement(ordinal, *row[:_STATEMENT_FIELDS]) for ordinal, row in enumerate(rows))
+        return PageStatements(UUID(bytes=page_id), url, title, language, statements)
+    except (ValueError, TypeError, msgpack.UnpackException) as error:
+        raise InvalidStatements(f"{len(content)} bytes are not statements: {error}") from error
+
+
+def _layout(statement: Statement) -> list[Any]:
+    return [
+        statement.id.bytes,
+        statement.text,
+        list(statement.context),
+        statement.kind,
+        statement.block,
+        statement.start,
+        statement.end,
+        list(statement.chain),
+        round(100 * statement.need),
+        round(100 * statement.leaf),
+        *([statement.page] if statement.page else ()),
+    ]
+
+
+def _statement(
+    ordinal: int,
+    identity: bytes,
+    text: str,
+    context: Sequence[str] = (),
+    kind: str = "sentence",
+    block: int = 0,
+    start: int = 0,
+    end: int = 0,
+    chain: Sequence[int] = (),
+    need: int = 0,
+    leaf: int = 100,
+    page: int = 0,
+) -> Statement:
+    place = (kind, block, start, end)
+    probabilities = need / 100, leaf / 100
+    return Statement(UUID(bytes=identity), ordinal, text, tuple(context), *place, tuple(chain), *probabilities, page)

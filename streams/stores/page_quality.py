@@ -9,8 +9,27 @@
 The quality is the product of all parts. A part that is not known counts as 1.
 """
 
+from collections.abc import Mapping
+
 from streams.stores.page_record import PageRecord
-from streams.stores.quality_scale import DIGITS, combined, scale
+
+FLOOR = 0.1
+"""Minimum of a part in the product, so that no single part decides."""
+DIGITS = 3
+
+
+def combined(score: float, parts: Mapping[str, float]) -> float:
+    """Return a score together with further parts."""
+    for value in parts.values():
+        score *= max(value, FLOOR)
+    return round(score, DIGITS)
+
+
+def scale(value: float, bounds: tuple[float, float]) -> float:
+    """Return 1 up to the first bound, 0 from the second on, and what is between in proportion."""
+    good, bad = bounds
+    return min(max((value - bad) / (good - bad), 0.0), 1.0)
+
 
 COPIES = (0.5, 1.0)
 """Similarities to an older page elsewhere: no objection up to the first, 0 from the second on. Most of what is above

@@ -14,13 +14,12 @@ from streams.errors import PageErased, PoisonError
 from streams.models.protocols import ModelInfo, Vectors
 from streams.runtime.agent import Agent, Delivery
 from streams.settings import Settings
-from streams.statements.codec import decode_statements
+from streams.statements.statement import decode_statements
 from streams.stores.opener import Stores
 from streams.stores.page_record import Embedded
 from streams.stores.removals import blob_of_page
 from streams.vectors.batching import Half, Key, TextBatcher, text_key
-from streams.vectors.codec import decode_vectors, encode_vectors
-from streams.vectors.points import texts_of
+from streams.vectors.points import decode_vectors, encode_vectors, texts_of
 
 PART_TEXTS = 512
 """Maximum texts that are embedded before the stage shows progress."""

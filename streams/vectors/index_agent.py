@@ -35,15 +35,14 @@ from streams.errors import PageErased, TransientError
 from streams.models.protocols import ModelInfo
 from streams.runtime.agent import Agent, Delivery
 from streams.settings import Settings
-from streams.statements.codec import PageStatements, decode_statements
+from streams.statements.statement import PageStatements, decode_statements
 from streams.stores.opener import Stores
 from streams.stores.page_record import Embedded, Indexed, PageRecord, Removed
 from streams.stores.protocols import Point
 from streams.stores.removals import blob_of_page, is_held_back, withdrawn
 from streams.stores.vector_collection import MissingCollection
-from streams.vectors.codec import decode_vectors
 from streams.vectors.page_records import RecentAge, file_type, page_type, published, quality, superseded_below
-from streams.vectors.points import points_of
+from streams.vectors.points import decode_vectors, points_of
 
 CRAWL = "crawl"
 """Source of the pages that the crawler fetched. Only their ages are measured."""

@@ -15,13 +15,12 @@ from streams.ledger.status import status_of
 from streams.runtime.lags.stage_lags import Lag, stage_lags
 from streams.runtime.topics import describe_topics
 from streams.settings import Settings
-from streams.statements.codec import decode_statements
+from streams.statements.statement import decode_statements
 from streams.stores.host_buckets import bucket_of
 from streams.stores.opener import Stores
 from streams.stores.page_record import Chunked, Deduplicated, Embedded, Fetched
 from streams.topology import STAGES
-from streams.vectors.codec import encode_vectors
-from streams.vectors.points import texts_of
+from streams.vectors.points import encode_vectors, texts_of
 from tests.faults.disk_web import DiskWeb
 
 LOOK_SECONDS = 1.0

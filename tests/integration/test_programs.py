@@ -33,7 +33,7 @@ from streams.queries.counts import list_unanswered
 from streams.queries.suggestions.build import read_words
 from streams.queries.suggestions.hidden import current_build
 from streams.settings import Settings
-from streams.statements.codec import decode_statements
+from streams.statements.statement import decode_statements
 from streams.stores.index_maps import newest_map, read_map
 from streams.stores.opener import Stores, open_stores
 from tests.conftest import fresh_name

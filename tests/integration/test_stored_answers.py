@@ -16,9 +16,9 @@ from schemas.ids import page_id
 from streams.models.protocols import Link, ModelInfo, Vectors
 from streams.pages.sandbox.pool import ParsePool
 from streams.settings import Settings
-from streams.statements.codec import decode_statements
+from streams.statements.statement import decode_statements
 from streams.stores.opener import Stores, open_stores
-from streams.vectors.codec import decode_vectors
+from streams.vectors.points import decode_vectors
 from tests.stages.test_recompute import METALS, body
 from tests.stages.whole_journey import WholeJourney
 

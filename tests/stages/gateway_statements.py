@@ -5,12 +5,11 @@ from typing import Any
 from schemas.ids import page_id
 from streams.pages.normalize import normalize
 from streams.statements.chaining import chain_input, make_statements
-from streams.statements.codec import PageStatements, encode_statements
 from streams.statements.drafting import draft_statements
+from streams.statements.statement import PageStatements, encode_statements
 from streams.stores.opener import Stores
 from streams.stores.page_record import PART_TYPES, Normalized
-from streams.vectors.codec import encode_vectors
-from streams.vectors.points import texts_of
+from streams.vectors.points import encode_vectors, texts_of
 from tests.sentence_splitter import SPLITTER
 
 

@@ -14,8 +14,7 @@ from streams.models.memory import MemoryEmbedder
 from streams.models.protocols import Vectors
 from streams.runtime.agent import Delivery
 from streams.search.ranking.fusion import merge_lists
-from streams.statements.codec import PageStatements, encode_statements
-from streams.statements.statement import Statement
+from streams.statements.statement import PageStatements, Statement, encode_statements
 from streams.stores.opener import Stores, memory_stores
 from streams.stores.statement_payload import StatementPayload
 from streams.vectors.embed_agent import EmbedAgent

@@ -10,8 +10,7 @@ from streams.queries.suggestions.build import Job, finish, map_numbers, run_map,
 from streams.queries.suggestions.prefixes import best
 from streams.queries.suggestions.sums import SHARDS
 from streams.runtime.agent import Delivery
-from streams.statements.codec import PageStatements, encode_statements
-from streams.statements.statement import Statement
+from streams.statements.statement import PageStatements, Statement, encode_statements
 from streams.stores.opener import Stores
 from streams.stores.page_record import Indexed, Normalized
 from tests.stages.gateway_fakes import NOW, client, gateway

@@ -12,12 +12,11 @@ import pytest
 from schemas.ids import page_id
 from streams.pages.document.codec import encode_document
 from streams.pages.document.model import Block, Document, Link
-from streams.statements.codec import PageStatements, encode_statements
-from streams.statements.statement import Statement
+from streams.statements.statement import PageStatements, Statement, encode_statements
 from streams.stores.opener import Stores
 from streams.stores.page_record import Indexed, Normalized
 from streams.stores.protocols import Site
-from streams.vectors.codec import encode_vectors
+from streams.vectors.points import encode_vectors
 from tests.stages.gateway_fakes import client, gateway, searchable, statement
 from tests.stages.test_gateway_access import new_key
 

@@ -13,8 +13,7 @@ from benchmarks.evaluation.chains import read_documents
 from benchmarks.labelling.labelling import export_rows, next_task
 from benchmarks.labelling.labels import MAX_FILE_BYTES, Label, LabelsFull, LabelStore
 from schemas.ids import page_id
-from streams.statements.codec import PageStatements
-from streams.statements.statement import Statement
+from streams.statements.statement import PageStatements, Statement
 from tests.stages.gateway_fakes import client, labelling
 from tests.stages.test_gateway_pages import HOSTILE, HTML, assert_harmless
 from tests.stages.test_gateway_statements import URL, stored

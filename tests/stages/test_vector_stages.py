@@ -29,17 +29,15 @@ from streams.runtime.agent import Agent, Delivery
 from streams.sandbox.inline import InlineSandbox
 from streams.search.ranking.fusion import merge_lists
 from streams.statements.agent import StatementsAgent
-from streams.statements.codec import PageStatements, decode_statements
 from streams.statements.sandbox_tasks import DRAFT
-from streams.statements.statement import Statement
+from streams.statements.statement import PageStatements, Statement, decode_statements
 from streams.stores.opener import Stores, memory_stores
 from streams.stores.page_record import Embedded, Fetched, PageRecord
 from streams.stores.protocols import Hit
 from streams.vectors.bm25 import query_vector
-from streams.vectors.codec import decode_vectors
 from streams.vectors.embed_agent import EmbedAgent
 from streams.vectors.index_agent import IndexAgent
-from streams.vectors.points import points_of
+from streams.vectors.points import decode_vectors, points_of
 
 URL = "https://site.example/wal"
 PAGE = page_id(URL)

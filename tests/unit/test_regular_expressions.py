@@ -45,7 +45,7 @@ EXCEPTIONS: dict[tuple[str, str], str] = {
     ("streams/pages/text/dates.py", "_NAMED"): "reads 120 characters",
     ("streams/pages/text/tokens.py", "_ASCII_WORD"): "the digits of a number that fails are a word",
     ("streams/pages/text/tokens.py", "_PLAIN_WORD"): "the digits of a number that fails are a word",
-    ("streams/statements/sentences/boundaries.py", "_BEFORE"): "reads 24 characters",
+    ("streams/statements/sentences/splitter.py", "_BEFORE"): "reads 24 characters",
     ("streams/models/inference/antecedents.py", "_EXPLETIVE"): "words have one space between them",
 }
 """File and name of each pattern that the check does not accept, with the reason why it is harmless."""

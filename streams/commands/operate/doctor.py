@@ -23,7 +23,7 @@ from streams.errors import UsageError
 from streams.maintenance.sampling import sample_pages
 from streams.runtime.producer import EventProducer
 from streams.settings import Settings
-from streams.statements.making import drafting_pool
+from streams.statements.sandbox_tasks import drafting_pool
 from streams.stores.opener import open_stores
 
 DEADLINE_SECONDS = 15.0

@@ -21,7 +21,7 @@ from streams.maintenance.reindexing import LEAST_RECALL, Fault, Reindexer, Verif
 from streams.models.opening import open_models
 from streams.models.protocols import Models
 from streams.settings import Settings
-from streams.statements.making import drafting_pool
+from streams.statements.sandbox_tasks import drafting_pool
 from streams.stores.opener import Stores, open_stores
 from streams.stores.protocols import VectorIndex
 

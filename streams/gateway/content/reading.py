@@ -15,9 +15,9 @@ from streams.gateway.http.problems import Problem, ProblemError
 from streams.gateway.page.lookup import PageData, look_up, read_blob, refuse_copies
 from streams.pages.document.codec import decode_document
 from streams.pages.document.model import Document
-from streams.statements.codec import PageStatements as StoredStatements
-from streams.statements.codec import decode_statements
-from streams.vectors.codec import decode_vectors
+from streams.statements.statement import PageStatements as StoredStatements
+from streams.statements.statement import decode_statements
+from streams.vectors.points import decode_vectors
 
 
 class PageContent:

@@ -28,8 +28,8 @@ from streams.pages.document.model import Document
 from streams.pages.sandbox.pool import ParsePool
 from streams.pages.sandbox.worker_messages import PageOutcome
 from streams.sandbox.pool import SandboxPool
-from streams.statements.making import chain_drafts, drafting_pool
-from streams.statements.sandbox_tasks import DRAFT, decode_drafts
+from streams.statements.chaining import chain_drafts
+from streams.statements.sandbox_tasks import DRAFT, decode_drafts, drafting_pool
 from streams.statements.statement import Statement
 
 MAX_HOPS = 5

@@ -19,9 +19,8 @@ from streams.gateway.http.problems import Problem, ProblemError
 from streams.gateway.page.lookup import PageData, read_blob, refuse_copies
 from streams.models.protocols import Embedder, ModelInfo
 from streams.search.optional import OptionalPart
-from streams.statements.codec import PageStatements, decode_statements
-from streams.statements.statement import Statement
-from streams.vectors.codec import decode_vectors
+from streams.statements.statement import PageStatements, Statement, decode_statements
+from streams.vectors.points import decode_vectors
 
 MAX_SHOWN = 200
 """Maximum statements on one page of the list."""

@@ -12,7 +12,7 @@ from streams.pages.document.model import Document
 from streams.pages.quality.counts import PageCounts
 from streams.pages.quality.text_features import TextFeatures, text_features
 from streams.pages.text.tokens import words
-from streams.stores.quality_scale import DIGITS, combined, scale
+from streams.stores.page_quality import DIGITS, combined, scale
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,7 +55,7 @@ from streams.queries.suggestions.sums import (
     unpack_list,
     unpack_sums,
 )
-from streams.statements.codec import PageStatements, decode_statements
+from streams.statements.statement import PageStatements, decode_statements
 from streams.stores.opener import Stores
 from streams.stores.protocols import KEPT_DAYS, PrefixRow, StoredSuggestion, Suggestions, private_hosts
 from streams.vectors.page_records import indexed_page

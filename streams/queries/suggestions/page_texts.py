@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from streams.plain_text import clean_line
 from streams.queries.suggestions.normal_form import normalize_query
-from streams.statements.codec import PageStatements
+from streams.statements.statement import PageStatements
 
 MIN_CHARS, MAX_CHARS = 3, 60
 """Length of a suggested text (characters)."""

@@ -19,7 +19,7 @@ from streams.crawl.domains import registrable_domain
 from streams.pages.text.normal_forms import nfkc
 from streams.queries.spelling.words import APOSTROPHES, EDGES, MAX_CHARS, MIN_INDEX_CHARS, elided_chars
 from streams.queries.suggestions.sums import SHARDS, pack
-from streams.statements.codec import PageStatements
+from streams.statements.statement import PageStatements
 
 MAX_STATEMENTS = 200
 """Maximum statements of a page that are read."""

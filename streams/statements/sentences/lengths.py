@@ -6,7 +6,7 @@ A model reads about 256 tokens, context included. A vector of a longer text is s
 import re
 from collections.abc import Iterator, Sequence
 
-from streams.statements.sentences.boundaries import Span
+from streams.statements.sentences.splitter import Span
 
 MIN_WORDS = 4
 """Minimum words of a statement. Fewer are a fragment ("Yes.", "See below."), which means nothing alone."""

@@ -7,8 +7,8 @@ them. A sentence with a name, a year or an address in it is no such line: what c
 import re
 
 from streams.language.marks import MARKS
-from streams.statements.sentences.boundaries import follows_a_word
 from streams.statements.sentences.lengths import word_count
+from streams.statements.sentences.splitter import follows_a_word
 
 MAX_REFERENCE_WORDS = 60
 """Maximum words of an entry of a bibliography."""

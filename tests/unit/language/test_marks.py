@@ -8,8 +8,8 @@ import pytest
 
 from streams.gateway.http.presentation import split_context
 from streams.language.marks import CLOSERS, MARKS, OPENERS, asks, ends_sentence, is_closed
-from streams.statements.sentences.boundaries import choose_starts, find_endings, spans_between
 from streams.statements.sentences.reading_alone import is_sentence
+from streams.statements.sentences.splitter import choose_starts, find_endings, spans_between
 
 SENTENCES = [
     ("Latin", "The ferry leaves at nine.", "It is late."),

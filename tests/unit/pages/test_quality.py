@@ -17,7 +17,7 @@ from streams.pages.normalize import Normalized, normalize
 from streams.pages.quality.assessment import INCOHERENCE, Quality, assess, text_parts
 from streams.pages.quality.text_features import text_features
 from streams.search.ranking.priors import lack_of_quality
-from streams.stores.quality_scale import scale
+from streams.stores.page_quality import scale
 
 URL = "https://site.example/page"
 PAGES, SPAM = 120, 200

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.statements.sentences.boundaries import choose_starts, find_endings, spans_between
 from streams.statements.sentences.lengths import MAX_WORDS, bound_lengths, word_count
+from streams.statements.sentences.splitter import choose_starts, find_endings, spans_between
 from tests.sentence_splitter import SPLITTER
 
 

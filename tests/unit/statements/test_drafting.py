@@ -10,11 +10,16 @@ from hypothesis import strategies as st
 from streams.models.protocols import Link
 from streams.pages.document.model import CONTAINER_TAGS, TEXT_TAGS, Block, Container, Document, Span
 from streams.statements.chaining import MAX_EMBEDDED_WORDS, chain_input, make_statements
-from streams.statements.codec import InvalidStatements, PageStatements, decode_statements, encode_statements
 from streams.statements.contexts import MAX_CONTEXT_WORDS
 from streams.statements.drafting import MAX_STATEMENTS, Draft, draft_statements
 from streams.statements.sentences.lengths import word_count
-from streams.statements.statement import Statement
+from streams.statements.statement import (
+    InvalidStatements,
+    PageStatements,
+    Statement,
+    decode_statements,
+    encode_statements,
+)
 from tests.sentence_splitter import SPLITTER
 
 PAGE = UUID("5f0c7a4e-6f43-5f5c-9a3c-2f9f0a3f5b10")

@@ -9,9 +9,13 @@ from streams.models.inference.antecedents import antecedents
 from streams.pages.document.model import Block, Container, Document, Span
 from streams.statements.contexts import MAX_CONTEXT_WORDS
 from streams.statements.drafting import MAX_BLOCKS, MAX_CHARS, draft_statements
-from streams.statements.sentences.boundaries import find_endings
 from streams.statements.sentences.lengths import word_count
-from streams.statements.sentences.splitter import MAX_BATCH_CHARS, MAX_MODEL_CHARS_PER_PAGE, SentenceSplitter
+from streams.statements.sentences.splitter import (
+    MAX_BATCH_CHARS,
+    MAX_MODEL_CHARS_PER_PAGE,
+    SentenceSplitter,
+    find_endings,
+)
 from tests.cpu_guard import cpu_guard
 from tests.sentence_splitter import SPLITTER
 

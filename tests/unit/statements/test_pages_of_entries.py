@@ -5,9 +5,8 @@ from uuid import UUID
 
 import pytest
 
-from streams.statements.codec import PageStatements
-from streams.statements.pages_of_entries import MIN_ENTRIES, entries_of_page
-from streams.statements.statement import Statement
+from streams.statements.readability import MIN_ENTRIES, entries_of_page
+from streams.statements.statement import PageStatements, Statement
 from streams.vectors.points import payloads_of
 
 ENTRIES = [("link", f"Anchors of kind {number}") for number in range(MIN_ENTRIES)]

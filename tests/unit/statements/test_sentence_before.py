@@ -6,9 +6,8 @@ from uuid import UUID
 
 import pytest
 
-from streams.statements.codec import PageStatements
-from streams.statements.sentence_before import sentence_before
-from streams.statements.statement import Statement
+from streams.statements.readability import sentence_before
+from streams.statements.statement import PageStatements, Statement
 from streams.vectors.points import payloads_of
 
 BEFORE = "The harbour of the north has a hundred places for ferries."

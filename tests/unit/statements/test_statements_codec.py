@@ -6,8 +6,13 @@ from uuid import UUID
 import msgpack
 import pytest
 
-from streams.statements.codec import InvalidStatements, PageStatements, decode_statements, encode_statements
-from streams.statements.statement import Statement
+from streams.statements.statement import (
+    InvalidStatements,
+    PageStatements,
+    Statement,
+    decode_statements,
+    encode_statements,
+)
 
 PAGE = UUID("5f0c7a4e-6f43-5f5c-9a3c-2f9f0a3f5b10")
 ID = UUID("0a4f6f3e-2f11-5a4b-8c77-0f2f7a9d1c22")

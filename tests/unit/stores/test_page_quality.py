@@ -7,7 +7,7 @@ import pytest
 
 from schemas.ids import page_id
 from streams.dedup.copies_elsewhere import copied_share
-from streams.statements.readable import is_readable, readable_share
+from streams.statements.readability import is_readable, readable_share
 from streams.statements.statement import Statement
 from streams.stores.page_quality import FULL_AGE_DAYS, NEW, page_quality
 from streams.stores.page_record import PageRecord

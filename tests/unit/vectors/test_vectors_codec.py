@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.vectors.codec import InvalidVectors, decode_vectors, encode_vectors
+from streams.vectors.points import InvalidVectors, decode_vectors, encode_vectors
 
 REF = "ab" * 32
 

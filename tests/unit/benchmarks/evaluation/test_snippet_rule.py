@@ -10,8 +10,7 @@ from benchmarks.evaluation.snippet_labels import Agreement, add_snippets, compar
 from benchmarks.evaluation.snippet_rule import Snippet, find_failure, fold_line, repeated_lines
 from benchmarks.evaluation.snippets import draw, has_verb
 from streams.errors import UsageError
-from streams.statements.codec import PageStatements
-from streams.statements.statement import Statement
+from streams.statements.statement import PageStatements, Statement
 
 LEAD = ("Ferries", "The ferry does not leave after:")
 REPEATED = {"harbour.test": frozenset({fold_line("Small. Fast. We sail on 3 days.")})}

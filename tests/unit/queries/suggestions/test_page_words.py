@@ -24,8 +24,7 @@ from streams.queries.suggestions.page_words import (
     unpack_words,
     words_of,
 )
-from streams.statements.codec import PageStatements
-from streams.statements.statement import Statement
+from streams.statements.statement import PageStatements, Statement
 
 ID = UUID(int=1)
 

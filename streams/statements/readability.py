@@ -1,15 +1,37 @@
-"""The sentence before a short one, for readers of results. Pure.
+"""The readability of statements: entries, the sentence before a short one, and the share of sentences. Pure.
+
+A page of entries holds little else: the index of a book, the map of a site, a list of all commands. A reader wants the
+page to which such an entry leads. A table of contents has numbered lines, and is the first page of its book or chapter:
+it is no page of entries.
 
 A short sentence often says little by itself: "There are too many ships." Three of ten short sentences did not read
 alone, and one of thirty others. The sentence before is no part of what is embedded: a chain has what a search needs.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from streams.language.marks import is_closed
-from streams.statements.sentences.reading_alone import is_sentence, is_short, reads_alone
+from streams.statements.sentences.lengths import word_count
+from streams.statements.sentences.reading_alone import is_entry, is_line_of_contents, is_sentence, is_short, reads_alone
 from streams.statements.statement import Statement
+
+MIN_ENTRIES = 60
+"""Minimum number of entries of such a page. Of 1,100 pages of manuals, other pages had up to 26, these from 92 on."""
+MIN_SHARE = 0.75
+"""Minimum share of entries among the statements of such a page. The pages of entries had .85 to .95."""
+
+
+def entries_of_page(statements: Sequence[Statement]) -> frozenset[int]:
+    """Return the ordinals of the entries if the page holds little else; else an empty set."""
+    entries = frozenset(one.ordinal for one in statements if _is_entry(one))
+    return entries if len(entries) >= max(MIN_ENTRIES, MIN_SHARE * len(statements)) else frozenset()
+
+
+def _is_entry(statement: Statement) -> bool:
+    text, kind = statement.text, statement.kind
+    return is_entry(text, kind, statement.context) and not is_line_of_contents(text, kind)
+
 
 MAX_BEFORE_CHARS = 300
 """Maximum length of a sentence that is shown before it (characters)."""
@@ -63,3 +85,28 @@ def _has_sentence(context: Sequence[str]) -> bool:
 
 def _headings(context: Sequence[str]) -> list[str]:
     return [line for line in context if not is_closed(line.strip())]
+
+
+MIN_WORDS, MAX_WORDS = 5, 80
+"""Minimum and maximum length of a readable sentence (words)."""
+MIN_LETTERS = 0.7
+"""Minimum share of letters among the characters that are no spaces."""
+
+
+def readable_share(statements: Iterable[Statement]) -> float | None:
+    """Return the share of sentences and items that can be read, by their characters. None: there are too few."""
+    lengths = [(len(one.text), is_readable(one.text)) for one in statements if one.kind in ("sentence", "item", "link")]
+    total = sum(length for length, _ in lengths)
+    return sum(length for length, readable in lengths if readable) / total if len(lengths) >= 5 else None
+
+
+def is_readable(text: str) -> bool:
+    """Return whether a text looks like one sentence."""
+    dense = "".join(text.split())
+    letters = sum(character.isalpha() for character in dense)
+    return (
+        MIN_WORDS <= word_count(text) <= MAX_WORDS
+        and letters >= MIN_LETTERS * len(dense)
+        and not text.isupper()
+        and is_closed(text)
+    )
