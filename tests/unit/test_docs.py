@@ -40,8 +40,11 @@ def name(path: object) -> str:
 
 def anchors(page: Path) -> set[str]:
     """The fragments of a page's headings, as GitHub makes them."""
-    headings = re.findall(r"^#+ (.*)$", FENCE.sub("", page.read_text()), re.M)
-    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+    return {anchor(heading) for heading in re.findall(r"^#+ (.*)$", FENCE.sub("", page.read_text()), re.M)}
+
+
+def anchor(heading: str) -> str:
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 
 def test_no_heading_stands_twice_in_a_page() -> None:
@@ -175,6 +178,33 @@ def test_every_page_is_reached_from_the_index() -> None:
     linked = {(docs / target).resolve() for target in LINK.findall((docs / "README.md").read_text())}
     pages = {path for path in docs.glob("**/*.md") if DECISIONS not in path.parents} - {docs / "README.md"}
     assert sorted(map(name, pages - linked)) == []
+
+
+def targets_of(page: Path, text: str) -> list[tuple[Path, str]]:
+    """The page and the heading of each link within the repository."""
+    parts = (target.partition("#") for target in LINK.findall(text) if not re.match(r"[a-z]+:", target))
+    return [((page.parent / file).resolve() if file else page, fragment) for file, _, fragment in parts]
+
+
+def test_each_first_question_is_answered_two_clicks_from_the_readme() -> None:
+    """README -> the table of questions in docs/README.md -> a heading, with text below it."""
+    readme, index = ROOT / "README.md", ROOT / "docs" / "README.md"
+    assert (index, "first-questions") in targets_of(readme, readme.read_text())
+    questions = index.read_text().partition("## First questions\n")[2].partition("\n## ")[0]
+    rows = [line for line in questions.splitlines() if "? |" in line]
+    assert len(rows) > 9
+    for row in rows:
+        answers = targets_of(index, row)
+        assert answers, row
+        for page, fragment in answers:
+            assert fragment in anchors(page), row
+            assert text_below(page, fragment), row
+
+
+def text_below(page: Path, fragment: str) -> str:
+    """The text between a heading and the next one."""
+    parts = re.split(r"^#+ (.*)$", FENCE.sub("", page.read_text()), flags=re.M)
+    return next(text for head, text in zip(parts[1::2], parts[2::2], strict=True) if anchor(head) == fragment).strip()
 
 
 def test_json_in_the_docs_is_read() -> None:
