@@ -48,7 +48,7 @@ def entity_routes(context: GatewayContext, source: PanelSource, views: Views, gu
             "The panel that a search for this text shows: an entity, or the choice between several with one name. "
             "`panel` is absent if none is probable enough."
         ),
-        responses={200: examples.json_response("What was found", examples.ENTITY), **PROBLEMS},
+        responses={200: examples.json_response("What was found", "entity"), **PROBLEMS},
         response_model_exclude_defaults=True,
     )
     async def entities(
@@ -64,7 +64,7 @@ def entity_routes(context: GatewayContext, source: PanelSource, views: Views, gu
         "/entities/{entity:path}",
         summary="An entity by its id",
         description="The panel of an entity, with its facts, their sources, and statements of the index.",
-        responses={200: examples.json_response("The entity", examples.PANEL), **PROBLEMS_OF_ID},
+        responses={200: examples.json_response("The entity", "panel"), **PROBLEMS_OF_ID},
         response_model_exclude_defaults=True,
     )
     async def entity_by_id(charge: Annotated[Charge, Depends(guard.needs("search"))], entity: Id) -> Panel:

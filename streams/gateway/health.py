@@ -38,7 +38,7 @@ def liveness_routes() -> APIRouter:
     @router.get(
         "/healthz",
         summary="Is the process alive?",
-        responses={200: examples.json_response("It is", {"status": "ok"})},
+        responses={200: examples.json_response("It is", "alive")},
     )
     async def healthz() -> dict[str, str]:
         return {"status": "ok"}
@@ -103,8 +103,8 @@ def operations_routes(
         summary="Which stores answer?",
         response_model=Readiness,
         responses={
-            200: examples.json_response("Searches can be answered, perhaps in part", examples.READY),
-            503: {**examples.json_response("Searches can't be answered", examples.NOT_READY), "model": Readiness},
+            200: examples.json_response("Searches can be answered, perhaps in part", "ready"),
+            503: {**examples.json_response("Searches can't be answered", "not_ready"), "model": Readiness},
         },
     )
     async def readyz() -> Response:

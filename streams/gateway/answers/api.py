@@ -69,7 +69,6 @@ _RANK_STREAM: dict[int | str, dict[str, Any]] = {
     },
     **_PROBLEMS,
 }
-_RELATED = {"query": "what is a log", "related": ["What does the log hold?"], "status": "answered", "reason": ""}
 
 
 class Cited(BaseModel):
@@ -146,7 +145,7 @@ def answer_api_routes(search: Search, answers: ModelAnswers | None, guard: Guard
     @router.get(
         "/related",
         summary="Related questions",
-        responses={200: examples.json_response("The questions", _RELATED), **_PROBLEMS},
+        responses={200: examples.json_response("The questions", "related"), **_PROBLEMS},
     )
     async def related(
         request: Request,

@@ -9,10 +9,6 @@ from schemas.ids import page_id
 from streams.gateway.access.bucket import FETCH
 from streams.gateway.access.guard import Charge, Guard
 from streams.gateway.content.answers import (
-    DOCUMENT_EXAMPLE,
-    EXTRACT_EXAMPLE,
-    STATEMENTS_EXAMPLE,
-    VECTORS_EXAMPLE,
     Extract,
     PageDocument,
     PageStatements,
@@ -53,7 +49,7 @@ def content_api_routes(content: PageContent, guard: Guard) -> APIRouter:
         "/pages/{page_id:uuid}/document",
         summary="The document of a page",
         description="The text and structure of the page without its markup and boilerplate, as the index has it.",
-        responses={200: examples.json_response("The document", DOCUMENT_EXAMPLE), **PROBLEMS},
+        responses={200: examples.json_response("The document", "document"), **PROBLEMS},
         response_model_exclude_none=True,
     )
     async def document(charge: charged, page_id: PageId, ref: Ref = "") -> PageDocument:
@@ -63,7 +59,7 @@ def content_api_routes(content: PageContent, guard: Guard) -> APIRouter:
         "/pages/{page_id:uuid}/statements",
         summary="The statements of a page",
         description="All statements of the page with their places and chains, in parts.",
-        responses={200: examples.json_response("A part of the statements", STATEMENTS_EXAMPLE), **PROBLEMS},
+        responses={200: examples.json_response("A part of the statements", "statements"), **PROBLEMS},
         response_model_exclude_none=True,
     )
     async def statements(
@@ -75,7 +71,7 @@ def content_api_routes(content: PageContent, guard: Guard) -> APIRouter:
         "/pages/{page_id:uuid}/vectors",
         summary="The vectors of a page's statements",
         description="One vector for each statement, in the order of the statements, in parts.",
-        responses={200: examples.json_response("A part of the vectors", VECTORS_EXAMPLE), **PROBLEMS},
+        responses={200: examples.json_response("A part of the vectors", "vectors"), **PROBLEMS},
         response_model_exclude_none=True,
     )
     async def vectors(
@@ -113,7 +109,7 @@ def extract_routes(context: GatewayContext, content: PageContent, web: WebPages,
             "The document, statements and facts of a page of the index. With `fetch`, a page that is not in the index "
             "is fetched now, within the rules of the crawler, and nothing of it is stored."
         ),
-        responses={200: examples.json_response("The content", EXTRACT_EXAMPLE), **EXTRACT_PROBLEMS},
+        responses={200: examples.json_response("The content", "extract"), **EXTRACT_PROBLEMS},
         response_model_exclude_none=True,
     )
     async def extract(

@@ -34,21 +34,6 @@ PROBLEMS = examples.problem_responses(
     ("The page is unknown, or not in the index", Problem("no-content")),
     ("The index does not answer", examples.NO_SEARCH),
 )
-_EXAMPLE = {
-    "page_id": "0d8a1b5e-53c4-5be2-a0de-3c4c4ba1f6ab",
-    "url": "https://sqlite.org/wal.html",
-    "pages": [
-        {
-            "page_id": "5e0cbb0c-2d2c-5bfb-8f43-8d3f1d6e5a55",
-            "url": "https://www.postgresql.org/docs/wal-intro.html",
-            "title": "Write-Ahead Logging",
-            "host": "www.postgresql.org",
-            "language": "en",
-            "statement": "Write-Ahead Logging is a standard method for ensuring data integrity.",
-            "score": 0.71,
-        }
-    ],
-}
 
 
 class SimilarByContent(BaseModel):
@@ -89,7 +74,7 @@ def similar_routes(context: GatewayContext, content: PageContent, guard: Guard) 
         "/similar",
         summary="Similar pages",
         description="Pages of similar content, found by the vectors of the page's statements. Its copies are left out.",
-        responses={200: examples.json_response("Similar pages", _EXAMPLE), **PROBLEMS},
+        responses={200: examples.json_response("Similar pages", "similar"), **PROBLEMS},
     )
     async def similar(
         charge: Annotated[Charge, Depends(guard.needs("search"))],

@@ -34,7 +34,7 @@ def page_api_routes(context: GatewayContext, guard: Guard) -> APIRouter:
             "The page's status, every event of its history, the record of each stage, its duplicates and the "
             "statements that searches can find. The page is given by its id, or by its percent-encoded URL."
         ),
-        responses={200: examples.json_response("All that is known of the page", examples.PAGE), **PROBLEMS},
+        responses={200: examples.json_response("All that is known of the page", "page"), **PROBLEMS},
         response_model_exclude_none=True,
     )
     async def page(

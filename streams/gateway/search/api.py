@@ -55,7 +55,7 @@ def search_api_routes(service: SearchService, guard: Guard) -> APIRouter:
             "Finds pages by their statements: by meaning (dense vectors) and by words (BM25), and combines both "
             "scores. When a part fails, the others answer: `partial` is then true, and `reasons` names what is missing."
         ),
-        responses={200: examples.json_response("What was found", examples.SEARCH), **PROBLEMS},
+        responses={200: examples.json_response("What was found", "search"), **PROBLEMS},
         response_model_exclude_none=True,
     )
     async def search(

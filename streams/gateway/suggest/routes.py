@@ -60,7 +60,7 @@ def suggest_routes(service: SuggestService) -> APIRouter:
             "Completes what a person has typed: with queries that enough people asked, where the operator counts them, "
             "and with titles, headings and frequent phrases of the index. One mistake in what was typed is forgiven."
         ),
-        responses={200: examples.json_response("The suggestions", examples.SUGGEST), **PROBLEMS},
+        responses={200: examples.json_response("The suggestions", "suggest"), **PROBLEMS},
         response_model=Suggested,
     )
     async def suggest(

@@ -7,7 +7,7 @@ from streams.local.child_process import Launch
 from streams.local.ports import free_ports
 from streams.local.probing import cassandra_answers
 from streams.local.servers.java import class_path, find_java
-from streams.local.servers.server import Hints
+from streams.local.servers.server import Hints, read_template
 from streams.local.tls.identities import OPERATOR, Identities, Identity
 from streams.settings import Settings
 from streams.tls import client_context
@@ -34,115 +34,33 @@ looks for work with pauses of 10 microseconds. With the kernel's own slack of 50
 Cassandra's CPU time while pages are indexed. With 1,000, reads take three times as long."""
 # The packages that Cassandra needs access to, from its own conf/jvm17-server.options.
 _EXPORTS = (
-    "java.base/jdk.internal.misc",
-    "java.base/jdk.internal.ref",
-    "java.base/java.lang.ref",
-    "java.base/sun.nio.ch",
-    "java.management.rmi/com.sun.jmx.remote.internal.rmi",
-    "java.rmi/sun.rmi.registry",
-    "java.rmi/sun.rmi.server",
-    "java.sql/java.sql",
-    "jdk.unsupported/sun.misc",
+    "java.base/jdk.internal.misc java.base/jdk.internal.ref java.base/java.lang.ref java.base/sun.nio.ch "
+    "java.management.rmi/com.sun.jmx.remote.internal.rmi java.rmi/sun.rmi.registry java.rmi/sun.rmi.server "
+    "java.sql/java.sql jdk.unsupported/sun.misc"
 )
 _OPENS = (
-    "java.base/java.io",
-    "java.base/java.lang",
-    "java.base/java.lang.module",
-    "java.base/java.lang.reflect",
-    "java.base/java.math",
-    "java.base/java.net",
-    "java.base/java.nio",
-    "java.base/java.util",
-    "java.base/java.util.concurrent",
-    "java.base/java.util.concurrent.atomic",
-    "java.base/jdk.internal.loader",
-    "java.base/jdk.internal.math",
-    "java.base/jdk.internal.misc",
-    "java.base/jdk.internal.module",
-    "java.base/jdk.internal.ref",
-    "java.base/jdk.internal.reflect",
-    "java.base/jdk.internal.util",
-    "java.base/jdk.internal.util.jar",
-    "java.base/jdk.internal.vm",
-    "java.base/sun.nio.ch",
-    "jdk.management/com.sun.management.internal",
+    "java.base/java.io java.base/java.lang java.base/java.lang.module java.base/java.lang.reflect "
+    "java.base/java.math java.base/java.net java.base/java.nio java.base/java.util "
+    "java.base/java.util.concurrent java.base/java.util.concurrent.atomic java.base/jdk.internal.loader "
+    "java.base/jdk.internal.math java.base/jdk.internal.misc java.base/jdk.internal.module "
+    "java.base/jdk.internal.ref java.base/jdk.internal.reflect java.base/jdk.internal.util "
+    "java.base/jdk.internal.util.jar java.base/jdk.internal.vm java.base/sun.nio.ch "
+    "jdk.management/com.sun.management.internal"
 )
 _ALL = "=ALL-UNNAMED"
-MODULE_OPTIONS = tuple(f"--add-exports={name}{_ALL}" for name in _EXPORTS) + tuple(
-    f"--add-opens={name}{_ALL}" for name in _OPENS
+MODULE_OPTIONS = (
+    *(f"--add-exports={name}{_ALL}" for name in _EXPORTS.split()),
+    *(f"--add-opens={name}{_ALL}" for name in _OPENS.split()),
 )
-
-LOGBACK = """\
-<configuration>
-  <appender name="stdout" class="ch.qos.logback.core.ConsoleAppender">
-    <encoder><pattern>%date %-5level %logger{0} - %msg%n</pattern></encoder>
-  </appender>
-  <root level="INFO"><appender-ref ref="stdout"/></root>
-  <logger name="io.netty" level="WARN"/>
-</configuration>
-"""
+LOGBACK = Path(__file__).parent / "logback.xml"
 
 
 def yaml(data: Path, port: int, storage_port: int, tls: Identity | None = None) -> str:
     """Return the cassandra.yaml of a single node with all its data in `data`."""
-    return f"""\
-cluster_name: riffle-local
-num_tokens: 1
-partitioner: org.apache.cassandra.dht.Murmur3Partitioner
-endpoint_snitch: SimpleSnitch
-dynamic_snitch: false
-seed_provider:
-  - class_name: org.apache.cassandra.locator.SimpleSeedProvider
-    parameters:
-      - seeds: "127.0.0.1:{storage_port}"
-auto_bootstrap: false
-hinted_handoff_enabled: false
-
-listen_address: 127.0.0.1
-storage_port: {storage_port}
-rpc_address: 127.0.0.1
-start_native_transport: true
-native_transport_port: {port}
-
-data_file_directories: ["{data / "tables"}"]
-commitlog_directory: "{data / "commitlog"}"
-saved_caches_directory: "{data / "saved_caches"}"
-hints_directory: "{data / "hints"}"
-cdc_raw_directory: "{data / "cdc"}"
-
-# A write is answered only when it's on disk: with `periodic`, a SIGKILL lost some 10 % of the answered writes.
-commitlog_sync: group
-commitlog_sync_group_window: 5ms
-commitlog_segment_size: 32MiB
-commitlog_total_space: 256MiB
-# How long a request may take is its client's to say. By default a write fails after 2 s: on a machine that stands still
-# for longer, or has a slow disk, it would be refused although it is on disk a moment later.
-read_request_timeout: 60s
-range_request_timeout: 60s
-write_request_timeout: 60s
-counter_write_request_timeout: 60s
-cas_contention_timeout: 60s
-request_timeout: 60s
-native_transport_timeout: 60s
-# On a full disk: end, and be started again by the supervisor. By default it would stay, and answer nothing any more.
-disk_failure_policy: die
-commit_failure_policy: die
-# A dropped keyspace of a test needs no snapshot.
-auto_snapshot: false
-
-# Small buffers and pools: the defaults are for servers with hundreds of gigabytes.
-memtable_heap_space: 96MiB
-memtable_offheap_space: 32MiB
-memtable_allocation_type: heap_buffers
-file_cache_size: 32MiB
-networking_cache_size: 16MiB
-key_cache_size: 8MiB
-concurrent_reads: 16
-concurrent_writes: 16
-concurrent_compactors: 1
-compaction_throughput: 64MiB/s
-{client_encryption(tls) if tls else ""}\
-"""
+    encryption = client_encryption(tls) if tls else ""
+    return read_template("cassandra.yaml").substitute(
+        data=data, port=port, storage_port=storage_port, encryption=encryption
+    )
 
 
 def client_encryption(tls: Identity) -> str:
@@ -201,9 +119,8 @@ class Cassandra:
     def prepare(self) -> Launch:
         self.data.mkdir(parents=True, exist_ok=True)
         remove_empty_segments(self.data / "commitlog")
-        config, logback = self.data / "cassandra.yaml", self.data / "logback.xml"
+        config = self.data / "cassandra.yaml"
         config.write_text(yaml(self.data, self.port, self.storage_port, self.tls[self.name] if self.tls else None))
-        logback.write_text(LOGBACK)
         return Launch(
             [
                 str(find_java()),
@@ -211,7 +128,7 @@ class Cassandra:
                 *MODULE_OPTIONS,
                 f"-Dcassandra.config={config.as_uri()}",
                 f"-Dcassandra.storagedir={self.data}",
-                f"-Dlogback.configurationFile={logback}",
+                f"-Dlogback.configurationFile={LOGBACK}",
                 "-Dcassandra-foreground=yes",
                 "-cp",
                 class_path("cassandra"),

@@ -12,7 +12,7 @@ from streams.local.child_process import Launch
 from streams.local.ports import free_ports
 from streams.local.probing import kafka_answers
 from streams.local.servers.java import class_path, find_java
-from streams.local.servers.server import Hints
+from streams.local.servers.server import Hints, read_template
 from streams.local.tls.access import NODE_ID, SUPER_USERS
 from streams.local.tls.identities import OPERATOR, Identities, Identity
 from streams.settings import KafkaSettings, Settings
@@ -28,58 +28,22 @@ PARTITIONS = 2
 partitions twice a second: with 8, that took a ninth of the CPU time of everything but the models
 (docs/decisions/0099)."""
 
-LOG4J = """\
-log4j.rootLogger=WARN, stdout
-log4j.appender.stdout=org.apache.log4j.ConsoleAppender
-log4j.appender.stdout.layout=org.apache.log4j.PatternLayout
-log4j.appender.stdout.layout.ConversionPattern=%d{ISO8601} %-5p %c{1} - %m%n
-log4j.logger.kafka.server.KafkaRaftServer=INFO
-log4j.logger.kafka.server.BrokerServer=INFO
-# It warns once per partition and minute about a state that is normal for one node.
-log4j.logger.org.apache.kafka.clients.NetworkClient=ERROR
-"""
-
-
+LOG4J = Path(__file__).parent / "log4j.properties"
 RETENTION_BYTES = 1024 * 1024 * 1024
 """Maximum size of a partition. Kafka deletes the oldest records beyond it, before their age."""
 
 
 def properties(data: Path, port: int, controller_port: int, tls: Identity | None = None) -> str:
     """Return the server.properties of a single node with all its data in `data`."""
-    protocol = "SSL" if tls else "PLAINTEXT"
-    return f"""\
-process.roles=broker,controller
-node.id={NODE_ID}
-controller.quorum.voters={NODE_ID}@127.0.0.1:{controller_port}
-listeners={protocol}://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller_port}
-advertised.listeners={protocol}://127.0.0.1:{port}
-inter.broker.listener.name={protocol}
-controller.listener.names=CONTROLLER
-listener.security.protocol.map={protocol}:{protocol},CONTROLLER:{protocol}
-{tls_properties(tls) if tls else ""}\
-log.dirs={data / "log"}
-# Only topics of the topology exist: a misspelt name is an error, as on a real cluster.
-auto.create.topics.enable=false
-# A single node has no replicas to copy to or to wait for.
-offsets.topic.replication.factor=1
-offsets.topic.num.partitions=4
-transaction.state.log.replication.factor=1
-transaction.state.log.min.isr=1
-transaction.state.log.num.partitions=1
-group.initial.rebalance.delay.ms=0
-# After a kill, a restarted broker must wait until the session of its predecessor has expired (default: 9 s).
-broker.session.timeout.ms=4000
-broker.heartbeat.interval.ms=500
-# Small buffers: the defaults are for servers with hundreds of gigabytes.
-num.network.threads=2
-num.io.threads=4
-log.cleaner.dedupe.buffer.size=16777216
-log.segment.bytes=67108864
-# A disk is finite. Sources wait long before this many bytes are unread (backpressure), so only handled events go early.
-log.retention.bytes={RETENTION_BYTES}
-log.index.size.max.bytes=1048576
-message.max.bytes=1048576
-"""
+    return read_template("kafka.properties").substitute(
+        data=data,
+        port=port,
+        controller_port=controller_port,
+        node=NODE_ID,
+        protocol="SSL" if tls else "PLAINTEXT",
+        encryption=tls_properties(tls) if tls else "",
+        retention_bytes=RETENTION_BYTES,
+    )
 
 
 def tls_properties(tls: Identity) -> str:
@@ -142,15 +106,14 @@ class Kafka:
 
     def prepare(self) -> Launch:
         self.data.mkdir(parents=True, exist_ok=True)
-        config, log4j = self.data / "server.properties", self.data / "log4j.properties"
+        config = self.data / "server.properties"
         config.write_text(
             properties(self.data, self.port, self.controller_port, self.tls["kafka"] if self.tls else None)
         )
-        log4j.write_text(LOG4J)
         java = [
             str(find_java()),
             *JVM_OPTIONS,
-            f"-Dlog4j.configuration={log4j.as_uri()}",
+            f"-Dlog4j.configuration={LOG4J.as_uri()}",
             "-cp",
             class_path("kafka"),
         ]

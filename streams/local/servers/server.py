@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
+from string import Template
 from typing import Any, Literal, Protocol, Self
 
 import psutil
@@ -223,6 +224,11 @@ def _wait_ready(server: Server, child: Child, cancelled: threading.Event) -> Non
             deadline = time.monotonic() + server.ready_timeout_seconds
         time.sleep(POLL_SECONDS)
     raise Cancelled
+
+
+def read_template(name: str) -> Template:
+    """Return the text of a server's configuration: a file beside this module, with `$name` for what a home sets."""
+    return Template((Path(__file__).parent / name).read_text())
 
 
 def idle_share() -> float:

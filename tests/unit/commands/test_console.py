@@ -17,7 +17,7 @@ from streams.commands.pages.page import print_document_of, print_life
 from streams.commands.pages.search import print_answer
 from streams.crawl.archives.sending import ImportReport
 from streams.errors import UsageError
-from streams.gateway.http.examples import SEARCH
+from streams.gateway.http.examples import EXAMPLES
 from streams.knowledge.dumps.progress import Saved
 from streams.pages.sandbox.normalizing import normalize_to_outcome
 from streams.stores.opener import memory_stores
@@ -44,11 +44,17 @@ def hostile_history(text: str) -> list[Transition]:
 
 async def print_everything(text: str) -> None:
     """Print the text through each command that shows a page's own text."""
-    result = {**SEARCH["results"][0], "title": f"t{text}", "url": f"{URL}{text}"}
-    statements = [{**SEARCH["results"][0]["statements"][0], "text": f"s{text}"}]
+    result = {**EXAMPLES["search"]["results"][0], "title": f"t{text}", "url": f"{URL}{text}"}
+    statements = [{**EXAMPLES["search"]["results"][0]["statements"][0], "text": f"s{text}"}]
     similar = {"count": 1, "more": False, "pages": [{"page_id": "", "url": text}]}
     reasons = [{"part": "dense", "detail": text}]
-    print_answer({**SEARCH, "results": [{**result, "statements": statements, "similar": similar}], "reasons": reasons})
+    print_answer(
+        {
+            **EXAMPLES["search"],
+            "results": [{**result, "statements": statements, "similar": similar}],
+            "reasons": reasons,
+        }
+    )
     print_life(page_id(URL), f"{URL}{text}", hostile_history(text))
     report = ImportReport()
     report.skipped[f"reason {text}"] = 1

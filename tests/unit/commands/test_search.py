@@ -13,14 +13,14 @@ import pytest
 from typer.testing import CliRunner
 
 from streams.cli import app
-from streams.gateway.http.examples import NO_QUERY, SEARCH
+from streams.gateway.http.examples import EXAMPLES, NO_QUERY
 
 
 class Gateway:
     """Answers every search with what it was given, and remembers what was asked."""
 
     def __init__(self, home: Path) -> None:
-        self.status, self.answer = 200, SEARCH
+        self.status, self.answer = 200, EXAMPLES["search"]
         self.asked: list[tuple[str, dict[str, list[str]]]] = []
         gateway = self
 
@@ -57,7 +57,7 @@ def test_it_asks_what_was_given_and_shows_titles_addresses_and_statements(gatewa
     ((path, asked),) = gateway.asked
     assert path == "/api/v1/search"
     assert asked == {"q": ["write-ahead log"], "per_page": ["3"], "host": ["sqlite.org"], "language": ["en"]}
-    (result,) = SEARCH["results"]
+    (result,) = EXAMPLES["search"]["results"]
     for text in (result["title"], result["url"], result["statements"][0]["text"]):
         assert text in shown.stdout
     assert "This answer is partial: The embedding model took too long; meaning" in " ".join(shown.stderr.split())
@@ -65,7 +65,7 @@ def test_it_asks_what_was_given_and_shows_titles_addresses_and_statements(gatewa
 
 
 def test_json_is_the_answer_and_nothing_else(gateway: Gateway) -> None:
-    assert json.loads(gateway.search("x", "--json").stdout) == SEARCH
+    assert json.loads(gateway.search("x", "--json").stdout) == EXAMPLES["search"]
 
 
 @pytest.mark.parametrize(
@@ -82,20 +82,22 @@ def test_json_is_the_answer_and_nothing_else(gateway: Gateway) -> None:
 def test_similar_pages_of_a_result_are_counted(gateway: Gateway, hosts: Sequence[str], message: str) -> None:
     pages = [{"page_id": host, "url": f"https://{host}.test/"} for host in hosts]
     similar = {"count": len(pages), "more": len(pages) > 3, "pages": pages} if pages else None
-    gateway.answer = {**SEARCH, "results": [{**SEARCH["results"][0], "similar": similar}]}
+    gateway.answer = {**EXAMPLES["search"], "results": [{**EXAMPLES["search"]["results"][0], "similar": similar}]}
     assert (message in " ".join(gateway.search("x").stdout.split())) is bool(pages)
 
 
 def test_brackets_of_a_page_are_no_markup(gateway: Gateway) -> None:
-    result = {**SEARCH["results"][0], "title": "a[red]b[/nonsense]"}
-    gateway.answer = {**SEARCH, "results": [result]}
+    result = {**EXAMPLES["search"]["results"][0], "title": "a[red]b[/nonsense]"}
+    gateway.answer = {**EXAMPLES["search"], "results": [result]}
     assert "a[red]b[/nonsense]" in gateway.search("x").stdout
 
 
 @pytest.mark.parametrize(
     ("status", "answer", "exit_code", "message"),
     [
-        pytest.param(200, {**SEARCH, "results": [], "partial": False}, 1, "Nothing was found", id="nothing found"),
+        pytest.param(
+            200, {**EXAMPLES["search"], "results": [], "partial": False}, 1, "Nothing was found", id="nothing found"
+        ),
         pytest.param(400, NO_QUERY.to_json("/api/v1/search"), 2, "No query was given", id="the gateway refuses it"),
         pytest.param(503, {"detail": "No index answers."}, 3, "No index answers", id="the gateway is down itself"),
         pytest.param(503, {"detail": "A.", "hint": "Do B."}, 3, "A. Do B.", id="what to do"),
