@@ -19,7 +19,7 @@ class EntityChanged(Event):
     """The blob with what the source says about the entity, as JSON. None: the source has removed the entity, or the
     event is an alias."""
     source: str = "wikidata"
-    """The source: `wikidata`, `wikipedia`, `own`, `index`, or `redirect:` with the title of a redirect."""
+    """The source: `wikidata`, `wikipedia`, `own`, or `redirect:` with the title of a redirect."""
     alias: str = ""
     """A further name of the entity."""
 

@@ -252,8 +252,8 @@ STAGES: tuple[Stage, ...] = (
     Stage(
         name="knowledge",
         says="merges what sources say about an entity, for its panel",
-        inputs=(EntityChanged, PageRemoved),
-        outputs=(EntityChanged,),  # an entity that was found on a page goes with it
+        inputs=(EntityChanged,),
+        outputs=(),
         agent="streams.knowledge.agent:build",
         stores=("records", "vectors", "models"),
         concurrency=32,

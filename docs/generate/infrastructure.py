@@ -2,9 +2,8 @@
 
 from collections.abc import Iterable, Iterator
 
-from schemas import EntityChanged
 from streams.runtime.topics import HOUR_MS, RECORD_TIMES
-from streams.topology import GATEWAY, READER_GROUP, STAGES, TOPICS, Grant, Topic, grants, lag_grants, stage
+from streams.topology import GATEWAY, READER_GROUP, STAGES, TOPICS, Grant, Topic, grants
 
 CLUSTER = "riffle"
 HEADER = "# Generated from streams/topology.py by `make schemas`.\n"
@@ -12,10 +11,9 @@ REPLICAS = 3
 IN_SYNC_REPLICAS = 2
 PARTITIONS = 64
 """Partitions of a topic in the base. Overlays set their own."""
-LINKS_RANK, BLOBS_SWEEP, SUGGEST_BUILD = "links-rank", "blobs-sweep", "suggestions"
-FIND_ENTITIES, DRAW_MAP = "entities", "map"
+LINKS_RANK, BLOBS_SWEEP, SUGGEST_BUILD, DRAW_MAP = "links-rank", "blobs-sweep", "suggestions", "map"
 """The commands that the chart runs on a schedule."""
-SCHEDULED = (LINKS_RANK, BLOBS_SWEEP, SUGGEST_BUILD, FIND_ENTITIES, DRAW_MAP)
+SCHEDULED = (LINKS_RANK, BLOBS_SWEEP, SUGGEST_BUILD, DRAW_MAP)
 COMPONENTS = (*(stage.name for stage in STAGES), GATEWAY, "setup", *SCHEDULED, "keda", "operator")
 """Components with a client certificate. `setup` is the chart's job, `operator` is for people."""
 _PATTERNS = {False: "literal", True: "prefix"}
@@ -70,10 +68,6 @@ def grants_of(component: str) -> list[Grant]:
         # Dead letters may be replayed, so a sweep keeps the blobs that they refer to.
         dead = [Grant(component, "read", "topic", one.dead_topic) for one in STAGES]
         return [Grant(component, "read", "group", READER_GROUP, is_prefix=True), *sorted(dead)]
-    if component == FIND_ENTITIES:
-        # It waits while the stage that reads its events is far behind.
-        seen = lag_grants(component, stage("knowledge"))
-        return [Grant(component, "write", "topic", EntityChanged.topic), *sorted(seen)]
     return [grant for grant in grants() if grant.principal == component]
 
 

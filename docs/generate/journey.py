@@ -33,7 +33,7 @@ def journey_diagram() -> str:
 
 
 def _node(name: str) -> str:
-    return name.replace(" ", "_").replace(",", "")
+    return name.strip("`").replace(" ", "_").replace(",", "")
 
 
 def journey_page() -> str:

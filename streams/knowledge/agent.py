@@ -5,28 +5,21 @@ them at the same moment, in any order. Each worker first writes its own part (or
 the other's afterwards, so that at least one of them sees both. After its writes it reads the parts again, and begins
 again if one has changed: so the last one to finish has seen every part. A merged record follows from nothing but the
 parts. It is written behind its names and its point, and later than the former record whatever the clocks say.
-
-An entity that was found in the index goes with its page: the removal of the page becomes a removal of the entity, and
-an event about a page that is not in the index stores nothing. The page's history has each version of the entity, so
-that an erasure of the page also finds the blobs of former versions.
 """
 
 import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from uuid import UUID
 
 from pydantic import ValidationError
 
-from schemas import EntityChanged, Event, PageRemoved
+from schemas import EntityChanged, Event
 from streams.caches import RecentCache
 from streams.errors import PoisonError, TransientError
 from streams.knowledge.entity import Entity, Part
-from streams.knowledge.found.names import SOURCE, entity_id_of, page_of
 from streams.knowledge.merging import merge_parts
 from streams.knowledge.names import name_keys
 from streams.knowledge.points import GroupedPoints, point_id, point_of, read_record
-from streams.ledger.transitions import transition_about
 from streams.models.protocols import ModelInfo
 from streams.runtime.agent import Agent, Delivery
 from streams.settings import Settings
@@ -34,7 +27,6 @@ from streams.stores.opener import Stores
 from streams.stores.protocols import StoredPart
 from streams.stores.vector_collection import MissingCollection
 from streams.vectors.batching import TextBatcher
-from streams.vectors.page_records import indexed_page
 
 RECENT_PARTS = 1_024
 """Number of parts that are kept in memory: an event's own part is read again at the merge, and an article's part with
@@ -46,8 +38,7 @@ Parts = Mapping[str, StoredPart]
 
 
 class KnowledgeAgent(Agent):
-    """Stores the part, then names, the point and the record of the entity and of its article. It emits the removals of
-    entities whose pages are removed."""
+    """Stores the part, then names, the point and the record of the entity and of its article."""
 
     def __init__(self, stores: Stores) -> None:
         self._stores = stores
@@ -62,31 +53,15 @@ class KnowledgeAgent(Agent):
     async def handle(self, delivery: Delivery) -> Sequence[Event]:
         """Raises PoisonError for another event, and for a part that can't be read."""
         event = delivery.event
-        if isinstance(event, PageRemoved):
-            return await self._remove_found(event)
         if not isinstance(event, EntityChanged):
             raise PoisonError(f"{type(event).__name__} is about no entity")
-        page = page_of(event.entity_id) if event.source == SOURCE and event.record_ref else None
-        is_there = page is None or await self._is_indexed(page)
-        if page is not None and is_there:
-            await self._stores.ledger.record(transition_about(delivery, page))
-        ref = event.record_ref if is_there else None
-        stored = StoredPart(ref or "", delivery.at, event.alias)
+        stored = StoredPart(event.record_ref or "", delivery.at, event.alias)
         part = await self._read(stored)
         await self._stores.entities.put_part(event.entity_id, event.source, stored)
         if event.source == "wikidata":
             await self._assign_articles(event.entity_id, part.article if part else "", delivery.at)
         await self._rebuild(event.entity_id)
         return []
-
-    async def _remove_found(self, event: PageRemoved) -> Sequence[Event]:
-        """Return the removal of the entity that was found on a page, if there is one."""
-        entity_id = entity_id_of(event.page_id)
-        stored = (await self._stores.entities.stored(SOURCE, [entity_id])).get(entity_id)
-        return [EntityChanged(entity_id=entity_id, source=SOURCE)] if stored and stored.ref else []
-
-    async def _is_indexed(self, page: UUID) -> bool:
-        return indexed_page(page, await self._stores.pages.get(page)) is not None
 
     async def _assign_articles(self, entity_id: str, named: str, at: int) -> None:
         """Make the named article a part of the item, and free the article that it named before.

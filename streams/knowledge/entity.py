@@ -112,8 +112,6 @@ class Part(_Model):
     """Number of wikis with an article about the item."""
     licence: str = ""
     """Licence of the text."""
-    linking_domains: int = 0
-    """Number of registrable domains that link to the page under the name, for an entity that was found in the index."""
 
 
 class Entity(_Model):
@@ -145,16 +143,9 @@ class Entity(_Model):
     collection: str = ""
     """The collection that has the point of its panel."""
     sources: tuple[str, ...] = ()
-    """`wikidata`, `wikipedia`, `own`, `index`."""
+    """`wikidata`, `wikipedia`, `own`."""
     source_urls: tuple[str, ...] = ()
     """The page about the entity at each source, in the order of `sources`; an empty text where a source names none."""
-    linking_domains: int = 0
-    """See `Part`."""
-
-    @property
-    def is_found(self) -> bool:
-        """True if nothing but a page of the index says what it is."""
-        return self.sources == ("index",)
 
     def text_to_embed(self) -> str:
         """Return the title with the beginning of the summary."""

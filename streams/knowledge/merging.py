@@ -4,7 +4,6 @@ from                what
 Wikidata            label, description, type, facts, image, website, aliases, rank
 Wikipedia           summary and links; all the rest where Wikidata has nothing
 an own file         everything, before all other sources
-the index           everything, behind all other sources
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,7 +12,7 @@ from typing import TypeVar
 from streams.knowledge.entity import MAX_LINKS, MAX_NAMES, Entity, Part
 
 Item = TypeVar("Item")
-ORDER = ("own", "wikidata", "wikipedia", "index")
+ORDER = ("own", "wikidata", "wikipedia")
 """Sources: the first that has something decides."""
 ARTICLE_RANK = 1
 """The rank of an article without an item: one wiki has it."""
@@ -53,7 +52,6 @@ def merge_parts(entity_id: str, parts: Mapping[str, Part], aliases: Sequence[str
         rank=max(_rank(source, part) for source, part in known),
         sources=tuple(source for source, _ in known),
         source_urls=tuple(part.url for _, part in known),
-        linking_domains=max(part.linking_domains for _, part in known),
     )
 
 

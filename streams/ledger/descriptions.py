@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from schemas import (
-    EntityChanged,
     Event,
     LinkFound,
     PageChunked,
@@ -283,5 +282,4 @@ _LINES: dict[type[Event], Callable[[Any], str]] = {
     PageRemoved: _describe_removed,
     LinkFound: lambda event: describe_links([event.source_url]),
     PageSettled: lambda event: f"Settled: {_SETTLED[event.verdict]}",
-    EntityChanged: lambda _: "What the page states became an entity, for panels",
 }

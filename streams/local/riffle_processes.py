@@ -83,11 +83,6 @@ def start_suggest_build(home: Path) -> Child:
     return _start_command(home, "suggest-build", "suggest", "build", "--if-grown")
 
 
-def start_import_index(home: Path) -> Child:
-    """Start the search for entities in the index, which sends only what is new or has changed."""
-    return _start_command(home, "import-index", "import", "--from-index", "--json")
-
-
 def _start_command(home: Path, name: str, *arguments: str) -> Child:
     child = Child(name, _launch(home, *arguments, nice=WORKER_NICE), home / "logs" / f"{name}.log")
     child.yield_processor()

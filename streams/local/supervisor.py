@@ -36,7 +36,7 @@ from streams.local.server_set import (
 )
 from streams.local.servers.server import Report, Server, exit_words, spawn, start_all
 from streams.local.supervision.health_checks import HealthChecks
-from streams.local.supervision.scheduled import DAY_SECONDS, QUARTER_SECONDS, WEEK_SECONDS, ScheduledCommand
+from streams.local.supervision.scheduled import QUARTER_SECONDS, WEEK_SECONDS, ScheduledCommand
 from streams.local.supervision.watched import Watched
 from streams.niceness import is_machine_full
 from streams.servers import NAMES, named
@@ -177,12 +177,6 @@ class Supervisor:
                 home / "suggested",
                 lambda: riffle_processes.start_suggest_build(home),
                 QUARTER_SECONDS,
-            ),
-            ScheduledCommand(
-                "The daily search for entities in the index",
-                home / "entities-found",
-                lambda: riffle_processes.start_import_index(home),
-                DAY_SECONDS,
             ),
         ]
 

@@ -12,7 +12,6 @@ from docs.generate.infrastructure import (
     BLOBS_SWEEP,
     COMPONENTS,
     DRAW_MAP,
-    FIND_ENTITIES,
     LINKS_RANK,
     SCHEDULED,
     SUGGEST_BUILD,
@@ -37,19 +36,15 @@ COMMANDS = {
     LINKS_RANK: ["links", "rank", "--json"],
     BLOBS_SWEEP: ["blobs", "sweep", "--delete", "--json"],
     SUGGEST_BUILD: ["suggest", "build", "--json"],
-    FIND_ENTITIES: ["import", "--from-index", "--json"],
     DRAW_MAP: ["map", "--json"],
 }
 STORES = {
     LINKS_RANK: {"CASSANDRA"},
     BLOBS_SWEEP: {"CASSANDRA", "KAFKA"},
     SUGGEST_BUILD: {"CASSANDRA"},
-    FIND_ENTITIES: {"CASSANDRA", "KAFKA"},
     DRAW_MAP: {"CASSANDRA", "QDRANT", "TRITON"},
 }
-ALL = {
-    "scheduled": {"suggestBuild": {"enabled": True}, "findEntities": {"enabled": True}, "drawMap": {"enabled": True}}
-}
+ALL = {"scheduled": {"suggestBuild": {"enabled": True}, "drawMap": {"enabled": True}}}
 """Every command is on."""
 PORTS = {"KAFKA": "9092", "CASSANDRA": "9042", "QDRANT": "6333", "TRITON": "8001"}
 MINIMAL = CHART / "ci" / "minimal-values.yaml"
@@ -83,7 +78,7 @@ def test_runs_do_not_overlap_and_end_by_a_deadline(values: str) -> None:
         assert job["spec"]["jobTemplate"]["spec"]["activeDeadlineSeconds"] >= 3600
 
 
-def test_suggestions_entities_and_the_map_are_made_only_where_the_operator_wants_it() -> None:
+def test_suggestions_and_the_map_are_made_only_where_the_operator_wants_it() -> None:
     assert [each["metadata"]["name"] for each in of_kind(render(), "CronJob")] == [
         f"riffle-{name}" for name in (LINKS_RANK, BLOBS_SWEEP)
     ]
@@ -140,7 +135,7 @@ def test_the_longest_name_of_a_release_leaves_room_for_the_names_of_jobs() -> No
     done = template(
         "--values",
         MINIMAL,
-        "--set=scheduled.suggestBuild.enabled=true,scheduled.findEntities.enabled=true,scheduled.drawMap.enabled=true",
+        "--set=scheduled.suggestBuild.enabled=true,scheduled.drawMap.enabled=true",
         release="a-release-with-a-very-long-name-of-53-characters-xxxx",
     )
     assert done.returncode == 0, done.stderr

@@ -16,15 +16,9 @@ import httpx2
 import orjson
 import pytest
 
-from schemas.ids import page_id
 from streams.gateway.app import create_app
-from streams.links.page_links import place_of
-from streams.pages.document.codec import encode_document
-from streams.pages.normalize import normalize
 from streams.settings import Settings, TritonSettings
 from streams.stores.opener import open_stores
-from streams.stores.page_record import Indexed, Normalized
-from streams.stores.protocols import PageLink
 
 pytestmark = [pytest.mark.integration("kafka", "cassandra", "qdrant"), pytest.mark.timeout(900)]
 
@@ -41,8 +35,6 @@ It is old.</text></revision></page>
 </mediawiki>
 """
 """A dump of a Wikipedia: the article that the item names, and a redirect to it."""
-FOUND = "Sylvania Works"
-"""Name of an entity that is found in the index."""
 
 
 def text(words: str) -> dict[str, object]:
@@ -88,12 +80,11 @@ def riffle(environment: dict[str, str], *arguments: str) -> "subprocess.Popen[by
     return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
 
-async def printed_by(environment: dict[str, str], *arguments: str) -> str:
-    """Return what a command prints, when it has ended without a failure."""
+async def run(environment: dict[str, str], *arguments: str) -> None:
+    """Run a command until it has ended without a failure."""
     process = riffle(environment, *arguments)
     printed = (await asyncio.to_thread(process.communicate))[0].decode()
     assert process.returncode == 0, printed
-    return printed
 
 
 async def test_from_an_import_command_to_a_panel_on_the_page(
@@ -111,49 +102,12 @@ async def test_from_an_import_command_to_a_panel_on_the_page(
             await asyncio.sleep(0.05)
         killed.send_signal(signal.SIGKILL)
         killed.communicate()
-        await printed_by(environment, "import", str(dump))
-        await printed_by(environment, "import", str(articles))
+        await run(environment, "import", str(dump))
+        await run(environment, "import", str(articles))
         assert await shown(stack, "zubrowka hill")
-        await put_linked_page(stack)
-        printed = await printed_by(environment, "import", "--from-index", "--domains", "2", "--json")
-        assert json.loads(printed[printed.index("{") :])["sent"] >= 1
-        assert (await panel_of(stack, FOUND))["found_in_index"]
     finally:
         worker.terminate()
         worker.communicate()
-
-
-async def put_linked_page(stack: Settings) -> None:
-    """A page in the stores that two sites link to under one name."""
-    url = "https://sylvania-works.test/"
-    data = {"@type": "Organization", "name": FOUND, "foundingDate": "1888", "description": "A maker of bells."}
-    script = f'<script type="application/ld+json">{json.dumps(data)}</script>'
-    html = f"<title>{FOUND}</title>{script}<p>{FOUND} makes bells.</p>"
-    sites = [f"https://site{number}.test/" for number in range(2)]
-    async with open_stores(stack, ["records"]) as stores:
-        ref = await stores.blobs.put(encode_document(normalize(html, url=url).document))
-        row = {"url": url, "generation": 1}
-        await stores.pages.put(page_id(url), Normalized.of_row({**row, "document_ref": ref}), 1)
-        await stores.pages.put(page_id(url), Indexed.of_row(row), 1)
-        links = [PageLink(page_id(url), place_of(site), site, FOUND) for site in sites]
-        await stores.host_links.put_page_links(links, at=1)
-
-
-async def panel_of(stack: Settings, query: str) -> dict[str, object]:
-    """Ask a gateway over these stores until it has a panel."""
-    patient = stack.gateway.model_copy(update={"deadline_seconds": 30})
-    settings = stack.model_copy(update={"triton": TritonSettings(url="inprocess:"), "gateway": patient})
-    async with open_stores(settings, ["records", "vectors", "models"]) as stores:
-        app = create_app(settings, stores, publish=None, clock=lambda: datetime.now(UTC))
-        transport = httpx2.ASGITransport(app)
-        async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1", timeout=30) as web:
-            for _ in range(WAIT_SECONDS):
-                panel: dict[str, object] = (await web.get("/api/v1/entities", params={"q": query})).json().get("panel")
-                if panel:
-                    break
-                await asyncio.sleep(1)
-        await app.state.gateway.close()
-    return panel
 
 
 async def shown(stack: Settings, query: str) -> bool:

@@ -51,7 +51,6 @@ USES: dict[str, tuple[int, str]] = {
     "import entities.json": (3, NO_KAFKA),
     "import dump.xml": (3, NO_KAFKA),
     "import entities.jsonl": (3, NO_KAFKA),
-    "import --from-index": (3, NO_KAFKA),
     "watch web --as https://a.test/": (3, NO_KAFKA),
     "search what": (3, NO_GATEWAY),
     "page https://a.test/": (3, NO_CASSANDRA),

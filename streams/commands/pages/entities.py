@@ -1,9 +1,8 @@
-"""The import of entities for panels: from dumps, from own files, and from the index (`riffle import`)."""
+"""The import of entities for panels: from dumps and from own files (`riffle import`)."""
 
 import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import asdict
 from pathlib import Path
 from uuid import uuid4
 
@@ -16,7 +15,6 @@ from streams.knowledge.dumps.importer import DumpImport, Importing, source_of
 from streams.knowledge.dumps.progress import Saved
 from streams.knowledge.dumps.reading import Dump
 from streams.knowledge.dumps.tasks import TASKS
-from streams.knowledge.found.collecting import Collected, Collector
 from streams.runtime.lags.backpressure import LagWatch, PausingSource
 from streams.runtime.lags.stage_lags import LagReader
 from streams.runtime.producer import EventProducer
@@ -44,69 +42,6 @@ _COLUMNS = (
     TextColumn("{task.fields[items]:,} items"),
     TimeRemainingColumn(elapsed_when_finished=True),
 )
-_INDEX_COLUMNS = (
-    SpinnerColumn(),
-    TextColumn("{task.description}"),
-    BarColumn(),
-    TextColumn("{task.percentage:>3.0f} %, {task.fields[found]}"),
-    TimeRemainingColumn(elapsed_when_finished=True),
-)
-
-
-async def import_found(domains: int, as_json: bool) -> int:
-    """Make entities of pages of the index that many sites link to under one name, from what these pages state about it.
-
-    A page states it in schema.org's vocabulary (JSON-LD, Microdata, RDFa). Names that only the page gives itself do not
-    count. Such entities are marked, and never come before imported ones with the same name.
-    """
-    settings = load_settings()
-    need_kafka(settings)
-    with Progress(*_INDEX_COLUMNS, console=err, refresh_per_second=2) as bars:
-        task = bars.add_task("Read links", total=1.0, found="")
-
-        def show(counts: Collected, share: float) -> None:
-            bars.update(task, completed=share, found=f"{counts.pages:,} pages, {counts.sent:,} entities")
-
-        counts = await _collect(settings, domains, show, bars, task)
-    if as_json:
-        print_json(asdict(counts))
-    else:
-        _report_found(counts)
-    return 0
-
-
-async def _collect(
-    settings: Settings, domains: int, show: Callable[[Collected, float], None], bars: Progress, task: TaskID
-) -> Collected:
-    lag = settings.crawl.max_stage_lag_events // LAG_SHARE
-    async with (
-        open_stores(settings, ["records"]) as stores,
-        EventProducer(settings, "import") as producer,
-        reported(stores.notes, "import --from-index") as report,
-    ):
-        with closing(LagReader(settings, [stage("knowledge")])) as lags:
-            source = PausingSource(
-                LagWatch(lags.read, lag), lambda why: bars.update(task, description=f"Read links{why}")
-            )
-
-            async def send(events: Sequence[EntityChanged], cause: str) -> None:
-                await producer.send_all(events, cause)
-
-            def progress(counts: Collected, share: float) -> None:
-                show(counts, share)
-                report(f"Reading links: {counts.pages:,} pages, {counts.sent:,} entities", share)
-
-            collector = Collector(stores, send, min_domains=domains, progress=progress, wait_for_room=source.wait)
-            return await collector.run(uuid4().hex)
-
-
-def _report_found(counts: Collected) -> None:
-    out.print(
-        f"Other sites link to {counts.pages:,} pages, to {counts.named:,} of them under one name: {counts.sent:,} "
-        f"entities are new or changed, {counts.unchanged:,} are as before, {counts.removed:,} are removed.",
-        highlight=False,
-        soft_wrap=True,
-    )
 
 
 async def import_dump(file: Path, name: str, language: str, missing: bool | None, as_json: bool) -> int:

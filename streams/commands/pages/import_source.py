@@ -18,7 +18,7 @@ from typing import Annotated, Any
 import typer
 
 from streams.commands.console import AsJson, command
-from streams.commands.pages.entities import import_dump, import_found
+from streams.commands.pages.entities import import_dump
 from streams.commands.pages.importing import (
     As,
     Exclude,
@@ -36,7 +36,6 @@ from streams.crawl.archives.importer import import_warc, import_wat
 from streams.crawl.archives.sending import ImportReport
 from streams.crawl.archives.warc import NotWarc, read_records
 from streams.errors import UsageError
-from streams.knowledge.found.names import MIN_DOMAINS
 
 HEAD_BYTES = 1 << 20
 """Bytes of a file that are looked at. A block of bzip2 has up to 900,000."""
@@ -58,7 +57,7 @@ class Kind(StrEnum):
     entities = "entities"
 
 
-TITLES: Mapping[str, str] = {
+TITLES: Mapping[Kind, str] = {
     Kind.html: "a folder of pages",
     Kind.warc: "a WARC or WET file",
     Kind.wat: "a WAT file",
@@ -66,12 +65,11 @@ TITLES: Mapping[str, str] = {
     Kind.wikidata: "a dump of Wikidata",
     Kind.wikipedia: "a dump of a Wikipedia",
     Kind.entities: "a file of own entities",
-    "": "an import of entities --from-index",
 }
 _PAGES = frozenset({"--wait", "--trust-dates"})
 _PLACED = _PAGES | {"--as", "--include", "--exclude"}
 _DUMP = frozenset({"--language", "--remove-missing"})
-OPTIONS: Mapping[str, frozenset[str]] = {
+OPTIONS: Mapping[Kind, frozenset[str]] = {
     Kind.html: _PLACED,
     Kind.warc: _PLACED,
     Kind.wat: frozenset(),
@@ -79,7 +77,6 @@ OPTIONS: Mapping[str, frozenset[str]] = {
     Kind.wikidata: _DUMP,
     Kind.wikipedia: _DUMP,
     Kind.entities: frozenset({"--remove-missing"}),
-    "": frozenset({"--domains"}),
 }
 """The options of each kind."""
 
@@ -87,8 +84,8 @@ OPTIONS: Mapping[str, frozenset[str]] = {
 @command
 async def import_source(
     sources: Annotated[
-        list[Path] | None, typer.Argument(exists=True, metavar="SOURCE...", help="A folder, an archive, or a dump.")
-    ] = None,
+        list[Path], typer.Argument(exists=True, metavar="SOURCE", help="A folder, an archive, or a dump.")
+    ],
     kind: Annotated[Kind | None, typer.Option("--kind", help="What SOURCE is, if its content does not say so.")] = None,
     address: As = "",
     include: Include = None,
@@ -112,12 +109,6 @@ async def import_source(
             help="Remove entities that SOURCE no longer has. Default: for a dump, unless they are more than a tenth.",
         ),
     ] = None,
-    from_index: Annotated[
-        bool, typer.Option("--from-index", help="Make entities of pages of the index to which many sites link.")
-    ] = False,
-    domains: Annotated[
-        int | None, typer.Option(min=2, help=f"--from-index: minimum number of these sites. Default: {MIN_DOMAINS}.")
-    ] = None,
     as_json: AsJson = False,
 ) -> int:
     """Bring in pages that were fetched elsewhere (WARC, HTML), links between hosts, and entities for panels.
@@ -134,7 +125,6 @@ async def import_source(
         riffle import cdx-00123.gz --host www.sqlite.org --warcs crawl-data/
         riffle import latest-all.json.bz2
         riffle import products.jsonl --remove-missing
-        riffle import --from-index
     """
     given = {
         "--as": address,
@@ -146,15 +136,7 @@ async def import_source(
         "--warcs": warcs,
         "--language": language,
         "--remove-missing": missing is not None,
-        "--domains": domains is not None,
     }
-    if from_index:
-        if sources or kind:
-            raise UsageError("--from-index reads the index: without SOURCE and --kind")
-        _refuse_others(given, "")
-        return await import_found(domains or MIN_DOMAINS, as_json)
-    if not sources:
-        raise UsageError("name a SOURCE, such as `riffle import site/ --as https://docs.example/`, or add --from-index")
     source, found = sources[0], await asyncio.to_thread(_kind_of, sources, kind)
     _refuse_others(given, found)
     if found in (Kind.wikidata, Kind.wikipedia):
@@ -189,7 +171,7 @@ async def _common_crawl(
     return read, name
 
 
-def _refuse_others(given: Mapping[str, Any], kind: Kind | str) -> None:
+def _refuse_others(given: Mapping[str, Any], kind: Kind) -> None:
     """Raise UsageError if an option was given that does not apply to this kind of import."""
     if wrong := [name for name, value in given.items() if value and name not in OPTIONS[kind]]:
         others = " or ".join(TITLES[each] for each, names in OPTIONS.items() if wrong[0] in names)

@@ -24,7 +24,6 @@ from streams.commands.console import (
 )
 from streams.crawl.urls import InvalidUrl, possible_urls
 from streams.errors import TransientError, UsageError
-from streams.knowledge.found.names import SOURCE, entity_id_of
 from streams.maintenance.erasure import Eraser
 from streams.queries.suggestions.hidden import hide
 from streams.queries.suggestions.page_texts import title_text
@@ -86,11 +85,10 @@ async def remove(
         printer = _Printer()
         eraser = Eraser(stores, printer.report)
         await _hide_titles(stores, pages, now)
-        panels = await _references_of_entities(stores, pages)
         await _request(settings, stores, pages, now, why)
         await _wait_until_removed(stores, eraser, pages, now, wait_seconds)
         own, others = await asyncio.to_thread(_references_of_dead_letters, settings, pages)
-        erased = await eraser.erase(list(pages), now_micros(), others, own | panels)
+        erased = await eraser.erase(list(pages), now_micros(), others, own)
     print_result(
         f"Erased {len(pages)} page(s): {erased.blobs} blobs ({erased.bytes:,} bytes). "
         f"{erased.shared} blobs stay, since another page refers to them.",
@@ -144,26 +142,16 @@ async def _request(settings: Settings, stores: Stores, pages: dict[UUID, str], n
         await producer.send_ahead(events)
 
 
-async def _references_of_entities(stores: Stores, pages: Collection[UUID]) -> set[bytes]:
-    """Return the references of what is stored of entities that were found on the pages."""
-    stored = await stores.entities.stored(SOURCE, [entity_id_of(page) for page in pages])
-    return {bytes.fromhex(part.ref) for part in stored.values() if part.ref}
-
-
 async def _wait_until_removed(
     stores: Stores, eraser: Eraser, pages: Collection[UUID], generation: int, seconds: float
 ) -> None:
     ends_at = time.monotonic() + seconds
     for identity in pages:
-        while (
-            not await eraser.is_removed(identity, generation)
-            or await _references_of_entities(stores, [identity])
-            or await stores.host_links.links_of(identity)
-        ):
+        while not await eraser.is_removed(identity, generation) or await stores.host_links.links_of(identity):
             if time.monotonic() > ends_at:
                 raise TransientError(
-                    f"the removal of page {identity} was published, but the stages dedup, index, links and knowledge "
-                    f"did not handle it within {seconds:g} s. Check `riffle status`, and repeat the command to erase "
+                    f"the removal of page {identity} was published, but the stages dedup, index and links did "
+                    f"not handle it within {seconds:g} s. Check `riffle status`, and repeat the command to erase "
                     "the page's bytes"
                 )
             await asyncio.sleep(POLL_SECONDS)

@@ -85,8 +85,7 @@ def has_as_label(entity: Entity, name: str) -> bool:
 
 def weight_of(entity: Entity, name: str) -> float:
     """Return the weight of an entity among those with one name."""
-    known = entity.linking_domains if entity.is_found else entity.rank
-    return (known + RANK_OFFSET) * (1.0 if has_as_label(entity, name) else ALIAS_WEIGHT)
+    return (entity.rank + RANK_OFFSET) * (1.0 if has_as_label(entity, name) else ALIAS_WEIGHT)
 
 
 def _known_words(entity: Entity) -> Collection[str]:

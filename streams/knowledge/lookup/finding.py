@@ -88,7 +88,7 @@ class Finder:
             if entity.entity_id not in known:
                 reading = best_reading(entity, text)
                 candidates.append(_candidate(entity, reading, measure(entity, reading, 0.0, score, by_label=False)))
-        return Lookup(tuple(order_candidates(candidates)))
+        return Lookup(tuple(sorted(candidates, key=lambda one: -one.probability)))
 
     def _exact(
         self, readings: Sequence[Reading], named: dict[str, list[NamedEntity]], records: dict[str, Entity]
@@ -98,7 +98,7 @@ class Finder:
         for reading in readings:
             rows = (records.get(one.entity_id) for one in named.get(reading.name, ()))
             having = [one for one in rows if one and reading.name in name_keys(one.names)]
-            counted = without_found(one for one in having if one.kind == "entity")
+            counted = [one for one in having if one.kind == "entity"]
             total = sum(weight_of(one, reading.name) for one in counted) or 1.0
             exact += [(one, reading, weight_of(one, reading.name) / total if one in counted else 0.0) for one in having]
         return exact
@@ -160,27 +160,6 @@ class Finder:
         return Panel(kind="choice", label=lookup.title, others=tuple(shown[:12]), confidence=CHOICE_CONFIDENCE)
 
 
-def without_found(entities: Iterable[Entity]) -> list[Entity]:
-    """Return the entities without those that were found in the index, unless there are no others."""
-    given = list(entities)
-    return [one for one in given if not one.is_found] or given
-
-
-def order_candidates(candidates: Iterable[Candidate]) -> list[Candidate]:
-    """Return the candidates, the most probable first. One that was found in the index never comes before an imported
-    entity with the same name."""
-    given = list(candidates)
-    most: dict[str, float] = {}
-    for one in given:
-        if not one.entity.is_found and one.reading.words:  # one that was found by meaning has another name
-            most[one.reading.name] = max(most.get(one.reading.name, 0.0), one.probability)
-    limited = [
-        replace(one, probability=min(one.probability, most.get(one.reading.name, 1.0))) if one.entity.is_found else one
-        for one in given
-    ]
-    return sorted(limited, key=lambda one: (-one.probability, one.entity.is_found))
-
-
 def _candidate(entity: Entity, reading: Reading, features: Features) -> Candidate:
     return Candidate(entity, reading, features, confidence(features))
 
@@ -195,11 +174,10 @@ def _choose(readings: Sequence[Reading], exact: Sequence[tuple[Entity, Reading, 
         lists = [one for one, _ in having if one.kind == "choice"]
         if not entities and not lists:
             continue
-        first = without_found(entities)
-        by_weight = sorted((weight_of(one, reading.name) for one in first), reverse=True)
+        by_weight = sorted((weight_of(one, reading.name) for one in entities), reverse=True)
         dominates = bool(by_weight) and (len(by_weight) == 1 or by_weight[0] >= DOMINANCE * by_weight[1])
-        is_base = len(first) == 1 and has_as_label(entities[0], reading.name) and not _is_qualified(entities[0])
-        if (lists and not entities) or (not dominates) or (lists and len(first) == 1 and not is_base):
+        is_base = len(entities) == 1 and has_as_label(entities[0], reading.name) and not _is_qualified(entities[0])
+        if (lists and not entities) or (not dominates) or (lists and len(entities) == 1 and not is_base):
             options = tuple(option for one in lists for option in one.options)
             if len(entities) + len(options) > 1:
                 return Lookup((), tuple(entities), options, entities[0].label if entities else lists[0].label)
@@ -207,10 +185,10 @@ def _choose(readings: Sequence[Reading], exact: Sequence[tuple[Entity, Reading, 
     return None
 
 
-def _place(entity: Entity, name: str) -> tuple[bool, bool, bool, float, str]:
-    """Return the sort key of a choice: imported entities first, of them base topics, then the most widely known."""
+def _place(entity: Entity, name: str) -> tuple[bool, bool, float, str]:
+    """Return the sort key of a choice: base topics first, then the most widely known."""
     is_other = not has_as_label(entity, name)
-    return entity.is_found, is_other, _is_qualified(entity), -weight_of(entity, name), entity.entity_id
+    return is_other, _is_qualified(entity), -weight_of(entity, name), entity.entity_id
 
 
 def _is_qualified(entity: Entity) -> bool:

@@ -14,7 +14,6 @@ SOURCES = {
     "wikidata": ("Wikidata", "CC0 1.0", "https://creativecommons.org/publicdomain/zero/1.0/"),
     "wikipedia": ("Wikipedia", "CC BY-SA 4.0", "https://creativecommons.org/licenses/by-sa/4.0/"),
     "own": ("The operator of this search engine", "", ""),
-    "index": ("A page of this index", "", ""),
 }
 
 
@@ -99,8 +98,6 @@ class Panel(_Model):
     )
     mentions: tuple[Mention, ...] = Field((), description="Statements of the index that have its name.")
     sources: tuple[PanelSource, ...] = ()
-    found_in_index: bool = Field(False, description="No import has it: only a page of the index says what it is.")
-    linking_domains: int = Field(0, description="Number of sites that link to that page under the name.")
     confidence: float = Field(0.0, description="The probability that it is what the query asks for.")
 
 
@@ -136,8 +133,6 @@ def to_panel(entity: Entity, named: Mapping[str, Entity]) -> Panel:
         website=entity.website,
         related=tuple(related(named[link] for link in entity.links if link in named))[:MAX_RELATED],
         sources=tuple(_sources(entity)),
-        found_in_index=entity.is_found,
-        linking_domains=entity.linking_domains if entity.is_found else 0,
     )
 
 

@@ -12,8 +12,6 @@ from streams.local.servers.server import exit_words
 
 WEEK_SECONDS = 7 * 86_400.0
 """Time between two sweeps of blobs that nothing refers to (seconds)."""
-DAY_SECONDS = 86_400.0
-"""Time between two searches for entities in the index (seconds)."""
 QUARTER_SECONDS = 900.0
 """Time between two looks at whether the suggestions are to be built anew (seconds)."""
 RETRY_SECONDS = 3_600.0

@@ -36,10 +36,6 @@ _LINKS_OF = "SELECT urls, WRITETIME(urls) FROM links_of_pages WHERE source_page_
 _REMOVE_LINKS_OF = (
     "DELETE FROM links_of_pages USING TIMESTAMP :at WHERE source_page_id = :source AND target_page_id = :target"
 )
-_SCAN_PAGES = (
-    "SELECT DISTINCT page_id, token(page_id) FROM page_links "
-    "WHERE token(page_id) > :after AND token(page_id) <= :upto LIMIT :most"
-)
 
 
 class CassandraHostLinks:
@@ -103,10 +99,6 @@ class CassandraHostLinks:
         asked = {"page_id": page_id, "first_place": first_place, "most": limit}
         rows = await self._session.execute(_PAGE_LINKS, asked)
         return [PageLink(page_id, place, url, anchor or "", bool(nofollow)) for place, url, anchor, nofollow in rows]
-
-    async def scan_page_links(self, after: int, upto: int, limit: int) -> list[tuple[int, UUID]]:
-        rows = await self._session.execute(_SCAN_PAGES, {"after": after, "upto": upto, "most": limit})
-        return [(token, page_id) for page_id, token in rows]
 
     async def remove_page_link(self, link: PageLink, at: int) -> None:
         await self._session.execute(_REMOVE_PAGE_LINK, {"page_id": link.page_id, "place": link.place}, at=at)

@@ -80,10 +80,6 @@ class MemoryHostLinks:
         rows = dict(self._page_links[page_id].items()) if page_id in self._page_links else {}
         return [rows[place] for place in sorted(rows) if place >= first_place][:limit]
 
-    async def scan_page_links(self, after: int, upto: int, limit: int) -> list[tuple[int, UUID]]:
-        rows = ((_token(str(page)), page) for page, links in self._page_links.items() if links.items())
-        return sorted(row for row in rows if after < row[0] <= upto)[:limit]
-
     async def remove_page_link(self, link: PageLink, at: int) -> None:
         self._page_links.setdefault(link.page_id, _Rows()).put(link.place, None, at)
 

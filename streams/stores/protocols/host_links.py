@@ -78,9 +78,6 @@ class HostLinks(Protocol):
     async def page_links(self, page_id: UUID, limit: int, first_place: int = 0) -> list[PageLink]:
         """Return the links to a page by place, from a place on, at most `limit`."""
 
-    async def scan_page_links(self, after: int, upto: int, limit: int) -> list[tuple[int, UUID]]:
-        """Return the next pages with links, with a token above `after` and at most `upto`, by token."""
-
     async def remove_page_link(self, link: PageLink, at: int) -> None:
         """Delete the row of a link."""
 

@@ -80,7 +80,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize(
     ("typed", "message"),
     [
-        ("", "name a SOURCE"),
+        ("", "Missing argument 'SOURCE"),
         ("missing", "'missing' does not exist"),
         ("empty", "It is empty"),
         ("t.txt", "t.txt is none of what can be imported, by its content. If you know better: --kind warc|wat"),
@@ -94,9 +94,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("a.warc b.warc", "a.warc is a WARC or WET file: only index files of Common Crawl are imported together"),
         ("cdx a.warc --host a.test", "a.warc is a WARC or WET file: only index files"),
         ("cdx", "say whose pages are imported, such as --host www.sqlite.org"),
-        ("a.warc --from-index", "--from-index reads the index: without SOURCE"),
-        ("--from-index --language de", "--language is for a dump of Wikidata or a dump of a Wikipedia"),
-        ("site --domains 3", "--domains is for an import of entities --from-index"),
+        ("site --language de", "--language is for a dump of Wikidata or a dump of a Wikipedia"),
         ("site --as ftp://a.test/", "ftp: is not http or https"),
     ],
 )
@@ -107,4 +105,4 @@ def test_a_mistake_is_answered_with_a_sentence(typed: str, message: str, folder:
 
 
 def test_each_kind_has_a_title_and_its_options() -> None:
-    assert TITLES.keys() == OPTIONS.keys() == {*Kind, ""}
+    assert TITLES.keys() == OPTIONS.keys() == set(Kind)

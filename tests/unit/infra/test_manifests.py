@@ -8,7 +8,6 @@ import pytest
 import yaml
 
 from docs.generate.infrastructure import COMPONENTS
-from schemas import EntityChanged, PageRemoved
 from streams.settings import Settings
 from streams.topology import READER_GROUP, STAGES, TOPICS, grants, stage, stage_grants
 
@@ -65,15 +64,6 @@ def test_a_sweep_reads_dead_letters_and_nothing_else() -> None:
     assert {rule["resource"]["name"] for rule in rules} == {READER_GROUP, *(stage.dead_topic for stage in STAGES)}
     assert {operation for rule in rules for operation in rule["operations"]} == {"Read", "Describe"}
     assert "links-rank" not in of_kind("KafkaUser"), "it does not use Kafka"
-
-
-def test_the_search_for_entities_writes_their_events_and_sees_how_far_their_stage_is() -> None:
-    rules = of_kind("KafkaUser")["entities"]["spec"]["authorization"]["acls"]
-    written = {rule["resource"]["name"] for rule in rules if "Write" in rule["operations"]}
-    seen = {rule["resource"]["name"] for rule in rules if rule["operations"] == ["Describe"]}
-    assert written == {EntityChanged.topic}
-    assert {stage("knowledge").group, PageRemoved.topic, EntityChanged.topic} <= seen
-    assert {operation for rule in rules for operation in rule["operations"]} == {"Write", "Describe"}
 
 
 def test_a_stage_reads_its_inputs_and_writes_its_outputs_alone() -> None:

@@ -15,7 +15,6 @@ PARTS = {
     "wikidata": Part(label="Adams", url=WIKIDATA, licence="CC0 1.0"),
     "own": Part(label="Adams", summary="Our text.", url=OWN, licence="All rights reserved"),
     "own, no address": Part(label="Adams", description="ours"),
-    "index": Part(label="Adams", url="https://a.example/"),
 }
 
 
@@ -34,7 +33,6 @@ PARTS = {
             {OPERATOR: "", "Wikidata": WIKIDATA, "Wikipedia": WIKIPEDIA},
             "CC BY-SA 4.0",
         ),
-        (["index", "wikidata"], {"Wikidata": WIKIDATA, "A page of this index": "https://a.example/"}, ""),
     ],
 )
 def test_each_source_leads_to_its_own_page(names: list[str], links: dict[str, str], licence: str) -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas import EntityChanged, Event
+from schemas import Event
 from schemas.pages import PageEvent
 from streams.ledger import descriptions
 from streams.ledger.descriptions import describe, describe_next_step, describe_status
@@ -58,7 +58,6 @@ LINES: list[tuple[Event, str]] = [
     (removed("duplicate", canonical_page_id=OTHER), f"Duplicate of page {OTHER}"),
     (removed("noindex"), "Refused by the page itself: noindex"),
     (settled("unchanged"), "Settled: the content has not changed"),
-    (EntityChanged(entity_id=f"page:{PAGE}", source="index"), "What the page states became an entity, for panels"),
 ]
 
 

@@ -112,9 +112,5 @@ def test_the_local_stack_sweeps_its_own_blobs(tmp_path: Path, monkeypatch: pytes
     for command in commands(Settings(home=tmp_path)):
         command.look(NOW)
         command.look(NOW + WEEK_SECONDS)
-    assert started == [
-        ("blobs", "sweep", "--delete"),
-        ("suggest", "build", "--if-grown"),
-        ("import", "--from-index", "--json"),
-    ]
+    assert started == [("blobs", "sweep", "--delete"), ("suggest", "build", "--if-grown")]
     assert commands(Settings(home=tmp_path, cassandra=CassandraSettings(hosts=("db.test",)))) == []
