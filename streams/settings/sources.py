@@ -59,7 +59,7 @@ class QueriesSettings(SettingsGroup):
 
 
 class AccessSettings(SettingsGroup):
-    """Who may use the API, and how much. A budget counts work units: a plain search is one (docs/reference/api.md)."""
+    """Who may use the API, and how much. A plain search costs a work unit of a budget (docs/reference/gateway.md)."""
 
     key: SecretStr = SecretStr("")
     """Key of the API that `riffle mcp` sends to the gateway. Empty: none."""

@@ -1,4 +1,4 @@
-"""docs/reference/api.md and the code name the same problems, statuses, parameters and metrics."""
+"""The pages of the API and the code name the same problems, statuses, parameters and metrics."""
 
 import re
 from collections.abc import Iterable
@@ -13,7 +13,8 @@ from streams.stores.opener import Stores
 from tests.stages.gateway_fakes import client, gateway
 
 ROOT = Path(__file__).parents[3]
-REFERENCE = (ROOT / "docs/reference/api.md").read_text()
+PAGES = ("api.md", "api-search.md", "api-pages.md", "gateway.md")
+REFERENCE = "\n".join((ROOT / "docs/reference" / page).read_text() for page in PAGES)
 
 
 def section(heading: str) -> str:
