@@ -10,7 +10,7 @@ ARGS ?=
 # Hundreds of interpreters are started: with this variable, which some base images set, each would compile all that it imports.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo test collect faults check lint types imports lowest chart images apply-check cluster-check subscribers chat sbom audit format lock schemas bench clean
+.PHONY: help setup demo test quick servers faults check lint types imports rules lowest chart images apply-check cluster-check subscribers chat sbom audit format lock schemas bench clean
 
 # The tools that check the Helm chart, at fixed versions. Go itself is not installed here.
 GO := $(shell command -v go || ls /usr/local/go/bin/go 2>/dev/null)
@@ -47,27 +47,30 @@ setup: .venv/.ready ## Make .venv with everything in it.
 demo: setup ## Crawl a bundled web of real pages and open a search page (ARGS=--exit ends by itself).
 	@$(BIN)/riffle demo $(ARGS)
 
-# Tests without servers share all cores, two processes for each of them, since some tests wait. Those with servers wait more than they
-# compute: four files at a time, the slowest first (tests/conftest.py orders them). Side by side, both kinds took longer: servers
-# and workers do some things by the clock. All are collected once before, beside the checks, so that each file is compiled once.
-# Tests with servers are in SERVER_TESTS only (tests/conftest.py refuses others), so nobody collects the thousands of others for them.
+# Each process of a run collects its tests by itself, so a run has the folders that it needs and no more processes than it uses: one more
+# than cores, since some tests wait. Those with servers wait more than they compute: four files at a time, the slowest first
+# (tests/conftest.py orders them). Side by side, both kinds took longer: servers and workers do some things by the clock.
+# FULL=1 is the run of the night: large inputs, more examples of each property, and the tests marked `night` (tests/sizes.py).
+WITHOUT_SERVERS := $(addprefix tests/,unit stages)
 SERVER_TESTS := $(addprefix tests/,chart e2e faults hostile integration wheel)
-# A machine that many share stands still now and then. A test that fails is tried once more, three of each part at most, and is named
-# (docs/decisions/0098).
-SECOND_TRY := --reruns 1 --max-suite-reruns 3 --rerun-show-tracebacks
-TEST_PROCESSES = $(shell cores=$$(nproc); n=$$((cores * 2)); echo $$((n > 8 ? 8 : n)))
-test: setup ## Run every test, on the real servers too (ARGS="-k name" for some).
+TEST_PROCESSES = $(shell cores=$$(nproc); n=$$((cores + 1)); echo $$((n > 8 ? 8 : n)))
+FULL ?=
+export RIFFLE_TEST_FULL := $(FULL)
+test: setup ## Run every test, on the real servers too (ARGS="-k name" for some, FULL=1 for the sizes of the night).
 ifeq ($(strip $(ARGS)),)
-	@$(MAKE) --no-print-directory -j3 check collect
-	@$(BIN)/pytest -n $(TEST_PROCESSES) --dist worksteal $(SECOND_TRY) -m "not integration and not browser"
-	@$(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder $(SECOND_TRY) -m "integration or browser" $(SERVER_TESTS)
+	@$(MAKE) --no-print-directory check
+	@$(MAKE) --no-print-directory quick
+	@$(MAKE) --no-print-directory servers
 else
 	@$(MAKE) --no-print-directory check
 	@$(BIN)/pytest $(ARGS)
 endif
 
-collect: setup
-	@found=$$($(BIN)/pytest --collect-only -q 2>&1) || { echo "$$found"; exit 1; }
+quick: setup ## Run the tests that need no server: what one runs after each change.
+	@$(BIN)/pytest -n $(TEST_PROCESSES) --dist worksteal $(WITHOUT_SERVERS) $(ARGS)
+
+servers: setup ## Run the tests on real servers and in a browser.
+	@$(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder $(SERVER_TESTS) $(ARGS)
 
 subscribers: setup .tools/subscribers/.parser .tools/subscribers/.go ## Set up what reads the events as strangers do: the AsyncAPI parser (needs npm), a client in Go.
 
@@ -87,7 +90,7 @@ faults: setup ## Run the fault suite at length: every fault, then each store awa
 	@RIFFLE_TEST_FAULTS=all RIFFLE_TEST_TIME_SCALE=20 RIFFLE_TEST_OUTAGE_SECONDS=15 RIFFLE_TEST_CRAWL_DELAY=3 $(BIN)/pytest tests/faults tests/integration/test_starved_models.py -s
 	@RIFFLE_LOCAL_TRITON=true RIFFLE_LOCAL_WORKER_PER_STAGE=true RIFFLE_TEST_FAULTS='away$$' RIFFLE_TEST_TIME_SCALE=40 RIFFLE_TEST_OUTAGE_SECONDS=180 RIFFLE_TEST_CRAWL_DELAY=5 $(BIN)/pytest tests/faults/test_journey.py -s
 
-check: lint types imports ## Lint, format, types and the rules of imports.
+check: lint types imports rules ## Lint, format, types, the rules of imports, and those of words, documents and the structure.
 
 lint: setup
 	@$(BIN)/ruff check .
@@ -98,6 +101,9 @@ types: setup
 
 imports: setup
 	@$(BIN)/lint-imports --no-logo --no-cache
+
+rules: setup
+	@$(BIN)/pytest -q -n 2 --dist worksteal tests/rules
 
 lowest: setup ## Import every module with the lowest versions that pyproject.toml allows.
 	@mkdir -p .tools

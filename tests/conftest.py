@@ -37,10 +37,15 @@ from streams.logs import configure_logging
 from streams.servers import NAMES
 from streams.settings import Settings
 from tests.child_processes import unreaped
+from tests.sizes import FULL, examples
 
 # No test is about time: machines are shared. In CI the same cases each time, so that a change is judged by itself.
 hypothesis_settings.register_profile(
-    "riffle", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=bool(os.environ.get("CI"))
+    "riffle",
+    deadline=None,
+    max_examples=examples(100),
+    suppress_health_check=[HealthCheck.too_slow],
+    derandomize=bool(os.environ.get("CI")),
 )
 # For a run of tests in a test: what is tried there is whether they pass at all.
 hypothesis_settings.register_profile("few", hypothesis_settings.get_profile("riffle"), max_examples=5)
@@ -58,7 +63,7 @@ SERVERS = frozenset(NAMES)
 SHARED_SERVERS = {"tls_stack": "TlsStack", "stack": "Settings", "only_kafka": "Settings"}
 """The fixtures whose servers are started once for many files, with their types."""
 TESTS = Path(__file__).parent
-WITHOUT_SERVERS = {"unit", "stages"}
+WITHOUT_SERVERS = {"rules", "stages", "unit"}
 """Folders in which no test needs a server or a browser: `make test` doesn't look for such tests there."""
 
 # All that the collection makes stays. Python's collector of cycles would look at it for a fifth of the time.
@@ -133,8 +138,15 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     return ByServers(config, log)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put first what takes longest, so that at the end no process of pytest-xdist waits for another one."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Put first what takes longest, so that at the end no process of pytest-xdist waits for another one.
+
+    By day tests of the night are left out, unless one is named.
+    """
+    if not FULL and not any("::" in argument for argument in config.args):
+        left_out = [item for item in items if item.get_closest_marker("night")]
+        items[:] = [item for item in items if item not in set(left_out)]
+        config.hook.pytest_deselected(items=left_out)
     for item in items:
         if item.path.relative_to(TESTS).parts[0] in WITHOUT_SERVERS and needs_servers(item):
             raise pytest.UsageError(f"{item.nodeid} needs servers: move it to tests/integration or tests/e2e")

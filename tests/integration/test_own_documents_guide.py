@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-import httpx
+import httpx2
 import pytest
 
 from docs.generate import ROOT
@@ -192,7 +192,7 @@ def test_the_guide_word_by_word(shell: Shell, traces: Collector) -> None:
         "the stack builds them by itself when the index has grown"
     )
     suggested = f"{gateway.rstrip('/')}/api/v1/suggest?q=git"
-    wait_until(lambda: "git-clean" in httpx.get(suggested).text, "the gateway has the suggestions")
+    wait_until(lambda: "git-clean" in httpx2.get(suggested).text, "the gateway has the suggestions")
     assert shell.build_suggestions() == UNCHANGED
     shell.run(watched)
     new = site / "zebra.md"

@@ -13,6 +13,7 @@ from streams.dedup.first_sight import own_sight, site_sight
 from streams.sketches.features import jaccard
 from streams.sketches.minhash import sketch_similarity
 from streams.stores.protocols import Fingerprint
+from tests.sizes import examples
 from tests.stages.dedup_site import NOW, SECOND, Site, edited, text_of
 
 ORIGINAL, STRANGER = "https://paper.example.org/2025/a-long-article", "https://copy.example.net"
@@ -250,7 +251,7 @@ class Walk:
             assert second <= now
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(WALK)
 def test_no_walk_through_pages_and_fetches_gains_age_over_the_text_that_earned_it(
     moves: list[tuple[str, str, int, str | None]],

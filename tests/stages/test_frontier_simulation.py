@@ -47,7 +47,12 @@ async def crawl_counts_of_rows(world: World, crawl_id: str) -> dict[str, int]:
 
 @pytest.mark.parametrize(
     ("seed", "kill_probability", "flaky"),
-    [(1, 0.0, 0.0), (2, 0.002, 0.0), (3, 0.0, 0.01), (4, 0.004, 0.01)],
+    [
+        pytest.param(1, 0.0, 0.0, marks=pytest.mark.night),
+        pytest.param(2, 0.002, 0.0, marks=pytest.mark.night),
+        pytest.param(3, 0.0, 0.01, marks=pytest.mark.night),
+        (4, 0.004, 0.01),
+    ],
     ids=lambda value: str(value),
 )
 async def test_every_allowed_page_is_fetched_and_each_delay_is_kept(

@@ -153,7 +153,7 @@ TOO_MUCH = [
     # Each end tag is looked for among all open elements: some ten thousand million steps, in little memory.
     pytest.param(b"<x>" * 4_900 + b"</y>" * 2_000_000, [TIME], id="time"),
     # Which limit it meets first depends on the machine, and on whether the walk was compiled.
-    pytest.param(b"<p>x</p>" * 1_500_000, [TIME, *MEMORY], id="memory"),
+    pytest.param(b"<p>x</p>" * 1_500_000, [TIME, *MEMORY], id="memory", marks=pytest.mark.night),
 ]
 
 

@@ -15,6 +15,7 @@ from streams.models.protocols import ModelInfo, Vectors
 from streams.stores.memory import MemoryIndex
 from streams.stores.opener import Stores
 from streams.stores.protocols import Fingerprint
+from tests.sizes import examples
 from tests.stages.gateway_fakes import Dead, Hanging, client, gateway, searchable, statement
 
 WAL = "https://sqlite.org/wal.html"
@@ -284,7 +285,7 @@ async def test_a_wrong_request_is_answered_with_a_problem(
     assert (problem["parameter"], problem["instance"]) == (at_fault, "/api/v1/search")
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(60), deadline=None)
 @given(
     raw=st.lists(
         st.tuples(st.sampled_from(["q", "page", "per_page", "host", "language", "explain"]), st.binary(max_size=30))

@@ -154,7 +154,14 @@ async def heartbeat(web: httpx2.AsyncClient) -> Any:
         await beating
 
 
-@pytest.fixture(scope="module", params=TEXTS_OF)
+BY_DAY = {"near-duplicates", "statements", "long tokens"}
+"""The kinds of an index whose requests have cost most. All others are tried at night."""
+
+
+@pytest.fixture(
+    scope="module",
+    params=[kind if kind in BY_DAY else pytest.param(kind, marks=pytest.mark.night) for kind in TEXTS_OF],
+)
 def hostile(request: pytest.FixtureRequest) -> Stores:
     stores = memory_stores()
     index: Any = HostileIndex(stores, request.param)

@@ -13,11 +13,12 @@ from streams.stores.opener import Stores, memory_stores
 from streams.stores.page_record import PageRecord
 from streams.stores.stored_part import Part
 from streams.vectors.index_agent import IndexAgent
+from tests.sizes import examples
 from tests.stages.interleaving import Interleaving
 from tests.stages.test_vector_stages import PAGE, URL, Journey
 
 ORDERS = st.lists(st.integers(0, 1), max_size=24)
-SLOWLY = settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+SLOWLY = settings(max_examples=examples(150), suppress_health_check=[HealthCheck.too_slow])
 
 
 async def embedded(journey: Journey, generation: int, *shared: str) -> PageEmbedded:

@@ -9,6 +9,7 @@ from streams.answers.confidence import features_of, judge_statements, names_of, 
 from streams.answers.surroundings import MAX_CELL_CHARS, MAX_SHOWN_CHARS, surroundings_of
 from streams.pages.document.consent import Consent
 from streams.pages.normalize import normalize
+from tests.sizes import examples
 from tests.unit.answers.world import evidence
 
 QUESTION = "how high is the Quill tower"
@@ -215,7 +216,7 @@ def test_a_sentence_of_a_long_item_is_shown_without_the_list() -> None:
     assert surroundings_of(normalize(page, url="https://a.test/").document, answer, "item") is None
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(st.lists(st.integers(1, 400), min_size=2, max_size=30), st.data())
 def test_the_rows_around_an_answer_leave_room_for_the_results(lengths: list[int], data: st.DataObject) -> None:
     place = data.draw(st.integers(0, len(lengths) - 1))

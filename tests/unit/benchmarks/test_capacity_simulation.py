@@ -15,6 +15,7 @@ def run(scenario: Scenario) -> Result:
     return simulate(scenario, PLAN, COSTS, MAX_LAG_SECONDS)
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda s: s.name)
 def test_every_scenario_is_recovered_from(scenario: Scenario) -> None:
     result = run(scenario)
@@ -24,6 +25,7 @@ def test_every_scenario_is_recovered_from(scenario: Scenario) -> None:
     assert waiting_at_the_end < 60 * PLAN.rates.fetch
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda s: s.name)
 def test_backpressure_bounds_what_waits_at_a_stage(scenario: Scenario) -> None:
     # What the frontier schedules at twice the mean between two looks, and what is on its way, comes on top.

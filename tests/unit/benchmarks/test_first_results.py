@@ -25,7 +25,7 @@ def test_the_table_has_a_row_for_each_query_and_the_shares() -> None:
     assert nearest == 'among the first three results, and 1 stand under "nothing found; nearest by meaning".'
 
 
-@pytest.mark.slow
+@pytest.mark.night
 @pytest.mark.timeout(1_200)  # nothing is embedded before, and the machine may have other work
 async def test_the_guide_has_the_table_of_today(tmp_path: Path) -> None:
     settings = Settings.model_validate({"home": tmp_path, "triton": {"url": "inprocess:"}})

@@ -21,6 +21,7 @@ from streams.crawl.sitemaps import (
     read_sitemap,
 )
 from streams.pages.sitemap_events import sitemap_events
+from tests.sizes import size
 
 A, B = "https://a.example/1", "https://a.example/2?x=1&y=2"
 URLSET = '<?xml version="1.0"?>\n<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{}</urlset>'
@@ -170,6 +171,9 @@ def test_files_are_bounded() -> None:
     assert read_sitemap(bomb) == Sitemap()
 
 
+SIZES = size(40_000), size(400_000)
+
+
 @pytest.mark.parametrize(
     "part",
     ["<loc>", "<loc", "<link ", "<link href=", "<a:", "<![CDATA[", "<entry><link rel='", "<pubDate>1 ", "<updated>9"],
@@ -177,7 +181,7 @@ def test_files_are_bounded() -> None:
 @pytest.mark.parametrize("root", ["<urlset>", "<feed><entry>", "<rss><item>"])
 def test_hostile_files_are_read_in_linear_time(root: str, part: str) -> None:
     """A file ten times as long has at most some ten times the cost; a quadratic reader would have a hundred times."""
-    short, long = (_cost((root + part * (size // len(part))).encode()) for size in (40_000, 400_000))
+    short, long = (_cost((root + part * (chars // len(part))).encode()) for chars in SIZES)
     assert long < 40 * short
 
 

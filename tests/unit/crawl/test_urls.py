@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from streams.allowed_origins import AllowedOrigins
 from streams.crawl.domains import has_public_suffix, registrable_domain
 from streams.crawl.urls import MAX_URL_CHARS, InvalidUrl, canonicalize, host_of, reason_not_to_crawl, resolve
+from tests.sizes import examples
 
 CANONICAL = [
     ("https://example.com", "https://example.com/", "an empty path is the root"),
@@ -218,7 +219,7 @@ CANONICAL_OF_GRAMMAR: st.SearchStrategy[Any] = GRAMMAR.map(canonical_or_none).fi
 
 
 @given(CANONICAL_OF_GRAMMAR)
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 def test_the_canonical_url_of_any_url_of_the_grammar_is_its_own(canonical: str) -> None:
     assert canonicalize(canonical) == canonical
     assert resolve("https://base.example/a/b?c", canonical) == canonical

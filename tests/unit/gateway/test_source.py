@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams.gateway.labs.source_view import MAX_PIECE_CHARS, MIN_FOLDED_CHARS, Piece, read_source
+from tests.sizes import size
 
 LONG = "x" * MIN_FOLDED_CHARS
 FOLDED = [
@@ -86,6 +87,6 @@ HOSTILE = [
 @pytest.mark.parametrize("piece", HOSTILE)
 @pytest.mark.parametrize("ending", ["", ">", "</script></svg></style></head></template>"])
 def test_a_page_made_to_be_slow_is_not(piece: str, ending: str) -> None:
-    """Two million characters: quadratic work would run into the timeout."""
-    page = read_source(piece * (2_000_000 // len(piece)) + ending, 200_000)
+    """Two million characters at night: quadratic work would run into the timeout."""
+    page = read_source(piece * (size(2_000_000) // len(piece)) + ending, 200_000)
     assert 0 < page.shown_chars <= page.chars

@@ -15,7 +15,7 @@ case "$*" in *"$FAILS"*) exit 2;; esac
 PROGRAMS = ("bash", "dirname", "id", "timeout", "sh")
 
 
-def run(folder: Path, fails: str) -> subprocess.CompletedProcess[str]:
+def run(folder: Path, fails: str, *parts: str) -> subprocess.CompletedProcess[str]:
     """Run the script in a copy, with a `make` that only says what it makes, and fails for one target."""
     (folder / ".ci").mkdir()
     shutil.copy(ROOT / ".ci" / "run", folder / ".ci")
@@ -27,7 +27,7 @@ def run(folder: Path, fails: str) -> subprocess.CompletedProcess[str]:
         (programs / name).write_text(text)
         (programs / name).chmod(0o755)
     environment = {"PATH": str(programs), "FAILS": fails, "HOME": os.environ.get("HOME", "/")}
-    command = [str(programs / "bash"), str(folder / ".ci" / "run")]
+    command = [str(programs / "bash"), str(folder / ".ci" / "run"), *parts]
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=60)
 
 
@@ -47,6 +47,13 @@ def test_what_cannot_be_set_up_is_named_and_the_rest_runs(tmp_path: Path, fails:
     made = [line.removeprefix("made ") for line in lines if line.startswith("made ")]
     assert made == [".tools/.ready", ".tools/subscribers/.parser", ".tools/subscribers/.go", "test"]
     assert [line for line in lines if line.endswith("skipped")] == ([lacking] if lacking else [])
+
+
+@pytest.mark.parametrize(("part", "tools"), [("check", 0), ("quick", 0), ("servers", 3)])
+def test_a_job_runs_its_part_and_sets_up_what_that_part_needs(tmp_path: Path, part: str, tools: int) -> None:
+    made = run(tmp_path, "nothing", part).stdout.splitlines()
+    assert made[-1] == f"made {part}"
+    assert len(made) == tools + 1
 
 
 def test_a_suite_that_fails_fails_the_run(tmp_path: Path) -> None:

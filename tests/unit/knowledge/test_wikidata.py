@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from streams.knowledge.entity import MAX_FACTS, MAX_NAMES, Fact, Part
 from streams.knowledge.wikidata.items import to_part
 from streams.knowledge.wikidata.values import to_value
+from tests.sizes import examples
 
 JULIAN = "http://www.wikidata.org/entity/Q1985786"
 
@@ -277,7 +278,7 @@ ANY_JSON = st.recursive(
 )
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(ANY_JSON, ANY_JSON, ANY_JSON)
 def test_any_item_with_a_label_has_a_part_within_its_limits(claims: Any, labels: Any, sitelinks: Any) -> None:
     given = {**item(), "claims": claims, "aliases": labels, "sitelinks": sitelinks, "descriptions": labels}

@@ -12,6 +12,7 @@ from schemas import Event, LinkFound, PageIndexed, PageScheduled
 from streams.ledger.status import state_after, status_of
 from streams.ledger.transitions import MAX_NEWEST, MAX_OUTDATED, find_outdated
 from streams.stores.protocols import Transition
+from tests.sizes import examples
 from tests.unit.ledger.events import (
     ANCHOR,
     CHUNKED,
@@ -131,7 +132,7 @@ def test_rows_of_links_stay() -> None:
     assert sum(step.topic == LinkFound.topic for step in kept) == 3
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(KINDS), st.integers(1, 60)), min_size=1, max_size=8))
 @example([("changed", 1), ("gone", 2), ("under way", 39)])  # found gone twice: removed, then only not found
 @example([("changed", 3), ("the same text", 1), ("not modified", 60)])  # the last content was known
@@ -145,7 +146,7 @@ def test_the_state_is_the_same_as_with_the_whole_history(visits: list[tuple[str,
     assert len(kept) <= BOUND
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.lists(st.sampled_from(KINDS), min_size=100, max_size=150), st.lists(st.integers(0, MAX_LATE), min_size=50))
 def test_events_that_come_late_or_in_another_order_change_nothing(kinds: list[str], late: list[int]) -> None:
     events = [event for number, kind in enumerate(kinds, 1) for event in visit(kind, number)]

@@ -16,6 +16,7 @@ from streams.links.pagerank import (
     start_ranks,
     update_ranks,
 )
+from tests.sizes import examples
 
 TIGHT = 1e-12
 
@@ -77,7 +78,7 @@ NAMES = st.integers(0, 12).map(lambda number: f"h{number}")
 GRAPHS = st.lists(st.tuples(NAMES, st.lists(NAMES, max_size=6)), max_size=20)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(GRAPHS)
 def test_the_batch_is_the_eigenvector_of_the_google_matrix(linking: Links) -> None:
     graph = graph_of(linking)
@@ -86,7 +87,7 @@ def test_the_batch_is_the_eigenvector_of_the_google_matrix(linking: Links) -> No
         assert ranks / ranks.sum() == pytest.approx(dense_pagerank(graph), abs=1e-8)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(GRAPHS, GRAPHS)
 def test_the_update_after_new_links_gives_what_the_batch_gives(before: Links, added: Links) -> None:
     former = by_host(graph_of(before))
@@ -95,7 +96,7 @@ def test_the_update_after_new_links_gives_what_the_batch_gives(before: Links, ad
     assert ranks == pytest.approx(compute_ranks(graph, tolerance=TIGHT), rel=1e-7)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(GRAPHS, GRAPHS)
 def test_the_update_after_links_were_taken_away_gives_what_the_batch_gives(kept: Links, gone: Links) -> None:
     former = by_host(graph_of([*kept, *gone]))

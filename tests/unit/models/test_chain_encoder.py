@@ -182,6 +182,7 @@ def test_a_configured_model_without_its_file_is_an_error(tmp_path: Path) -> None
         chain_model(parameters, tmp_path)
 
 
+@pytest.mark.night
 def test_the_shipped_model_reaches_its_quality(encoder: ChainEncoder) -> None:
     if not LABELLED.is_file():
         pytest.skip("the labelled sentences of ../shared/data/chains are not here")

@@ -10,6 +10,7 @@ from streams.pages.document.model import Block, Container, Span
 from streams.pages.parse.link_resolver import Resolver
 from streams.pages.parse.segments import Walk
 from streams.pages.parse.walk import walk
+from tests.sizes import examples
 
 URL = "https://site.example/a/b"
 
@@ -40,7 +41,7 @@ def build(page: Walk, kept: list[int], *, clean: bool = False) -> tuple[tuple[Co
     return Builder(page, Resolver(URL).absolute, segments, clean=clean).result()
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=examples(600), deadline=None)
 @given(st.lists(st.sampled_from(PIECES), max_size=50), st.lists(st.integers(0, 99), max_size=30), st.booleans())
 def test_whatever_is_kept_the_grammar_holds(pieces: list[str], kept: list[int], clean: bool) -> None:
     page = page_of(f"<p>first</p>{''.join(pieces)}")

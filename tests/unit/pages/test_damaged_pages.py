@@ -12,6 +12,7 @@ from streams.local.demo import ARCHIVE
 from streams.pages.document.codec import decode_document, encode_document
 from streams.pages.document.to_html import to_html
 from streams.pages.normalize import normalize
+from tests.sizes import examples
 from tests.unit.pages.test_html import assert_valid
 
 URL = "https://site.example/a/page"
@@ -39,7 +40,7 @@ DAMAGE = st.tuples(st.floats(0, 1, exclude_max=True), st.one_of(st.sampled_from(
 """The place of the damage, and the text put there or the number of characters cut out."""
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(page=st.integers(0, len(PAGES) - 1), damage=st.lists(DAMAGE, min_size=1, max_size=25))
 def test_damaged_pages_become_documents(page: int, damage: list[tuple[float, str | int]]) -> None:
     html = PAGES[page]

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser
 
 from streams.pages.parse.head_elements import LABELLED, Label, head_elements, labelled_lines
+from tests.sizes import examples
 
 ROWS = [
     ("a title", "<title> A &amp; b\n</title>", [("title", "", " A & b\n", "")]),
@@ -113,7 +114,7 @@ PIECES = [
 ]  # fmt: skip
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(junk=st.binary(max_size=500), pieces=st.lists(st.sampled_from(PIECES), max_size=40))
 def test_any_page_gives_rows_of_known_elements_and_short_lines(junk: bytes, pieces: list[str]) -> None:
     tree = LexborHTMLParser("".join(pieces) + junk.decode("utf-8", "replace"))

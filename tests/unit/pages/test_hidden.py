@@ -8,6 +8,7 @@ from streams.pages.normalize import normalize
 from streams.pages.parse.hiding.rules import HidingRules, read_rules
 from streams.pages.parse.hiding.styles import how_hidden, read_declarations
 from streams.pages.sandbox.explaining import explain_removals
+from tests.sizes import guard_seconds, size
 
 SECRET = "Quartz lanterns and marble violins are sold in the cellar behind the mill every winter for little money."
 PARAGRAPHS = [
@@ -218,35 +219,41 @@ def test_reason_is_explained() -> None:
 @pytest.mark.parametrize(
     "html",
     [
-        "<style>" + ".a{display:none}" * 60_000 + "</style>" + "<p class=a>x</p>" * 10_000,
-        "<style>" + "".join(f".a.b{n}{{display:none}}" for n in range(5_000)) + "</style>" + "<p class=a>x" * 20_000,
-        "<style>" + "{" * 500_000 + "</style><p>x",
-        "<style>" + "/*" * 500_000 + "</style><p>x",
-        "<style>" + ".a," * 300_000 + "{display:none}</style><p>x",
-        "<style>.a{" + "display:none;" * 80_000 + "}</style><p class=a>x",
-        "<p style='visibility:hidden'>x" * 20_000,
-        "<div style='visibility:hidden'>" * 4_000 + "x",
-        "<b></b><p style='display:none'>x</p>" * 20_000,
+        "<style>" + ".a{display:none}" * size(60_000) + "</style>" + "<p class=a>x</p>" * size(10_000),
+        "<style>"
+        + "".join(f".a.b{n}{{display:none}}" for n in range(5_000))
+        + "</style>"
+        + "<p class=a>x" * size(20_000),
+        "<style>" + "{" * size(500_000) + "</style><p>x",
+        "<style>" + "/*" * size(500_000) + "</style><p>x",
+        "<style>" + ".a," * size(300_000) + "{display:none}</style><p>x",
+        "<style>.a{" + "display:none;" * size(80_000) + "}</style><p class=a>x",
+        "<p style='visibility:hidden'>x" * size(20_000),
+        "<div style='visibility:hidden'>" * size(4_000) + "x",
+        "<b></b><p style='display:none'>x</p>" * size(20_000),
         "<p class='" + " ".join(f"a{n}" for n in range(200_000)) + "'>x<style>.a1{display:none}</style>",
-        "<style>" + ".a{" * 300_000 + "</style><p class=a>x",
-        "<style>" + ".a{&{" * 150_000 + "display:none" + "}" * 300_000 + "</style><p class=a>x",
-        "<style>" + ".a{b:'" * 150_000 + "</style><p class=a>x",
-        "<style>" + '"\\' * 400_000 + "</style><p>x",
-        "<style>" + "a{b:url(" * 120_000 + "</style><p>x",
-        "<style>@supports " + "(a:b) and " * 90_000 + "(a:b){.a{display:none}}</style><p class=a>x",
-        "<style>" + "@media screen and (min-width:1px){" * 28_000 + ".a{display:none}</style><p class=a>x",
-        "<style>" + ".a{color:red}" * 40_000 + "</style>" + "<p class=a>x" * 10_000,
-        "<style>" + "".join(f".a.b{n}{{color:red}}" for n in range(1_900)) + "</style>" + "<p class='a b1'>x" * 10_000,
-        "<div style='background:#fff;color:#fff'>" * 2_000 + "x" + "<p style='color:#fff'>x" * 8_000,
-        "<p style='transform:" + "scale(1" * 100_000 + "'>x",
-        "<p style='color:rgb(" + "1," * 100_000 + "'>x",
+        "<style>" + ".a{" * size(300_000) + "</style><p class=a>x",
+        "<style>" + ".a{&{" * size(150_000) + "display:none" + "}" * size(300_000) + "</style><p class=a>x",
+        "<style>" + ".a{b:'" * size(150_000) + "</style><p class=a>x",
+        "<style>" + '"\\' * size(400_000) + "</style><p>x",
+        "<style>" + "a{b:url(" * size(120_000) + "</style><p>x",
+        "<style>@supports " + "(a:b) and " * size(90_000) + "(a:b){.a{display:none}}</style><p class=a>x",
+        "<style>" + "@media screen and (min-width:1px){" * size(28_000) + ".a{display:none}</style><p class=a>x",
+        "<style>" + ".a{color:red}" * size(40_000) + "</style>" + "<p class=a>x" * size(10_000),
+        "<style>"
+        + "".join(f".a.b{n}{{color:red}}" for n in range(size(1_900)))
+        + "</style>"
+        + "<p class='a b1'>x" * size(10_000),
+        "<div style='background:#fff;color:#fff'>" * size(2_000) + "x" + "<p style='color:#fff'>x" * size(8_000),
+        "<p style='transform:" + "scale(1" * size(100_000) + "'>x",
+        "<p style='color:rgb(" + "1," * size(100_000) + "'>x",
     ],
     ids=range(22),
 )
 def test_hostile_styles_take_linear_time(html: str) -> None:
     start = time.process_time()
     normalize(html, url="https://harbours.example/")
-    assert time.process_time() - start < 4
+    assert time.process_time() - start < guard_seconds(4)
 
 
 def test_the_last_declaration_wins_unless_one_is_important() -> None:

@@ -14,6 +14,7 @@ from streams.pages.document.model import CONTAINER_TAGS, Document
 from streams.pages.document.to_html import to_html
 from streams.pages.normalize import normalize
 from streams.pages.sandbox.normalizing import normalize_to_outcome
+from tests.sizes import examples
 
 URL = "https://site.example/a/page"
 _TEXT = st.text(alphabet=string.ascii_letters + "123- .,<>&\"'\n\t\u00a0éß漢\u200b\x01|", max_size=24)
@@ -54,14 +55,14 @@ PAGES = st.lists(
 ).map("".join)
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(120), deadline=None)
 @given(PAGES)
 def test_every_valid_document_parses_back_to_itself(page: str) -> None:
     document = normalize(page, url=URL).document
     assert normalize(to_html(document), url=URL).document == document
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(PAGES)
 def test_every_document_follows_the_grammar(page: str) -> None:
     assert_valid(normalize(page, url=URL).document)

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streams.pages.parse.link_resolver import ABSOLUTE, MAX_HREF_CHARS, OTHER, ROOTED, Resolver, form_of
+from tests.sizes import examples
 
 URL = "https://site.example/a/b"
 
@@ -42,7 +43,7 @@ def test_forms_of_links(why: str, href: str, form: int) -> None:
     assert form_of(href) == form, why
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(500), deadline=None)
 @given(
     st.sampled_from(["", "/", "//", "http://", "https://", "https://b.example", "https://b.example/"]),
     st.text("/.#?&%ab:0@é'\n \u2028", max_size=12),

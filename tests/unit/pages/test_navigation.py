@@ -8,6 +8,7 @@ from selectolax.lexbor import LexborHTMLParser
 from streams.pages.parse.link_resolver import OTHER, ROOTED
 from streams.pages.parse.navigation import MAX_NESTED, MAX_PLAIN_CHARS, SELECTOR, prune
 from tests.cpu_guard import cpu_guard
+from tests.sizes import examples, guard_seconds, size
 
 MUCH = "words " * (MAX_PLAIN_CHARS // 6)
 
@@ -72,7 +73,7 @@ PIECES = [
 ]  # fmt: skip
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(pieces=st.lists(st.sampled_from(PIECES), max_size=40))
 def test_no_link_is_lost(pieces: list[str]) -> None:
     tree = LexborHTMLParser("".join(pieces))
@@ -83,21 +84,21 @@ def test_no_link_is_lost(pieces: list[str]) -> None:
     assert pruned.count <= marked
 
 
-LONG = "<p>" + "word " * 100_000
+LONG = "<p>" + "word " * size(100_000)
 
 
 @pytest.mark.parametrize(
     ("html", "pruned"),
     [
         ("<nav>" * 4_900 + LONG, 0),
-        ("<nav><footer>" * 2_400 + "<a href=x>y" * 20_000, 1),
-        ("<div>" * 4_900 + "<nav></nav>" * 50_000, 50_000),
+        ("<nav><footer>" * 2_400 + "<a href=x>y" * size(20_000), 1),
+        ("<div>" * 4_900 + "<nav></nav>" * size(50_000), size(50_000)),
     ],
     ids=["long text", "links", "siblings"],
 )
 def test_nested_menus_take_linear_time(html: str, pruned: int) -> None:
     tree = LexborHTMLParser(html)
-    with cpu_guard(30):
+    with cpu_guard(guard_seconds(30)):
         assert prune(tree).count == pruned
 
 

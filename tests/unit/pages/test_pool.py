@@ -103,7 +103,7 @@ REFUSED_AT_5_MB: dict[str, Callable[[int], bytes]] = {
 }
 
 
-@pytest.mark.parametrize("kind", [*ORDINARY, *REFUSED_AT_5_MB])
+@pytest.mark.parametrize("kind", [*(pytest.param(one, marks=pytest.mark.night) for one in ORDINARY), *REFUSED_AT_5_MB])
 async def test_five_megabytes_are_a_document_or_a_refusal_within_the_limits(
     kind: str, started: list[asyncio.subprocess.Process]
 ) -> None:

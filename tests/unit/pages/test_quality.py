@@ -54,6 +54,7 @@ def sentences_of(documents: list[Document]) -> list[str]:
     return [part for text in texts for part in _SENTENCE_END.split(text) if 40 < len(part) < 250]
 
 
+@pytest.mark.night
 def test_nine_of_ten_made_spam_pages_are_below_the_lowest_tenth_of_real_pages() -> None:
     real = bundled_pages(PAGES)
     scores = [assess(page.document, page.counts).score for page in real]

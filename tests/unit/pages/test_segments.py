@@ -9,6 +9,7 @@ from streams.pages.parse.link_resolver import OTHER, ROOTED
 from streams.pages.parse.segments import Walk
 from streams.pages.parse.walk import walk
 from tests.cpu_guard import cpu_guard
+from tests.sizes import examples
 
 
 def body_of(html: str | bytes) -> LexborNode:
@@ -199,13 +200,13 @@ def assert_consistent(html: str | bytes) -> None:
         assert 0 <= index <= len(page.segments)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(pieces=st.lists(st.sampled_from(PIECES), max_size=40))
 def test_a_walk_is_consistent(pieces: list[str]) -> None:
     assert_consistent("".join(pieces))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(junk=st.binary(max_size=2_000), pieces=st.lists(st.sampled_from(PIECES), max_size=20))
 def test_a_walk_of_random_bytes_is_consistent(junk: bytes, pieces: list[str]) -> None:
     """Bytes of any kind between pieces of markup, as UTF-8: what a page is decoded to before it is parsed."""

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from streams.pages.document.codec import decode_document, encode_document
 from streams.pages.document.to_html import to_html
 from streams.pages.normalize import normalize
+from tests.sizes import examples
 
 URL = "https://site.example/news/page"
 
@@ -75,7 +76,7 @@ _JSON = st.recursive(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(_JSON)
 def test_no_json_stops_a_page_and_every_item_has_a_type(value: Any) -> None:
     script = orjson.dumps(value).decode().replace("<", "\\u003c")

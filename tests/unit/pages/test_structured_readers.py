@@ -19,6 +19,7 @@ from streams.pages.metadata.items import kinds
 from streams.pages.metadata.structured_data import Structured, read_structured_data
 from streams.pages.parse.link_resolver import Resolver
 from streams.pages.parse.page import Parsed, parse_page
+from tests.sizes import examples
 from tests.unit.pages.extruct_oracle import read_with_extruct
 
 URL = "https://site.example/news/page"
@@ -445,7 +446,7 @@ _THINGS = st.recursive(
 )  # fmt: skip
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.lists(_THINGS | st.just({"@type": "Thing", "about": {"@id": "#a"}}), max_size=3))
 def test_json_ld_is_the_same_to_both(things: list[Any]) -> None:
     page = json_ld(*(orjson.dumps(thing).decode() for thing in things))
@@ -487,13 +488,13 @@ _REFERRING = st.builds(
 )  # fmt: skip
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(_MICRODATA | _REFERRING)
 def test_microdata_is_the_same_to_both(page: str) -> None:
     assert facts_by(riffle, page).get("structured") == facts_by(read_with_extruct, page).get("structured")
 
 
-@settings(max_examples=75, deadline=None)
+@settings(max_examples=examples(75), deadline=None)
 @given(_RDFA.map(vocabulary))
 def test_types_that_extruct_finds_in_rdfa_are_found(page: str) -> None:
     assert set(types_in(facts_by(read_with_extruct, page).get("structured"))) <= set(

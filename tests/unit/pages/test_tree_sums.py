@@ -11,6 +11,7 @@ from streams.pages.content import features
 from streams.pages.content.lexicon import BITS
 from streams.pages.content.segment_stats import SegmentStats
 from streams.pages.content.tree_sums import pool_means, sections, subtree_sums
+from tests.sizes import examples
 
 
 @st.composite
@@ -33,7 +34,7 @@ def around(parents: NDArray[Any], element: int) -> list[int]:
     return chain
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(parents=trees(), seed=st.integers(0, 2**32))
 def test_sums_of_subtrees(parents: NDArray[Any], seed: int) -> None:
     values = np.random.default_rng(seed).integers(0, 5, len(parents)).astype(np.float64)
@@ -43,7 +44,7 @@ def test_sums_of_subtrees(parents: NDArray[Any], seed: int) -> None:
     assert subtree_sums(parents, values).tolist() == expected.tolist()
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(parents=trees(), seed=st.integers(0, 2**32))
 def test_a_section_is_the_widest_element_below_the_limit(parents: NDArray[Any], seed: int) -> None:
     sums = subtree_sums(parents, np.random.default_rng(seed).integers(0, 5, len(parents)).astype(np.float64))
@@ -56,7 +57,7 @@ def test_a_section_is_the_widest_element_below_the_limit(parents: NDArray[Any], 
         assert section == expected, (element, chain)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(rows=st.integers(1, 50), width=st.integers(1, 8), seed=st.integers(0, 2**32))
 def test_pooled_means(rows: int, width: int, seed: int) -> None:
     chance = np.random.default_rng(seed)
@@ -72,7 +73,7 @@ def test_pooled_means(rows: int, width: int, seed: int) -> None:
     np.testing.assert_allclose(pool_means(hidden, weights, groups, (2, 8)), expected, rtol=1e-4, atol=1e-6)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(parents=trees(), rows=st.integers(1, 60), seed=st.integers(0, 2**32))
 def test_names_are_inherited_from_elements_that_do_not_hold_nearly_all(
     parents: NDArray[Any], rows: int, seed: int

@@ -16,6 +16,7 @@ from streams.runtime.agent import Delivery
 from streams.runtime.failure_headers import read_failure
 from streams.runtime.processing import LONG_DELAY
 from streams.runtime.records import Incoming, incoming_of
+from tests.sizes import examples
 from tests.unit.runtime.stage_harness import STAGE, RunningStage, asked, retried, settle
 
 KNOWN_NAMES = sorted(
@@ -72,7 +73,7 @@ async def feed_one(kind: str, record: Incoming) -> RunningStage:
     return stage
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(records())
 def test_no_record_ends_a_stage(kind_and_record: tuple[str, Incoming]) -> None:
     asyncio.run(feed_one(*kind_and_record))

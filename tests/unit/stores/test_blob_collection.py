@@ -19,6 +19,7 @@ from streams.stores.memory import MemoryBlobCollection, MemoryBlobs, MemoryFinge
 from streams.stores.packing import pack
 from streams.stores.page_record import Deduplicated, Normalized
 from streams.stores.protocols import Fingerprint
+from tests.sizes import examples
 
 SALT = bytes(range(32))
 RETENTION_SECONDS = 7 * DAY
@@ -130,7 +131,7 @@ async def act(world: World, action: tuple[object, ...]) -> None:
 
 
 @given(actions=ACTIONS)
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(300), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 async def test_no_history_loses_a_referenced_blob_and_every_other_one_is_deleted_in_the_end(
     actions: list[tuple[object, ...]],
 ) -> None:

@@ -56,6 +56,7 @@ async def answer_to(searcher: Searcher, query: str) -> SearchAnswer:
     return to_search_answer(found)
 
 
+@pytest.mark.night
 async def test_each_question_has_its_answer_among_the_first_statements(searcher: Searcher) -> None:
     verdicts = []
     for question in QUESTIONS:

@@ -30,7 +30,7 @@ from streams.search.request import MAX_QUERY_CHARS
 from streams.settings import Settings
 from streams.stores.protocols.queries import KEPT_DAYS
 from streams.topology import PERSONAL_HOURS, STAGES, TOPICS, stage
-from tests.unit.test_docs import PAGES, ROOT, name
+from tests.rules.test_docs import PAGES, ROOT, name
 
 HAND_WRITTEN = [page for page in PAGES if name(page) not in ("docs/reference/settings.md", "CHANGELOG.md")]
 NUMBER = r"(?:\d[\d,]*)?\.?\d+"

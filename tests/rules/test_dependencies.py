@@ -38,7 +38,6 @@ NOT_IMPORTED = {
     "import-linter": "a program",
     "pytest-asyncio": "a plugin of pytest",
     "pytest-timeout": "a plugin of pytest",
-    "pytest-rerunfailures": "a plugin of pytest",
     "lxml-stubs": "types",
     "types-psutil": "types",
     "types-pyyaml": "types",

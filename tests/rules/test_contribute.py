@@ -48,11 +48,11 @@ CHECKED_BY = (
     "tests/unit/search/test_options.py",
     "tests/unit/stores/test_packing.py",
     "tests/unit/stores/test_page_record.py",
-    "tests/unit/test_docs.py",
-    "tests/unit/test_layers.py",
-    "tests/unit/test_regular_expressions.py",
+    "tests/rules/test_docs.py",
+    "tests/rules/test_layers.py",
+    "tests/rules/test_regular_expressions.py",
     "tests/unit/test_topology.py",
-    "tests/unit/test_words.py",
+    "tests/rules/test_words.py",
 )
 """The tests that the examples could break, and the examples' own."""
 NOT_BROKEN = " and ".join(

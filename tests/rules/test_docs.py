@@ -381,5 +381,5 @@ def test_each_table_of_the_concepts_has_tests_or_is_no_promise() -> None:
     ],
 )
 def test_what_counts_as_a_named_test(row: str, is_fault: bool) -> None:
-    links = {"docs": "tests/unit/test_docs.py", "ruff": "tests/conftest.py", "gone": "tests/unit/test_gone.py"}
+    links = {"docs": "tests/rules/test_docs.py", "ruff": "tests/conftest.py", "gone": "tests/unit/test_gone.py"}
     assert bool(untested(row, links)) is is_fault
