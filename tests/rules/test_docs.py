@@ -332,6 +332,7 @@ def test_decisions_have_a_number_of_their_own_and_are_listed() -> None:
 
 
 NO_PROMISES = {
+    "architecture.md: | file | value in | value out |": "compared with traces (tests/stages/test_walks.py)",
     "architecture.md: | line | packages |": "what the rules of imports say, which are checked",
     "architecture.md: | you want to change | file |": "links",
     "glossary.md: | word | meaning |": "words",

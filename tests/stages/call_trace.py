@@ -1,14 +1,16 @@
-"""Traces of the calls between the modules of a room, to see where two modules call each other back and forth."""
+"""Traces of the calls of a journey: between which modules they go, and which values the modules get and return."""
 
+import asyncio
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from types import CodeType, FrameType
-from typing import Any
+from typing import Any, TypeVar
 
 import streams
 
@@ -58,10 +60,43 @@ class CallTrace:
             self.back.add(call)
 
 
+@dataclass(slots=True)
+class ValueTrace:
+    """The files of `streams` that a journey enters, in the order of their first entry, with the types of values."""
+
+    given: dict[str, set[str]] = field(default_factory=dict)
+    """The names of the types of the arguments of the functions called in each file."""
+    returned: dict[str, set[str]] = field(default_factory=dict)
+    """The names of the types of what these functions returned."""
+
+    def __call__(self, frame: FrameType, event: str, argument: Any) -> None:
+        if event not in {"call", "return"} or _place(frame.f_code) is None:
+            return
+        file = str(Path(frame.f_code.co_filename).relative_to(ROOT))
+        given = self.given.setdefault(file, set())
+        returned = self.returned.setdefault(file, set())
+        if event == "return":
+            returned |= _type_names(argument)
+            return
+        code = frame.f_code
+        for name in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]:
+            given |= _type_names(frame.f_locals.get(name))
+
+
+def _type_names(value: Any) -> set[str]:
+    """Return the name of a value's type, and of the types of the values in a collection."""
+    inner = list(value.values()) if isinstance(value, dict) else value
+    names = {type(each).__name__ for each in inner} if isinstance(inner, list | tuple | set | frozenset) else set()
+    return names | {type(value).__name__}
+
+
+Trace = TypeVar("Trace", CallTrace, ValueTrace)
+
+
 @contextmanager
-def call_trace() -> Iterator[CallTrace]:
-    """Trace this thread, and those that it starts."""
-    trace = CallTrace()
+def traced(trace: Trace) -> Iterator[Trace]:
+    """Trace this thread and those that it starts. Work that the event loop gives away has new threads."""
+    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor())
     threading.setprofile(trace)
     sys.setprofile(trace)
     try:
@@ -69,6 +104,11 @@ def call_trace() -> Iterator[CallTrace]:
     finally:
         sys.setprofile(None)
         threading.setprofile(None)
+
+
+def call_trace() -> AbstractContextManager[CallTrace]:
+    """Trace the calls between modules."""
+    return traced(CallTrace())
 
 
 def _callers(frame: FrameType) -> Iterator[Place]:
