@@ -1,6 +1,8 @@
 """The pages of operators: read by GET, changed by POST with a token, and each change in the audit log."""
 
 import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
 
@@ -60,20 +62,17 @@ def admin_routes(reader: Reader, actions: Actions, views: Views, operator_of: Si
     async def host(request: Request, name: str = "") -> Response:
         operator = await operator_of(request)
         name = name.strip().lower()[:MAX_HOST_CHARS]
-        try:
+        with _stores_needed():
             found = await reader.host(name) if name else None
             ordered = None if name else await reader.orders()
-        except TransientError as error:
-            raise ProblemError(unavailable(error)) from error
         return show("admin_host.html", request, operator, name=name, view=found, ordered=ordered)
 
     @router.api_route("/admin/letters", methods=["GET", "HEAD"])
     async def letters(request: Request, stage: str = "", error: str = "", after: str = "") -> Response:
         operator = await operator_of(request)
         try:
-            found = await asyncio.to_thread(reader.read_letter_page, reader.settings, stage, error, after)
-        except TransientError as failure:
-            raise ProblemError(unavailable(failure)) from failure
+            with _stores_needed():
+                found = await asyncio.to_thread(reader.read_letter_page, reader.settings, stage, error, after)
         except UsageError as failure:
             raise ProblemError(Problem("not-found", f"{failure}.", title="There are no such letters")) from failure
         values: dict[str, Any] = {"view": found, "stage": stage, "error": error, "max_chars": MAX_VALUE_CHARS}
@@ -82,10 +81,8 @@ def admin_routes(reader: Reader, actions: Actions, views: Views, operator_of: Si
     @router.api_route("/admin/audit", methods=["GET", "HEAD"])
     async def audit(request: Request) -> Response:
         operator = await operator_of(request)
-        try:
+        with _stores_needed():
             entries = await asyncio.to_thread(actions.audit.read, reader.now())
-        except TransientError as error:
-            raise ProblemError(unavailable(error)) from error
         return show("admin_audit.html", request, operator, entries=entries)
 
     @router.api_route("/admin/map", methods=["GET", "HEAD"])
@@ -93,9 +90,8 @@ def admin_routes(reader: Reader, actions: Actions, views: Views, operator_of: Si
         operator = await operator_of(request)
         window = parse_window(dict(request.query_params))
         try:
-            found = await reader.index_map()
-        except TransientError as error:
-            raise ProblemError(unavailable(error)) from error
+            with _stores_needed():
+                found = await reader.index_map()
         except ValueError as error:
             raise ProblemError(Problem("map-damaged", f"{error}.")) from error
         view = await asyncio.to_thread(view_map, found, window) if found else None
@@ -128,6 +124,15 @@ def admin_routes(reader: Reader, actions: Actions, views: Views, operator_of: Si
         return RedirectResponse(back, 303)
 
     return router
+
+
+@contextmanager
+def _stores_needed() -> Iterator[None]:
+    """Make a store that does not answer a problem of the page."""
+    try:
+        yield
+    except TransientError as error:
+        raise ProblemError(unavailable(error)) from error
 
 
 def _time_of(found: IndexMap | None) -> datetime | None:

@@ -11,7 +11,7 @@ from streams.errors import RiffleError
 from streams.gateway.access.clients import Sight
 from streams.gateway.access.guard import Charge, Guard
 from streams.gateway.context import GatewayContext
-from streams.gateway.http import examples
+from streams.gateway.http import openapi
 from streams.gateway.http.problems import ProblemError, records_unavailable, unknown_entity
 from streams.gateway.http.requests import api_router
 from streams.gateway.http.templates import Views
@@ -20,12 +20,12 @@ from streams.knowledge.lookup.source import PanelSource
 
 MAX_TEXT_CHARS = 500
 _PROBLEMS = (
-    ("A parameter is not valid", examples.NO_QUERY),
-    *examples.ACCESS_PROBLEMS,
-    ("The records do not answer", examples.NO_RECORDS),
+    ("A parameter is not valid", openapi.NO_QUERY),
+    *openapi.ACCESS_PROBLEMS,
+    ("The records do not answer", openapi.NO_RECORDS),
 )
-PROBLEMS = examples.problem_responses("/api/v1/entities", *_PROBLEMS)
-PROBLEMS_OF_ID = examples.problem_responses(
+PROBLEMS = openapi.problem_responses("/api/v1/entities", *_PROBLEMS)
+PROBLEMS_OF_ID = openapi.problem_responses(
     "/api/v1/entities/Q0", *_PROBLEMS, ("There is no such entity", unknown_entity("Q0"))
 )
 Id = Annotated[str, Path(max_length=300, description="`Q42`, `enwiki:Albedo`, or the id of an own entity.")]
@@ -48,7 +48,7 @@ def entity_routes(context: GatewayContext, source: PanelSource, views: Views, gu
             "The panel that a search for this text shows: an entity, or the choice between several with one name. "
             "`panel` is absent if none is probable enough."
         ),
-        responses={200: examples.json_response("What was found", "entity"), **PROBLEMS},
+        responses={200: openapi.json_response("What was found", "entity"), **PROBLEMS},
         response_model_exclude_defaults=True,
     )
     async def entities(
@@ -64,7 +64,7 @@ def entity_routes(context: GatewayContext, source: PanelSource, views: Views, gu
         "/entities/{entity:path}",
         summary="An entity by its id",
         description="The panel of an entity, with its facts, their sources, and statements of the index.",
-        responses={200: examples.json_response("The entity", "panel"), **PROBLEMS_OF_ID},
+        responses={200: openapi.json_response("The entity", "panel"), **PROBLEMS_OF_ID},
         response_model_exclude_defaults=True,
     )
     async def entity_by_id(charge: Annotated[Charge, Depends(guard.needs("search"))], entity: Id) -> Panel:

@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from streams.errors import DeadlineExceeded, RestoreUnfinished, StoreUnavailable
 from streams.gateway.context import GatewayContext
-from streams.gateway.http import examples
+from streams.gateway.http import openapi
 
 PROBE_SECONDS = 1.0
 """Maximum time until a store answers the smallest request (seconds)."""
@@ -38,7 +38,7 @@ def liveness_routes() -> APIRouter:
     @router.get(
         "/healthz",
         summary="Is the process alive?",
-        responses={200: examples.json_response("It is", "alive")},
+        responses={200: openapi.json_response("It is", "alive")},
     )
     async def healthz() -> dict[str, str]:
         return {"status": "ok"}
@@ -103,8 +103,8 @@ def operations_routes(
         summary="Which stores answer?",
         response_model=Readiness,
         responses={
-            200: examples.json_response("Searches can be answered, perhaps in part", "ready"),
-            503: {**examples.json_response("Searches can't be answered", "not_ready"), "model": Readiness},
+            200: openapi.json_response("Searches can be answered, perhaps in part", "ready"),
+            503: {**openapi.json_response("Searches can't be answered", "not_ready"), "model": Readiness},
         },
     )
     async def readyz() -> Response:
@@ -126,7 +126,7 @@ def operations_routes(
         summary="Prometheus metrics",
         response_class=Response,
         responses={
-            200: {"description": "Text exposition format", "content": {"text/plain": {"example": examples.METRICS}}}
+            200: {"description": "Text exposition format", "content": {"text/plain": {"example": openapi.METRICS}}}
         },
     )
     async def metrics() -> Response:

@@ -73,17 +73,8 @@ def _launch(
     return Launch([sys.executable, "-c", RIFFLE, *arguments], {**shared, **environment}, nice=nice)
 
 
-def start_sweep(home: Path) -> Child:
-    """Start the sweep of blobs that nothing refers to."""
-    return _start_command(home, "sweep", "blobs", "sweep", "--delete")
-
-
-def start_suggest_build(home: Path) -> Child:
-    """Start the build of suggestions, which does nothing unless the index has grown."""
-    return _start_command(home, "suggest-build", "suggest", "build", "--if-grown")
-
-
-def _start_command(home: Path, name: str, *arguments: str) -> Child:
+def start_command(home: Path, name: str, *arguments: str) -> Child:
+    """Start a `riffle` command that ends by itself. `name`: of its log."""
     child = Child(name, _launch(home, *arguments, nice=WORKER_NICE), home / "logs" / f"{name}.log")
     child.yield_processor()
     return child

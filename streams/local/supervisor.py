@@ -16,6 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,7 @@ from streams.local.server_set import (
 )
 from streams.local.servers.server import Report, Server, exit_words, spawn, start_all
 from streams.local.supervision.health_checks import HealthChecks
-from streams.local.supervision.scheduled import QUARTER_SECONDS, WEEK_SECONDS, ScheduledCommand
+from streams.local.supervision.scheduled import SCHEDULED, ScheduledCommand
 from streams.local.supervision.watched import Watched
 from streams.niceness import is_machine_full
 from streams.servers import NAMES, named
@@ -167,17 +168,9 @@ class Supervisor:
             return []
         return [
             ScheduledCommand(
-                "The weekly sweep of stored blobs",
-                home / "swept",
-                lambda: riffle_processes.start_sweep(home),
-                WEEK_SECONDS,
-            ),
-            ScheduledCommand(
-                "The build of suggestions",
-                home / "suggested",
-                lambda: riffle_processes.start_suggest_build(home),
-                QUARTER_SECONDS,
-            ),
+                title, home / mark, partial(riffle_processes.start_command, home, name, *arguments), seconds
+            )
+            for title, mark, name, arguments, seconds in SCHEDULED
         ]
 
     def _run_scheduled(self, now: float) -> None:

@@ -26,11 +26,12 @@ from streams.gateway.access.bucket import ANSWER
 from streams.gateway.access.clients import address_of
 from streams.gateway.access.guard import Charge, Guard
 from streams.gateway.answers.html import reason_of
-from streams.gateway.answers.service import ModelAnswers, RunningAnswer, RunningRank, Search
-from streams.gateway.http import examples
+from streams.gateway.answers.service import ModelAnswers, RunningAnswer, RunningRank
+from streams.gateway.http import openapi
 from streams.gateway.http.presentation import fragment_href
 from streams.gateway.http.problems import Problem, ProblemError
 from streams.gateway.http.requests import api_router
+from streams.gateway.search.service import SearchService
 from streams.search.request import FIRST_PAGE
 
 HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
@@ -42,12 +43,12 @@ data: {"status": "answered", "reason": "", "asked_pages": 1, "dropped_sentences"
 """
 NO_MODEL = Problem("no-model", "The operator may set RIFFLE_ANSWERS__URL. `beside.answer` of a search needs no model.")
 NOT_INDEXED = Problem("not-indexed", "Its id may be another one.")
-_PROBLEMS = examples.problem_responses(
+_PROBLEMS = openapi.problem_responses(
     "/api/v1/answer",
-    *examples.ACCESS_PROBLEMS,
-    ("The question or a parameter is not valid", examples.NO_QUERY),
+    *openapi.ACCESS_PROBLEMS,
+    ("The question or a parameter is not valid", openapi.NO_QUERY),
     ("No model, or no such page", NO_MODEL),
-    ("The index does not answer", examples.NO_SEARCH),
+    ("The index does not answer", openapi.NO_SEARCH),
 )
 _STREAM: dict[int | str, dict[str, Any]] = {
     200: {
@@ -97,7 +98,9 @@ class Related(BaseModel):
     reason: str = Field(description="Why there are no questions, for people; otherwise empty.")
 
 
-def answer_api_routes(search: Search, answers: ModelAnswers | None, guard: Guard, proxies: Sequence[str]) -> APIRouter:
+def answer_api_routes(
+    search: SearchService, answers: ModelAnswers | None, guard: Guard, proxies: Sequence[str]
+) -> APIRouter:
     """Return the routes. `proxies`: the addresses whose `X-Forwarded-For` is believed."""
     router = api_router("answers")
 
@@ -145,7 +148,7 @@ def answer_api_routes(search: Search, answers: ModelAnswers | None, guard: Guard
     @router.get(
         "/related",
         summary="Related questions",
-        responses={200: examples.json_response("The questions", "related"), **_PROBLEMS},
+        responses={200: openapi.json_response("The questions", "related"), **_PROBLEMS},
     )
     async def related(
         request: Request,

@@ -20,9 +20,10 @@ from streams.answers.writer import Outcome
 from streams.errors import RiffleError
 from streams.gateway.access.clients import Sight, address_of
 from streams.gateway.access.guard import Guard
-from streams.gateway.answers.service import ModelAnswers, RunningAnswer, Search
+from streams.gateway.answers.service import ModelAnswers, RunningAnswer
 from streams.gateway.http.problems import Problem, invalid_query, search_unavailable
 from streams.gateway.http.templates import Views, address
+from streams.gateway.search.service import SearchService
 from streams.search.errors import InvalidQuery
 from streams.search.searcher import Found
 
@@ -41,7 +42,7 @@ class Viewer:
 
 
 def ask_html_routes(
-    search: Search, answers: ModelAnswers | None, views: Views, guard: Guard, proxies: Sequence[str]
+    search: SearchService, answers: ModelAnswers | None, views: Views, guard: Guard, proxies: Sequence[str]
 ) -> APIRouter:
     router = APIRouter(include_in_schema=False)
 
@@ -82,7 +83,7 @@ def _off(views: Views, request: Request, query: str) -> Response:
 
 
 async def _conversation(
-    request: Request, turns: list[str], search: Search, answers: ModelAnswers, views: Views, viewer: Viewer
+    request: Request, turns: list[str], search: SearchService, answers: ModelAnswers, views: Views, viewer: Viewer
 ) -> AsyncIterator[str]:
     """Yield the questions at once, then the answer to the last one, and the way to its results."""
     earlier = [_address_of(turns[: place + 1]) for place in range(len(turns) - 1)]
@@ -99,7 +100,7 @@ async def _conversation(
 
 
 async def _rank(
-    request: Request, query: str, by: str, search: Search, answers: ModelAnswers, views: Views, viewer: Viewer
+    request: Request, query: str, by: str, search: SearchService, answers: ModelAnswers, views: Views, viewer: Viewer
 ) -> AsyncIterator[str]:
     """Yield the criterion at once, then each result that was read, then all of them in their new order."""
     yield views.render("rank_head.html", request, query=query, by=by)

@@ -3,7 +3,6 @@
 import secrets
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 from uuid import UUID
 
 from streams.answers.budgets import Limits
@@ -17,10 +16,11 @@ from streams.gateway.access.clients import Sight
 from streams.gateway.answers.shared_budgets import SharedBudgets
 from streams.gateway.context import GatewayContext
 from streams.gateway.http.keys import KEY_BYTES, derive_keys
+from streams.gateway.search.service import SearchService
 from streams.models.chat import OpenAIChat
 from streams.models.chat_protocol import ChatModel
 from streams.pages.document.consent import Consent, consent_of
-from streams.search.request import FIRST_PAGE, Parameters, SearchRequest
+from streams.search.request import FIRST_PAGE, SearchRequest
 from streams.search.searcher import Found
 from streams.settings import AnswersSettings
 from streams.stores.protocols import PageHits
@@ -28,13 +28,6 @@ from streams.tls import TlsFiles, client_context
 
 SUMMARIZED_STATEMENTS = 40
 """Number of first statements of a page that a summary chooses from."""
-
-
-class Search(Protocol):
-    """The search of the gateway, as answers use it."""
-
-    async def find(self, text: str, given: Parameters = FIRST_PAGE) -> Found:
-        """Return the results of a query. Raises InvalidQuery and SearchUnavailable."""
 
 
 @dataclass(slots=True)
@@ -106,7 +99,7 @@ class ModelAnswers:
         outcome, evidence = Outcome(), evidence_of(found)
         return RunningAnswer(question, self._writer.answer(question, evidence, person, outcome), outcome, evidence)
 
-    async def converse(self, turns: Sequence[str], search: Search, sight: Sight, person: str) -> RunningAnswer:
+    async def converse(self, turns: Sequence[str], search: SearchService, sight: Sight, person: str) -> RunningAnswer:
         """Begin the answer to the last question of a conversation, by the pages that the client may see.
 
         Raises InvalidQuery and SearchUnavailable.
@@ -126,7 +119,9 @@ class ModelAnswers:
         asked = question or evidence[0].title if evidence else question
         return RunningAnswer(asked, self._writer.summarize(asked, evidence, person, outcome), outcome, evidence)
 
-    async def rank(self, question: str, criterion: str, search: Search, sight: Sight, person: str) -> "RunningRank":
+    async def rank(
+        self, question: str, criterion: str, search: SearchService, sight: Sight, person: str
+    ) -> "RunningRank":
         """Begin to judge the first results of a query by a criterion. Raises InvalidQuery and SearchUnavailable."""
         found = await search.find(question, sight.limit(FIRST_PAGE))
         outcome, evidence = Outcome(), evidence_of(found)

@@ -19,20 +19,20 @@ from streams.gateway.content.answers import (
 from streams.gateway.content.reading import PageContent
 from streams.gateway.content.web_page import WebPages
 from streams.gateway.context import GatewayContext
-from streams.gateway.http import examples
+from streams.gateway.http import openapi
 from streams.gateway.http.problems import Problem, ProblemError
 from streams.gateway.http.requests import api_router
 from streams.gateway.page.lookup import PageData, refuse_directives, resolve
 
 MAX_PART = 500
 """Maximum statements, or vectors, of one answer."""
-PROBLEMS = examples.problem_responses(
+PROBLEMS = openapi.problem_responses(
     "/api/v1/pages/0d8a1b5e-53c4-5be2-a0de-3c4c4ba1f6ab/document",
-    *examples.ACCESS_PROBLEMS,
-    ("A parameter is not valid", examples.NO_QUERY),
+    *openapi.ACCESS_PROBLEMS,
+    ("A parameter is not valid", openapi.NO_QUERY),
     ("The page is unknown, or has no such content", Problem("no-content")),
     ("The page has other content by now", Problem("content-changed", parameter="ref")),
-    ("The records do not answer", examples.NO_RECORDS),
+    ("The records do not answer", openapi.NO_RECORDS),
 )
 _REF = "The reference of an event (`document_ref`, `statements_ref`, `vectors_ref`). Empty: the newest content."
 Ref = Annotated[str, Query(pattern="^([0-9a-f]{64})?$", description=_REF)]
@@ -49,7 +49,7 @@ def content_api_routes(content: PageContent, guard: Guard) -> APIRouter:
         "/pages/{page_id:uuid}/document",
         summary="The document of a page",
         description="The text and structure of the page without its markup and boilerplate, as the index has it.",
-        responses={200: examples.json_response("The document", "document"), **PROBLEMS},
+        responses={200: openapi.json_response("The document", "document"), **PROBLEMS},
         response_model_exclude_none=True,
     )
     async def document(charge: charged, page_id: PageId, ref: Ref = "") -> PageDocument:
@@ -59,7 +59,7 @@ def content_api_routes(content: PageContent, guard: Guard) -> APIRouter:
         "/pages/{page_id:uuid}/statements",
         summary="The statements of a page",
         description="All statements of the page with their places and chains, in parts.",
-        responses={200: examples.json_response("A part of the statements", "statements"), **PROBLEMS},
+        responses={200: openapi.json_response("A part of the statements", "statements"), **PROBLEMS},
         response_model_exclude_none=True,
     )
     async def statements(
@@ -71,7 +71,7 @@ def content_api_routes(content: PageContent, guard: Guard) -> APIRouter:
         "/pages/{page_id:uuid}/vectors",
         summary="The vectors of a page's statements",
         description="One vector for each statement, in the order of the statements, in parts.",
-        responses={200: examples.json_response("A part of the vectors", "vectors"), **PROBLEMS},
+        responses={200: openapi.json_response("A part of the vectors", "vectors"), **PROBLEMS},
         response_model_exclude_none=True,
     )
     async def vectors(
@@ -84,13 +84,13 @@ def content_api_routes(content: PageContent, guard: Guard) -> APIRouter:
 
 MAX_STATEMENTS = 200
 """Maximum statements of an answer."""
-EXTRACT_PROBLEMS = examples.problem_responses(
+EXTRACT_PROBLEMS = openapi.problem_responses(
     "/api/v1/extract",
-    *examples.ACCESS_PROBLEMS,
-    ("Not the address of a page", examples.INVALID_URL),
+    *openapi.ACCESS_PROBLEMS,
+    ("Not the address of a page", openapi.INVALID_URL),
     ("The page is not in the index", Problem("no-content")),
     ("The page could not be fetched, or not be read", Problem("not-fetched", "robots.txt of the host forbids it.")),
-    ("The records do not answer, or the page's host is busy", examples.NO_RECORDS),
+    ("The records do not answer, or the page's host is busy", openapi.NO_RECORDS),
 )
 _URL = Query(
     min_length=1, max_length=2_048, description="Address of the page.", examples=["https://sqlite.org/wal.html"]
@@ -109,7 +109,7 @@ def extract_routes(context: GatewayContext, content: PageContent, web: WebPages,
             "The document, statements and facts of a page of the index. With `fetch`, a page that is not in the index "
             "is fetched now, within the rules of the crawler, and nothing of it is stored."
         ),
-        responses={200: examples.json_response("The content", "extract"), **EXTRACT_PROBLEMS},
+        responses={200: openapi.json_response("The content", "extract"), **EXTRACT_PROBLEMS},
         response_model_exclude_none=True,
     )
     async def extract(

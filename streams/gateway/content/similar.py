@@ -14,7 +14,7 @@ from streams.gateway.access.clients import Sight
 from streams.gateway.access.guard import Charge, Guard
 from streams.gateway.content.reading import PageContent
 from streams.gateway.context import GatewayContext
-from streams.gateway.http import examples, presentation
+from streams.gateway.http import openapi, presentation
 from streams.gateway.http.problems import Problem, ProblemError, search_unavailable
 from streams.gateway.http.requests import api_router
 from streams.gateway.page.lookup import PageData
@@ -27,12 +27,12 @@ READ_STATEMENTS = 200
 READ_CANDIDATES = 200
 """Number of statements that are found, of which pages are made."""
 MAX_COUNT = 50
-PROBLEMS = examples.problem_responses(
+PROBLEMS = openapi.problem_responses(
     "/api/v1/similar",
-    *examples.ACCESS_PROBLEMS,
-    ("Neither a page's id nor a URL", examples.INVALID_URL),
+    *openapi.ACCESS_PROBLEMS,
+    ("Neither a page's id nor a URL", openapi.INVALID_URL),
     ("The page is unknown, or not in the index", Problem("no-content")),
-    ("The index does not answer", examples.NO_SEARCH),
+    ("The index does not answer", openapi.NO_SEARCH),
 )
 
 
@@ -74,7 +74,7 @@ def similar_routes(context: GatewayContext, content: PageContent, guard: Guard) 
         "/similar",
         summary="Similar pages",
         description="Pages of similar content, found by the vectors of the page's statements. Its copies are left out.",
-        responses={200: examples.json_response("Similar pages", "similar"), **PROBLEMS},
+        responses={200: openapi.json_response("Similar pages", "similar"), **PROBLEMS},
     )
     async def similar(
         charge: Annotated[Charge, Depends(guard.needs("search"))],

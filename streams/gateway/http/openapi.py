@@ -1,13 +1,22 @@
-"""The OpenAPI document of the API, at /api/v1/openapi.json, with the problems that the API really answers."""
+"""The OpenAPI document of the API, at /api/v1/openapi.json: the responses of routes, each with an example."""
 
+import json
+from importlib import resources
 from typing import Any
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from starlette.responses import JSONResponse
 
-from streams.gateway.http import examples
-from streams.gateway.http.examples import PROBLEM_SCHEMA
+from streams.gateway.http.problems import (
+    KINDS,
+    MEDIA_TYPE,
+    Problem,
+    foreign_host,
+    internal,
+    records_unavailable,
+    search_unavailable,
+)
 
 ADDRESS = "/api/v1/openapi.json"
 DESCRIPTION = """\
@@ -41,7 +50,7 @@ def _document(app: FastAPI, public_url: str) -> dict[str, Any]:
         schemas["Problem"] = PROBLEM_SCHEMA
         for unused in ("HTTPValidationError", "ValidationError"):  # FastAPI's own form, which this API never uses
             schemas.pop(unused, None)
-        everywhere = {str(status): response for status, response in examples.EVERYWHERE.items()}
+        everywhere = {str(status): response for status, response in EVERYWHERE.items()}
         document["servers"] = [{"url": public_url or "/", "description": "This gateway"}]
         for operation in (operation for path in document["paths"].values() for operation in path.values()):
             operation["responses"].pop("422", None)  # a wrong parameter is answered with 400
@@ -50,3 +59,76 @@ def _document(app: FastAPI, public_url: str) -> dict[str, Any]:
                 operation["security"] = [{}, *operation["security"]]  # a key is needed only where the operator says so
         app.openapi_schema = document
     return app.openapi_schema
+
+
+Responses = dict[int | str, dict[str, Any]]
+"""The answers of a route by their status, as OpenAPI describes them."""
+EXAMPLES: dict[str, dict[str, Any]] = json.loads(
+    resources.files(__package__).joinpath("examples.json").read_text("utf-8")
+)
+"""An example of each answer, by its name. A test validates each against its schema."""
+EXAMPLES["entity"] = {"query": "albedo", "panel": EXAMPLES["panel"]}
+
+NO_QUERY = Problem("query-empty", "No query was given.", "Type the words that you are looking for.", "q")
+NO_SEARCH = search_unavailable("The index does not answer.")
+NO_RECORDS = records_unavailable("The store of page records does not answer.")
+INVALID_URL = Problem(
+    "invalid-url",
+    "Scheme: ftp is not http or https.",
+    "Give one like `https://sqlite.org/wal.html`, or a page's id.",
+    "url",
+)
+_TYPE = (
+    "The kind of problem, as `urn:riffle:problem:<kind>`. The kinds are "
+    + ", ".join(f"`{kind}`" for kind in KINDS)
+    + ". Version 1 may gain kinds: handle one that you don't know by its status."
+)
+PROBLEM_SCHEMA: dict[str, Any] = {
+    "title": "Problem",
+    "description": "Problem details, RFC 9457.",
+    "type": "object",
+    "required": ["type", "title", "status"],
+    "properties": {
+        "type": {"type": "string", "format": "uri", "description": _TYPE},
+        "title": {"type": "string"},
+        "status": {"type": "integer"},
+        "detail": {"type": "string", "description": "What happened this time."},
+        "instance": {"type": "string", "description": "The path of the request."},
+        "hint": {"type": "string", "description": "What to do."},
+        "parameter": {"type": "string", "description": "The parameter at fault."},
+    },
+}
+
+
+def json_response(description: str, example: str) -> dict[str, Any]:
+    """Return the answer of a route, with the example of this name (`examples.json`)."""
+    return {"description": description, "content": {"application/json": {"example": EXAMPLES[example]}}}
+
+
+def problem_responses(path: str, *problems: tuple[str, Problem]) -> Responses:
+    """Return the problems of a path by their status, each with its description and an example."""
+    schema = {"$ref": "#/components/schemas/Problem"}
+    return {
+        problem.status: {
+            "description": description,
+            "content": {MEDIA_TYPE: {"schema": schema, "example": problem.to_json(path)}},
+        }
+        for description, problem in problems
+    }
+
+
+ACCESS_PROBLEMS = (
+    ("No key, or a wrong one", Problem("key-refused", "The key has expired.")),
+    ("The key does not allow this", Problem("scope-missing", "The key does not have the scope `search`.")),
+    ("The budget is spent", Problem("too-many-requests", "The budget of work is spent: of this minute.")),
+    ("The store of keys does not answer", records_unavailable("The store of keys does not answer.")),
+)
+"""The problems of every request that may need a key."""
+EVERYWHERE = problem_responses(
+    "/api/v1/search",
+    ("The request is for a name that is not this gateway's", foreign_host("evil.example")),
+    ("A fault in the gateway", internal()),
+)
+"""The problems of every request."""
+
+METRICS = 'riffle_gateway_requests_total{method="GET",route="/api/v1/search",status="200"} 12.0\n'

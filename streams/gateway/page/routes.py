@@ -7,7 +7,7 @@ from starlette.responses import HTMLResponse
 
 from streams.gateway.access.guard import Charge, Guard
 from streams.gateway.context import GatewayContext
-from streams.gateway.http import examples
+from streams.gateway.http import openapi
 from streams.gateway.http.problems import ProblemError, unknown_page
 from streams.gateway.http.requests import api_router
 from streams.gateway.http.responses import wants_html
@@ -15,12 +15,12 @@ from streams.gateway.http.templates import Views
 from streams.gateway.page.lookup import look_up
 from streams.gateway.page.response import PageRecord, to_page_record
 
-PROBLEMS = examples.problem_responses(
+PROBLEMS = openapi.problem_responses(
     "/api/v1/pages/https://example.org/",
-    ("Neither a page's id nor a URL", examples.INVALID_URL),
+    ("Neither a page's id nor a URL", openapi.INVALID_URL),
     ("Riffle has never seen this page", unknown_page("https://example.org/")),
-    *examples.ACCESS_PROBLEMS,
-    ("The records do not answer", examples.NO_RECORDS),
+    *openapi.ACCESS_PROBLEMS,
+    ("The records do not answer", openapi.NO_RECORDS),
 )
 
 
@@ -34,7 +34,7 @@ def page_api_routes(context: GatewayContext, guard: Guard) -> APIRouter:
             "The page's status, every event of its history, the record of each stage, its duplicates and the "
             "statements that searches can find. The page is given by its id, or by its percent-encoded URL."
         ),
-        responses={200: examples.json_response("All that is known of the page", "page"), **PROBLEMS},
+        responses={200: openapi.json_response("All that is known of the page", "page"), **PROBLEMS},
         response_model_exclude_none=True,
     )
     async def page(

@@ -13,7 +13,7 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 
 from streams.gateway.access.bucket import cost_of_search
 from streams.gateway.access.guard import Charge, Guard
-from streams.gateway.http import examples
+from streams.gateway.http import openapi
 from streams.gateway.http.requests import api_router
 from streams.gateway.search.answer_model import Result, SearchAnswer
 from streams.gateway.search.answers import limit_to
@@ -21,11 +21,11 @@ from streams.gateway.search.service import SearchService
 from streams.search.paging import SORTED_RESULTS
 from streams.search.request import MAX_DOMAINS, MAX_PER_PAGE, Parameters, Sort
 
-PROBLEMS = examples.problem_responses(
+PROBLEMS = openapi.problem_responses(
     "/api/v1/search",
-    ("The query or a parameter is not valid", examples.NO_QUERY),
-    *examples.ACCESS_PROBLEMS,
-    ("The index does not answer", examples.NO_SEARCH),
+    ("The query or a parameter is not valid", openapi.NO_QUERY),
+    *openapi.ACCESS_PROBLEMS,
+    ("The index does not answer", openapi.NO_SEARCH),
 )
 
 _LANGUAGE = (
@@ -55,7 +55,7 @@ def search_api_routes(service: SearchService, guard: Guard) -> APIRouter:
             "Finds pages by their statements: by meaning (dense vectors) and by words (BM25), and combines both "
             "scores. When a part fails, the others answer: `partial` is then true, and `reasons` names what is missing."
         ),
-        responses={200: examples.json_response("What was found", "search"), **PROBLEMS},
+        responses={200: openapi.json_response("What was found", "search"), **PROBLEMS},
         response_model_exclude_none=True,
     )
     async def search(

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Depends, Query
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
-from streams.gateway.http import examples
+from streams.gateway.http import openapi
 from streams.gateway.http.problems import invalid_parameter
 from streams.gateway.http.requests import refuse_unknown
 from streams.gateway.suggest.service import SuggestService
@@ -22,7 +22,7 @@ MAX_CHARS, MAX_LANGUAGE_CHARS = 1_000, 20
 CACHE = {"Cache-Control": "private, max-age=60"}
 """The cache header of suggestions: only the browser of the person keeps what was typed."""
 OPENSEARCH_TYPE = "application/x-suggestions+json"
-PROBLEMS = examples.problem_responses(
+PROBLEMS = openapi.problem_responses(
     PATH,
     (
         "A parameter is not valid",
@@ -60,7 +60,7 @@ def suggest_routes(service: SuggestService) -> APIRouter:
             "Completes what a person has typed: with queries that enough people asked, where the operator counts them, "
             "and with titles, headings and frequent phrases of the index. One mistake in what was typed is forgiven."
         ),
-        responses={200: examples.json_response("The suggestions", "suggest"), **PROBLEMS},
+        responses={200: openapi.json_response("The suggestions", "suggest"), **PROBLEMS},
         response_model=Suggested,
     )
     async def suggest(

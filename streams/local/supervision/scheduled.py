@@ -17,6 +17,11 @@ QUARTER_SECONDS = 900.0
 RETRY_SECONDS = 3_600.0
 """Time after which a command that failed is run again (seconds)."""
 GRACE_SECONDS = 5.0
+SCHEDULED: tuple[tuple[str, str, str, tuple[str, ...], float], ...] = (
+    ("The weekly sweep of stored blobs", "swept", "sweep", ("blobs", "sweep", "--delete"), WEEK_SECONDS),
+    ("The build of suggestions", "suggested", "suggest-build", ("suggest", "build", "--if-grown"), QUARTER_SECONDS),
+)
+"""Title, file with the time of the last run, name of the log, arguments and interval of each command (seconds)."""
 
 
 class ScheduledCommand:

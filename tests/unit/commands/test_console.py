@@ -17,7 +17,7 @@ from streams.commands.pages.page import print_document_of, print_life
 from streams.commands.pages.search import print_answer
 from streams.crawl.archives.sending import ImportReport
 from streams.errors import UsageError
-from streams.gateway.http.examples import EXAMPLES
+from streams.gateway.http.openapi import EXAMPLES
 from streams.knowledge.dumps.progress import Saved
 from streams.pages.sandbox.normalizing import normalize_to_outcome
 from streams.stores.opener import memory_stores

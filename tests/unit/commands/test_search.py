@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from streams.cli import app
-from streams.gateway.http.examples import EXAMPLES, NO_QUERY
+from streams.gateway.http.openapi import EXAMPLES, NO_QUERY
 
 
 class Gateway:

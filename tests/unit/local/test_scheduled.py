@@ -103,7 +103,7 @@ def test_a_running_sweep_is_alone_and_ends_with_the_stack(sweeps: Callable[[str]
 def test_the_local_stack_sweeps_its_own_blobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A single machine has no other schedule. A Cassandra elsewhere is its operators' to look after."""
     started: list[tuple[str, ...]] = []
-    monkeypatch.setattr(riffle_processes, "_start_command", lambda _home, _name, *words: started.append(words))
+    monkeypatch.setattr(riffle_processes, "start_command", lambda _home, _name, *words: started.append(words))
 
     def commands(settings: Settings) -> list[ScheduledCommand]:
         own: Any = SimpleNamespace(home=tmp_path, servers_only=False, settings=settings)
