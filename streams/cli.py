@@ -14,7 +14,7 @@ import typer
 from typer._completion_classes import completion_init
 from typer.core import TyperGroup
 
-from streams.collector import expect_imports
+from streams.resources import expect_imports
 
 Sections = Mapping[str, Mapping[str, tuple[str, str]]]
 """The commands of each section of the help: name, place ("module:function"), line of help."""

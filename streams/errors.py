@@ -9,7 +9,7 @@
     │   ├── SandboxAway
     │   ├── ThreadEnded
     │   ├── EventOverdue
-    │   └── SearchUnavailable       (streams.search.errors)
+    │   └── SearchUnavailable
     ├── PageErased            the event's page was removed on request, with the blobs that the event refers to
     ├── PoisonError           don't try again: the event itself has a fault
     │   ├── MissingBlob
@@ -18,19 +18,23 @@
     ├── NotDelivered          Kafka did not take a record: the worker ends, and the event is delivered again
     └── UsageError            an argument, setting or permission is wrong; the message has advice
         ├── StartError        a server of the local stack didn't start
-        └── InvalidQuery      a search request can't be answered as it is (streams.search.errors)
+        └── InvalidQuery      a search request can't be answered as it is
 
 The runtime waits during an outage (`is_outage`), retries other TransientErrors (in place, then through the stage's
 retry topic), and sends a PoisonError and any other exception to the stage's dead-letter topic. A UsageError stops a
-worker. The command line prints a UsageError and exits with status 2.
+worker. The command line prints a UsageError and exits with status 2. The gateway turns a SearchUnavailable and an
+InvalidQuery into problem details.
 """
 
 import errno
+from typing import Literal
 
 SHORTAGES = frozenset(
     {errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOSPC, errno.EDQUOT}
 )
 """Error numbers of a machine that is short of processes, memory, files or space."""
+QueryFault = Literal["invalid-parameter", "query-empty", "query-not-text", "query-too-long"]
+"""The stable name of a failure that the request itself causes."""
 
 
 class RiffleError(Exception):
@@ -69,6 +73,10 @@ class EventOverdue(TransientError):
     """An event was not handled within its deadline."""
 
 
+class SearchUnavailable(TransientError):
+    """The index does not answer, or neither meaning nor words can be searched. The message says which."""
+
+
 class PoisonError(RiffleError):
     """Handling this event fails each time, because of a fault of the event."""
 
@@ -104,6 +112,23 @@ class UsageError(RiffleError):
 
 class StartError(UsageError):
     """A server of the local stack didn't start. The message names it, has advice, and quotes its log."""
+
+
+class InvalidQuery(UsageError):
+    """The request can't be answered until the parameter at fault is changed."""
+
+    def __init__(self, kind: QueryFault, title: str, detail: str, hint: str = "", parameter: str = "q") -> None:
+        super().__init__(detail)
+        self.kind: QueryFault = kind
+        self.title = title
+        self.detail = detail
+        self.hint = hint
+        """Advice: the change to make."""
+        self.parameter = parameter
+
+
+def invalid_parameter(parameter: str, detail: str, hint: str = "") -> InvalidQuery:
+    return InvalidQuery("invalid-parameter", "A parameter is not valid", detail, hint, parameter)
 
 
 def is_outage(error: Exception) -> bool:

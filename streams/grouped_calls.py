@@ -13,7 +13,7 @@ import asyncio
 import math
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 GATHER_SECONDS = 0.02
 """Maximum time that a call waits for the request before it (seconds)."""
@@ -138,3 +138,12 @@ def _end(group: Sequence[_Call[T]], error: Exception | None = None) -> None:
             call.done.set_exception(error)
         else:
             call.done.set_result(None)
+
+
+def read_failure(call: asyncio.Future[Any]) -> None:
+    """Read the failure of a call that has ended, if there is one.
+
+    All tasks that waited may be cancelled, and asyncio warns of failures that nobody has read. For `add_done_callback`.
+    """
+    if not call.cancelled():
+        call.exception()

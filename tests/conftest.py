@@ -31,9 +31,9 @@ from tests.running_time import use_running_time
 # Before the modules that keep a clock from `time` are imported.
 use_running_time()
 
-from streams.collector import OBJECTS_WHILE_LOADING, exempt_loaded_objects
 from streams.local.server_set import running_servers
 from streams.logs import configure_logging
+from streams.resources import OBJECTS_WHILE_LOADING, exempt_loaded_objects
 from streams.servers import NAMES
 from streams.settings import Settings
 from tests.child_processes import unreaped

@@ -49,13 +49,13 @@ from streams.answers.confidence import (
     parameters,
 )
 from streams.answers.evidence import Evidence, evidence_of
-from streams.commands.measure.answer_quality import expected_calibration_error, reliability
+from streams.commands.measure.answers import expected_calibration_error, reliability
+from streams.errors import InvalidQuery
 from streams.jsonl import read_objects
 from streams.local.demo import unpack
 from streams.models.protocols import ChainModel, Link
 from streams.pages.document.consent import Consent
 from streams.search.deadline import Deadline
-from streams.search.errors import InvalidQuery
 from streams.search.query_language.matching import fold
 from streams.search.request import parse
 from streams.search.searcher import Searcher

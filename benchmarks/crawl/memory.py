@@ -38,10 +38,10 @@ from benchmarks.crawl.seeds import seeds_of_host
 from benchmarks.machine import machine
 from schemas import Envelope, Event, PageFetched, PageScheduled
 from schemas.ids import page_id
-from streams.collector import FULL_AFTER_IN_WORKERS, exempt_loaded_objects, return_freed_memory
 from streams.commands.console import AsJson, command, err, print_figures
 from streams.crawl.fetch.agent import FetchAgent
 from streams.crawl.frontier.agent import FrontierAgent
+from streams.resources import FULL_AFTER_IN_WORKERS, exempt_loaded_objects, return_freed_memory
 from streams.runtime.agent import Delivery
 from streams.settings import CrawlSettings
 from streams.stores.host_buckets import bucket_of

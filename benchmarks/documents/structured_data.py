@@ -29,7 +29,6 @@ import extruct
 
 from benchmarks.evaluation.documents import Page, load_pages
 from benchmarks.machine import machine
-from streams.collector import exempt_loaded_objects
 from streams.errors import Refused
 from streams.pages.metadata.items import Item, kinds
 from streams.pages.metadata.structured_data import Structured, read_structured_data
@@ -37,6 +36,7 @@ from streams.pages.normalize import normalize
 from streams.pages.parse.head import Head
 from streams.pages.parse.link_resolver import Resolver
 from streams.pages.parse.page import Parsed, parse_page
+from streams.resources import exempt_loaded_objects
 from tests.unit.pages.extruct_oracle import read_with_extruct
 
 SYNTAXES = ("json-ld", "microdata", "rdfa")

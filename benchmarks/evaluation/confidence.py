@@ -18,9 +18,8 @@ from benchmarks.evaluation.collection import Collection, read_collection
 from benchmarks.evaluation.metrics import mean
 from benchmarks.evaluation.protocol import find_collections
 from benchmarks.evaluation.search import DEADLINE_SECONDS, Options, Progress, Run, open_run
-from streams.errors import UsageError
+from streams.errors import InvalidQuery, UsageError
 from streams.search.deadline import Deadline
-from streams.search.errors import InvalidQuery
 from streams.search.options import SearchOptions
 from streams.search.ranking.confidence import MAX_CONFIDENT, Confidence, model_bounds
 from streams.search.request import parse

@@ -20,9 +20,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
-from streams.collector import exempt_loaded_objects
 from streams.errors import Refused, UsageError
 from streams.pages.normalize import normalize
+from streams.resources import exempt_loaded_objects
 from streams.sandbox.worker import COLLECTED_OBJECTS
 
 _WORD = re.compile(r"\w+")

@@ -22,8 +22,8 @@ from streams.models.opening import open_models
 from streams.models.protocols import Embedder, Models
 from streams.pages.document.model import Document
 from streams.search.options import SearchOptions
+from streams.search.ranker import PASSES
 from streams.search.ranking.context import Pass
-from streams.search.ranking.order import PASSES
 from streams.search.searcher import Searcher
 from streams.settings import Settings
 from streams.statements.statement import PageStatements

@@ -12,11 +12,10 @@ from dataclasses import replace
 from typing import Any
 
 from benchmarks.evaluation.metrics import Ranking
-from streams.errors import UsageError
+from streams.errors import InvalidQuery, UsageError
 from streams.models.protocols import Vectors
 from streams.pages.document.model import Document
 from streams.search.deadline import Deadline
-from streams.search.errors import InvalidQuery
 from streams.search.ranking.fusion import merge_lists
 from streams.search.request import parse
 from streams.search.searcher import Found, Searcher

@@ -25,7 +25,7 @@ from streams.gateway.app import create_app
 from streams.gateway.context import GatewayContext
 from streams.gateway.search.beside import sources_of
 from streams.knowledge.lookup.source import PanelSource
-from streams.search.sources import AnySource
+from streams.search.core import AnySource
 from streams.settings import Settings
 from streams.stores.memory import MemoryEntities
 from tests.e2e.demo import demo_stores

@@ -52,8 +52,8 @@ from streams.models.inference.long_texts import encode_all
 from streams.models.inference.repository import parameters_of, read_config
 from streams.models.inference.runtimes import resolve_runtime
 from streams.models.inprocess import LOCAL_REPOSITORY, VERSION
+from streams.search.ranker import PASSES
 from streams.search.ranking.context import Apply, Pass, RankingContext
-from streams.search.ranking.order import PASSES
 from streams.search.ranking.reranking import add_model_scores
 from streams.search.ranking.weights import is_question
 from streams.settings import Settings

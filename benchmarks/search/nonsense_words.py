@@ -37,10 +37,11 @@ from benchmarks.search.known_items import report
 from benchmarks.search.open_sets import MAX_SHARE, MIN_PAGES, SEED
 from benchmarks.search.repeated_runs import add_kept, open_repeated_run, read_kept
 from streams.commands.console import AsJson, command, out, print_json
+from streams.errors import InvalidQuery
 from streams.pages.document.model import Document
 from streams.pages.text.tokens import words
 from streams.search.deadline import Deadline
-from streams.search.errors import InvalidQuery
+from streams.search.ranker import PASSES
 from streams.search.ranking.confidence import (
     MAX_CONFIDENT,
     READ_STATEMENTS,
@@ -49,7 +50,6 @@ from streams.search.ranking.confidence import (
     model_bounds,
 )
 from streams.search.ranking.context import Pass, RankingContext
-from streams.search.ranking.order import PASSES
 from streams.search.ranking.word_coverage import PAGES, words_in, words_on
 from streams.search.request import parse
 from streams.search.retrieval.nonsense import all_nonsense, make_nonsense, make_senseless

@@ -31,13 +31,13 @@ import typer
 import uvicorn
 
 from benchmarks.machine import machine, percentile
-from streams.collector import exempt_loaded_objects
 from streams.commands.console import AsJson, command, print_figures
 from streams.gateway.app import create_app
 from streams.gateway.serve import listen, server_config
 from streams.queries.suggestions.index import MAX_SHOWN, Suggestion
 from streams.queries.suggestions.normal_form import key_of
 from streams.queries.suggestions.suggester import Suggester
+from streams.resources import exempt_loaded_objects
 from streams.settings import GatewaySettings, Settings
 from streams.stores.opener import memory_stores
 

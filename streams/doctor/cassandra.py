@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 
+from streams.credentials import TlsFiles, client_context
 from streams.doctor.findings import Finding, failure, ok, warning
 from streams.doctor.servers import Endpoint, judge_version, refused
 from streams.errors import RestoreUnfinished, RiffleError, UsageError
@@ -11,7 +12,6 @@ from streams.settings import CassandraSettings, Settings
 from streams.stores.cassandra import CassandraSession, connect
 from streams.stores.cassandra.migrating import Migration, packaged_migrations
 from streams.stores.cassandra.restoring import MARK, check_restored, unfinished_restore
-from streams.tls import TlsFiles, client_context
 
 RESTORE_ADVICE = "Workers and searches wait. Repeat it, or restore another backup: riffle restore DIR --replace"
 _VERSION = "SELECT release_version FROM system.local"

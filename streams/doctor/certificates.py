@@ -9,12 +9,12 @@ from typing import Any
 
 from cryptography import x509
 
+from streams.credentials import TlsFiles, client_context
 from streams.doctor.findings import Finding, Level, failure, ok, warning
 from streams.doctor.servers import Endpoint
 from streams.errors import UsageError
 from streams.servers import NAMES, SERVERS, find
 from streams.settings import Settings
-from streams.tls import TlsFiles, client_context
 
 WARN_DAYS = 14
 """Minimum validity (days). cert-manager and the local stack renew a certificate 30 days before it expires."""

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping
 
 import httpx2
 
+from streams.credentials import TlsFiles, client_context
 from streams.doctor.findings import Finding, failure, ok, warning
 from streams.settings import GatewaySettings, Settings
-from streams.tls import TlsFiles, client_context
 
 REQUEST_SECONDS = 8.0
 

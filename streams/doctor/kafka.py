@@ -8,6 +8,7 @@ from typing import Any
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType
 
+from streams.credentials import TlsFiles
 from streams.doctor.findings import Finding, failure, ok, warning
 from streams.doctor.servers import Endpoint, judge_version, refused
 from streams.runtime.connection import MAX_RECORD_BYTES, client_config, unreachable_error
@@ -17,7 +18,6 @@ from streams.runtime.replays.dead_letters import DeadLetter, DeadLetters
 from streams.runtime.sign_in.refusals import explain_refusal
 from streams.runtime.topics import partitions_problem, topic_config
 from streams.settings import Settings
-from streams.tls import TlsFiles
 from streams.topology import STAGES, TOPICS, Topic
 
 REQUEST_SECONDS = 8.0

@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 
 import httpx2
 
+from streams.credentials import TlsFiles
 from streams.doctor.findings import Finding, failure, ok, warning
 from streams.doctor.servers import Endpoint, judge_version
 from streams.doctor.triton import embedding_model
@@ -14,7 +15,6 @@ from streams.models.protocols import ModelInfo
 from streams.settings import QdrantSettings, Settings
 from streams.stores.qdrant.rest import QdrantRest
 from streams.stores.vector_collection import ALIAS, collection_name
-from streams.tls import TlsFiles
 
 REQUEST_SECONDS = 8.0
 QUICK_SECONDS = 2.0

@@ -7,9 +7,9 @@ import re
 import socket
 from dataclasses import dataclass
 
+from streams.credentials import TlsFiles
 from streams.doctor.findings import Finding, failure, ok
 from streams.servers import named
-from streams.tls import TlsFiles
 
 CONNECT_SECONDS = 3.0
 

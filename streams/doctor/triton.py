@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 
+from streams.credentials import TlsFiles
 from streams.doctor.findings import Finding, failure, ok
 from streams.doctor.servers import Endpoint, judge_version, refused
 from streams.errors import RiffleError, StoreUnavailable
@@ -11,7 +12,6 @@ from streams.models.opening import open_models, run_in_process
 from streams.models.protocols import ModelInfo
 from streams.models.triton_connection import server_state
 from streams.settings import Settings, TritonSettings
-from streams.tls import TlsFiles
 
 REQUEST_SECONDS = 8.0
 QUICK_SECONDS = 2.0

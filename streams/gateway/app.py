@@ -44,7 +44,7 @@ from streams.gateway.suggest.routes import suggest_routes
 from streams.gateway.suggest.service import SuggestService
 from streams.gateway.tools.http import ToolsEndpoint, install_tools
 from streams.knowledge.lookup.source import PanelSource
-from streams.search.sources import AnySource
+from streams.search.core import AnySource
 from streams.settings import Settings
 from streams.stores.opener import Stores
 

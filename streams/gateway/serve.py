@@ -15,17 +15,17 @@ from aiohttp import web
 from fastapi import FastAPI
 
 from schemas import Event
-from streams.collector import exempt_loaded_objects
+from streams.credentials import server_context
 from streams.errors import StartError
 from streams.gateway.app import create_app
 from streams.gateway.http.connections import LimitedProtocol
 from streams.gateway.lazy_stores import OpenStores, open_lazily
 from streams.gateway.search.query_events import Publish
+from streams.resources import exempt_loaded_objects
 from streams.runtime.health_thread import HealthThread
 from streams.runtime.producer import EventProducer
 from streams.settings import GatewaySettings, Settings
 from streams.stores.opener import open_stores
-from streams.tls import server_context
 from streams.tracing import traced
 
 STUCK_SECONDS = 60.0

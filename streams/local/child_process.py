@@ -14,7 +14,7 @@ from uuid import uuid4
 import psutil
 
 from streams.local import die_with_parent
-from streams.niceness import raise_session_niceness, set_session_niceness
+from streams.resources import raise_session_niceness, set_session_niceness
 
 CHILD_VARIABLE = "LOCAL_STACK_CHILD"
 """Environment variable that marks a child and all processes that it starts. Each child has a value of its own."""
@@ -95,7 +95,7 @@ class Child:
 
         A session of niceness 10 gets a ninth of the time of any other session. Beside 30 busy ones that is nothing.
         The session is as nice as before once the machine has time again. Where sessions share no time of their own
-        (`streams.niceness`), this does nothing.
+        (`streams.resources`), this does nothing.
         """
         wanted = 0 if is_full else self._session_nice
         if wanted != self._session_nice_now:

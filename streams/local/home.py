@@ -28,8 +28,8 @@ from uuid import uuid4
 
 import psutil
 
+from streams.credentials import current_secret
 from streams.errors import StartError, UsageError
-from streams.secret_files import current_secret
 from streams.settings import stack_file
 
 _ONLY_USER = 0o700

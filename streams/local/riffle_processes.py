@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
+from streams.credentials import client_context
 from streams.errors import UsageError
 from streams.local.child_process import Child, Launch
 from streams.local.home import own_secret
@@ -16,7 +17,6 @@ from streams.local.ports import free_ports, preferred_port
 from streams.local.probing import answers, listens
 from streams.local.servers.server import Hints
 from streams.local.tls.identities import OPERATOR, Identities
-from streams.tls import client_context
 from streams.topology import GATEWAY, STAGES, Stage
 
 RIFFLE = "from streams.cli import main; main()"

@@ -39,7 +39,7 @@ from streams.local.servers.server import Report, Server, exit_words, spawn, star
 from streams.local.supervision.health_checks import HealthChecks
 from streams.local.supervision.scheduled import SCHEDULED, ScheduledCommand
 from streams.local.supervision.watched import Watched
-from streams.niceness import is_machine_full
+from streams.resources import is_machine_full
 from streams.servers import NAMES, named
 from streams.settings import Settings, stack_file
 

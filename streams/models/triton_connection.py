@@ -13,11 +13,11 @@ from tritonclient.grpc import InferenceServerClient as BlockingClient
 from tritonclient.grpc.aio import InferenceServerClient
 from tritonclient.utils import InferenceServerException, triton_to_np_dtype
 
+from streams.credentials import TlsFiles
 from streams.errors import DeadlineExceeded, PoisonError, RiffleError, StoreUnavailable
 from streams.models.inference.link_columns import NAMES as COLUMNS
 from streams.models.inference.seals import READ, SEAL, find_row_fault, find_whole_fault
 from streams.settings import TritonSettings
-from streams.tls import TlsFiles
 
 Tensor = np.ndarray[Any, Any]
 FindFault = Callable[[Sequence[Tensor | None]], str]

@@ -10,7 +10,7 @@ import structlog
 from pydantic import BaseModel, ConfigDict, PositiveFloat, PositiveInt, ValidationError
 
 from streams.errors import UsageError
-from streams.merging import merge_mappings
+from streams.settings.root import merge_mappings
 from streams.topology import STAGES
 
 log = structlog.get_logger(__name__)

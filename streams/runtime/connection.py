@@ -6,10 +6,10 @@ from typing import Any, Literal, TypeVar
 
 from confluent_kafka import KafkaError, KafkaException
 
+from streams.credentials import FollowingContext, TlsFiles, client_context
 from streams.errors import KafkaAway
 from streams.runtime.sign_in.passwords import sign_in_with_current_passwords
 from streams.settings import KafkaSettings
-from streams.tls import FollowingContext, TlsFiles, client_context
 
 T = TypeVar("T")
 

@@ -23,8 +23,8 @@ import uvloop
 from opentelemetry.sdk.trace import TracerProvider
 
 from schemas import Event
-from streams.collector import FULL_AFTER_IN_WORKERS, exempt_loaded_objects, return_freed_memory
 from streams.errors import UsageError
+from streams.resources import FULL_AFTER_IN_WORKERS, exempt_loaded_objects, return_freed_memory
 from streams.runtime.agent import Agent, Emit
 from streams.runtime.breaker import Breaker
 from streams.runtime.clock import ClockWatch, compare_clocks

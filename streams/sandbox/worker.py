@@ -14,8 +14,8 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any, BinaryIO
 
-from streams.collector import exempt_loaded_objects
 from streams.errors import Refused
+from streams.resources import exempt_loaded_objects
 from streams.sandbox.confinement import confine, die_with_parent
 from streams.sandbox.limits import (
     OUT_OF_MEMORY,

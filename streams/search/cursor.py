@@ -20,7 +20,7 @@ from hashlib import blake2b
 from typing import get_args
 from uuid import UUID
 
-from streams.search.errors import InvalidQuery, invalid_parameter
+from streams.errors import InvalidQuery, invalid_parameter
 from streams.search.trace import OrderingPart
 
 LIFETIME_SECONDS = 86_400

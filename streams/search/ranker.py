@@ -1,7 +1,10 @@
-"""The runner of a ranking's passes in a thread, and of the readers that fetch data for the passes.
+"""The order of results: the passes from the two lists of the index to the pages that are shown, and their runner.
 
-Passes are plain computation, so they run off the event loop: a large ranking delays no other request, and it ends at
-the search's deadline. All passes between two readers share one change of thread.
+A new signal is a function in a module of its own and a line in the list of passes. A pass that needs data of a store or
+model has a reader of the same name (`streams.search.readers`), which runs before it.
+
+Passes are plain computation, so they run in a thread, off the event loop: a large ranking delays no other request, and
+it ends at the search's deadline. All passes between two readers share one change of thread.
 """
 
 import asyncio
@@ -10,13 +13,39 @@ from typing import Any
 
 import structlog
 
-from streams.errors import DeadlineExceeded
+from streams.errors import DeadlineExceeded, SearchUnavailable
 from streams.search.deadline import Deadline
-from streams.search.errors import SearchUnavailable
+from streams.search.ranking.answer_form import prefer_answers
+from streams.search.ranking.clicks import prefer_clicked
+from streams.search.ranking.confidence import keep_nearest_only
 from streams.search.ranking.context import Pass, Ranked, RankingContext
-from streams.search.ranking.order import PASSES, run_passes
+from streams.search.ranking.facets import count_facets
+from streams.search.ranking.filters import check_results, filter_results
+from streams.search.ranking.fusion import merge_found_lists
+from streams.search.ranking.named_pages import prefer_named_pages
+from streams.search.ranking.priors import prefer_known_and_fresh
+from streams.search.ranking.reranking import add_model_scores
+from streams.search.ranking.wishes import prefer_sites, prefer_wishes
+from streams.search.ranking.word_coverage import prefer_pages_with_all_words, put_identifiers_first
 from streams.search.trace import Trace
 from streams.stores.protocols import PageHits
+
+PASSES = (
+    Pass("merge", merge_found_lists),
+    Pass("coverage", prefer_pages_with_all_words),
+    Pass("rerank", add_model_scores),
+    Pass("answer_form", prefer_answers),
+    Pass("priors", prefer_known_and_fresh),
+    Pass("names", prefer_named_pages),
+    Pass("clicks", prefer_clicked),
+    Pass("personal", prefer_sites),
+    Pass("wishes", prefer_wishes),
+    Pass("identifiers", put_identifiers_first),
+    Pass("facets", count_facets),
+    Pass("checks", check_results),
+    Pass("filters", filter_results),
+    Pass("confidence", keep_nearest_only),
+)
 
 Reader = Callable[[RankingContext, Sequence[PageHits], Deadline, Trace], Awaitable[Any]]
 """A function that reads data for the pass of its name. It raises nothing: a pass can do without the data."""
@@ -54,3 +83,11 @@ def _divide(passes: Sequence[Pass], readers: Mapping[str, Reader]) -> list[list[
             groups.append([])
         groups[-1].append(each)
     return groups
+
+
+def run_passes(passes: Sequence[Pass], context: RankingContext, pages: list[PageHits]) -> list[PageHits]:
+    """Return the pages after these passes. Raises DeadlineExceeded after the end of the search."""
+    for each in passes:
+        context.check_time()
+        pages = each.apply(context, pages)
+    return pages

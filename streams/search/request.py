@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from streams.errors import InvalidQuery, invalid_parameter
 from streams.pages.text.language import language_tag
 from streams.search.cursor import Cursor, decode, digest_search
-from streams.search.errors import InvalidQuery, invalid_parameter
 from streams.search.options import SearchOptions
-from streams.search.query_language.operator_values import ascii_host
+from streams.search.query_language.matching import ascii_host
 from streams.search.ranking.rules import NO_RULES, PersonalRules
 
 MAX_PER_PAGE = 50

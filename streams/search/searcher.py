@@ -13,24 +13,22 @@ from secrets import token_bytes
 from time import perf_counter
 from uuid import UUID
 
+from streams.errors import SearchUnavailable
 from streams.search.block_lists import BlockLists
-from streams.search.click_reader import ClickReader
 from streams.search.cursor import SALT_BYTES
 from streams.search.deadline import Deadline
-from streams.search.errors import SearchUnavailable
 from streams.search.extras import ExtrasReader, Groups
 from streams.search.first_sentences import show_first_sentences
 from streams.search.optional import OnFailure
 from streams.search.options import SearchOptions
 from streams.search.paging import SORTED_RESULTS, count_results, cut_page, next_cursor
 from streams.search.query_language.query import WrittenOperator, find_operators
-from streams.search.ranker import Ranker, Reader
+from streams.search.ranker import PASSES, Ranker, Reader
 from streams.search.ranking.confidence import min_confidence
 from streams.search.ranking.context import Notes, Pass, Ranked, RankingContext
 from streams.search.ranking.fusion import first_pages
-from streams.search.ranking.order import PASSES
 from streams.search.ranking.weights import weight_of
-from streams.search.readers import Copies, HostRanks, Reranking
+from streams.search.readers import ClickReader, Copies, HostRanks, Reranking
 from streams.search.recall_probe import RecallProbe
 from streams.search.request import SearchRequest
 from streams.search.retrieval.depth import Depth, append_new_results, depths, is_settled

@@ -1,6 +1,6 @@
 """A record of what happened during one search: for `explain`, the reasons of a partial answer, and the metrics."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import perf_counter
@@ -8,6 +8,7 @@ from typing import Literal, get_args
 from uuid import UUID
 
 from streams.models.protocols import ModelInfo
+from streams.search.optional import IN_WORDS, Reason
 from streams.search.ranking.weights import Weight
 
 OrderingPart = Literal["dense", "rerank", "authority", "clicks"]
@@ -46,6 +47,10 @@ class Trace:
 
     def fail(self, part: Part, reason: str) -> None:
         self.states[part], self.reasons[part] = "failed", reason
+
+    def missing(self, part: Part, sentence: str) -> Callable[[Reason], None]:
+        """Return a function that records why a part is missing. `sentence` has `{}` in the place of the reason."""
+        return lambda why: self.fail(part, sentence.format(IN_WORDS[why]))
 
     def leave_out(self, part: OrderingPart) -> bool:
         """Return True if the part failed on the first page of results. Then it counts as failed here, too."""

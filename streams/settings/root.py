@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -11,7 +12,6 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 
 from streams.allowed_hosts import LOCAL_NAMES, host_of
 from streams.errors import UsageError
-from streams.merging import merge_mappings
 from streams.servers import NAMES
 from streams.settings.crawl import CrawlSettings, RenderSettings
 from streams.settings.processes import AdminSettings, RuntimeSettings
@@ -173,3 +173,12 @@ def read_stack_file(home: Path) -> dict[str, Any]:
         raise UsageError(f"{stack_file(home)} can't be read ({error}). Remove it and run `riffle up` again") from error
     settings: dict[str, Any] = content.get("settings", {})
     return settings
+
+
+def merge_mappings(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    """Return `base` with its values replaced by those in `over`, at every depth."""
+    found = dict(base)
+    for name, value in over.items():
+        below = found.get(name)
+        found[name] = merge_mappings(below, value) if isinstance(below, dict) and isinstance(value, dict) else value
+    return found

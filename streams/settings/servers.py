@@ -5,7 +5,7 @@ from typing import Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from streams.secret_files import FollowingSecret, current_secret
+from streams.credentials import FollowingSecret, current_secret
 from streams.settings.groups import SettingsGroup
 
 MIN_BLOB_TTL_DAYS = 22

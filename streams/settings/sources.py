@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field, SecretStr, field_validator
 
-from streams.secret_files import current_secret
+from streams.credentials import current_secret
 from streams.settings.groups import SettingsGroup
 
 

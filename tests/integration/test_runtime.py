@@ -30,7 +30,7 @@ from confluent_kafka.admin import (
 
 from streams.local.ports import free_ports
 from streams.local.server_set import running_servers
-from streams.log_throttle import LINES_PER_LIBRARY
+from streams.logs import LINES_PER_LIBRARY
 from streams.runtime import topic_tail
 from streams.runtime.connection import client_config
 from streams.runtime.failure_headers import read_failure

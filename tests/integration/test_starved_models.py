@@ -28,7 +28,7 @@ from streams.models.opening import open_models
 from streams.models.protocols import ChainModel, Embedder
 from streams.models.triton import TritonChains
 from streams.models.triton_connection import TritonConnection
-from streams.niceness import raise_session_niceness
+from streams.resources import raise_session_niceness
 from streams.settings import Settings, TritonSettings
 from tests.faults.processes import busy
 from triton_models.check_server import LIVE, find_fault

@@ -23,7 +23,7 @@ EXCEPTIONS: dict[tuple[str, str], str] = {
     ("streams/doctor/servers.py", "_NUMBERS"): "a number has 9 digits at most, so 9 are read again at a place",
     ("streams/pages/assemble/builder.py", "_CODE_LANGUAGE"): "90 characters are read again at a place at most",
     ("streams/pages/parse/charset.py", "_DECLARED"): "reads 2,048 bytes",
-    ("streams/queries/quick/definition.py", "_ASKED"): SHORT,
+    ("streams/queries/quick/checks.py", "_ASKED"): SHORT,
     ("streams/queries/quick/units.py", "_ASKED"): SHORT,
     ("streams/queries/quick/units.py", "_HOW_MANY"): SHORT,
     ("streams/search/query_language/query.py", "_TOKEN"): "10 letters are read again at a place at most",
@@ -56,7 +56,7 @@ IN_FUNCTIONS: dict[tuple[str, str], str] = {
     ("streams/gateway/http/presentation.py", "_stem"): "two characters at the end",
     ("streams/gateway/labs/source_view.py", "_folds"): "one character",
     (
-        "streams/queries/quick/definition.py",
+        "streams/queries/quick/checks.py",
         "find_definition",
     ): "at most 6 escaped words, and a statement of 400 characters",
     ("streams/search/request.py", "normalize_host"): "one character",

@@ -19,8 +19,8 @@ from streams.local.child_process import CRASH_LOGS, CRASH_SECONDS, LOG_BYTES
 from streams.local.servers.kafka import RETENTION_BYTES
 from streams.local.servers.server import BUSY_WEIGHT
 from streams.local.supervision.watched import QUIET_SECONDS, REFUSALS, SERVER_SPIN_CPU_SECONDS, SPIN_CPU_SECONDS
-from streams.niceness import FULL_LOAD
 from streams.pages.text.normal_forms import MAX_MARKS
+from streams.resources import FULL_LOAD
 from streams.runtime.breaker import MAX_PROBE_SECONDS
 from streams.runtime.faust_app import MAX_WAITING_EVENTS
 from streams.runtime.poison.brake import MAX_STRIKES, WATCHED_RECORDS

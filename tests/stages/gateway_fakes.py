@@ -22,8 +22,8 @@ from streams.gateway.labs.explainer import Explainer
 from streams.gateway.search.beside import sources_of
 from streams.gateway.search.query_events import Publish
 from streams.models.protocols import ModelInfo
+from streams.search.core import AnySource
 from streams.search.options import SearchOptions
-from streams.search.sources import AnySource
 from streams.settings import (
     AccessSettings,
     AnswersSettings,

@@ -10,7 +10,7 @@ import pytest
 
 from streams.gateway.http.presentation import MAX_CODE_LINES, code_snippet, language_name
 from streams.gateway.search.signals import SignalFacts, describe_signals
-from streams.search.query_language.choices import Choices, apply_choices
+from streams.search.query_language.query import Choices, apply_choices
 from streams.search.ranking.facets import file_type
 from streams.stores.page_record import Normalized, PageRecord
 from streams.stores.statement_payload import StatementPayload

@@ -22,7 +22,7 @@ from streams.gateway import serve as serving
 from streams.gateway.lazy_stores import open_lazily
 from streams.gateway.serve import listen
 from streams.ledger.history import history_of
-from streams.search import rehearsal
+from streams.search import core
 from streams.servers import Store
 from streams.settings import GatewaySettings, Settings
 from streams.stores.opener import Stores, memory_stores
@@ -243,7 +243,7 @@ def _noting(part: str, asked: list[str], read: Any) -> Any:
 async def test_a_gateway_is_ready_although_optional_parts_cannot_be_read(
     monkeypatch: pytest.MonkeyPatch, broken: Any
 ) -> None:
-    monkeypatch.setattr(rehearsal, "SECONDS", 0.05)
+    monkeypatch.setattr(core, "REHEARSAL_SECONDS", 0.05)
     stores = await searchable([WAL])
     stores.fingerprints = stores.host_links = broken
     async with client(gateway(stores)) as web:

@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from streams.search import searcher
-from streams.search.ranker import Ranker
+from streams.search.ranker import PASSES, Ranker
 from streams.search.ranking.context import Pass, RankingContext
-from streams.search.ranking.order import PASSES
 from streams.stores.protocols import PageHits
 from tests.stages.gateway_fakes import client, gateway, searchable
 from tests.stages.test_gateway_search import STATEMENTS

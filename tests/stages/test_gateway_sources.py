@@ -12,9 +12,9 @@ from pydantic import BaseModel
 
 from streams.errors import StoreUnavailable
 from streams.gateway.http import templates
+from streams.search.core import Source
 from streams.search.deadline import Deadline
 from streams.search.request import SearchRequest
-from streams.search.sources import Source
 from streams.stores.opener import Stores
 from tests.stages.gateway_fakes import Dead, client, gateway, searchable
 from tests.stages.test_gateway_search import STATEMENTS

@@ -19,8 +19,8 @@ from streams.queries.collection.agent import QueriesAgent
 from streams.queries.collection.offering import SuggestedQueries
 from streams.queries.suggestions.block_words import BlockedWords
 from streams.runtime.agent import Delivery
-from streams.search.click_reader import sum_clicks
 from streams.search.ranking.clicks import QueryClicks, gains_of
+from streams.search.readers import sum_clicks
 from streams.settings import QueriesSettings
 from streams.stores.memory import MemoryQueryCounts, MemorySuggestions
 from streams.stores.opener import Stores

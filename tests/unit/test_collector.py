@@ -5,7 +5,7 @@ import sys
 
 CODE = """
 import gc
-from streams.collector import exempt_loaded_objects
+from streams.resources import exempt_loaded_objects
 loaded = [[] for _ in range(1_000)]
 cycle = []
 cycle.append(cycle)

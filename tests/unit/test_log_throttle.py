@@ -2,7 +2,7 @@
 
 import logging
 
-from streams.log_throttle import LINES_PER_KIND, LINES_PER_LIBRARY, WINDOW_SECONDS, LogThrottle
+from streams.logs import LINES_PER_KIND, LINES_PER_LIBRARY, WINDOW_SECONDS, LogThrottle
 
 ADVICE = """
 Aborting task %r: slow.

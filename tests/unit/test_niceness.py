@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from streams import niceness
-from streams.niceness import is_machine_full, raise_session_niceness, set_session_niceness
+from streams import resources
+from streams.resources import is_machine_full, raise_session_niceness, set_session_niceness
 
 
 class Refusing:
@@ -39,7 +39,7 @@ REFUSALS = [
 def test_a_refusal_ends_nothing(
     error: type[OSError], times: int, written: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(niceness, "RETRY_SECONDS", 0.0)
+    monkeypatch.setattr(resources, "RETRY_SECONDS", 0.0)
     proc = Refusing(error, times)
     set_session_niceness(os.getpid(), 7, proc)  # type: ignore[arg-type]  # a folder like the kernel's folder
     assert proc.written == written

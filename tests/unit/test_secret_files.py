@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
+from streams.credentials import current_secret
 from streams.errors import UsageError
 from streams.local.home import own_secret
 from streams.runtime.connection import client_config
-from streams.secret_files import current_secret
 from streams.settings import CassandraSettings, KafkaSettings
 from streams.stores.cassandra.driver import CurrentPassword
 

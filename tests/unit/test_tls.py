@@ -11,6 +11,7 @@ import pytest
 from pydantic import ValidationError
 
 from streams.crawl.fetch.http import open_allowed_session
+from streams.credentials import TlsFiles, client_context, server_context
 from streams.doctor.certificates import endpoints
 from streams.errors import UsageError
 from streams.gateway.answers.service import open_answers
@@ -28,7 +29,6 @@ from streams.settings import (
     TritonSettings,
 )
 from streams.stores.opener import memory_stores
-from streams.tls import TlsFiles, client_context, server_context
 
 NOW = dt.datetime.now(dt.UTC)
 

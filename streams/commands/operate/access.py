@@ -27,7 +27,7 @@ from streams.commands.console import (
 from streams.errors import UsageError
 from streams.gateway.access.bucket import spending_of_day
 from streams.gateway.access.clients import ID_BYTES, PREFIX, SCOPES, SECRET_BYTES, expires_at, make_key
-from streams.search.query_language.operator_values import ascii_host
+from streams.search.query_language.matching import ascii_host
 from streams.search.request import MAX_DOMAINS
 from streams.stores.opener import open_stores
 from streams.stores.protocols import ApiKey, Site

@@ -8,9 +8,9 @@ import httpx2
 import typer
 
 from streams.commands.console import EXIT_NO, AsJson, command, err, load_settings, out, print_json, styled
+from streams.credentials import TlsFiles, client_context
 from streams.errors import StoreUnavailable, UsageError
 from streams.settings import GatewaySettings, Settings
-from streams.tls import TlsFiles, client_context
 
 CLIENT_TIMEOUT_SECONDS = 30.0
 SIMILAR_SHOWN = 3

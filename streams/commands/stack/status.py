@@ -27,6 +27,7 @@ from streams.commands.console import (
     styled,
 )
 from streams.commands.stack.topics import show_topics
+from streams.credentials import TlsFiles, client_context
 from streams.doctor.overview import WELL, Figures, Problem, find_away
 from streams.errors import RiffleError
 from streams.local.home import PAUSED, ProcessState, StackState, is_alive, running_state
@@ -38,7 +39,6 @@ from streams.sandbox.confinement import missing
 from streams.sandbox.trial import layers_in_force
 from streams.servers import NAMES
 from streams.settings import Settings
-from streams.tls import TlsFiles, client_context
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from streams.crawl.frontier.policy import SECOND
 from streams.errors import TransientError
-from streams.shared_calls import read_failure
+from streams.grouped_calls import read_failure
 from streams.stores.protocols import FrontierStore, PartitionOwner
 
 CHECK_MICROS = SECOND

@@ -19,8 +19,8 @@ from typing import Literal, get_args
 from starlette.requests import Request
 
 from streams.crawl.domains import is_below, is_page_below
-from streams.search.errors import invalid_parameter
-from streams.search.query_language.operator_values import ascii_host
+from streams.errors import invalid_parameter
+from streams.search.query_language.matching import ascii_host
 from streams.search.request import Parameters
 from streams.stores.protocols import ApiKey, Site, private_hosts
 

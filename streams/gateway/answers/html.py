@@ -17,14 +17,13 @@ from streams.answers.evidence import Evidence
 from streams.answers.follow_up import clean_turns, search_of_turns
 from streams.answers.support.checked_sentences import CheckedSentence
 from streams.answers.writer import Outcome
-from streams.errors import RiffleError
+from streams.errors import InvalidQuery, RiffleError
 from streams.gateway.access.clients import Sight, address_of
 from streams.gateway.access.guard import Guard
 from streams.gateway.answers.service import ModelAnswers, RunningAnswer
 from streams.gateway.http.problems import Problem, invalid_query, search_unavailable
 from streams.gateway.http.templates import Views, address
 from streams.gateway.search.service import SearchService
-from streams.search.errors import InvalidQuery
 from streams.search.searcher import Found
 
 STREAMED = {"Cache-Control": "private, no-store", "X-Accel-Buffering": "no"}

@@ -12,6 +12,7 @@ from streams.answers.evidence import Evidence, evidence_of, evidence_of_page
 from streams.answers.follow_up import search_of_turns
 from streams.answers.support.checked_sentences import CheckedSentence
 from streams.answers.writer import MAX_JUDGED_PAGES, Outcome, Writer, WriterOptions
+from streams.credentials import TlsFiles, client_context
 from streams.gateway.access.clients import Sight
 from streams.gateway.answers.shared_budgets import SharedBudgets
 from streams.gateway.context import GatewayContext
@@ -24,7 +25,6 @@ from streams.search.request import FIRST_PAGE, SearchRequest
 from streams.search.searcher import Found
 from streams.settings import AnswersSettings
 from streams.stores.protocols import PageHits
-from streams.tls import TlsFiles, client_context
 
 SUMMARIZED_STATEMENTS = 40
 """Number of first statements of a page that a summary chooses from."""

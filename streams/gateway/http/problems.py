@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any, Literal, get_args
 
-from streams.errors import RestoreUnfinished
-from streams.search.errors import InvalidQuery, QueryFault
+from streams.errors import InvalidQuery, QueryFault, RestoreUnfinished
 
 Kind = Literal[
     QueryFault,

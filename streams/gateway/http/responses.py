@@ -8,6 +8,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, Response
 
+from streams.errors import InvalidQuery, SearchUnavailable
 from streams.gateway.http.presentation import clean_line
 from streams.gateway.http.problems import (
     MEDIA_TYPE,
@@ -20,7 +21,6 @@ from streams.gateway.http.problems import (
     search_unavailable,
 )
 from streams.gateway.http.templates import Views
-from streams.search.errors import InvalidQuery, SearchUnavailable
 from streams.search.request import empty_query
 
 log = structlog.get_logger(__name__)

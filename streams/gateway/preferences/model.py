@@ -6,8 +6,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from streams.search.errors import InvalidQuery
-from streams.search.query_language.operator_values import ascii_host
+from streams.errors import InvalidQuery
+from streams.search.query_language.matching import ascii_host
 from streams.search.ranking.rules import PersonalRules
 from streams.search.request import normalize_language
 

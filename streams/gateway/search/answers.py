@@ -23,10 +23,10 @@ from streams.gateway.search.answer_model import (
 )
 from streams.gateway.search.signals import SignalFacts, describe_signals
 from streams.pages.document.consent import Consent, consent_of
-from streams.queries.quick.definition import FoundStatement
+from streams.queries.quick.checks import FoundStatement
+from streams.search.core import Beside
 from streams.search.extras import MAX_SIMILAR
 from streams.search.searcher import Found
-from streams.search.sources import Beside
 from streams.stores.page_record import Normalized
 from streams.stores.protocols import Hit, PageHits
 

@@ -3,7 +3,7 @@
 from streams.answers.statement_source import StatementAnswers
 from streams.gateway.context import GatewayContext
 from streams.knowledge.lookup.source import PanelSource
-from streams.search.sources import AnySource
+from streams.search.core import AnySource
 
 
 def sources_of(context: GatewayContext) -> tuple[AnySource, ...]:

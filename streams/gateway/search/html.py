@@ -11,6 +11,7 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
 
 from schemas.ids import page_id
+from streams.errors import SearchUnavailable
 from streams.gateway.access.guard import Guard
 from streams.gateway.clicks.links import Leave, OutgoingLinks, plain_link
 from streams.gateway.http.problems import Problem, internal, search_unavailable
@@ -19,9 +20,8 @@ from streams.gateway.preferences.cookies import Cookies
 from streams.gateway.search.answer_model import SearchAnswer
 from streams.gateway.search.api import FEED_PATH, FEED_TYPE
 from streams.gateway.search.service import RunningSearch, SearchService
-from streams.search.errors import SearchUnavailable
-from streams.search.query_language.choices import Choices, apply_choices
-from streams.search.query_language.operator_values import read_wish
+from streams.search.query_language.matching import read_wish
+from streams.search.query_language.query import Choices, apply_choices
 from streams.search.request import ALL_LANGUAGES, Parameters, SearchRequest
 from streams.search.searcher import Found
 

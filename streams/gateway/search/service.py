@@ -25,18 +25,16 @@ from streams.gateway.search.query_events import (
 from streams.gateway.search.spelling import SearchSpelling, apply_correction
 from streams.gateway.suggest.service import blocked_words
 from streams.queries.quick import checks
-from streams.queries.quick.definition import find_definition
+from streams.queries.quick.checks import find_definition
 from streams.queries.quick.model import QuickCheck
 from streams.queries.spelling.corrector import Correction
 from streams.queries.spelling.decision import Spelling
-from streams.search.core import MAX_AT_ONCE, SearchCore
+from streams.search.core import MAX_AT_ONCE, AnySource, Beside, SearchCore, read_optional_parts
 from streams.search.options import SearchOptions
 from streams.search.recall_probe import RecallProbe
-from streams.search.rehearsal import read_optional_parts
 from streams.search.request import FIRST_PAGE, Parameters, SearchRequest
 from streams.search.retrieval.index_bound import IndexBound
 from streams.search.searcher import Found, Searcher
-from streams.search.sources import AnySource, Beside
 
 MODEL_LOAD_SECONDS = 5.0
 """Maximum time to wait until the model for queries is loaded, before the first search (seconds)."""

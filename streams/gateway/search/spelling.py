@@ -12,6 +12,7 @@ from threading import Thread
 
 import structlog
 
+from streams.errors import SearchUnavailable
 from streams.gateway.suggest.service import Looking
 from streams.queries.spelling.base import base_corrector
 from streams.queries.spelling.corrector import Correction, Corrector
@@ -21,10 +22,9 @@ from streams.queries.suggestions.block_words import BlockedWords
 from streams.queries.suggestions.build import read_words
 from streams.queries.suggestions.hidden import current_build
 from streams.queries.suggestions.page_words import unpack_chosen
-from streams.search.errors import SearchUnavailable
+from streams.search.core import Answering
 from streams.search.request import SearchRequest
 from streams.search.searcher import Found
-from streams.search.sources import Answering
 from streams.stores.protocols import PageHits, Suggestions
 
 LANGUAGE = "en"

@@ -60,7 +60,7 @@ class HasEntities:
 
 
 class PanelSource:
-    """See `streams.search.sources.Source`."""
+    """See `streams.search.core.Source`."""
 
     name = "panel"
 

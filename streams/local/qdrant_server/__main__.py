@@ -7,8 +7,8 @@ from pathlib import Path
 
 import uvicorn
 
+from streams.credentials import server_context
 from streams.local.qdrant_server.app import build_app
-from streams.tls import server_context
 
 KEEP_ALIVE_SECONDS = 60
 """Time after which an idle connection is closed (seconds). Clients close it long before: a starved one, too, sends

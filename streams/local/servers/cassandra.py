@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any, Self
 
+from streams.credentials import client_context
 from streams.local.child_process import Launch
 from streams.local.ports import free_ports
 from streams.local.probing import cassandra_answers
@@ -10,7 +11,6 @@ from streams.local.servers.java import class_path, find_java
 from streams.local.servers.server import Hints, read_template
 from streams.local.tls.identities import OPERATOR, Identities, Identity
 from streams.settings import Settings
-from streams.tls import client_context
 
 JVM_OPTIONS = (
     "-Xms256m",

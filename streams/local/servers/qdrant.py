@@ -4,13 +4,13 @@ import sys
 from pathlib import Path
 from typing import Any, Self
 
+from streams.credentials import client_context
 from streams.local.child_process import Launch
 from streams.local.ports import free_ports
 from streams.local.probing import answers
 from streams.local.servers.server import Hints
 from streams.local.tls.identities import OPERATOR, Identities
 from streams.settings import Settings
-from streams.tls import client_context
 
 
 class Qdrant:

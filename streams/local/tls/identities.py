@@ -21,8 +21,8 @@ from cryptography.hazmat.primitives.serialization import pkcs12
 from cryptography.x509.oid import ExtendedKeyUsageOID, ObjectIdentifier
 
 from streams import servers
+from streams.credentials import TlsFiles
 from streams.local.tls.certificates import Authority, open_authority, write_secret
-from streams.tls import TlsFiles
 from streams.topology import GATEWAY, STAGES
 
 HOSTS = ("127.0.0.1", "localhost")

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from streams.queries.clicks.model import ClickLog, Shown, estimate_examination
 from streams.queries.counts import list_queries
-from streams.search.click_reader import sum_clicks
+from streams.search.readers import sum_clicks
 from streams.stores.protocols import PlaceCounts, QueryCounts
 
 MAX_QUERIES = 10_000

@@ -13,8 +13,7 @@ import re
 from collections.abc import Callable
 from decimal import Decimal, localcontext
 
-from streams.queries.quick.model import QuickCheck
-from streams.queries.quick.numbers import calculation_context, format_number, is_shown_exactly, plain_number
+from streams.queries.quick.model import QuickCheck, calculation_context, format_number, is_shown_exactly, plain_number
 
 MAX_CHARS = 120
 """Maximum length of an expression."""

@@ -10,8 +10,7 @@ from decimal import Decimal, localcontext
 import pint
 
 from streams.language.units import UNITS, UNITS_IN_QUERIES, expression_of, find_unit, measure, registry
-from streams.queries.quick.model import QuickCheck
-from streams.queries.quick.numbers import calculation_context, format_number, plain_number
+from streams.queries.quick.model import QuickCheck, calculation_context, format_number, plain_number
 
 MAX_CHARS = 80
 """Maximum length of a query that asks for a conversion."""

@@ -2,7 +2,7 @@
 
 from aiokafka import conn
 
-from streams.secret_files import FollowingSecret
+from streams.credentials import FollowingSecret
 
 
 class CurrentConnection(conn.AIOKafkaConnection):  # type: ignore[misc]  # aiokafka ships no types

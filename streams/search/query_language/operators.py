@@ -15,8 +15,6 @@ from streams.search.query_language.matching import (
     has_phrase,
     keep_searchable,
     of_site,
-)
-from streams.search.query_language.operator_values import (
     read_extension,
     read_language,
     read_page_type,

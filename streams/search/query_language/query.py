@@ -6,17 +6,24 @@ An operator that is not known, or has a value that can't be read, is text. So is
 second minus: `git commit -m`, `-1`, `--amend`. In prose, quotation marks and minus signs are text, too. Prose is a
 paragraph, or more than one sentence.
 
-A query may also be the address of a page: `sqlite.org`, `www.sqlite.org/wal.html`. People type and paste addresses into
-a search box. The words of an address are in few statements of its page, so the page is looked up by its id.
+The choices of a form become operators of the query, in place of operators of the same kind: so each choice is seen in
+the query, and can be changed there.
+
+A query may also be the address of a page: people type and paste `sqlite.org` or `https://sqlite.org/wal.html#intro`
+into a search box. The words of an address are in few statements of its page, so the page is looked up by its id.
 """
 
 import re
 import unicodedata
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from datetime import date, timedelta
 
 from streams.crawl.domains import has_public_suffix
 from streams.crawl.urls import InvalidUrl, host_of, possible_urls
 from streams.language.marks import MARKS
+from streams.plain_text import read_date
+from streams.search.query_language.matching import read_extension, read_page_type, read_wish
 from streams.search.query_language.operators import EXCLUDED, OPERATOR_OF, PHRASE, Conditions, Operator
 
 _TOKEN = re.compile(
@@ -38,6 +45,11 @@ MAX_ADDRESS_CHARS = 500
 """Maximum length of an address that is looked up (characters)."""
 MAX_COUNTED_CHARS = 200
 """Maximum length of a query that is counted. Longer ones are rarely asked twice, and often say much of a person."""
+WITHIN_DAYS = {"day": 1, "week": 7, "month": 31, "year": 366}
+"""The times of publication that can be chosen, with their days. A page of today is in all of them."""
+ANY = "any"
+_CHOSEN = ("after", "before", "pagetype", "filetype", "prefer")
+"""The operators that the form's choices replace."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,3 +188,38 @@ def normalize_query(text: str) -> str:
     """Return the query in lower case with single spaces (NFKC); empty if it is too long to be counted."""
     found = " ".join(unicodedata.normalize("NFKC", text).casefold().split())
     return found if len(found) <= MAX_COUNTED_CHARS and found.isprintable() else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """The choices of a form, as they were sent: not checked."""
+
+    published: str = ""
+    """`day`, `week`, `month` or `year`; anything else: the dates count."""
+    after: str = ""
+    before: str = ""
+    filetype: str = ""
+    pagetype: str = ""
+    wishes: Mapping[str, int] = field(default_factory=dict)
+    """The steps of each wish, from 0 to 3."""
+
+
+def apply_choices(query: str, choices: Choices, today: date) -> str:
+    """Return the query with the choices as operators. A value that can't be read is left out."""
+    after, before = read_date(choices.after), read_date(choices.before)
+    if days := WITHIN_DAYS.get(choices.published):
+        after, before = (today - timedelta(days)).isoformat(), ""
+    extension = "" if choices.filetype == ANY else read_extension(choices.filetype)
+    page_type = "" if choices.pagetype == ANY else read_page_type(choices.pagetype)
+    chosen = {"after": after, "before": before, "pagetype": page_type, "filetype": extension}
+    added = [f"{name}:{value}" for name, value in chosen.items() if value]
+    wishes = (read_wish(f"{name}{steps}") for name, steps in choices.wishes.items() if steps)
+    added += [f"prefer:{wish.replace(':', '')}" for wish in wishes if wish]
+    return " ".join([remove_operators(query, _CHOSEN), *added]).strip()
+
+
+def remove_operators(query: str, names: Collection[str]) -> str:
+    """Return the query without the operators of these names."""
+    while found := next((each for each in find_operators(query) if each.operator.name in names), None):
+        query = found.query_without
+    return query

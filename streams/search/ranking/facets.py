@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from datetime import timedelta
 
 from streams.pages.text.tokens import words
-from streams.search.query_language.choices import WITHIN_DAYS
 from streams.search.query_language.operators import meets
+from streams.search.query_language.query import WITHIN_DAYS
 from streams.search.ranking.context import RankingContext
 from streams.search.ranking.named_pages import names_host
 from streams.stores.protocols import PageHits

@@ -20,8 +20,7 @@ from uuid import UUID
 
 from streams.search.query_language.operators import Conditions, meets
 from streams.search.ranking.context import RankingContext
-from streams.search.ranking.copies import Near, Texts, group_copies
-from streams.search.ranking.near_duplicates import ComparedPages
+from streams.search.ranking.near_duplicates import ComparedPages, Near, Texts, group_copies
 from streams.search.ranking.rules import BlockList, PersonalRules, is_adult
 from streams.stores.protocols import PageHits
 

@@ -21,7 +21,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
-from streams.search.query_language.operator_values import ascii_host
+from streams.search.query_language.matching import ascii_host
 from streams.stores.protocols import PageHits
 
 SiteRule = Literal["raised", "lowered", "hidden", ""]

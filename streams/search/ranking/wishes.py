@@ -1,4 +1,4 @@
-"""The wishes of a query: more recent pages, more technical ones, or first-hand ones first. Pure.
+"""The wishes of a person: more recent, more technical or first-hand pages first, and the sites that they raise. Pure.
 
 `prefer:technical` in a query moves pages up, and leaves none out. Each wish is a feature of a page from 0 to 1, by its
 date or by the statements that were found of it. No model is asked, so no page can talk its way up.
@@ -6,6 +6,9 @@ date or by the statements that were found of it. No model is asked, so no page c
     recent      its date of publication: 1 for today, half of it after each year; 0 without a date
     technical   share of its statements with code, versions, units, identifiers or other words of the trade's writing
     firsthand   share of its statements in which somebody says what they did or saw themselves
+
+A raised site gains `SITE_WEIGHT`, a lowered one loses it, in standard deviations of the scores: enough to pass pages
+that answer a query somewhat better, not enough to bring pages up that hardly answer it. Hidden sites are a filter.
 """
 
 import re
@@ -27,6 +30,9 @@ WEIGHT = 0.8
 RECENT_HALF_LIFE_DAYS = 365.0
 OPERATOR = "prefer"
 SIGNAL = "wish"
+SITE_WEIGHT = 1.0
+"""Addition to the score of a page of a raised site, in standard deviations of the scores."""
+SITE_SIGNAL = "preference"
 _SCORE_DIGITS = 5
 
 _TECHNICAL = re.compile(
@@ -97,3 +103,17 @@ FEATURES: Mapping[str, Callable[[PageHits, datetime], float]] = {
     "technical": _technical,
     "firsthand": _first_hand,
 }
+
+
+def prefer_sites(context: RankingContext, pages: list[PageHits]) -> list[PageHits]:
+    """Apply the pass `personal`: move the pages of raised and lowered sites, and note what each of them gained."""
+    rules = context.personal
+    if not rules.raised and not rules.lowered:
+        return pages
+    changed = []
+    for page in pages:
+        gain = SITE_WEIGHT * {"raised": 1, "lowered": -1}.get(rules.rule_of(page.hits[0].payload.host), 0)
+        if gain:
+            context.notes.note_part(page.page_id, SITE_SIGNAL, gain)
+        changed.append(replace(page, score=page.score + gain) if gain else page)
+    return sorted(changed, key=lambda page: -round(page.score, _SCORE_DIGITS))

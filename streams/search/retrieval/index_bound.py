@@ -14,9 +14,8 @@ from time import monotonic
 import structlog
 
 from streams.crawl.domains import registrable_domain
-from streams.errors import RiffleError
+from streams.errors import InvalidQuery, RiffleError
 from streams.search.deadline import Deadline
-from streams.search.errors import InvalidQuery
 from streams.search.optional import OnFailure
 from streams.search.options import SearchOptions
 from streams.search.ranking.confidence import READ_STATEMENTS, bound_of_index, measure_second_site, model_bounds

@@ -12,9 +12,8 @@ from uuid import UUID
 import structlog
 
 from schemas.ids import page_id
-from streams.errors import DeadlineExceeded, PoisonError, StoreUnavailable
+from streams.errors import DeadlineExceeded, PoisonError, SearchUnavailable, StoreUnavailable
 from streams.search.deadline import Deadline
-from streams.search.errors import SearchUnavailable
 from streams.search.optional import OnFailure
 from streams.search.retrieval.query import IndexQuery
 from streams.search.trace import Trace

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from streams.errors import SearchUnavailable
 from streams.search.deadline import Deadline
-from streams.search.errors import SearchUnavailable
 from streams.search.optional import OnFailure
 from streams.search.query_language.operators import SITE, Conditions, narrow
 from streams.search.query_language.query import find_addresses, parse_query

@@ -15,8 +15,8 @@ from typing import Any
 
 from cassandra import DependencyException, ProtocolVersion
 
+from streams.credentials import TlsFiles, client_context
 from streams.settings import CassandraSettings
-from streams.tls import TlsFiles, client_context
 
 MAX_REASON_CHARS = 300
 """Maximum length of an error's description (characters)."""

@@ -44,8 +44,8 @@ from cassandra.protocol import RequestValidationException as InvalidMessage
 from cassandra.query import BatchStatement, BatchType
 
 from streams.errors import DeadlineExceeded, PoisonError, RiffleError, StoreUnavailable, UsageError
+from streams.grouped_calls import read_failure
 from streams.settings import CassandraSettings
-from streams.shared_calls import read_failure
 from streams.stores.cassandra.driver import NoHostAvailable, causes_of, describe_error, new_cluster
 from streams.stores.cassandra.grouped_writes import MAX_WRITES, GroupedWrites
 from streams.tracing import cassandra_span

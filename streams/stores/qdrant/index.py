@@ -14,6 +14,7 @@ import httpx
 from qdrant_client import AsyncQdrantClient, models
 from qdrant_client.http.exceptions import ApiException, ResponseHandlingException, UnexpectedResponse
 
+from streams.credentials import TlsFiles, client_context
 from streams.errors import DeadlineExceeded, PoisonError, StoreUnavailable, TransientError
 from streams.models.protocols import ModelInfo
 from streams.settings import QdrantSettings
@@ -33,7 +34,6 @@ from streams.stores.vector_collection import (
     sort_hits,
     still_active,
 )
-from streams.tls import TlsFiles, client_context
 
 ORDERING = "medium"
 """Order of writes on replicas: the same on all. `strong`, also while leaders change, would let writes fail then."""

@@ -10,9 +10,9 @@ from urllib.parse import quote
 
 import httpx2
 
+from streams.credentials import TlsFiles, client_context
 from streams.errors import StoreUnavailable
 from streams.settings import QdrantSettings
-from streams.tls import TlsFiles, client_context
 
 SCROLL_POINTS = 500
 """Number of points that one request of a scroll returns: some megabytes of JSON with their vectors."""

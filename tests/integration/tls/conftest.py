@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from streams.commands.stack.up import start_detached, stop_stack
+from streams.credentials import client_context
 from streams.local.home import read_state
 from streams.local.ports import free_ports
 from streams.local.probing import answers
@@ -19,7 +20,6 @@ from streams.local.riffle_processes import gateway_settings
 from streams.local.server_set import with_addresses
 from streams.local.tls.identities import OPERATOR, Identities
 from streams.settings import Settings
-from streams.tls import client_context
 from streams.topology import GATEWAY
 
 START_SECONDS = 120.0

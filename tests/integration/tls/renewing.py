@@ -14,6 +14,7 @@ from pathlib import Path
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 
+from streams.credentials import TlsFiles, client_context
 from streams.errors import StartError
 from streams.local.home import ProcessState, StackState, running_state
 from streams.local.probing import cassandra_answers, triton_answers
@@ -21,7 +22,6 @@ from streams.local.tls.access import NODE_ID
 from streams.local.tls.identities import NAMES, Identities
 from streams.runtime.connection import TIMEOUT_SECONDS, client_config, unreachable_error
 from streams.settings import Settings
-from streams.tls import TlsFiles, client_context
 
 ROLLED = ("triton", "cassandra")
 """Servers that are restarted to use a new certificate."""

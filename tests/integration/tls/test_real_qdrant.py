@@ -19,6 +19,7 @@ import pytest
 import yaml
 from cryptography import x509
 
+from streams.credentials import client_context
 from streams.errors import StoreUnavailable
 from streams.local.ports import free_ports
 from streams.local.probing import answers
@@ -28,7 +29,6 @@ from streams.settings import QdrantSettings, Settings
 from streams.stores.protocols import Point, SparseVector
 from streams.stores.qdrant.index import QdrantIndex
 from streams.stores.statement_payload import StatementPayload
-from streams.tls import client_context
 from tests.chart.rendering import ROOT, containers, environment, named, render
 from tests.integration.qdrant_process import NO_REAL_QDRANT, QdrantProcess, real_qdrant
 

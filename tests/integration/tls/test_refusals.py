@@ -9,13 +9,13 @@ import pytest
 from confluent_kafka import Consumer, KafkaError, Producer
 
 from docs.generate.infrastructure import BLOBS_SWEEP, grants_of
+from streams.credentials import TlsFiles, client_context
 from streams.errors import StoreUnavailable
 from streams.local.probing import answers, cassandra_answers, kafka_answers, triton_answers
 from streams.local.tls.access import apply_grants
 from streams.runtime.connection import client_config
 from streams.runtime.topic_reader import read_topic
 from streams.settings import KafkaSettings, TritonSettings
-from streams.tls import TlsFiles, client_context
 from streams.topology import grants
 from tests.integration.tls.conftest import TlsStack
 

@@ -10,6 +10,7 @@ import pytest
 from schemas import PageDiscovered
 from schemas.ids import page_id
 from streams.commands.pages.search import gateway_context
+from streams.credentials import client_context
 from streams.doctor.certificates import endpoints
 from streams.doctor.servers import Endpoint
 from streams.local.probing import answers
@@ -17,7 +18,6 @@ from streams.local.tls.identities import Identity
 from streams.runtime.producer import EventProducer
 from streams.settings import Settings
 from streams.stores.opener import Stores, open_stores
-from streams.tls import client_context
 from tests.integration.tls.conftest import TlsStack
 from tests.integration.tls.renewing import renew_all
 

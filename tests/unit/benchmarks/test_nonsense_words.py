@@ -23,8 +23,8 @@ from benchmarks.search.nonsense_words import (
     web_of,
 )
 from streams.pages.document.model import Block, Document
+from streams.search.ranker import PASSES
 from streams.search.ranking.fusion import merge_lists
-from streams.search.ranking.order import PASSES
 from streams.stores.protocols import Candidates, Hit
 from streams.vectors.bm25 import query_words
 from tests.stages.gateway_fakes import payload_of, statement

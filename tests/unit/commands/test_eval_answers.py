@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from streams.commands.measure.answer_quality import Question, evaluate_answers, read_questions
+from streams.commands.measure.answers import Question, evaluate_answers, read_questions
 from streams.errors import UsageError
 
 QUESTIONS = [

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from starlette.requests import Request
 
+from streams.errors import InvalidQuery
 from streams.gateway.access.bucket import Allowance, Bucket, Spending, cost_of_search
 from streams.gateway.access.clients import (
     ID_BYTES,
@@ -22,7 +23,6 @@ from streams.gateway.access.clients import (
     sight_of,
 )
 from streams.gateway.access.limiter import Limiter
-from streams.search.errors import InvalidQuery
 from streams.search.request import Parameters, parse
 from streams.stores.memory import MemoryNotes
 from streams.stores.opener import memory_stores

@@ -5,10 +5,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, get_args
 
+from streams.errors import QueryFault
 from streams.gateway.http.metrics import Metrics
 from streams.gateway.http.problems import KINDS, STATUS_AND_TITLE, of_status
 from streams.ledger.status import Status
-from streams.search.errors import QueryFault
 from streams.stores.opener import Stores
 from tests.stages.gateway_fakes import client, gateway
 

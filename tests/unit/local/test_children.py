@@ -23,7 +23,7 @@ from streams.local.child_process import (
     tail,
 )
 from streams.local.riffle_processes import gateway, workers
-from streams.niceness import raise_session_niceness
+from streams.resources import raise_session_niceness
 from tests.child_processes import niceness_above_own, unreaped
 
 DEADLINE_SECONDS = 120.0

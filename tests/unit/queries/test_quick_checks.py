@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.gateway.http.about import QUICK_QUESTIONS
-from streams.queries.quick import calculator, checks, dates, definition, units
-from streams.queries.quick.definition import FoundStatement, find_definition
+from streams.gateway.http.help import QUICK_QUESTIONS
+from streams.queries.quick import calculator, checks, dates, units
+from streams.queries.quick.checks import FoundStatement, find_definition
 
 NOW = datetime(2026, 11, 24, 8, 0, tzinfo=UTC)
 ORDINARY = (Path(__file__).parent / "data" / "ordinary_queries.txt").read_text(encoding="utf-8").splitlines()
@@ -146,7 +146,7 @@ def test_a_date(query: str, answer: str, value: str) -> None:
 def test_the_examples_of_the_help_are_answered() -> None:
     answered = [found.kind for query in QUICK_QUESTIONS if (found := checks.check_query(query, NOW))]
     assert answered == ["calculation", "conversion", "time", "date"]
-    assert definition.definition_subject(QUICK_QUESTIONS[-1]) == "riffle"
+    assert checks.definition_subject(QUICK_QUESTIONS[-1]) == "riffle"
 
 
 def test_no_ordinary_query_is_answered() -> None:
@@ -225,4 +225,4 @@ def test_a_definition_is_a_found_statement(query: str, url: str | None) -> None:
 @given(st.text(max_size=60))
 def test_what_is_defined_is_never_a_pattern(subject: str) -> None:
     find_definition(f"define {subject}", STATEMENTS)
-    assert len(definition.definition_subject(f"define {subject}").split()) <= definition.MAX_WORDS
+    assert len(checks.definition_subject(f"define {subject}").split()) <= checks.MAX_WORDS

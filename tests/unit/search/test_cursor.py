@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from streams.errors import InvalidQuery
 from streams.search.cursor import LIFETIME_SECONDS, MAX_CHARS, MAX_HASHES, Cursor, decode, digest_search, encode
-from streams.search.errors import InvalidQuery
 from streams.search.trace import ORDERING_PARTS, OrderingPart
 
 SEARCH = digest_search("log", 10)

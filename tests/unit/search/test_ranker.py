@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from streams.errors import SearchUnavailable
 from streams.search.deadline import Deadline
-from streams.search.errors import SearchUnavailable
 from streams.search.ranker import Ranker, Reader
 from streams.search.ranking.context import Pass, RankingContext
 from streams.search.trace import Trace

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from streams.errors import InvalidQuery
 from streams.pages.normalize import normalize
-from streams.search.errors import InvalidQuery
 from streams.search.options import SearchOptions
 from streams.search.request import MAX_DEPTH, Parameters, normalize_text, parse
 from streams.settings import Settings

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from streams.errors import StoreUnavailable
+from streams.search.core import REST_SECONDS, Beside, SideBySide
 from streams.search.deadline import Deadline
 from streams.search.request import SearchRequest
 from streams.search.searcher import Found
-from streams.search.sources import REST_SECONDS, Beside, SideBySide
 from streams.search.trace import Trace
 
 REQUEST = SearchRequest("tides")

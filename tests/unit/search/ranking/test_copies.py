@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from streams.search.ranking.copies import group_copies, have_one_text, pages_to_compare
+from streams.search.ranking.near_duplicates import group_copies, have_one_text, pages_to_compare
 from streams.stores.protocols import Fingerprint, PageHits, Sight
 from tests.unit.search.ranking.test_filters import page
 

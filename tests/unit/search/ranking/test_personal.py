@@ -8,8 +8,8 @@ import pytest
 from streams.search.options import SearchOptions
 from streams.search.ranking.context import RankingContext
 from streams.search.ranking.filters import Rules, check_pages
-from streams.search.ranking.personal import SITE_WEIGHT, prefer_sites
 from streams.search.ranking.rules import PersonalRules
+from streams.search.ranking.wishes import SITE_WEIGHT, prefer_sites
 from streams.stores.protocols import Candidates, Hit, PageHits
 from streams.stores.statement_payload import StatementPayload
 
