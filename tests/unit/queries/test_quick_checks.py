@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.gateway.http.help import QUICK_QUESTIONS
+from streams.gateway.http.about import QUICK_QUESTIONS
 from streams.queries.quick import calculator, checks, dates, units
 from streams.queries.quick.checks import FoundStatement, find_definition
 
