@@ -7,7 +7,6 @@ Runtime's own optimizer does not know attention with a bias of relative position
 Only what is recognized is replaced. The caller compares the vectors before and after.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -115,7 +114,8 @@ class _Fusion:
 
     def _sum(self, terms: list[str], prefix: str) -> tuple[str, list[Any]]:
         """Return the name of the sum of the terms, and the nodes that make it. All layers share one sum."""
-        key, made = tuple(sorted(terms)), []
+        key = tuple(sorted(terms))
+        made: list[Any] = []
         if len(key) < 2:
             return (key[0] if key else ""), made
         if key not in self._sums:
@@ -153,11 +153,11 @@ def _permutation(node: Any) -> list[int]:
     return next((list(each.ints) for each in node.attribute if each.name == "perm"), [])
 
 
-def _needed(nodes: list[Any], wanted: set[str]) -> Iterator[Any]:
+def _needed(nodes: list[Any], wanted: set[str]) -> list[Any]:
     """Return the nodes that the outputs need, in their order."""
-    kept = []
+    kept: list[Any] = []
     for node in reversed(nodes):
         if wanted.intersection(node.output):
             wanted.update(node.input)
             kept.append(node)
-    return reversed(kept)
+    return kept[::-1]
