@@ -24,9 +24,7 @@ class Shell(StrEnum):
 
 
 @command
-def completion(
-    shell: Annotated[Shell | None, typer.Argument(help="Default: the shell of $SHELL.")] = None,
-) -> None:
+def completion(shell: Annotated[Shell | None, typer.Argument(help="Default: the shell of $SHELL.")] = None) -> None:
     """Print the script with which a shell completes commands and options.
 
     Examples:

@@ -80,10 +80,10 @@ def as_typed(text: str, name: str = "") -> str:
 
 
 class PlainConsole(Console):
-    """A console for strangers' text: without markup and emoji codes, and with U+FFFD in place of controls."""
+    """A console for strangers' text: without markup, emoji or highlights, and with U+FFFD in place of controls."""
 
     def __init__(self, *, stderr: bool = False) -> None:
-        super().__init__(stderr=stderr, markup=False, emoji=False)
+        super().__init__(stderr=stderr, markup=False, emoji=False, highlight=False)
 
     def advise(self, text: str, **options: Any) -> None:
         """Print a text of Riffle's own that names commands."""
@@ -173,7 +173,7 @@ def print_result(sentence: str, figures: dict[str, Any], as_json: bool) -> None:
     if as_json:
         print_json(figures)
     else:
-        out.advise(sentence, highlight=False, soft_wrap=True)
+        out.advise(sentence, soft_wrap=True)
 
 
 def load_settings(**overrides: Any) -> Settings:

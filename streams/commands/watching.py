@@ -68,7 +68,7 @@ class Bars(Progress):
             return
         self._next_line = self._clock() + LINE_SECONDS
         numbers = (_describe(one) for one in self.tasks)
-        self.console.print(", ".join(numbers), highlight=False, soft_wrap=True)
+        self.console.print(", ".join(numbers), soft_wrap=True)
 
 
 def _describe(task: Task) -> str:

@@ -80,8 +80,8 @@ async def make_map(
     if as_json:
         print_json({"pages": len(made.pages), "labels": [label.text for label in made.labels]})
     else:
-        out.print(f"Drew {len(made.pages)} pages with {len(made.labels)} regions.", highlight=False)
-        out.advise("`riffle admin` shows the map, at /admin/map.", highlight=False)
+        out.print(f"Drew {len(made.pages)} pages with {len(made.labels)} regions.")
+        out.advise("`riffle admin` shows the map, at /admin/map.")
 
 
 def _parts(sample: list[UUID]) -> list[list[UUID]]:

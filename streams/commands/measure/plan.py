@@ -34,8 +34,7 @@ def make_plan(
         typer.Option(min=1, help="Dimensions of the embedding model's vectors. Default: of RIFFLE_TRITON__MODEL."),
     ] = DEFAULTS.dimensions,
     costs: Annotated[
-        Path | None,
-        typer.Option(exists=True, dir_okay=False, help="A TOML file with your unit costs and prices."),
+        Path | None, typer.Option(exists=True, dir_okay=False, help="A TOML file with your unit costs and prices.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -93,8 +92,7 @@ def _show(found: Plan, costs: UnitCosts) -> None:
     out.print(
         f"{number(found.workload.pages)} pages, each fetched every {found.workload.recrawl_days:g} days: "
         f"{number(rates.fetch)} fetches/s, {number(rates.statement)} statements/s, "
-        f"{number(found.statements)} statements kept.\n",
-        highlight=False,
+        f"{number(found.statements)} statements kept.\n"
     )
     _show_pools(found)
     _show_stages(found)
@@ -105,13 +103,11 @@ def _show(found: Plan, costs: UnitCosts) -> None:
         f"Qdrant: {found.shards:,} shards, vectors of {found.dimensions:,} dimensions.\n"
         f"Traffic a month: {number(found.ingress_tb_month)} TB fetched, {number(found.egress_tb_month)} TB sent to the "
         f"web, {number(found.region_transfer_tb_month)} TB between regions.\n"
-        f"Cost: {number(found.usd_month)} USD a month, {number(found.usd_per_million_pages)} for each million pages.\n",
-        highlight=False,
+        f"Cost: {number(found.usd_month)} USD a month, {number(found.usd_per_million_pages)} for each million pages.\n"
     )
     out.print(
         f"Measured on {costs.measured.date}: {costs.measured.machine}. GPUs, prices, machine sizes and the memory of "
-        "Qdrant are assumed: see docs/operate/capacity.md, and give your own figures with --costs.",
-        highlight=False,
+        "Qdrant are assumed: see docs/operate/capacity.md, and give your own figures with --costs."
     )
 
 

@@ -224,10 +224,7 @@ async def list_sites(as_json: AsJson = False) -> None:
 
 @sites_app.command("remove")
 @command
-async def remove_site(
-    name: Annotated[str, typer.Argument(help="Name of the site.")],
-    as_json: AsJson = False,
-) -> None:
+async def remove_site(name: Annotated[str, typer.Argument(help="Name of the site.")], as_json: AsJson = False) -> None:
     """Remove a site. Its pages stay in the index, and its keys are refused.
 
     Example:  riffle sites remove docs

@@ -63,7 +63,7 @@ def restore(
         manifest = whole.restore(settings, folder, _reporter(bars), replace=replace)
     _print("Restored", manifest, folder, as_json)
     if not manifest.collections and not as_json:
-        out.advise("The backup has no vectors. Make the search index again: riffle reindex", highlight=False)
+        out.advise("The backup has no vectors. Make the search index again: riffle reindex")
     return 0
 
 
@@ -94,6 +94,5 @@ def _print(what: str, manifest: Manifest, folder: Path, as_json: bool) -> None:
         return
     out.print(
         f"{what} {items['tables']:,} rows, {items['topics']:,} events and {items['collections']:,} points "
-        f"({size_bytes / 1e6:,.1f} MB, of {manifest.started[:19]} UTC).",
-        highlight=False,
+        f"({size_bytes / 1e6:,.1f} MB, of {manifest.started[:19]} UTC)."
     )

@@ -9,16 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from streams.commands.console import (
-    AsJson,
-    command,
-    command_group,
-    err,
-    load_settings,
-    need_kafka,
-    out,
-    print_json,
-)
+from streams.commands.console import AsJson, command, command_group, err, load_settings, need_kafka, out, print_json
 from streams.commands.job_reports import Report, reported
 from streams.maintenance import saved_progress
 from streams.maintenance.reference_set import ReferenceSet
@@ -105,7 +96,7 @@ class Keeper:
         if now - self._saved_at >= SAVE_SECONDS:
             self._saved_at = now
             saved_progress.save(self._file, progress, self._references, self._mode)
-            err.print(sentence, highlight=False)
+            err.print(sentence)
         self._next_at = max(self._next_at, now) + rows / self._rows_per_second
         await asyncio.sleep(max(0.0, self._next_at - now))
 
@@ -117,19 +108,18 @@ def _show(counts: Counts, references: ReferenceSet, *, delete: bool, grace_days:
         return
     verb, emptied = ("Deleted", "Took") if delete else ("Would delete", "Would take")
     size = f"{counts.deleted_bytes / 1e6:,.1f} MB"
-    out.print(f"{emptied} the text out of the records of {counts.left:,} pages that left the index.", highlight=False)
-    out.print(f"{counts.blobs:,} blobs, {counts.references:,} references read.", highlight=False)
-    out.print(f"{verb} {counts.deleted:,} blobs ({size}).", highlight=False)
+    out.print(f"{emptied} the text out of the records of {counts.left:,} pages that left the index.")
+    out.print(f"{counts.blobs:,} blobs, {counts.references:,} references read.")
+    out.print(f"{verb} {counts.deleted:,} blobs ({size}).")
     out.print(
         f"{counts.noted:,} were found unreferenced for the first time, {counts.waiting:,} are within the grace of "
         f"{grace_days:g} days, {counts.young:,} were stored in the last days.",
-        highlight=False,
         soft_wrap=True,
     )
     if references.fill > 0.5:
-        out.print("Many unreferenced blobs were missed: repeat it with more --memory-mb.", highlight=False)
+        out.print("Many unreferenced blobs were missed: repeat it with more --memory-mb.")
     if not delete:
-        out.advise("Nothing was changed. `riffle blobs sweep --delete` notes and deletes.", highlight=False)
+        out.advise("Nothing was changed. `riffle blobs sweep --delete` notes and deletes.")
 
 
 def referenced_by_dead_letters(settings: Settings) -> list[bytes]:

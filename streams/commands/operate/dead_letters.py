@@ -19,6 +19,7 @@ from streams.commands.console import (
     out,
     print_json,
     print_json_list,
+    print_result,
     styled,
     table,
 )
@@ -137,7 +138,7 @@ def show_letter(
         if name not in {"id", "value"}:
             shown.add_row(name.replace("_", " "), str(value))
     out.print(shown)
-    out.print(dead.value_text(), highlight=False, soft_wrap=True)
+    out.print(dead.value_text(), soft_wrap=True)
 
 
 @dead_letters_app.command("replay")
@@ -169,10 +170,8 @@ async def replay_letters(
     settings = load_kafka_settings()
     letters = find_dead_letters(settings, frozenset(letter_ids)) if letter_ids else DeadLetters(settings, selection)
     if dry_run:
-        if as_json:
-            print_json({"letters": len(letters), "sent": 0})
-        else:
-            out.print(f"{_count(len(letters))} would be sent back.")
+        figures = {"letters": len(letters), "sent": 0}
+        print_result(f"{_count(len(letters))} would be sent back.", figures, as_json)
         return 0
     await asyncio.to_thread(create_topics, settings)  # the replay topics, if no worker of this release has run yet
     sent = 0
@@ -184,10 +183,7 @@ async def replay_letters(
                 await producer.send_records(record for dead in batch for record in replay_records(dead, now))
                 sent += len(batch)
                 status.update(f"Replaying: {sent} of {len(letters)} letters")
-    if as_json:
-        print_json({"letters": len(letters), "sent": sent})
-    else:
-        out.print(f"Sent {_count(sent)} back to their stages.")
+    print_result(f"Sent {_count(sent)} back to their stages.", {"letters": len(letters), "sent": sent}, as_json)
     return 0
 
 

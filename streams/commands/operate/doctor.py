@@ -131,7 +131,7 @@ def _fold_text(start: str, text: str, colour: str = "") -> Text:
 def _sum_up(findings: list[Finding]) -> None:
     counts = {level: sum(finding.level is level for finding in findings) for level in Level}
     text = f"\n{counts[Level.OK]} ok, {counts[Level.WARNING]} warnings, {counts[Level.FAILURE]} failures."
-    out.print(text, highlight=False)
+    out.print(text)
 
 
 CLOCK = Clock(time.monotonic, now_micros, asyncio.sleep)
@@ -180,12 +180,10 @@ async def _run(settings: Settings, find: Find, timeout_seconds: float) -> RoundT
 
 def _print(done: RoundTrip, timeout: float) -> None:
     if done.searchable_seconds is None:
-        out.advise(
-            f"The page was not found within {timeout:g} s. `riffle page {done.url}` shows where it is.", highlight=False
-        )
+        out.advise(f"The page was not found within {timeout:g} s. `riffle page {done.url}` shows where it is.")
         return
-    out.print(f"The page was found after {done.searchable_seconds:.1f} s.", highlight=False)
+    out.print(f"The page was found after {done.searchable_seconds:.1f} s.")
     if done.removed_seconds is None:
-        out.print(f"It was removed, but is still found after {timeout:g} s.", highlight=False)
+        out.print(f"It was removed, but is still found after {timeout:g} s.")
     else:
-        out.print(f"It was removed, and not found any more after {done.removed_seconds:.1f} s.", highlight=False)
+        out.print(f"It was removed, and not found any more after {done.removed_seconds:.1f} s.")

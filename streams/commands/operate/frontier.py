@@ -60,7 +60,7 @@ async def hosts(
     for row in shown:
         rows.add_row(row["host"], row["due"], row["order"])
     out.print(rows)
-    out.print(f"{len(due):,} hosts wait for a request.", highlight=False)
+    out.print(f"{len(due):,} hosts wait for a request.")
 
 
 @frontier_app.command("show")
@@ -74,7 +74,7 @@ async def show(host: HostName, as_json: AsJson = False) -> int:
     async with open_stores(load_settings(), ["records"]) as stores:
         view = await view_host(stores.frontier, name, now_micros())
     if view is None:
-        err.advise(f"The frontier does not know {name}. To crawl it: riffle crawl https://{name}/", highlight=False)
+        err.advise(f"The frontier does not know {name}. To crawl it: riffle crawl https://{name}/")
         return EXIT_NO
     if as_json:
         print_json(view.to_json())

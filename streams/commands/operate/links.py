@@ -9,17 +9,7 @@ import numpy as np
 import typer
 
 from streams.commands.cluster import DaskEngine, dask_client
-from streams.commands.console import (
-    EXIT_NO,
-    AsJson,
-    command,
-    command_group,
-    err,
-    load_settings,
-    out,
-    print_json,
-    table,
-)
+from streams.commands.console import EXIT_NO, AsJson, command, command_group, err, load_settings, out, print_json, table
 from streams.commands.job_reports import reported
 from streams.errors import UsageError
 from streams.links.batch_job import Engine, compute
@@ -110,8 +100,7 @@ def _show_ranked(ranked: Ranked, *, as_json: bool) -> None:
 @links_app.command("show")
 @command
 async def show(
-    host: Annotated[str, typer.Argument(help="A host, such as www.sqlite.org.")],
-    as_json: AsJson = False,
+    host: Annotated[str, typer.Argument(help="A host, such as www.sqlite.org.")], as_json: AsJson = False
 ) -> int:
     """Show the authority of a host, and some of the pages that link to it.
 

@@ -65,7 +65,7 @@ async def migrate(
         if not only or step in only:
             done[step] = await _take_step(steps[step], until)
             if not as_json:
-                out.print(done[step], highlight=False)
+                out.print(done[step])
     if as_json:
         print_json(done)
 

@@ -7,14 +7,7 @@ from typing import Annotated
 
 import typer
 
-from streams.commands.console import (
-    AsJson,
-    command,
-    command_group,
-    load_settings,
-    out,
-    print_result,
-)
+from streams.commands.console import AsJson, command, command_group, load_settings, out, print_result
 from streams.errors import UsageError
 from streams.local.home import own_secret
 from streams.models.chat_server import small_model, start_chat_server
@@ -45,8 +38,7 @@ def prepare(
     ] = None,
     preferred_sizes: Annotated[str, typer.Option(metavar="N,N,...", help="Preferred batch sizes.")] = "",
     only: Annotated[
-        str,
-        typer.Option(metavar="MODEL,MODEL,...", help="Copy only the first of these models that is there."),
+        str, typer.Option(metavar="MODEL,MODEL,...", help="Copy only the first of these models that is there.")
     ] = "",
     as_json: AsJson = False,
 ) -> None:
@@ -93,13 +85,9 @@ def serve(
     file = file or small_model()
     key_file = load_settings().home.resolve() / KEY_FILE
     server = start_chat_server(file, port, context, threads, own_secret(key_file))
-    out.print(
-        f"{file.name} is served at {server.url}, for requests with the key in {key_file}",
-        highlight=False,
-        soft_wrap=True,
-    )
+    out.print(f"{file.name} is served at {server.url}, for requests with the key in {key_file}", soft_wrap=True)
     settings = f"RIFFLE_ANSWERS__URL={server.url} RIFFLE_ANSWERS__KEY_FILE={shlex.quote(str(key_file))}"
-    out.advise(f"Ask it for answers: {settings} riffle up", highlight=False, soft_wrap=True)
+    out.advise(f"Ask it for answers: {settings} riffle up", soft_wrap=True)
     out.print("Ctrl-C stops this server.")
     threading.Event().wait()
 

@@ -104,7 +104,7 @@ async def mcp(
     except ValueError as error:
         raise UsageError(str(error)) from None
     if sys.stdin.isatty():
-        err.print(f"Waiting for a client, to ask {address} for it. Ctrl-C ends this.", highlight=False)
+        err.print(f"Waiting for a client, to ask {address} for it. Ctrl-C ends this.")
     from streams.gateway.tools.server import make_server
 
     @asynccontextmanager

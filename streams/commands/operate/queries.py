@@ -7,16 +7,7 @@ from typing import Annotated
 
 import typer
 
-from streams.commands.console import (
-    AsJson,
-    command,
-    command_group,
-    load_settings,
-    out,
-    print_json,
-    print_result,
-    table,
-)
+from streams.commands.console import AsJson, command, command_group, load_settings, out, print_json, print_result, table
 from streams.queries.clicks.learning import learn_examination, read_clicks
 from streams.queries.counts import Counts, list_queries, list_unanswered
 from streams.stores.index_maps import purge_map
@@ -95,8 +86,7 @@ def _has_clicks(pages: Mapping[str, PlaceCounts]) -> bool:
 @queries_app.command("purge")
 @command
 async def purge(
-    yes: Annotated[bool, typer.Option("--yes", help="Don't ask.")] = False,
-    as_json: AsJson = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Don't ask.")] = False, as_json: AsJson = False
 ) -> None:
     """Delete all counts of queries and clicks, all suggestions, and the map of the index.
 

@@ -47,8 +47,7 @@ async def reindex(
     recompute: Annotated[
         bool,
         typer.Option(
-            "--recompute",
-            help="Ask the models again about every page, and mend what is stored where it differs.",
+            "--recompute", help="Ask the models again about every page, and mend what is stored where it differs."
         ),
     ] = False,
     activate: Annotated[str, typer.Option(help="Only switch: search this collection from now on.")] = "",

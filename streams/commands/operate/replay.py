@@ -1,7 +1,6 @@
 """`riffle replay`: have a stage handle past events again."""
 
 import asyncio
-from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, datetime
 from functools import partial
@@ -10,21 +9,11 @@ from typing import Annotated
 
 import typer
 
-from streams.commands.console import (
-    EXIT_NO,
-    AsJson,
-    choose_stages,
-    command,
-    err,
-    load_kafka_settings,
-    out,
-    print_json,
-)
+from streams.commands.console import EXIT_NO, AsJson, choose_stages, command, err, load_kafka_settings, print_result
 from streams.runtime.lags.backpressure import AFTER_SOURCES, LagWatch, PausingSource
 from streams.runtime.lags.free_space import describe_shortage
 from streams.runtime.lags.stage_lags import LagReader
 from streams.runtime.producer import EventProducer
-from streams.runtime.records import Incoming
 from streams.runtime.replays.replaying import replay_record, stage_inputs
 from streams.runtime.topics import create_topics
 
@@ -59,17 +48,11 @@ async def replay(
             watch = LagWatch(lags.read, settings.crawl.max_stage_lag_events, counts_replays=True)
             watch.describe_shortage = partial(describe_shortage, settings)
             source = PausingSource(watch, lambda why: status.update(f"Replaying from {stage.name}: {sent} events{why}"))
-            while batch := await asyncio.to_thread(_next_batch, records):
+            while batch := await asyncio.to_thread(lambda: list(islice(records, BATCH_RECORDS))):
                 await source.wait()
                 await producer.send_records(replay_record(stage, record, now) for record in batch)
                 sent += len(batch)
                 status.update(f"Replaying from {stage.name}: {sent} events")
-    if as_json:
-        print_json({"stage": stage.name, "sent": sent})
-        return 0 if sent else EXIT_NO
-    out.print(f"Sent {sent} events to {stage.name} again." if sent else "Nothing to replay: Kafka holds no such event.")
+    sentence = f"Sent {sent} events to {stage.name} again." if sent else "Nothing to replay: Kafka holds no such event."
+    print_result(sentence, {"stage": stage.name, "sent": sent}, as_json)
     return 0 if sent else EXIT_NO
-
-
-def _next_batch(records: Iterator[Incoming]) -> list[Incoming]:
-    return list(islice(records, BATCH_RECORDS))

@@ -20,6 +20,7 @@ from streams.commands.console import (
     need_kafka,
     out,
     print_json,
+    print_result,
     styled,
 )
 from streams.commands.pages.seeds import MAX_EXPLAINED, as_sitemap, describe_rewritten, explain_seeds, read_seeds, seed
@@ -102,7 +103,7 @@ async def crawl(
     seeds = [one.model_copy(update={"patterns": patterns}) for one in seeds]
     need_kafka(settings)
     if note := describe_rewritten(typed, made):
-        err.print(note, highlight=False, soft_wrap=True)
+        err.print(note, soft_wrap=True)
     crawl_id = uuid4().hex[:12]
     return await run_crawl(settings, seeds, crawl_id, wait=wait, as_json=as_json)
 
@@ -174,11 +175,8 @@ def describe_results(progress: CrawlProgress) -> str:
 
 
 def _report_start(crawl_id: str, seeds: int, as_json: bool) -> int:
-    if as_json:
-        print_json({"crawl_id": crawl_id, "seeds": seeds})
-    else:
-        what = "1 seed" if seeds == 1 else f"{seeds} seeds"
-        out.print(f"Crawl {crawl_id} has begun with {what}. The workers continue it.", highlight=False)
+    sentence = f"Crawl {crawl_id} has begun with {seeds} seed{'' if seeds == 1 else 's'}. The workers continue it."
+    print_result(sentence, {"crawl_id": crawl_id, "seeds": seeds}, as_json)
     return 0
 
 
@@ -211,11 +209,10 @@ def _report(
         out.print(
             f"{progress.discovered:,} addresses: {describe_results(progress) or 'none is finished'}. "
             f"{seen.searchable:,} pages are searchable; not indexed: {removed}.",
-            highlight=False,
             soft_wrap=True,
         )
         if progress.refused:
-            out.advise(REFUSED, highlight=False, soft_wrap=True)
+            out.advise(REFUSED, soft_wrap=True)
         if seen.listed:
             out.print(
                 f"Sitemaps name {len(seen.listed)} pages, of which {len(seen.listed & seen.fetched)} are fetched. "
@@ -226,7 +223,7 @@ def _report(
         if seen.unread:
             out.print(f"{len(seen.unread)} unchanged pages are not searchable yet: their earlier fetch is under way.")
         for url, why in reasons.items():
-            out.print(f"{url}: {why}", highlight=False, soft_wrap=True)
+            out.print(f"{url}: {why}", soft_wrap=True)
         if progress.deferred:
             out.print(
                 f"{progress.deferred} wait for hosts that do not answer. A host is asked again after "

@@ -105,7 +105,7 @@ async def _run(
             )
             job = DumpImport(file, source_of(name, language), importing, uuid4().hex)
             if job.is_continued:
-                err.print(f"Going on behind {job.saved.items:,} items.", highlight=False)
+                err.print(f"Going on behind {job.saved.items:,} items.")
             return await job.run()
 
 
@@ -113,12 +113,10 @@ def _report_lost(saved: Saved) -> None:
     """Print the templates by which most summaries lost a sentence."""
     for template, count in sorted(saved.lost.items(), key=lambda pair: (-pair[1], pair[0]))[:SHOWN_TEMPLATES]:
         out.print(
-            f"  Riffle can't show {{{{{template}}}}}: summaries that lost a sentence by it: {count:,}",
-            highlight=False,
-            soft_wrap=True,
+            f"  Riffle can't show {{{{{template}}}}}: summaries that lost a sentence by it: {count:,}", soft_wrap=True
         )
     if len(saved.lost) > SHOWN_TEMPLATES:
-        out.print(f"  and {len(saved.lost) - SHOWN_TEMPLATES:,} further templates (--json)", highlight=False)
+        out.print(f"  and {len(saved.lost) - SHOWN_TEMPLATES:,} further templates (--json)")
 
 
 def _boot_id() -> str:
@@ -137,10 +135,9 @@ def print_saved(saved: Saved, *, as_json: bool) -> None:
         return
     out.print(
         f"{saved.items:,} items read: {saved.sent:,} entities and names are new or changed, {saved.unchanged:,} are as "
-        f"before, {saved.removed:,} are removed.",
-        highlight=False,
+        f"before, {saved.removed:,} are removed."
     )
     for reason, count in sorted(saved.skipped.items(), key=lambda pair: -pair[1])[:20]:
-        out.print(f"  {count:,} skipped: {reason}", highlight=False)
+        out.print(f"  {count:,} skipped: {reason}")
     _report_lost(saved)
-    out.advise("The stage `knowledge` makes their panels: `riffle status` shows how many are left.", highlight=False)
+    out.advise("The stage `knowledge` makes their panels: `riffle status` shows how many are left.")

@@ -56,11 +56,11 @@ async def export_pages(
         as_json,
     )  # fmt: skip
     if report.missing and not as_json:
-        out.print(f"  {report.missing:,} older versions of pages are no longer kept.", highlight=False)
+        out.print(f"  {report.missing:,} older versions of pages are no longer kept.")
     if report.left_out and not as_json:
         reasons = ", ".join(f"{reason}: {count:,}" for reason, count in sorted(report.left_out.items()))
         text = f"  Left out, since these pages ask for no copies or left the index: {reasons}."
-        out.print(text, highlight=False)
+        out.print(text)
     return 0 if report.pages else EXIT_NO
 
 

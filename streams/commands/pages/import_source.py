@@ -19,15 +19,7 @@ import typer
 
 from streams.commands.console import AsJson, command
 from streams.commands.pages.entities import import_dump
-from streams.commands.pages.importing import (
-    As,
-    Exclude,
-    Import,
-    Include,
-    TrustDates,
-    import_archive,
-    placing_options,
-)
+from streams.commands.pages.importing import As, Exclude, Import, Include, TrustDates, import_archive, placing_options
 from streams.crawl.archives.common_crawl import is_list_of_paths
 from streams.crawl.archives.common_crawl_importer import find_listed_files, import_common_crawl
 from streams.crawl.archives.file_importer import import_html

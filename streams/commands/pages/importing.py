@@ -13,15 +13,7 @@ import typer
 from rich.progress import Progress
 
 from streams.allowed_origins import EVERY_ORIGIN
-from streams.commands.console import (
-    EXIT_NO,
-    err,
-    load_settings,
-    need_kafka,
-    out,
-    print_json,
-    styled,
-)
+from streams.commands.console import EXIT_NO, err, load_kafka_settings, out, print_json, styled
 from streams.commands.job_reports import Report, reported
 from streams.commands.watching import FOLLOWED, LOOK_SECONDS, Bars, Seen, machine_load
 from streams.crawl.archives.import_place import ImportPlace, archive_name
@@ -86,8 +78,7 @@ class HeldBack:
 
 async def import_archive(read: Import, path: Path, wait: bool, as_json: bool, name: str = "") -> int:
     """Import an archive. `name`: what is imported, for the place of an interrupted run; by default the file."""
-    settings, finished = load_settings(), True
-    need_kafka(settings)
+    settings, finished = load_kafka_settings(), True
     seen = Seen(uuid4().hex[:12], last_event_at=time.monotonic())
     follower = await asyncio.to_thread(Follower, settings, FOLLOWED)
     try:
@@ -106,7 +97,7 @@ async def import_archive(read: Import, path: Path, wait: bool, as_json: bool, na
         print_report(report)
     if wait and not as_json:
         removed = ", ".join(f"{count} {reason}" for reason, count in seen.reasons().items()) or "none"
-        out.print(f"Searchable: {seen.searchable}; not indexed: {removed}.", highlight=False)
+        out.print(f"Searchable: {seen.searchable}; not indexed: {removed}.")
     if not finished:
         err.print(
             styled(
@@ -184,16 +175,13 @@ def report_as_fields(report: ImportReport, seen: Seen | None = None, finished: b
 def print_report(report: ImportReport) -> None:
     """Print the number of imported pages, and the reasons for skipped pages, each with an example."""
     if report.resumed:
-        out.print(f"It went on after {report.resumed:,} records of an interrupted run.", highlight=False)
+        out.print(f"It went on after {report.resumed:,} records of an interrupted run.")
     repeated = report.imported - len(report.pages) if report.pages else 0
-    out.print(f"{report.imported - repeated} pages imported.", highlight=False)
+    out.print(f"{report.imported - repeated} pages imported.")
     if repeated:
-        out.print(
-            f"  {repeated} more had the address of one of them: of each page, the newest is searchable.",
-            highlight=False,
-        )
+        out.print(f"  {repeated} more had the address of one of them: of each page, the newest is searchable.")
     for reason, count in report.skipped.most_common():
-        out.print(f"  {count} skipped: {reason}, such as {report.examples.get(reason, '?')}", highlight=False)
+        out.print(f"  {count} skipped: {reason}, such as {report.examples.get(reason, '?')}")
 
 
 async def _wait_until_settled(

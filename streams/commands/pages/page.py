@@ -58,13 +58,12 @@ async def page(
         print_life(identity, url, history)
         if why := record.why_not_rendered():
             sentence = f"A browser did not render it, so its document is the one without scripts: {why}."
-            out.print(sentence, highlight=False, soft_wrap=True)
+            out.print(sentence, soft_wrap=True)
     if left_out and not as_json:
-        out.print(f"No crawl follows a link to it: {left_out}.", highlight=False, soft_wrap=True)
+        out.print(f"No crawl follows a link to it: {left_out}.", soft_wrap=True)
     elif not history and not as_json:
         out.advise(
             f"Riffle has never seen {url}. Crawl it: riffle crawl {shlex.quote(_known_url(url) or 'URL')}",
-            highlight=False,
             soft_wrap=True,
         )
     return 0 if history else EXIT_NO
@@ -98,7 +97,7 @@ def print_life(identity: UUID, url: str, history: list[Transition]) -> None:
 
     status = status_of(history)
     out.print(styled("[bold]{}[/]  [dim]{}[/]", url, identity), soft_wrap=True)
-    out.print(describe_status(status), highlight=False)
+    out.print(describe_status(status))
     steps, day = table("Time (UTC)", "Step", "By", "Outcome", whole=("Time (UTC)", "Step", "By")), ""
     for step in history:
         moment = utc_from_micros(step.at)
@@ -107,7 +106,7 @@ def print_life(identity: UUID, url: str, history: list[Transition]) -> None:
         by = step.source.removeprefix("/riffle/")
         steps.add_row(moment.strftime("%H:%M:%S.%f")[:-3], step.topic, by, step.outcome)
     out.print(steps)
-    out.print(describe_next_step(status, _known_url(url)), highlight=False, soft_wrap=True)
+    out.print(describe_next_step(status, _known_url(url)), soft_wrap=True)
 
 
 def _known_url(named: str) -> str:
@@ -136,7 +135,7 @@ async def print_document_of(stores: Any, identity: UUID, url: str, *, as_json: b
     if as_json:
         print_json(document_as_json(identity, url, normalized.document_ref, document))
     else:
-        out.print(to_html(document), highlight=False, soft_wrap=True)
+        out.print(to_html(document), soft_wrap=True)
     return 0
 
 
@@ -153,7 +152,7 @@ def _print_missing(fields: dict[str, Any], why: str, as_json: bool) -> int:
     if as_json:
         print_json({**fields, "why": why})
     else:
-        err.print(why, highlight=False, soft_wrap=True)
+        err.print(why, soft_wrap=True)
     return EXIT_NO
 
 

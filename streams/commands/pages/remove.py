@@ -14,14 +14,7 @@ from schemas import PageRemoved
 from schemas.ids import page_id
 from streams.allowed_origins import NO_ORIGINS, AllowedOrigins
 from streams.clock import now_micros
-from streams.commands.console import (
-    AsJson,
-    command,
-    err,
-    load_settings,
-    need_kafka,
-    print_result,
-)
+from streams.commands.console import AsJson, command, err, load_settings, need_kafka, print_result
 from streams.crawl.urls import InvalidUrl, possible_urls
 from streams.errors import TransientError, UsageError
 from streams.maintenance.erasure import Eraser
@@ -179,4 +172,4 @@ class _Printer:
     async def report(self, table: str, share: float) -> None:
         if time.monotonic() - self._printed_at >= REPORT_SECONDS:
             self._printed_at = time.monotonic()
-            err.print(f"Looking for references: {table}, {share:.0%}", highlight=False)
+            err.print(f"Looking for references: {table}, {share:.0%}")

@@ -100,7 +100,7 @@ def print_answer(answer: dict[str, Any]) -> None:
         out.print(styled("[bold]{}. {}[/]", number, result["title"] or result["url"]))
         out.print(styled("   [dim]{}[/]", result["url"]), soft_wrap=True)
         for statement in result["statements"]:
-            out.print(indent(statement["text"], "   "), highlight=False)
+            out.print(indent(statement["text"], "   "))
         if similar := result.get("similar"):
             out.print(styled("   [dim]{}[/]", _similar(similar)), soft_wrap=True)
         out.print()

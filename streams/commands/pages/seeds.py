@@ -34,12 +34,7 @@ def read_seeds(urls: Sequence[str], file: Path | None) -> list[str]:
 
 
 def seed(
-    url: str,
-    depth: int,
-    max_pages: int | None = None,
-    *,
-    any_host: bool = False,
-    origins: AllowedOrigins = NO_ORIGINS,
+    url: str, depth: int, max_pages: int | None = None, *, any_host: bool = False, origins: AllowedOrigins = NO_ORIGINS
 ) -> PageDiscovered:
     """Return the event with which a crawl begins at a URL. Raises UsageError."""
     try:

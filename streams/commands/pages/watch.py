@@ -15,25 +15,13 @@ from watchfiles import awatch
 
 from schemas import PageRemoved
 from schemas.ids import page_id
-from streams.allowed_origins import EVERY_ORIGIN
 from streams.clock import now_micros
-from streams.commands.console import AsJson, command, err, load_settings, need_kafka, out, print_json
-from streams.commands.pages.importing import Exclude, HeldBack, Include, print_report, report_as_fields
+from streams.commands.console import AsJson, command, err, load_kafka_settings, out, print_json
+from streams.commands.pages.importing import Exclude, HeldBack, Include, placing_options, print_report, report_as_fields
 from streams.crawl.archives.file_importer import import_files, stamp_files
-from streams.crawl.archives.folders import (
-    UNREAD,
-    Changes,
-    Stamps,
-    compare,
-    read_stamps,
-    twins_of,
-    url_of,
-    write_stamps,
-)
+from streams.crawl.archives.folders import UNREAD, Changes, Stamps, compare, read_stamps, twins_of, url_of, write_stamps
 from streams.crawl.archives.readers import Limits, Placing
 from streams.crawl.archives.sending import MAX_BODY_BYTES, ImportReport
-from streams.crawl.url_patterns import make_patterns
-from streams.crawl.urls import with_scheme
 from streams.errors import UsageError
 from streams.runtime.producer import EventProducer
 from streams.settings import Settings
@@ -68,15 +56,10 @@ async def watch(
     """
     if as_json and not once:
         raise UsageError("--json needs --once: without it, there is no end at which the result is known")
-    try:
-        patterns = make_patterns(include or (), exclude or ())
-        place = Placing(with_scheme(address, EVERY_ORIGIN))
-    except ValueError as error:
-        raise UsageError(str(error)) from None
-    settings = load_settings()
-    need_kafka(settings)
+    placing = placing_options(address, include, exclude)
+    settings = load_kafka_settings()
     async with open_stores(settings, ["records"]) as stores, EventProducer(settings, "watch") as producer:
-        followed = Followed(settings, stores, producer, folder, place, patterns)
+        followed = Followed(settings, stores, producer, folder, **placing)
         async for _ in follow_changes(folder, once):
             print_look(await followed.look(), as_json=as_json)
 
@@ -91,7 +74,7 @@ async def follow_changes(folder: Path, once: bool) -> AsyncGenerator[None]:
     try:
         await asyncio.sleep(0)  # the task begins to watch
         yield
-        err.print(f"Following {folder}. Ctrl-C ends it.", highlight=False)
+        err.print(f"Following {folder}. Ctrl-C ends it.")
         while True:
             await change
             change = asyncio.ensure_future(anext(changes))
@@ -119,7 +102,7 @@ def print_look(look: Look, *, as_json: bool) -> None:
     if look.imported.seen:
         print_report(look.imported)
     if look.removed:
-        out.print(f"{look.removed} pages of deleted files are removed.", highlight=False)
+        out.print(f"{look.removed} pages of deleted files are removed.")
 
 
 class Followed:
@@ -150,13 +133,7 @@ class Followed:
             held_back = HeldBack(self._stores, time.monotonic)
             blobs, crawl_id = self._stores.blobs, uuid4().hex[:12]
             report = await import_files(
-                self._folder,
-                changed,
-                limits,
-                blobs,
-                self._producer,
-                crawl_id=crawl_id,
-                is_held_back=held_back,
+                self._folder, changed, limits, blobs, self._producer, crawl_id=crawl_id, is_held_back=held_back
             )
         if removals := removals_of(changes.gone, twins, limits):
             await self._producer.send_ahead(removals)

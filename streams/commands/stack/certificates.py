@@ -4,15 +4,7 @@ from datetime import UTC, datetime
 
 from cryptography import x509
 
-from streams.commands.console import (
-    EXIT_NO,
-    AsJson,
-    command,
-    local_home,
-    out,
-    print_json,
-    table,
-)
+from streams.commands.console import EXIT_NO, AsJson, command, local_home, out, print_json, table
 from streams.local.tls.identities import NAMES, Identities
 
 

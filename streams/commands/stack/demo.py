@@ -108,7 +108,7 @@ def demo(
             "Stop it with `riffle down`, and run the demo again"
         )
     try:
-        out.print(f"\nCrawling {len(hosts)} hosts: {', '.join(hosts)}", highlight=False)
+        out.print(f"\nCrawling {len(hosts)} hosts: {', '.join(hosts)}")
         asyncio.run(_crawl(settings, hosts))
         verdicts = asyncio.run(_judge_questions(settings))
         _show(verdicts)

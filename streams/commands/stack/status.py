@@ -100,7 +100,7 @@ def status(
             }
         )
     elif home and state is None:
-        out.advise(f"No stack runs in {home.resolve()}. Start it with `riffle up`.", highlight=False)
+        out.advise(f"No stack runs in {home.resolve()}. Start it with `riffle up`.")
     else:
         if state:
             _show(state, rows)
@@ -131,8 +131,8 @@ def read_figures(settings: Settings, rows: Sequence[Row]) -> Figures:
 
 def _show_figures(figures: Figures, problems: Sequence[Problem], settings: Settings) -> None:
     waiting = ", ".join(f"{stage} {events:,}" for stage, events in figures.waiting().items())
-    out.print(f"Waiting events: {waiting or 'none'}.", highlight=False)
-    out.print(f"Search page: {settings.gateway.address}", highlight=False)
+    out.print(f"Waiting events: {waiting or 'none'}.")
+    out.print(f"Search page: {settings.gateway.address}")
     if not problems and waiting:  # one look does not show a trend
         out.print(
             styled("[green]Nothing is wrong so far.[/] Whether the waiting events become fewer, a later look shows.")

@@ -40,8 +40,7 @@ def up(
         bool, typer.Option("--servers-only", help="Only the servers: no worker, no gateway.")
     ] = False,
     web: Annotated[
-        Path | None,
-        typer.Option(help="A folder DIR/HOST/path to serve over HTTPS on loopback, for the crawler."),
+        Path | None, typer.Option(help="A folder DIR/HOST/path to serve over HTTPS on loopback, for the crawler.")
     ] = None,
     tls: Tls = False,
     triton: Triton = False,
@@ -85,7 +84,7 @@ def _runs_already(state: StackState, servers_only: bool, web: Path | None, *, tl
         raise UsageError(
             "the servers run already, without workers and gateway. Run `riffle down` and `riffle up` again"
         )
-    out.print(f"The stack runs already (process {state.pid}, since {state.started}).", highlight=False)
+    out.print(f"The stack runs already (process {state.pid}, since {state.started}).")
     _greet(state.settings)
     return 0
 
@@ -102,13 +101,13 @@ def runs_in_process(state: StackState) -> bool:
 
 def _greet(settings: dict[str, dict[str, Any]]) -> None:
     if gateway := settings.get("gateway"):
-        out.print(f"\nSearch  {GatewaySettings(**gateway).address}", highlight=False)
+        out.print(f"\nSearch  {GatewaySettings(**gateway).address}")
         if "client_ca_file" in gateway:
             person = Path(gateway["cert_file"]).parents[1] / "person" / "person.p12"
-            out.print(f"        with the certificate {person} (password: riffle) in the browser", highlight=False)
-        out.advise("Next    riffle crawl URL   riffle status   riffle down", highlight=False)
+            out.print(f"        with the certificate {person} (password: riffle) in the browser")
+        out.advise("Next    riffle crawl URL   riffle status   riffle down")
     else:
-        out.advise("\nNext    riffle status   riffle worker STAGE   riffle gateway   riffle down", highlight=False)
+        out.advise("\nNext    riffle status   riffle worker STAGE   riffle gateway   riffle down")
 
 
 def start_detached(home: Path, servers_only: bool = False) -> TerminalReport:
@@ -174,14 +173,14 @@ def down(
     home = local_home()
     state = read_state(home)
     if state is None:
-        out.print(f"No stack runs in {home.resolve()}.", highlight=False)
+        out.print(f"No stack runs in {home.resolve()}.")
     else:
         with out.status("Stopping"):
             outcome = stop_stack(home, state)
-        out.print(outcome, highlight=False)
+        out.print(outcome)
     if clean:
         shutil.rmtree(home / "data", ignore_errors=True)
-        out.print(f"Removed {home.resolve() / 'data'}.", highlight=False)
+        out.print(f"Removed {home.resolve() / 'data'}.")
     return 0
 
 

@@ -29,9 +29,9 @@ async def web_serve(
 
 def _print_addresses(server: WebServer) -> None:
     for host, address in server.hosts.items():
-        out.print(f"https://{host}/  at  {address}", highlight=False)
-    out.print(f"Its certificate authority is {server.ca_file.resolve()}. Try:", highlight=False, soft_wrap=True)
+        out.print(f"https://{host}/  at  {address}")
+    out.print(f"Its certificate authority is {server.ca_file.resolve()}. Try:", soft_wrap=True)
     host = next(iter(server.hosts))
     example = f"curl --cacert {server.ca_file} --connect-to ::127.0.0.1:{server.port} https://{host}/"
-    out.print(f"  {example}", highlight=False, soft_wrap=True)
+    out.print(f"  {example}", soft_wrap=True)
     out.advise("To crawl it: riffle up --web DIR. Ctrl-C stops this server.")
