@@ -25,6 +25,8 @@ VECTOR_BYTES: dict[Quantization, float] = {"int8": 1.0, "binary": 1 / 8}
 ORIGINAL_BYTES = 4
 """Bytes of one dimension on disk: the original vectors are of single precision."""
 MIN_PARTITIONS = 8
+VECTOR_REPLICAS = 2
+"""Replicas of the vectors in Qdrant."""
 SCALES = (1 / 8, 1 / 4, 1 / 2, 1.0)
 """Sizes of machines on the market, as shares of the assumed size."""
 
@@ -44,7 +46,6 @@ class Workload:
     regions: int = 1
     replication: int = 3
     """Replicas in Kafka and Cassandra."""
-    vector_replication: int = 2
     quantization: Quantization = "int8"
     """Form of the vectors in memory. The original vectors are on disk, and rescore the best results."""
     gpus: bool = True
@@ -53,7 +54,7 @@ class Workload:
     """Dimensions of the embedding model's vectors. None: the unit costs have the default model's dimensions."""
 
     def __post_init__(self) -> None:
-        positive = ("pages", "recrawl_days", "statements_per_page", "regions", "replication", "vector_replication")
+        positive = ("pages", "recrawl_days", "statements_per_page", "regions", "replication")
         for name in positive:
             if getattr(self, name) <= 0:
                 raise UsageError(f"{name} is {getattr(self, name)}: it must be more than 0")
@@ -256,8 +257,8 @@ def _cassandra(workload: Workload, rates: Rates, costs: UnitCosts) -> Pool:
 
 def _qdrant(workload: Workload, rates: Rates, statements: float, shards: int, costs: UnitCosts) -> Pool:
     machines, assumed = costs.assumed.machines, costs.assumed.qdrant
-    copies = statements * workload.vector_replication
-    writing = rates.statement * costs.qdrant.cpu_seconds_per_statement * workload.vector_replication
+    copies = statements * VECTOR_REPLICAS
+    writing = rates.statement * costs.qdrant.cpu_seconds_per_statement * VECTOR_REPLICAS
     asking = workload.queries_per_second * shards * assumed.shard_cpu_seconds_per_query
     dimensions = dimensions_of(workload, costs)
     memory = dimensions * VECTOR_BYTES[workload.quantization] + assumed.index_bytes_per_statement
@@ -272,7 +273,7 @@ def _qdrant(workload: Workload, rates: Rates, statements: float, shards: int, co
         machines.qdrant_cores,
         machines.qdrant_memory_gb,
         machines.qdrant_disk_tb,
-        minimum=workload.vector_replication,
+        minimum=VECTOR_REPLICAS,
     )
 
 

@@ -26,6 +26,12 @@ class _Costs(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
+class _Assumed(_Costs):
+    """Figures that were not measured here, with their source."""
+
+    source: str
+
+
 class Measured(_Costs):
     """The origin of the measured figures."""
 
@@ -90,38 +96,33 @@ class GatewayCost(_Costs):
     memory_mb: PositiveFloat
 
 
-class AssumedCassandra(_Costs):
-    source: str
+class AssumedCassandra(_Assumed):
     row_bytes_per_page: PositiveFloat
     disk_fill: PositiveFloat
 
 
-class AssumedQdrant(_Costs):
-    source: str
+class AssumedQdrant(_Assumed):
     index_bytes_per_statement: PositiveFloat
     disk_bytes_beside_vector: PositiveFloat
     statements_per_shard: PositiveInt
     shard_cpu_seconds_per_query: PositiveFloat
 
 
-class AssumedWeb(_Costs):
-    source: str
+class AssumedWeb(_Assumed):
     transferred_bytes_per_fetch: PositiveFloat
     request_bytes_per_fetch: PositiveFloat
 
 
-class Headroom(_Costs):
+class Headroom(_Assumed):
     """`utilization`: maximum share of a pool that is busy at the peak. `peak`: the peak's rate over the mean's."""
 
-    source: str
     utilization: PositiveFloat
     peak: PositiveFloat
 
 
-class Machines(_Costs):
+class Machines(_Assumed):
     """Size of one machine of each pool."""
 
-    source: str
     worker_cores: PositiveFloat
     worker_memory_gb: PositiveFloat
     kafka_cores: PositiveFloat
@@ -140,10 +141,9 @@ class Machines(_Costs):
     gateway_cores: PositiveFloat
 
 
-class Prices(_Costs):
+class Prices(_Assumed):
     """Prices in USD."""
 
-    source: str
     core_hour: PositiveFloat
     memory_gb_hour: PositiveFloat
     gpu_hour: PositiveFloat

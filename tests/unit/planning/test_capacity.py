@@ -16,7 +16,17 @@ from streams.cli import app
 from streams.errors import UsageError
 from streams.models.inference.repository import set_parameters
 from streams.planning import costs
-from streams.planning.capacity import SCALES, Plan, Pool, Workload, fetch_rates, partitions_for, plan, shards_for
+from streams.planning.capacity import (
+    SCALES,
+    VECTOR_REPLICAS,
+    Plan,
+    Pool,
+    Workload,
+    fetch_rates,
+    partitions_for,
+    plan,
+    shards_for,
+)
 from streams.planning.costs import UNIT_COSTS_FILE, StageCost, load_unit_costs, stage_cost
 from streams.settings import Settings
 from streams.topology import STAGES
@@ -110,7 +120,7 @@ def test_replicas_have_machines_of_their_own(workload: Workload) -> None:
     found = plan(workload, COSTS)
     assert pool(found, "kafka").nodes >= workload.replication
     assert pool(found, "cassandra").nodes >= workload.replication
-    assert pool(found, "qdrant").nodes >= workload.vector_replication
+    assert pool(found, "qdrant").nodes >= VECTOR_REPLICAS
     assert pool(found, "gateway").nodes >= 2 * workload.regions
 
 
