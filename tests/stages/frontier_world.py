@@ -97,8 +97,6 @@ class CrawlOptions(CrawlSettings):
     max_attempts: int = MAX_ATTEMPTS
     robots_ttl_seconds: float = ROBOTS_TTL_SECONDS
     sitemap_pages: int = SITEMAP_PAGES
-    rank_priority: bool = True
-    quality_budgets: bool = True
 
 
 CONSTANTS = CrawlOptions.model_fields.keys() - CrawlSettings.model_fields.keys()

@@ -67,11 +67,11 @@ async def test_linking_domains_take_turns() -> None:
     assert all(first.count(linker) >= 7 for linker in range(3))
 
 
-@pytest.mark.parametrize(("priority", "least", "most"), [(True, 17, 24), (False, 8, 12)], ids=["ranks", "equal turns"])
-async def test_a_site_that_many_link_to_gets_more_turns(priority: bool, least: int, most: int) -> None:
+@pytest.mark.parametrize(("rank", "least", "most"), [(FULL_RANK, 17, 24), (1.0, 8, 12)], ids=["many", "a new host"])
+async def test_a_site_that_many_link_to_gets_more_turns(rank: float, least: int, most: int) -> None:
     sites = web(40, linkers=3)
-    world = World(sites, CrawlOptions(delay_seconds=1, rank_priority=priority), 1, 0, 0)
-    await world.host_links.put_ranks({"evil1.example": FULL_RANK})
+    world = World(sites, CrawlOptions(delay_seconds=1), 1, 0, 0)
+    await world.host_links.put_ranks({"evil1.example": rank})
     for url in ("https://evil.example/", "https://evil1.example/", "https://evil2.example/"):
         world.seed(url)
     await world.run()
@@ -81,13 +81,9 @@ async def test_a_site_that_many_link_to_gets_more_turns(priority: bool, least: i
     assert len(numbers) == 120, "all are fetched in the end"
 
 
-@pytest.mark.parametrize(
-    ("rank", "settings", "fetched"),
-    [(1.0, {}, 10), (FULL_RANK, {}, 18), (FULL_RANK, {"quality_budgets": False}, 10)],
-    ids=["a new host", "linked by many", "budgets are equal"],
-)
-async def test_a_host_that_many_link_to_has_a_larger_budget(rank: float, settings: Any, fetched: int) -> None:
-    world = World(web(0), CrawlOptions(delay_seconds=1, max_pages_per_host=10, **settings), 1, 0, 0)
+@pytest.mark.parametrize(("rank", "fetched"), [(1.0, 10), (FULL_RANK, 18)], ids=["a new host", "linked by many"])
+async def test_a_host_that_many_link_to_has_a_larger_budget(rank: float, fetched: int) -> None:
+    world = World(web(0), CrawlOptions(delay_seconds=1, max_pages_per_host=10), 1, 0, 0)
     await world.host_links.put_ranks({"victim.example": rank})
     world.seed(f"{VICTIM}/")
     await world.run()

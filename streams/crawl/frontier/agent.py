@@ -133,7 +133,7 @@ def _new_state(
 ) -> FrontierState:
     store, emit = stores.frontier, Sender()
     fence = Fence(store, str(uuid4()), now)
-    hosts = Hosts(store, fence, now, lambda host: host.priority(policy), partitions)
+    hosts = Hosts(store, fence, now, partitions)
     marks = CrawlMarks(store, fence, now, partitions)
     held = HeldUrls(store, emit)
     return FrontierState(

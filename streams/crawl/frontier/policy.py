@@ -45,10 +45,6 @@ class Policy:
     max_attempts: int = MAX_ATTEMPTS
     robots_ttl_seconds: float = ROBOTS_TTL_SECONDS
     sitemap_pages: int = SITEMAP_PAGES
-    rank_priority: bool = True
-    """Ranks by links prefer hosts that are due, and give more turns to the URLs that a well-linked site names."""
-    quality_budgets: bool = True
-    """The quality of a host is a factor of its budget of pages."""
 
     @classmethod
     def of(cls, settings: CrawlSettings) -> "Policy":

@@ -181,13 +181,8 @@ class Host:
 
     def page_limit(self, max_pages: int | None, policy: Policy) -> int:
         """Return how many pages of this host a crawl may fetch: by an order, by the crawl, or setting and quality."""
-        factor = budget_factor(host_quality(self.record)) if policy.quality_budgets else 1.0
-        by_quality = round(policy.max_pages_per_host * factor)
+        by_quality = round(policy.max_pages_per_host * budget_factor(host_quality(self.record)))
         return self.order.max_pages or max_pages or max(by_quality, 1)
-
-    def priority(self, policy: Policy) -> float:
-        """Return how much the host is preferred to others that are due, from 0 to 1."""
-        return host_quality(self.record) if policy.rank_priority else MIDDLE
 
     def count_settled(self, *, is_unique: bool, quality: float | None) -> None:
         """Count a page of the site's own that is settled for the first time."""

@@ -17,6 +17,7 @@ from streams.crawl.frontier.hosts.new_hosts import NewHosts
 from streams.crawl.frontier.hosts.queue_head import HEAD_ENTRIES, Head
 from streams.crawl.frontier.policy import SECOND
 from streams.crawl.frontier.scheduling.bucket_sweep import HORIZON_MICROS, BucketSweep
+from streams.crawl.host_quality import host_quality
 from streams.stores.host_buckets import bucket_of, buckets_of, partition_of
 from streams.stores.protocols import FrontierStore, FrontierUrl
 
@@ -30,17 +31,11 @@ class Hosts:
     """All hosts of this worker's partitions that are due or in use."""
 
     def __init__(
-        self,
-        store: FrontierStore,
-        fence: Fence,
-        now: Callable[[], int],
-        priority: Callable[[Host], float],
-        partitions: Callable[[], int],
+        self, store: FrontierStore, fence: Fence, now: Callable[[], int], partitions: Callable[[], int]
     ) -> None:
         self._store = store
         self._fence = fence
         self._now = now
-        self._priority = priority
         self._partitions = partitions
         self.changed = asyncio.Event()
         """Set when a host may have become due."""
@@ -293,7 +288,7 @@ class Hosts:
         due = live.next_due()
         if due is not None and not self._sweep.keeps(due):
             due = None  # its row is due by then, and is read again in time
-        self.due.put(live.name, due, self._priority(live.host))
+        self.due.put(live.name, due, host_quality(live.host.record))
         self.expiring.put(live.name, min((lease.until for lease in live.host.leases.values()), default=None))
 
     def _end_use(self, live: LiveHost) -> None:

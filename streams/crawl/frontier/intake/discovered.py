@@ -89,7 +89,7 @@ async def take_discovered(frontier: FrontierState, event: PageDiscovered, delive
         return []
     async with frontier.hosts.lock(event.host, delivery.partition) as live:
         batch = UrlBatch(frontier, live, cause, delivery.at, is_urgent_topic(delivery.topic))
-        if frontier.policy.rank_priority and (finder := finder_of(event)):
+        if finder := finder_of(event):
             batch.finder_rank = await frontier.ranks.of(finder)
         await batch.read([one.page_id for one in news])
         outputs_: list[Event] = []

@@ -55,10 +55,9 @@ async def _follow_order(frontier: FrontierState, live: LiveHost) -> None:
 
 async def _note_rank(frontier: FrontierState, live: LiveHost) -> None:
     """Note the host's rank by links. The next write of the host makes it durable."""
-    if frontier.policy.rank_priority or frontier.policy.quality_budgets:
-        record = live.host.record
-        if (rank := await frontier.ranks.of(live.name)) != record.rank:
-            live.host.record = replace(record, rank=rank)
+    record = live.host.record
+    if (rank := await frontier.ranks.of(live.name)) != record.rank:
+        live.host.record = replace(record, rank=rank)
 
 
 def _may_request(frontier: FrontierState, live: LiveHost, in_flight: int) -> bool:
