@@ -72,8 +72,9 @@ def read_index_words(path: Path, language: str, min_sites: int, normalize: Norma
     sums: WordSums = {}
     for document in read_site(path, MAX_PAGES, normalize):
         texts = (document.title, *(block.text for block in document.blocks if block.tag != "pre"))
-        add_words(sums, document.language, text_words(texts), site_hash(host_of(document.url), ""))
-    return dict(choose_words(sums, min_sites, lambda _: False).get(language, {}))
+        if document.language == language:
+            add_words(sums, text_words(texts), site_hash(host_of(document.url), ""))
+    return dict(choose_words(sums, min_sites, lambda _: False))
 
 
 def _read_word_counts(path: Path) -> dict[str, float]:

@@ -25,7 +25,13 @@ JOB = Job("a build", NOW, blocked=("forbidden",))
 
 
 async def store_page(
-    stores: Stores, url: str, title: str, *texts: str, headings: Sequence[str] = (), directives: Sequence[str] = ()
+    stores: Stores,
+    url: str,
+    title: str,
+    *texts: str,
+    headings: Sequence[str] = (),
+    directives: Sequence[str] = (),
+    language: str = "en",
 ) -> None:
     """Write the records and the statements of an indexed page."""
     identity = page_id(url)
@@ -33,8 +39,8 @@ async def store_page(
         Statement(page_id(f"{url}#{number}"), number, text, (*headings, "A lead-in that ends with a colon:"))
         for number, text in enumerate(texts)
     )
-    ref = await stores.blobs.put(encode_statements(PageStatements(identity, url, title, "en", made)))
-    row = {"url": url, "generation": 1, "title": title, "language": "en", "statements_ref": ref, "collection": "c"}
+    ref = await stores.blobs.put(encode_statements(PageStatements(identity, url, title, language, made)))
+    row = {"url": url, "generation": 1, "title": title, "language": language, "statements_ref": ref, "collection": "c"}
     await stores.pages.put(identity, Indexed.of_row(row), 1)
     normalized = {"url": url, "generation": 1, "directives": tuple(directives)}
     await stores.pages.put(identity, Normalized.of_row(normalized), 1)

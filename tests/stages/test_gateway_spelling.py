@@ -10,7 +10,7 @@ from fastapi import FastAPI
 
 from streams.errors import StoreUnavailable
 from streams.gateway.search import spelling as search_spelling
-from streams.queries.suggestions.page_words import pack_chosen
+from streams.queries.suggestions.sums import pack
 from streams.settings import QueriesSettings
 from streams.stores.memory import MemorySuggestions
 from streams.stores.opener import Stores
@@ -114,7 +114,7 @@ async def stores_with_words(words: dict[str, int], build: str = "a build") -> St
 
 
 async def put_build(stores: Stores, build: str, words: dict[str, int]) -> None:
-    await stores.suggestions.put_part(build, "words", 7, "", pack_chosen({"en": words}))
+    await stores.suggestions.put_part(build, "words", 7, "", pack(words))
     await stores.suggestions.put_part("", "current", 0, "", build.encode())
 
 

@@ -116,7 +116,7 @@ async def test_counted_queries_stand_before_texts_of_the_index_and_recent_ones_f
 
 
 async def words_of(stores: Stores, build: str) -> dict[str, int]:
-    return unpack_chosen(await read_words(stores.suggestions, build), "en")
+    return unpack_chosen(await read_words(stores.suggestions, build))
 
 
 async def test_a_build_keeps_the_words_that_enough_sites_have_and_a_newer_build_replaces_them() -> None:
@@ -124,6 +124,7 @@ async def test_a_build_keeps_the_words_that_enough_sites_have_and_a_newer_build_
     for number in range(3):
         await store_page(stores, f"https://{number}.example/", "Pipelines", "We run kubeflow, which is forbidden.")
         await store_page(stores, f"https://a.example/{number}", "Pipelines", "They run kubeflwo, they say.")
+        await store_page(stores, f"https://{number}.example/de", "Gezeiten", "Das Wasser kommt.", language="de")
     await build_all(stores)
     assert await words_of(stores, JOB.name) == {"pipelines": 6, "colon": 6, "kubeflow": 3, "which": 3}
     await build_all(stores, Job("another", NOW, word_sites=1))

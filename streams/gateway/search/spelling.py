@@ -17,7 +17,7 @@ from streams.gateway.suggest.service import Looking
 from streams.queries.spelling.base import base_corrector
 from streams.queries.spelling.corrector import Correction, Corrector
 from streams.queries.spelling.decision import Spelling, is_better, is_unknown_to
-from streams.queries.spelling.words import split_query
+from streams.queries.spelling.words import LANGUAGE, split_query
 from streams.queries.suggestions.block_words import BlockedWords
 from streams.queries.suggestions.build import read_words
 from streams.queries.suggestions.hidden import current_build
@@ -27,8 +27,6 @@ from streams.search.request import SearchRequest
 from streams.search.searcher import Found
 from streams.stores.protocols import PageHits, Suggestions
 
-LANGUAGE = "en"
-"""The language whose misspelt words are corrected: in others, more than 1 % of the corrections are false."""
 MAX_UNKNOWN_SHARE = 0.5
 """Maximum share of unknown words in a query of several words. With more, it is a query in another language."""
 CORRECTING_SECONDS = 0.1
@@ -66,7 +64,7 @@ class SearchSpelling:
         log.info("words of the index were loaded", build=build)
 
     def _with_words(self, stored: list[bytes]) -> Corrector:
-        words = unpack_chosen(stored, LANGUAGE)
+        words = unpack_chosen(stored)
         allowed = {word: pages for word, pages in words.items() if not self._blocked.blocks(word)}
         return base_corrector().with_index(allowed) if allowed else base_corrector()
 

@@ -12,6 +12,8 @@ MAX_QUERY_WORDS = 24
 """Maximum words of a query that is corrected."""
 MIN_CHARS = 3
 """Minimum letters of a word that is corrected: nearly all shorter ones are abbreviations."""
+LANGUAGE = "en"
+"""The language whose misspelt words are corrected: in others, more than 1 % of the corrections are false."""
 MIN_INDEX_CHARS = 5
 """Minimum letters of a word that only the index knows: shorter ones have too many others near them."""
 MAX_CHARS = 28

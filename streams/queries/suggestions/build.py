@@ -25,6 +25,7 @@ from streams.knowledge.points import read_record
 from streams.maintenance.reindexing import PARTS, SCANNED_PAGES, part_tokens
 from streams.pages.document.consent import Consent
 from streams.queries.counts import quarter_of, sum_days
+from streams.queries.spelling.words import LANGUAGE
 from streams.queries.suggestions.block_words import BlockedWords
 from streams.queries.suggestions.hidden import current_build, hand_on, hidden_texts, hide_again
 from streams.queries.suggestions.normal_form import normalize_query
@@ -34,7 +35,6 @@ from streams.queries.suggestions.page_words import (
     WordSums,
     add_words,
     choose_words,
-    pack_chosen,
     pack_words,
     page_words,
     site_hash,
@@ -48,6 +48,7 @@ from streams.queries.suggestions.sums import (
     Sums,
     add_to,
     host_hash,
+    pack,
     pack_list,
     pack_sums,
     shard_of,
@@ -121,7 +122,7 @@ async def run_reduce(stores: Stores, job: Job, shard: int) -> Reduced:
     store, blocked = stores.suggestions, BlockedWords(job.blocked)
     word_sums = unpack_words(await store.parts(job.name, "word sums", shard))
     words = choose_words(word_sums, job.word_sites, blocked.blocks, -(-MAX_CHOSEN_WORDS // SHARDS))
-    await store.put_part(job.name, "words", shard, "", pack_chosen(words))
+    await store.put_part(job.name, "words", shard, "", pack(words))
     sums = unpack_sums(await store.parts(job.name, "sums", shard))
     found = suggestions_of(sums, quarter_of(job.now), blocked)
     rows = [row for each in found for row in rows_of(each)]
@@ -178,7 +179,8 @@ async def _map_pages(stores: Stores, job: Job, part: int) -> int:
                 pages += 1
                 statements, host, _ = page
                 _add_page(sums, *page)
-                add_words(words, statements.language, page_words(statements), site_hash(host, job.name))
+                if statements.language == LANGUAGE:
+                    add_words(words, page_words(statements), site_hash(host, job.name))
         if max(len(sums), len(words)) > MAX_SUMS:
             await _hand_on(stores.suggestions, job, f"{part}.{chunk}", sums, words)
             sums, words, chunk = {}, {}, chunk + 1

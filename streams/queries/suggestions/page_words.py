@@ -1,7 +1,7 @@
 """The words of pages that a query may be corrected to: how many pages have each, and of how many sites. Pure.
 
-A text is cut as a query is (`streams.queries.spelling.words`): `l'hôtel` counts for `hôtel`, which a query is corrected
-to behind its `l'`.
+Only pages in English count: queries in other languages are not corrected. A text is cut as a query is
+(`streams.queries.spelling.words`): `l'hôtel` counts for `hôtel`, which a query is corrected to behind its `l'`.
 
 A page counts a word once, and a site is a registrable domain, so that nobody makes a word frequent by repeating it. A
 site has a hash with a key that each build draws anew: nobody can choose domains by their hashes.
@@ -9,7 +9,7 @@ site has a hash with a key that each build draws anew: nobody can choose domains
 
 import zlib
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
 
@@ -30,7 +30,7 @@ MAX_SITES = 16
 PAGES_OF_A_SITE = 10
 """Maximum pages that a site counts for a word, on average."""
 MAX_CHOSEN_WORDS = 200_000
-"""Maximum words of a language that gateways get: the words that most pages have."""
+"""Maximum words that gateways get: the words that most pages have."""
 MAX_SUMMED = 500_000
 """Number of words of a shard above which words of one site are forgotten, while the shard is added up."""
 _HASHES = 1 << 32
@@ -38,13 +38,10 @@ _READ_CHARS = 2_000
 _EDGES = EDGES + '"`'
 """With what begins a phrase or code in a query: in a text it only marks a word."""
 
-Word = tuple[str, str]
-"""Language and word."""
-
 
 @dataclass(slots=True)
 class WordSum:
-    """The pages and sites of one word in one language."""
+    """The pages and sites of one word."""
 
     pages: int
     sites: tuple[int, ...]
@@ -68,7 +65,7 @@ class WordSum:
         return max(MAX_SITES, (MAX_SITES - 1) * _HASHES // (self.sites[-1] + 1))
 
 
-WordSums = dict[Word, WordSum]
+WordSums = dict[str, WordSum]
 
 
 def page_words(page: PageStatements) -> set[str]:
@@ -109,22 +106,22 @@ def site_hash(host: str, key: str) -> int:
     return int.from_bytes(digest, "big")
 
 
-def add_words(sums: WordSums, language: str, words: Iterable[str], site: int) -> None:
+def add_words(sums: WordSums, words: Iterable[str], site: int) -> None:
     """Add the words of one page."""
     found = WordSum(1, (site,))
     for word in words:
-        known = sums.get((language, word))
+        known = sums.get(word)
         if known is None:
-            sums[language, word] = WordSum(1, found.sites)
+            sums[word] = WordSum(1, found.sites)
         else:
             known.add(found)
 
 
 def pack_words(sums: WordSums) -> dict[int, bytes]:
     """Return the sums of each shard as MessagePack."""
-    rows: defaultdict[int, list[tuple[str, str, int, tuple[int, ...]]]] = defaultdict(list)
-    for (language, word), own in sums.items():
-        rows[zlib.crc32(word.encode("utf-8", "replace")) % SHARDS].append((language, word, own.pages, own.sites))
+    rows: defaultdict[int, list[tuple[str, int, tuple[int, ...]]]] = defaultdict(list)
+    for word, own in sums.items():
+        rows[zlib.crc32(word.encode("utf-8", "replace")) % SHARDS].append((word, own.pages, own.sites))
     return {shard: pack(found) for shard, found in rows.items()}
 
 
@@ -132,9 +129,9 @@ def unpack_words(values: Iterable[bytes]) -> WordSums:
     """Return the sums of a shard, added up, in bounded memory."""
     sums: WordSums = {}
     for value in values:
-        for language, word, pages, sites in msgpack.unpackb(value):
+        for word, pages, sites in msgpack.unpackb(value):
             found = WordSum(pages, tuple(sites))
-            known = sums.setdefault((language, word), found)
+            known = sums.setdefault(word, found)
             if known is not found:
                 known.add(found)
         if len(sums) > MAX_SUMMED:
@@ -144,20 +141,12 @@ def unpack_words(values: Iterable[bytes]) -> WordSums:
 
 def choose_words(
     sums: WordSums, min_sites: int, blocks: Callable[[str], bool], most: int = MAX_CHOSEN_WORDS
-) -> dict[str, dict[str, int]]:
-    """Return the weights of words by language: of each language the heaviest that enough sites have, none blocked."""
-    chosen: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)
-    for (language, word), own in sums.items():
-        if own.site_count >= min_sites and not blocks(word):
-            chosen[language].append((-own.weight, word))
-    return {language: {word: -weight for weight, word in sorted(rows)[:most]} for language, rows in chosen.items()}
+) -> dict[str, int]:
+    """Return the heaviest words that enough sites have, none blocked, with their weights."""
+    rows = [(-own.weight, word) for word, own in sums.items() if own.site_count >= min_sites and not blocks(word)]
+    return {word: -weight for weight, word in sorted(rows)[:most]}
 
 
-def pack_chosen(words: Mapping[str, Mapping[str, int]]) -> bytes:
-    """Return chosen words as MessagePack."""
-    return pack(words)
-
-
-def unpack_chosen(values: Iterable[bytes], language: str) -> dict[str, int]:
-    """Return the words of a language with their weights, from all shards."""
-    return {word: weight for value in values for word, weight in msgpack.unpackb(value).get(language, {}).items()}
+def unpack_chosen(values: Iterable[bytes]) -> dict[str, int]:
+    """Return the chosen words with their weights, from all shards."""
+    return {word: weight for value in values for word, weight in msgpack.unpackb(value).items()}

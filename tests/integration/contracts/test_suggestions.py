@@ -6,12 +6,11 @@ from streams.queries.suggestions.page_words import (
     WordSum,
     WordSums,
     choose_words,
-    pack_chosen,
     pack_words,
     unpack_chosen,
     unpack_words,
 )
-from streams.queries.suggestions.sums import SHARDS
+from streams.queries.suggestions.sums import SHARDS, pack
 from streams.stores.cassandra import CassandraSuggestions
 from streams.stores.cassandra.grouped_writes import MAX_WRITES
 from streams.stores.memory import MemorySuggestions
@@ -97,7 +96,7 @@ async def test_parts_of_a_build_are_kept_until_they_are_dropped(store: Suggestio
 
 async def test_the_words_of_a_build_are_kept_and_dropped_beside_its_suggestions(store: Suggestions) -> None:
     """The tasks of a build share only the store: what they hand on comes back whole, and each kind by itself."""
-    build, sums = fresh_name("build"), {("en", "kubeflow"): WordSum(7, (1, 2, 3)), ("de", "größe"): WordSum(1, (9,))}
+    build, sums = fresh_name("build"), {"kubeflow": WordSum(7, (1, 2, 3)), "größe": WordSum(1, (9,))}
     for part in ("0.0", "1.0"):
         for _ in range(2):  # a task may run twice
             for shard, value in pack_words(sums).items():
@@ -106,10 +105,10 @@ async def test_the_words_of_a_build_are_kept_and_dropped_beside_its_suggestions(
     for shard in range(SHARDS):
         found |= unpack_words(await store.parts(build, "word sums", shard))
     assert found == {word: WordSum(2 * own.pages, own.sites) for word, own in sums.items()}
-    await store.put_part(build, "words", 0, "", pack_chosen(choose_words(found, 3, lambda _: False)))
+    await store.put_part(build, "words", 0, "", pack(choose_words(found, 3, lambda _: False)))
     await store.put_part(build, "list", 0, "", b"1")
     await store.drop_parts(build, "word sums", 0)
-    assert unpack_chosen(await store.parts(build, "words", 0), "en") == {"kubeflow": 14}
+    assert unpack_chosen(await store.parts(build, "words", 0)) == {"kubeflow": 14}
     await store.drop_parts(build, "words", 0)
     assert (await store.parts(build, "words", 0), await store.parts(build, "list", 0)) == ([], [b"1"])
 

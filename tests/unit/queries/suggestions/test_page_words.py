@@ -15,7 +15,6 @@ from streams.queries.suggestions.page_words import (
     WordSums,
     add_words,
     choose_words,
-    pack_chosen,
     pack_words,
     page_words,
     site_hash,
@@ -24,6 +23,7 @@ from streams.queries.suggestions.page_words import (
     unpack_words,
     words_of,
 )
+from streams.queries.suggestions.sums import pack
 from streams.statements.statement import PageStatements, Statement
 
 ID = UUID(int=1)
@@ -98,12 +98,12 @@ def test_a_page_of_endless_words_is_bounded() -> None:
 def summed(pages: list[tuple[str, str]], key: str = "a build") -> WordSums:
     sums: WordSums = {}
     for host, text in pages:
-        add_words(sums, "en", set(words_of(text)), site_hash(host, key))
+        add_words(sums, set(words_of(text)), site_hash(host, key))
     return sums
 
 
 def chosen(sums: WordSums, min_sites: int = 3) -> dict[str, int]:
-    return choose_words(sums, min_sites, lambda word: word == "forbidden").get("en", {})
+    return choose_words(sums, min_sites, lambda word: word == "forbidden")
 
 
 def test_a_word_needs_three_sites_and_a_site_counts_ten_pages_at_most() -> None:
@@ -117,7 +117,7 @@ def test_a_word_needs_three_sites_and_a_site_counts_ten_pages_at_most() -> None:
 
 def test_the_number_of_many_sites_is_an_estimate_that_nobody_can_choose_domains_for() -> None:
     hosts = [f"{number}.example" for number in range(1_000)]
-    own = summed([(host, "kubeflow") for host in hosts])["en", "kubeflow"]
+    own = summed([(host, "kubeflow") for host in hosts])["kubeflow"]
     assert len(own.sites) == MAX_SITES
     assert 400 < own.site_count < 2_500  # hashes of one key: the same in each run
     assert {site_hash("a.example", "one build"), site_hash("a.example", "another")} != {site_hash("a.example", "x")}
@@ -137,18 +137,15 @@ def test_sums_are_the_same_in_one_part_or_in_several_and_in_any_order() -> None:
 
 def test_the_sums_of_a_shard_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MAX_SUMMED", 3)
-    several = {("en", word): WordSum(2, (1, 2)) for word in ("kubeflow", "grafana")}
-    once = {("en", f"onsite{letter}"): WordSum(9, (1,)) for letter in "abcd"}
+    several = {word: WordSum(2, (1, 2)) for word in ("kubeflow", "grafana")}
+    once = {f"onsite{letter}": WordSum(9, (1,)) for letter in "abcd"}
     found = unpack_words([*pack_words(several).values(), *pack_words(once).values()])
     assert set(several) <= set(found)
     assert len(found) <= 4
 
 
-def test_chosen_words_are_stored_by_language_and_only_the_heaviest() -> None:
-    sums = {("en", f"word{letter * 2}"): WordSum(10 + place, (1, 2, 3)) for place, letter in enumerate("abcd")}
-    sums["de", "wörterbuch"] = WordSum(3, (1, 2, 3))
+def test_only_the_heaviest_words_are_chosen() -> None:
+    sums = {f"word{letter * 2}": WordSum(10 + place, (1, 2, 3)) for place, letter in enumerate("abcd")}
     found = choose_words(sums, 3, lambda _: False, most=2)
-    assert found == {"en": {"worddd": 13, "wordcc": 12}, "de": {"wörterbuch": 3}}
-    stored = [pack_chosen(found), pack_chosen({"en": {"kubeflow": 7}})]
-    assert unpack_chosen(stored, "en") == {"worddd": 13, "wordcc": 12, "kubeflow": 7}
-    assert unpack_chosen(stored, "fr") == {}
+    assert found == {"worddd": 13, "wordcc": 12}
+    assert unpack_chosen([pack(found), pack({"kubeflow": 7})]) == {"worddd": 13, "wordcc": 12, "kubeflow": 7}
