@@ -47,9 +47,8 @@ from streams.settings import CrawlSettings
 from streams.stores.host_buckets import bucket_of
 from streams.stores.memory import MemoryBlobs, MemoryFingerprints, MemoryFrontier, MemoryHostLinks, MemoryPaceHolds
 from streams.stores.opener import Stores
-from streams.stores.page_record import PageRecord
+from streams.stores.page_record import PageRecord, StoredPart
 from streams.stores.protocols import CRAWL_BUCKETS
-from streams.stores.stored_part import StoredPart
 from tests.hostile.servers import make_certificate
 
 DOMAINS = 50

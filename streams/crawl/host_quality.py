@@ -1,7 +1,9 @@
 """The quality of a host, from its pages and from the hosts that link to it, and the budget that follows. Pure."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from streams.stores.rows import Row
 
 MIN_PAGES = 10
 """Number of pages that a new host counts as if they were of middle quality: a few pages say little."""
@@ -29,6 +31,7 @@ class HostRecord:
     """Its rank by links: 1 without in-links."""
     of_strangers: int = 0
     """Pages that only other sites led to: they are no part of the quality."""
+    stored: Row | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

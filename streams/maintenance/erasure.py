@@ -15,7 +15,7 @@ from streams.stores.blobs import references_in
 from streams.stores.opener import Stores
 from streams.stores.packing import pack
 from streams.stores.page_record import Removed
-from streams.stores.row_codec import pack_transition
+from streams.stores.rows import pack_row
 
 Report = Callable[[str, float], Awaitable[None]]
 """A function called after each batch of rows, with the table and the share of the table that is read."""
@@ -50,7 +50,7 @@ class Eraser:
     async def references_of(self, page_id: UUID) -> set[bytes]:
         """Return the references in the page's records and in its whole history, earlier fetches included."""
         records = [pack(row) for row in (await self._stores.pages.get(page_id)).rows.values()]
-        steps = [pack_transition(step) for step in await self._stores.ledger.history(page_id)]
+        steps = [pack_row(step) for step in await self._stores.ledger.history(page_id)]
         return {ref for packed in (*records, *steps) for ref in references_in(packed)}
 
     async def erase(

@@ -42,7 +42,9 @@ class HostView:
 
     def to_json(self) -> dict[str, Any]:
         """Return the fields for a program."""
-        return asdict(self)
+        fields = asdict(self)
+        del fields["order"]["stored"]
+        return fields
 
 
 async def due_hosts(store: FrontierStore) -> list[tuple[str, int]]:

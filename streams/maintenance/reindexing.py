@@ -26,7 +26,7 @@ from streams.models.protocols import Embedder
 from streams.statements.statement import PageStatements
 from streams.stores.opener import Stores
 from streams.stores.protocols import Notes
-from streams.stores.row_codec import pack_fields, read_fields
+from streams.stores.rows import pack_row, unpack_row
 from streams.vectors.page_records import IndexedPage, indexed_page
 from streams.vectors.recall import Recall, recall_of
 
@@ -65,11 +65,11 @@ class PartProgress:
 async def read_progress(notes: Notes, collection: str, host: str) -> dict[int, PartProgress]:
     """Return the progress of each part of the ring of tokens that was begun."""
     found = await notes.of_shelf(_shelf(collection, host))
-    return {int(part): read_fields(PartProgress, value) for part, value in found.items()}
+    return {int(part): unpack_row(PartProgress, value) for part, value in found.items()}
 
 
 async def put_progress(notes: Notes, collection: str, host: str, part: int, progress: PartProgress) -> None:
-    await notes.put(_shelf(collection, host), str(part), pack_fields(progress), seconds=KEPT_SECONDS)
+    await notes.put(_shelf(collection, host), str(part), pack_row(progress), seconds=KEPT_SECONDS)
 
 
 async def clear_progress(notes: Notes, collection: str, host: str) -> None:

@@ -13,7 +13,7 @@ from uuid import UUID
 from streams.caches import RecentCache
 from streams.stores.packing import pack, unpack
 from streams.stores.protocols import FrontierUrl, UnreadLimits
-from streams.stores.row_codec import pack_frontier_url, read_frontier_url
+from streams.stores.rows import pack_row, read_row, row_of
 
 ID_BYTES = 16
 MAX_IN_ROW = 256
@@ -47,19 +47,19 @@ class CrawlPatterns:
     async def pack(self, url: FrontierUrl) -> bytes:
         """Return the row of a URL. Its patterns are stored before, if they are not in the row."""
         if lost := url.unread_limits:
-            return pack_frontier_url(replace(url, max_depth=lost.max_depth), lost.patterns_id)
+            return pack({**row_of(replace(url, max_depth=lost.max_depth)), "patterns_id": lost.patterns_id})
         if sum(map(len, url.patterns)) <= MAX_IN_ROW:
-            return pack_frontier_url(url)
-        return pack_frontier_url(url, await self._id_of(url.patterns))
+            return pack_row(url)
+        return pack({**row_of(replace(url, patterns=())), "patterns_id": await self._id_of(url.patterns)})
 
     async def unpack(self, page_id: UUID, at: int, packed: bytes) -> FrontierUrl:
         """Return the URL of a row with its patterns. Raises InvalidRow."""
         row = unpack(packed)
-        if patterns_id := row.get("patterns_id"):
+        if patterns_id := row.pop("patterns_id", None):
             patterns = await self._patterns_of(patterns_id)
             lost = UnreadLimits(patterns_id, row.get("max_depth")) if patterns is None else None
             row |= {"max_depth": UNKNOWN_DEPTH, "unread_limits": lost} if lost else {"patterns": patterns}
-        return read_frontier_url(page_id, at, row)
+        return read_row(FrontierUrl, {**row, "page_id": page_id, "at": at})
 
     async def _id_of(self, patterns: Patterns) -> bytes:
         if (known := self._ids.get(patterns)) is not None:

@@ -5,7 +5,7 @@ from typing import Literal
 from uuid import UUID
 
 from streams.stores.protocols import Notes
-from streams.stores.row_codec import pack_fields, read_fields
+from streams.stores.rows import pack_row, unpack_row
 
 KEPT_SECONDS = 30 * 86_400
 """Time for which a report is kept after its last change (seconds)."""
@@ -36,10 +36,10 @@ class JobReport:
 
 async def put_report(notes: Notes, report: JobReport) -> None:
     """Store a report in place of the job's former one."""
-    await notes.put(_SHELF, str(report.job_id), pack_fields(report), seconds=KEPT_SECONDS, at=report.updated)
+    await notes.put(_SHELF, str(report.job_id), pack_row(report), seconds=KEPT_SECONDS, at=report.updated)
 
 
 async def recent_reports(notes: Notes) -> list[JobReport]:
     """Return the last report of each job, the last started first."""
-    found = [read_fields(JobReport, value) for value in (await notes.of_shelf(_SHELF)).values()]
+    found = [unpack_row(JobReport, value) for value in (await notes.of_shelf(_SHELF)).values()]
     return sorted(found, key=lambda report: report.started, reverse=True)

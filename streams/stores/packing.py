@@ -27,7 +27,8 @@ FIELDS: tuple[str, ...] = (
     "distance", "simhash", "statements_ref", "statements", "vectors_ref", "model", "model_version", "dimensions",
     "collection", "reason", "detail", "why", "referrer", "force", "lease_until", "etag", "last_modified", "event_id",
     "topic", "at", "data", "in_links", "first_seen", "content-type", "x-robots-tag", "retry-after", "location",
-    "simhash_version", "exchange_ref", "rendered", "patterns_id",
+    "simhash_version", "exchange_ref", "rendered", "patterns_id", "asked", "empty", "quarters", "partition",
+    "offset", "pages", "shown", "clicked", "seeded", "scheduled", "strangers", "has_asked", "position",
 )  # fmt: skip
 """Field names by number. Append only."""
 

@@ -1,17 +1,53 @@
 """A page's record: the latest facts of each stage about it, in parts. Pure.
 
-Each part's row form is made from its fields (`stored_part`). A new fact gets a field here, and mypy names the places
-that make the part.
+Each part is stored as a row (`rows`). A new fact gets a field here, and mypy names the places that make the part.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 from uuid import UUID
 
 from schemas import PageFetched
-from streams.stores.stored_part import Missing, Part, Row, StoredPart
+from streams.stores.rows import Missing, Row, read_row, row_of
+
+Part = Literal[
+    "fetched",
+    "normalized",
+    "deduplicated",
+    "chunked",
+    "embedded",
+    "indexed",
+    "removed",
+    "feed",
+    "render",
+]
+"""The parts of a page's record: each is written by one stage only, so no stage reads before it writes."""
+Generation = Annotated[int, Missing(-1)]
+"""Time of a fetch (microseconds since 1970 UTC), or -1."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredPart:
+    """The facts that all parts have."""
+
+    PART: ClassVar[Part]
+    LENIENT: ClassVar = True
+
+    url: str
+    generation: Generation
+    stored: Row | None = field(default=None, repr=False, compare=False)
+    """The row that the part was read from, or None."""
+
+    @classmethod
+    def of_row(cls, row: Row) -> Self:
+        """Return the part with the facts of this row. The row may lack any fact."""
+        return read_row(cls, row)
+
+    def row(self) -> dict[str, Any]:
+        """Return the row to be stored."""
+        return row_of(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +84,6 @@ class Normalized(StoredPart):
     """The document of the page, or why the document was refused."""
 
     PART: ClassVar[Part] = "normalized"
-    NULLS: ClassVar[frozenset[str]] = frozenset({"canonical"})
 
     document_ref: str
     content_hash: str
@@ -91,15 +126,7 @@ class RemovedText:
     """The page's first generation with the text."""
     sights: tuple[tuple[str, int, bool], ...] = ()
     """First sights of texts: the sketch in hexadecimal digits, the time, and whether the page itself had the text."""
-
-    @classmethod
-    def of_row(cls, row: Row) -> Self:
-        sights = tuple((str(sketch), int(at), bool(is_own)) for sketch, at, is_own in row.get("sights", ()))
-        return cls(content_hash=str(row["content_hash"]), first_seen=int(row["first_seen"]), sights=sights)
-
-    def row(self) -> dict[str, Any]:
-        row = {"content_hash": self.content_hash, "first_seen": self.first_seen}
-        return {**row, "sights": self.sights} if self.sights else row
+    stored: Row | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,7 +229,6 @@ class Removed(StoredPart):
     """The last removal of the page."""
 
     PART: ClassVar[Part] = "removed"
-    NULLS: ClassVar[frozenset[str]] = frozenset({"detail", "canonical_page_id"})
 
     reason: str
     detail: str | None

@@ -22,9 +22,9 @@ from streams.stores.page_record import (
     Normalized,
     PageRecord,
     Removed,
+    StoredPart,
 )
 from streams.stores.protocols import Blobs, Pages
-from streams.stores.stored_part import StoredPart
 
 _LEFT = frozenset({"gone", "noindex", "refused"})
 _REFS = {"body_ref", "exchange_ref", "not_found_ref"}

@@ -14,6 +14,7 @@ from streams.crawl.frontier.scheduling.change_hints import MAX_SITEMAPS
 from streams.pages.sandbox.pool import ParsePool
 from streams.stores.host_buckets import bucket_of
 from streams.stores.opener import Stores
+from streams.stores.rows import read_row, row_of
 from tests.stages.frontier_world import Site, delivery, discovered
 from tests.stages.test_frontier_sitemaps import HOST, INDEX, WorldWithSitemaps
 
@@ -236,14 +237,13 @@ async def test_the_host_row_keeps_that_a_crawl_asked(pool: ParsePool) -> None:
 
 
 ROWS = [
-    (CrawlShare(seeded=True, scheduled=5), (True, 5)),
-    (CrawlShare(scheduled=5, strangers=2), (False, 5, 2)),
-    (CrawlShare(scheduled=5, has_asked=True), (False, 5, 0, True)),
+    (CrawlShare(seeded=True, scheduled=5), {"seeded": True, "scheduled": 5}),
+    (CrawlShare(scheduled=5, strangers=2), {"scheduled": 5, "strangers": 2}),
+    (CrawlShare(scheduled=5, has_asked=True), {"scheduled": 5, "has_asked": True}),
 ]
 
 
 @pytest.mark.parametrize(("share", "row"), ROWS)
-def test_the_row_of_a_share(share: CrawlShare, row: tuple[Any, ...]) -> None:
-    assert share.to_row() == row
-    assert CrawlShare.of_row(row) == share
-    assert CrawlShare.of_row((*share.own_row(), share.has_asked, "of a newer release")) == share
+def test_the_row_of_a_share(share: CrawlShare, row: dict[str, Any]) -> None:
+    assert row_of(share) == row
+    assert read_row(CrawlShare, row) == share

@@ -93,7 +93,7 @@ async def test_a_crawl_keeps_its_strangers_budget_when_its_share_left_the_host_r
 def test_a_share_stays_whole_in_the_host_row_and_in_a_row_of_its_own(share: CrawlShare) -> None:
     host = Host(0, HOST, crawls={"c": replace(share)})
     assert Host.from_row(host.to_row(None, 1)).crawls == {"c": share}
-    assert CrawlShare.of_row(share.own_row()) == share
+    assert CrawlShare(*share.own_row()) == share
 
 
 async def test_shares_move_one_at_a_time_and_the_last_used_stay() -> None:

@@ -10,8 +10,7 @@ from schemas import Event, PageEmbedded, PageRemoved
 from streams.pages.document.model import Block
 from streams.stores.memory import MemoryIndex
 from streams.stores.opener import Stores, memory_stores
-from streams.stores.page_record import PageRecord
-from streams.stores.stored_part import Part
+from streams.stores.page_record import PageRecord, Part
 from streams.vectors.index_agent import IndexAgent
 from tests.sizes import examples
 from tests.stages.interleaving import Interleaving

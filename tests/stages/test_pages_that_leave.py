@@ -17,7 +17,7 @@ from streams.stores.blobs import references_in
 from streams.stores.packing import pack
 from streams.stores.page_record import PageRecord
 from streams.stores.removals import has_left, without_text
-from streams.stores.row_codec import pack_transition
+from streams.stores.rows import pack_row
 from tests.hostile.servers import bad_server, response
 from tests.stages.frontier_world import SECOND, Site
 from tests.stages.test_failed_visits import in_turn, sweep
@@ -84,7 +84,7 @@ async def test_a_copy_takes_the_place_of_a_page_that_leaves(pool: ParsePool) -> 
 
 async def all_rows(journey: WholeJourney, url: str) -> bytes:
     """Return the record and the history of a page, as they are stored."""
-    steps = [pack_transition(step) for step in await journey.stores.ledger.history(page_id(url))]
+    steps = [pack_row(step) for step in await journey.stores.ledger.history(page_id(url))]
     return b"".join([*steps, *map(pack, (await journey.stores.pages.get(page_id(url))).rows.values())])
 
 

@@ -31,8 +31,8 @@ from streams.sandbox.inline import InlineSandbox
 from streams.statements.sandbox_tasks import DRAFT
 from streams.statements.statement import decode_statements, encode_statements
 from streams.stores.opener import Stores, memory_stores
+from streams.stores.page_record import StoredPart
 from streams.stores.protocols import Point
-from streams.stores.stored_part import StoredPart
 from streams.vectors.points import decode_vectors, encode_vectors
 from tests.stages.whole_journey import SECOND, WholeJourney
 

@@ -15,7 +15,7 @@ from streams.pages.sandbox.pool import ParsePool
 from streams.stores.packing import pack
 from streams.stores.page_record import Normalized
 from streams.stores.removals import is_held_back, withdrawal
-from streams.stores.row_codec import pack_fingerprint, pack_transition
+from streams.stores.rows import pack_row
 from tests.stages.whole_journey import SECOND, START, WholeJourney
 
 A, B = "https://a.test/private", "https://b.test/copy"
@@ -124,12 +124,12 @@ async def everything_stored(journey: WholeJourney) -> dict[str, bytes]:
         found |= {
             f"record {part} of {page}": pack(value) for part, value in (await stores.pages.get(page)).rows.items()
         }
-        found |= {f"step {step.topic} of {page}": pack_transition(step) for step in await stores.ledger.history(page)}
+        found |= {f"step {step.topic} of {page}": pack_row(step) for step in await stores.ledger.history(page)}
         for collection in await stores.vectors.collections():
             hits = await stores.vectors.scroll(collection, page)
             found |= {f"point {hit.id} of {page}": repr(hit).encode() for hit in hits}
         if fingerprint := await stores.fingerprints.get(page):
-            found[f"fingerprint of {page}"] = pack_fingerprint(fingerprint)
+            found[f"fingerprint of {page}"] = pack_row(fingerprint)
     return found
 
 

@@ -9,7 +9,7 @@ reads the counts.
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import get_args
 from uuid import UUID
 
@@ -127,7 +127,7 @@ class CrawlMarks:
         number.update(changed.values())
         # Greater than the version of a failed write, too: it may still be executed.
         self._last_at = max(self._now(), counts.at + 1, self._last_at + 1)
-        later = CrawlCounts({state: count for state, count in number.items() if count}, self._last_at)
+        later = replace(counts, urls={state: count for state, count in number.items() if count}, at=self._last_at)
         await self._store.put_states(crawl_id, bucket, changed, owner, later)
         for page_id, state in changed.items():
             self._states.put(crawl_id, page_id, _NUMBERS[state])

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from streams.stores.protocols import Notes
-from streams.stores.row_codec import pack_fields, read_fields
+from streams.stores.rows import pack_row, unpack_row
 
 MINUTE_SECONDS = 60.0
 DAY_SECONDS = 86_400
@@ -150,13 +150,13 @@ class Bucket:
 
 async def put_spending(notes: Notes, client: str, day: int, gateway: str, spending: Spending) -> None:
     """Store the sum of a gateway."""
-    await notes.put(_shelf(client, day), gateway, pack_fields(spending), seconds=SPENDING_SECONDS, at=spending.at)
+    await notes.put(_shelf(client, day), gateway, pack_row(spending), seconds=SPENDING_SECONDS, at=spending.at)
 
 
 async def spending_of_day(notes: Notes, client: str, day: int) -> dict[str, Spending]:
     """Return the sums of all gateways, by gateway."""
     found = await notes.of_shelf(_shelf(client, day))
-    return {gateway: read_fields(Spending, value) for gateway, value in found.items()}
+    return {gateway: unpack_row(Spending, value) for gateway, value in found.items()}
 
 
 def _shelf(client: str, day: int) -> str:

@@ -19,6 +19,8 @@ from streams.errors import PoisonError
 from streams.pages.document.model import Block, Container, Document, Link, Span
 
 VERSION = 1
+_BLOCK_FIELDS = 5
+"""Number of fields of a block that has neither a confidence nor a script."""
 
 
 class InvalidDocument(PoisonError):
@@ -35,9 +37,9 @@ def encode_document(document: Document) -> bytes:
         document.language,
         document.language_confidence,
         document.script,
-        [[container.tag, container.parent] for container in document.containers],
-        [_block_layout(block) for block in document.blocks],
-        [[link.url, link.text, link.nofollow, link.in_content] for link in document.links],
+        document.containers,
+        [block if block.confidence or block.script else block[:_BLOCK_FIELDS] for block in document.blocks],
+        document.links,
         _sort_keys(document.facts),
     ]
     packed: bytes = msgpack.packb(layout, use_bin_type=True)
@@ -65,12 +67,6 @@ def decode_document(content: bytes) -> Document:
         )
     except (ValueError, TypeError, LookupError, AttributeError, msgpack.UnpackException) as error:
         raise InvalidDocument(f"{len(content)} bytes are not a document: {error}") from error
-
-
-def _block_layout(block: Block) -> list[Any]:
-    spans = [[span.start, span.end, span.kind, span.target, span.label] for span in block.spans]
-    layout = [block.tag, block.text, block.parent, spans, block.language]
-    return [*layout, block.confidence, block.script] if block.confidence or block.script else layout
 
 
 def _block(

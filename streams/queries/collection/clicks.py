@@ -80,7 +80,7 @@ class ClickCounts:
             if page not in pages and len(pages) >= MAX_PAGES:
                 continue
             pages[page] = _add_one(pages.get(page, PlaceCounts()), place, kind)
-        after = PageClicks(pages, offset)
+        after = replace(before, pages=pages, offset=offset)
         await self._store.put_clicks(language, query, day, source, after, at)
         self._rows.put(key, after)
 

@@ -49,16 +49,15 @@ from streams.queries.suggestions.sums import (
     add_to,
     host_hash,
     pack,
-    pack_list,
     pack_sums,
     shard_of,
     suggestions_of,
-    unpack_list,
     unpack_sums,
 )
 from streams.statements.statement import PageStatements, decode_statements
 from streams.stores.opener import Stores
 from streams.stores.protocols import KEPT_DAYS, PrefixRow, StoredSuggestion, Suggestions, private_hosts
+from streams.stores.rows import pack_list, unpack_list
 from streams.vectors.page_records import indexed_page
 
 IN_MEMORY = 1_000_000
@@ -157,7 +156,7 @@ async def finish(stores: Stores, job: Job, reduced: Sequence[Reduced]) -> int:
 async def read_build(store: Suggestions, build: str) -> list[StoredSuggestion]:
     """Return the suggestions of a build that gateways hold in memory."""
     values = [await store.parts(build, "list", shard) for shard in range(SHARDS)]
-    return [each for parts in values for value in parts for each in unpack_list(value)]
+    return [each for parts in values for value in parts for each in unpack_list(StoredSuggestion, value)]
 
 
 async def read_words(store: Suggestions, build: str) -> list[bytes]:

@@ -6,7 +6,7 @@ make sums of their part, by shard; the reduce task of a shard adds them up.
 
 import math
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -119,15 +119,6 @@ def suggestions_of(sums: Sums, quarter: int, blocked: BlockedWords) -> list[Stor
             continue
         found.append(StoredSuggestion(text, language, round(weight, 3), round(own.recent, 3), quarter))
     return sorted(found, key=lambda each: (-each.weight, each.text, each.language))
-
-
-def pack_list(suggestions: Iterable[StoredSuggestion]) -> bytes:
-    """Return suggestions as MessagePack."""
-    return pack([(each.text, each.language, each.weight, each.recent, each.quarter) for each in suggestions])
-
-
-def unpack_list(value: bytes) -> Iterator[StoredSuggestion]:
-    return (StoredSuggestion(*row) for row in msgpack.unpackb(value))
 
 
 def _forget_covered(sums: Sums) -> None:

@@ -8,8 +8,8 @@ import asyncio
 from collections.abc import Iterable, Sequence
 
 from streams.stores.cassandra.session import CassandraSession, Params
-from streams.stores.packing import pack, unpack
 from streams.stores.protocols import NamedEntity, PartPlace, StoredEntity, StoredPart
+from streams.stores.rows import pack_row, unpack_row
 
 _FIRST_TOKEN = -(1 << 63)
 _PUT_PART = (
@@ -42,21 +42,21 @@ class CassandraEntities:
         self._session = session
 
     async def put_part(self, entity_id: str, source: str, part: StoredPart) -> None:
-        row = {"entity_id": entity_id, "source": source, "value": _value_of(part)}
+        row = {"entity_id": entity_id, "source": source, "value": pack_row(part)}
         await self._write(_PUT_PART, [row], part.at)
 
     async def parts(self, entity_id: str) -> dict[str, StoredPart]:
         rows = await self._session.execute(_PARTS, {"entity_id": entity_id})
-        return {source: _part_of(value) for source, value in rows}
+        return {source: unpack_row(StoredPart, value) for source, value in rows}
 
     async def stored(self, source: str, entity_ids: Sequence[str]) -> dict[str, StoredPart]:
         keys = [{"entity_id": one, "source": source} for one in entity_ids]
         answers = await self._session.execute_many(_PART, keys)
-        return {entity_id: _part_of(value) for rows in answers for entity_id, value in rows}
+        return {entity_id: unpack_row(StoredPart, value) for rows in answers for entity_id, value in rows}
 
     async def walk(self, position: int, limit: int) -> tuple[list[PartPlace], int | None]:
         rows = await self._session.execute(_WALK, {"start": position + _FIRST_TOKEN, "most": limit})
-        found = [PartPlace(entity_id, source, _part_of(value)) for _, entity_id, source, value in rows]
+        found = [PartPlace(entity_id, source, unpack_row(StoredPart, value)) for _, entity_id, source, value in rows]
         if len(rows) < limit:
             return found, None
         last = rows[-1][0] - _FIRST_TOKEN
@@ -100,12 +100,3 @@ class CassandraEntities:
 
 def _name_rows(entity_id: str, names: Sequence[str], rank: int) -> list[Params]:
     return [{"name": name, "place": -rank, "entity_id": entity_id} for name in names]
-
-
-def _value_of(part: StoredPart) -> bytes:
-    return pack({"ref": part.ref, "at": part.at, "alias": part.alias})
-
-
-def _part_of(value: bytes) -> StoredPart:
-    row = unpack(value)
-    return StoredPart(row["ref"], row["at"], row["alias"])

@@ -29,7 +29,7 @@ from streams.stores.protocols import (
     Sight,
     group_of,
 )
-from streams.stores.row_codec import pack_fingerprint, pack_sights, unpack_fingerprint, unpack_sights
+from streams.stores.rows import pack_list, pack_row, unpack_list, unpack_row
 
 PER_BITS = 2_000
 """Maximum number of hints that are read under one key of a SimHash."""
@@ -120,8 +120,8 @@ class CassandraFingerprints:
             return
         row = {
             "page_id": fingerprint.page_id,
-            "value": pack_fingerprint(fingerprint),
-            "sights": pack_sights(fingerprint.sights),
+            "value": pack_row(fingerprint),
+            "sights": pack_list(fingerprint.sights),
         }
         await self._put_hints(fingerprint, at, _PUT, row)
         if former is not None:
@@ -171,7 +171,7 @@ class CassandraFingerprints:
         decision = {
             "page_id": page_id,
             "canonical": group,
-            "inherited": pack_sights(inherited),
+            "inherited": pack_list(inherited),
         }
         if group == page_id:
             await self._elect(former, decision, at)
@@ -365,13 +365,13 @@ def _page(
         return None
     decided = decided_at or 0
     return replace(
-        unpack_fingerprint(page_id, value),
+        unpack_row(Fingerprint, value, page_id=page_id),
         written_at=at,
-        sights=unpack_sights(sights),
+        sights=unpack_list(Sight, sights),
         representative=group,
         group=group,
         decided_at=decided,
-        inherited=unpack_sights(inherited) if decided >= at else (),
+        inherited=unpack_list(Sight, inherited) if decided >= at else (),
         is_hidden=bool(hidden),
     )
 

@@ -21,7 +21,7 @@ from streams.stores.protocols import (
     QueueEntry,
     total,
 )
-from streams.stores.row_codec import pack_host_order, unpack_host_order
+from streams.stores.rows import pack_row, unpack_row
 
 MAX_KEYS = 100
 """Maximum number of URLs in one statement that reads states."""
@@ -112,14 +112,14 @@ class CassandraFrontier:
 
     async def orders(self) -> list[HostOrder]:
         rows = await self._session.execute(_ORDERS, {})
-        return [unpack_host_order(host, value) for host, value in rows]
+        return [unpack_row(HostOrder, value, host=host) for host, value in rows]
 
     async def order(self, host: str) -> HostOrder | None:
         rows = await self._session.execute(_ORDER, {"host": host})
-        return unpack_host_order(host, rows[0][0]) if rows else None
+        return unpack_row(HostOrder, rows[0][0], host=host) if rows else None
 
     async def put_order(self, order: HostOrder) -> None:
-        row = {"host": order.host, "value": pack_host_order(order)}
+        row = {"host": order.host, "value": pack_row(order)}
         await self._session.execute(_PUT_ORDER, row, at=order.at)
 
     async def host(self, bucket: int, host: str) -> FrontierHost | None:
@@ -182,9 +182,8 @@ class CassandraFrontier:
         self, crawl_id: str, bucket: int, states: Mapping[UUID, CrawlState], owner: str, counts: CrawlCounts
     ) -> None:
         key = {"crawl_id": crawl_id, "bucket": bucket, "at": counts.at}
-        value = pack({"urls": dict(counts.urls), "at": counts.at})
         writes = [(_PUT_STATE, {**key, "page_id": page_id, "state": state}) for page_id, state in states.items()]
-        writes.append((_PUT_COUNTS, {**key, "owner": owner, "counts": value}))
+        writes.append((_PUT_COUNTS, {**key, "owner": owner, "counts": pack_row(counts)}))
         await self._session.execute_grouped(*writes)
 
     async def owner_counts(self, crawl_id: str, bucket: int, owner: str) -> CrawlCounts:
@@ -197,8 +196,7 @@ class CassandraFrontier:
     async def _counts(self, crawl_id: str, bucket: int) -> dict[str, CrawlCounts]:
         rows = await self._session.execute(_COUNTS, {"crawl_id": crawl_id, "bucket": bucket})
         packed = rows[0][0] or {} if rows else {}
-        values = {owner: unpack(value) for owner, value in packed.items()}
-        return {owner: CrawlCounts(value["urls"], value["at"]) for owner, value in values.items()}
+        return {owner: unpack_row(CrawlCounts, value) for owner, value in packed.items()}
 
     async def hold(self, held: HeldUrl) -> None:
         await self._session.execute(_HOLD, {**_place(held), "discovered": held.discovered}, at=held.at)

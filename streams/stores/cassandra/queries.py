@@ -7,7 +7,6 @@ prefix, and there is one for each shard of a build.
 import asyncio
 import zlib
 from collections.abc import Collection, Iterable, Sequence
-from uuid import UUID
 
 import msgpack
 
@@ -17,11 +16,11 @@ from streams.stores.protocols import (
     DayCounts,
     PageClicks,
     PartKind,
-    PlaceCounts,
     PrefixRow,
     StoredSuggestion,
 )
 from streams.stores.protocols.queries import MAX_ROWS
+from streams.stores.rows import pack_row, unpack_row
 
 BUCKETS = 16
 """Number of partitions of a day."""
@@ -82,10 +81,10 @@ class CassandraQueryCounts:
 
     async def days(self, language: str, query: str) -> dict[int, DayCounts]:
         rows = await self._session.execute(_DAYS, {"language": language, "query": query})
-        return {day: _counts_of(value) for day, value in rows}
+        return {day: unpack_row(DayCounts, value) for day, value in rows}
 
     async def put(self, language: str, query: str, day: int, counts: DayCounts, at: int) -> None:
-        row = {"language": language, "query": query, "day": day, "value": _value_of(counts)}
+        row = {"language": language, "query": query, "day": day, "value": pack_row(counts)}
         by_day = {**row, "bucket": zlib.crc32(query.encode()) % BUCKETS}
         await asyncio.gather(self._session.execute(_PUT, row, at=at), self._session.execute(_PUT_BY_DAY, by_day, at=at))
 
@@ -93,7 +92,9 @@ class CassandraQueryCounts:
         parts = [{"day": day, "bucket": bucket, "most": limit} for bucket in range(BUCKETS)]
         answers = await self._session.execute_many(_OF_DAY, parts)
         found = (
-            CountedQuery(language, query, _counts_of(value)) for rows in answers for language, query, value in rows
+            CountedQuery(language, query, unpack_row(DayCounts, value))
+            for rows in answers
+            for language, query, value in rows
         )
         return list(found)[:limit]
 
@@ -107,11 +108,11 @@ class CassandraQueryCounts:
 
     async def put_clicks(self, language: str, query: str, day: int, source: str, clicks: PageClicks, at: int) -> None:
         key = {"language": language, "query": query, "day": day, "source": source}
-        await self._session.execute(_PUT_CLICKS, {**key, "value": _value_of_clicks(clicks)}, at=at)
+        await self._session.execute(_PUT_CLICKS, {**key, "value": pack_row(clicks)}, at=at)
 
     async def clicks_of(self, language: str, query: str) -> dict[tuple[int, str], PageClicks]:
         rows = await self._session.execute(_CLICKS, {"language": language, "query": query})
-        return {(day, source): _clicks_of(value) for day, source, value in rows}
+        return {(day, source): unpack_row(PageClicks, value) for day, source, value in rows}
 
     async def put_examination(self, probabilities: Sequence[float], at: int) -> None:
         value = msgpack.packb(list(probabilities))
@@ -125,29 +126,6 @@ class CassandraQueryCounts:
     async def purge(self) -> None:
         for table in _TABLES:
             await self._session.execute(f"TRUNCATE {table}")
-
-
-def _value_of(counts: DayCounts) -> bytes:
-    fields = (counts.asked, counts.empty, dict(counts.quarters), counts.partition, counts.offset)
-    packed = msgpack.packb(fields)
-    assert isinstance(packed, bytes)
-    return packed
-
-
-def _counts_of(value: bytes) -> DayCounts:
-    return DayCounts(*msgpack.unpackb(value, strict_map_key=False))
-
-
-def _value_of_clicks(clicks: PageClicks) -> bytes:
-    pages = {page.bytes: (dict(each.shown), dict(each.clicked)) for page, each in clicks.pages.items()}
-    packed = msgpack.packb((clicks.offset, pages))
-    assert isinstance(packed, bytes)
-    return packed
-
-
-def _clicks_of(value: bytes) -> PageClicks:
-    offset, pages = msgpack.unpackb(value, strict_map_key=False)
-    return PageClicks({UUID(bytes=page): PlaceCounts(*counts) for page, counts in pages.items()}, offset)
 
 
 class CassandraSuggestions:
@@ -203,7 +181,7 @@ def _key_of(row: PrefixRow) -> Params:
 
 
 def _suggested(row: PrefixRow) -> bytes:
+    """Return the value of a row: without names, since a prefix has 64 rows, and a search reads several prefixes."""
     own = row.suggestion
-    packed = msgpack.packb((own.language, own.weight, own.recent, own.quarter))
-    assert isinstance(packed, bytes)
+    packed: bytes = msgpack.packb((own.language, own.weight, own.recent, own.quarter))
     return packed

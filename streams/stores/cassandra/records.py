@@ -15,10 +15,9 @@ from streams.errors import DeadlineExceeded
 from streams.grouped_calls import GroupedCalls, groups_of
 from streams.stores.cassandra.session import CassandraSession
 from streams.stores.packing import pack, unpack
-from streams.stores.page_record import Normalized, PageRecord
+from streams.stores.page_record import Normalized, PageRecord, StoredPart
 from streams.stores.protocols import Transition
-from streams.stores.row_codec import pack_transition, unpack_transition
-from streams.stores.stored_part import StoredPart
+from streams.stores.rows import pack_row, unpack_row
 
 _PUT = "INSERT INTO pages (page_id, part, value) VALUES (:page_id, :part, :value) USING TIMESTAMP :at"
 _GET = "SELECT part, value FROM pages WHERE page_id = :page_id"
@@ -112,7 +111,7 @@ class CassandraLedger:
             {
                 "page_id": transition.page_id,
                 "event_id": transition.event_id,
-                "value": pack_transition(transition),
+                "value": pack_row(transition),
                 "at": transition.at,
             }
             for transition in transitions
@@ -122,7 +121,7 @@ class CassandraLedger:
     async def history(self, page_id: UUID) -> list[Transition]:
         """Return the transitions of the page, the oldest first. They are sorted here: the rows are ordered by event."""
         rows = await self._session.execute(_HISTORY, {"page_id": page_id})
-        found = [unpack_transition(page_id, event_id, value) for event_id, value in rows]
+        found = [unpack_row(Transition, value, page_id=page_id, event_id=event_id) for event_id, value in rows]
         return sorted(found, key=lambda transition: (transition.at, transition.event_id))
 
     async def delete(self, *transitions: Transition) -> None:

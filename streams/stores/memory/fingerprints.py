@@ -18,7 +18,7 @@ from streams.stores.protocols import (
     Sight,
     group_of,
 )
-from streams.stores.row_codec import pack_fingerprint, pack_sights, unpack_sights
+from streams.stores.rows import pack_list, pack_row, unpack_list
 
 PER_BAND = 100
 
@@ -124,7 +124,7 @@ class MemoryFingerprints:
         if page is None or page.decided_at > at or at <= self._removed_at.get(page_id, -1):
             return
         group = page_id if representative == page_id else group_of(representative, representative_text)
-        self._write_decision(page_id, group, at, pack_sights(inherited))
+        self._write_decision(page_id, group, at, pack_list(inherited))
         if group != page_id:
             self._groups.setdefault(group, (0, representative))
             self._groups_of[representative].setdefault(group)
@@ -170,7 +170,7 @@ class MemoryFingerprints:
 
     def iter_rows(self) -> Iterator[tuple[UUID, bytes]]:
         """Yield all rows, as they are stored."""
-        yield from ((page_id, pack_fingerprint(page)) for page_id, page in self._rows.items())
+        yield from ((page_id, pack_row(page)) for page_id, page in self._rows.items())
 
     def _find_pages(self, keys: Iterable[_Key]) -> list[Fingerprint]:
         hints = (hint for key in keys for hint in self._hints.get(key, {}).items())
@@ -185,7 +185,7 @@ class MemoryFingerprints:
             fingerprint,
             representative=self._representative(group) if group not in (None, page_id) else group,
             decided_at=decided_at,
-            inherited=unpack_sights(inherited) if decided_at >= fingerprint.written_at else (),
+            inherited=unpack_list(Sight, inherited) if decided_at >= fingerprint.written_at else (),
             group=group,
             is_hidden=self._hidden.get(page_id, (0, False))[1],
         )

@@ -14,10 +14,9 @@ import xxhash
 from streams.errors import MissingBlob
 from streams.stores.blobs import admitted, blob_ref
 from streams.stores.packing import pack, unpack
-from streams.stores.page_record import Normalized, PageRecord
+from streams.stores.page_record import Normalized, PageRecord, StoredPart
 from streams.stores.protocols import Transition
-from streams.stores.row_codec import pack_transition, unpack_transition
-from streams.stores.stored_part import StoredPart
+from streams.stores.rows import pack_row, unpack_row
 
 _Cell = tuple[int, bytes]
 """Write time and value. The greater wins: the later write, and of two at one time the greater bytes (as Cassandra)."""
@@ -101,12 +100,14 @@ class MemoryLedger:
             deleted = self._deleted.get((transition.page_id, transition.event_id), transition.at - 1)
             if transition.at > deleted and transition.at >= self._erased.get(transition.page_id, transition.at):
                 rows = self._cells.setdefault(transition.page_id, {})
-                _write(rows, transition.event_id, (transition.at, pack_transition(transition)))
+                _write(rows, transition.event_id, (transition.at, pack_row(transition)))
 
     async def history(self, page_id: UUID) -> list[Transition]:
         """Return the transitions of the page, the oldest first."""
         rows = self._cells.get(page_id, {})
-        found = [unpack_transition(page_id, event_id, packed) for event_id, (_, packed) in rows.items()]
+        found = [
+            unpack_row(Transition, packed, page_id=page_id, event_id=event_id) for event_id, (_, packed) in rows.items()
+        ]
         return sorted(found, key=lambda transition: (transition.at, transition.event_id))
 
     async def delete(self, *transitions: Transition) -> None:

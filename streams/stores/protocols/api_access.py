@@ -1,8 +1,10 @@
 """The keys of programs that use the API, and the sites that have a search of their own."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
+
+from streams.stores.rows import Row
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +28,7 @@ class ApiKey:
     """Maximum work units of a day (UTC). 0: as the settings say."""
     site: str = ""
     """The site whose pages the key may search and read. Empty: all pages."""
+    stored: Row | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +41,7 @@ class Site:
     """Domains, with their subdomains."""
     is_private: bool = False
     """True: its pages are found only by its own search, with a key of the site."""
+    stored: Row | None = field(default=None, repr=False, compare=False)
 
 
 def private_hosts(sites: Iterable[Site]) -> tuple[str, ...]:

@@ -3,8 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Final, Protocol
+from typing import ClassVar, Final, Protocol
 from uuid import UUID, uuid5
+
+from streams.stores.rows import Row
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +24,10 @@ class Sight:
 @dataclass(frozen=True, slots=True)
 class Fingerprint:
     """A page's fingerprint, with the facts that an election needs, and the decision about the page."""
+
+    COLUMNS: ClassVar = frozenset(
+        ("page_id", "representative", "decided_at", "sights", "inherited", "written_at", "group", "is_hidden")
+    )
 
     page_id: UUID
     content_hash: str
@@ -55,6 +61,7 @@ class Fingerprint:
     is_hidden: bool = field(default=False, compare=False)
     """True if look-ups don't find the page. It comes from the store. For a hidden representative, `set_representative`
     must be called again: another worker made the page a duplicate at the same moment."""
+    stored: Row | None = field(default=None, repr=False, compare=False)
 
 
 class Unread(Enum):

@@ -2,8 +2,10 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 from uuid import UUID
+
+from streams.stores.rows import Row
 
 CrawlState = Literal["queued", "deferred", "fetched", "settled", "redirected", "failed", "refused", "seen"]
 """The state of a URL in one crawl. Queued and fetched URLs are on their way. Deferred URLs wait until the host answers
@@ -22,6 +24,7 @@ class CrawlCounts:
     urls: Mapping[CrawlState, int] = field(default_factory=dict)
     at: int = 0
     """The write time: greater with every write."""
+    stored: Row | None = field(default=None, repr=False, compare=False)
 
 
 def total(counts: Iterable[CrawlCounts]) -> dict[CrawlState, int]:
@@ -78,6 +81,8 @@ class UnreadLimits:
 @dataclass(frozen=True, slots=True)
 class FrontierUrl:
     """The frontier's row of a URL. The row decides: a queue entry with another position is stale."""
+
+    COLUMNS: ClassVar = frozenset({"page_id", "at", "unread_limits"})
 
     page_id: UUID
     url: str
@@ -145,6 +150,7 @@ class FrontierUrl:
     """The host of another registrable domain that led to the URL, if its own site has not. Empty: an own URL."""
     discovered_at: int = 0
     """When the URL was discovered first, microseconds since 1970 UTC."""
+    stored: Row | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +176,8 @@ class HeldUrl:
 class HostOrder:
     """The order of an operator for a host."""
 
+    COLUMNS: ClassVar = frozenset({"host"})
+
     host: str
     blocked: bool = False
     """Nothing is requested from the host. Its queue is kept."""
@@ -182,6 +190,7 @@ class HostOrder:
     note: str = ""
     at: int = 0
     """The write time."""
+    stored: Row | None = field(default=None, repr=False, compare=False)
 
     @property
     def block_reason(self) -> str:

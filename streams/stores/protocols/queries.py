@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol
 from uuid import UUID
 
+from streams.stores.rows import Row
+
 KEPT_DAYS = 90
 """Time for which the counts of a day are kept (days)."""
 MAX_ROWS = 64
@@ -25,6 +27,7 @@ class DayCounts:
     partition: int = -1
     offset: int = -1
     """Place in Kafka of the last counted event. An event at or before it was counted already."""
+    stored: Row | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +45,7 @@ class PlaceCounts:
 
     shown: Mapping[int, int] = field(default_factory=dict)
     clicked: Mapping[int, int] = field(default_factory=dict)
+    stored: Row | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +55,7 @@ class PageClicks:
     pages: Mapping[UUID, PlaceCounts] = field(default_factory=dict)
     offset: int = -1
     """Offset of the last counted event. An event at or before it was counted already."""
+    stored: Row | None = field(default=None, repr=False, compare=False)
 
 
 class QueryCounts(Protocol):

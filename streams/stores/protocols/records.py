@@ -2,11 +2,10 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 from uuid import UUID
 
-from streams.stores.page_record import Normalized, PageRecord
-from streams.stores.stored_part import StoredPart
+from streams.stores.page_record import Normalized, PageRecord, StoredPart
 
 
 class Pages(Protocol):
@@ -36,6 +35,8 @@ class Pages(Protocol):
 @dataclass(frozen=True, slots=True)
 class Transition:
     """One step of a page's life, as the ledger keeps it."""
+
+    COLUMNS: ClassVar = frozenset({"page_id", "event_id"})
 
     page_id: UUID
     event_id: UUID

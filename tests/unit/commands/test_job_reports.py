@@ -11,7 +11,7 @@ from streams.commands.job_reports import own_place, reported
 from streams.errors import StoreUnavailable, UsageError
 from streams.stores.job_reports import JobReport, recent_reports
 from streams.stores.memory import MemoryNotes
-from streams.stores.row_codec import read_fields
+from streams.stores.rows import unpack_row
 
 
 async def test_a_job_reports_from_its_start_also_without_progress(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -93,7 +93,7 @@ class Noting(MemoryNotes):
         self.count += 1
         if self.is_away:
             raise StoreUnavailable("Cassandra is away")
-        self.seen.append(read_fields(JobReport, value))
+        self.seen.append(unpack_row(JobReport, value))
         await super().put(shelf, name, value, seconds=seconds, at=at)
 
     async def until(self, count: int) -> None:

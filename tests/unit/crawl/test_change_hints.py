@@ -6,7 +6,7 @@ import random
 import pytest
 
 from streams.crawl.frontier.scheduling.change_hints import DAILY_HINTS, DAY_SECONDS, TRIAL_SHARE, ChangeHints
-from streams.stores.row_codec import read_row
+from streams.stores.rows import read_row, row_of
 
 
 def visits(right_share: float, pages: int, days: int) -> list[int]:
@@ -63,12 +63,12 @@ def test_stated_intervals_count_where_pages_change_as_often(stated: int, true: i
         changed = bool(true) and chance.random() < 1 - math.exp(-1 / true)
         hints.judge_interval(stated * 3_600, 3_600, changed=changed)
     assert hints.state_intervals == counts
-    assert read_row(ChangeHints, hints.row()) == hints
+    assert read_row(ChangeHints, row_of(hints)) == hints
 
 
 def test_a_record_survives_its_row() -> None:
     hints = ChangeHints()
-    assert (hints.row(), read_row(ChangeHints, {})) == ({}, hints)
+    assert (row_of(hints), read_row(ChangeHints, {})) == ({}, hints)
     hints.take(1, 5 * DAY_SECONDS)
     hints.judge(was_right=True)
-    assert read_row(ChangeHints, hints.row()) == hints
+    assert read_row(ChangeHints, row_of(hints)) == hints

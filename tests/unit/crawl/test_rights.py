@@ -11,7 +11,7 @@ from schemas.crawl import Purpose
 from streams.crawl.frontier.hosts.host_state import Lease
 from streams.crawl.frontier.scheduling.purposes import PURPOSES, LeasePurpose
 from streams.crawl.rights import MAX_BYTES, parse_rights
-from streams.stores.row_codec import read_row, row_of
+from streams.stores.rows import read_row, row_of
 
 FILE = [
     {"location": "/*", "tdm-reservation": 1, "tdm-policy": "https://a.example/policy.json"},

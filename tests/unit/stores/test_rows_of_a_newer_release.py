@@ -11,24 +11,19 @@ from streams.stores.crawl_patterns import MAX_IN_ROW, CrawlPatterns
 from streams.stores.memory import MemoryFrontier
 from streams.stores.packing import FIELDS, pack, unpack
 from streams.stores.protocols import FrontierUrl
-from streams.stores.row_codec import InvalidRow, pack_frontier_url, read_frontier_url
+from streams.stores.rows import InvalidRow, pack_row, read_row, row_of, unpack_row
 from tests.stages.frontier_world import discovered
 
 PAGE = UUID(int=7)
 URL = FrontierUrl(PAGE, "https://a.test/", "a.test", "queued", 9, position=4, attempt=1)
 
 
-def test_an_unknown_field_is_ignored() -> None:
-    row = unpack(pack_frontier_url(URL)) | {"of_a_newer_release": [1, {"a": 2}]}
-    assert read_frontier_url(PAGE, 9, row) == URL
-
-
 def test_a_missing_field_is_named_if_it_has_no_default() -> None:
-    row = unpack(pack_frontier_url(URL))
+    row = row_of(URL) | {"page_id": PAGE, "at": 9}
     without_attempt, without_host = ({n: v for n, v in row.items() if n != name} for name in ("attempt", "host"))
-    assert read_frontier_url(PAGE, 9, without_attempt).attempt == 0
+    assert read_row(FrontierUrl, without_attempt).attempt == 0
     with pytest.raises(InvalidRow, match="host"):
-        read_frontier_url(PAGE, 9, without_host)
+        read_row(FrontierUrl, without_host)
 
 
 SHORT, LONG = ("+/docs/*", "-*/print"), ("-" + "x" * MAX_IN_ROW,)
@@ -43,9 +38,9 @@ async def test_rows_of_two_releases_side_by_side(
 ) -> None:
     store = CrawlPatterns(MemoryFrontier())
     url = replace(URL, max_depth=3, max_pages=9, same_host=True, patterns=patterns)
-    new_row, old_row = await store.pack(url), pack_frontier_url(url)  # an earlier row had all its patterns
+    new_row, old_row = await store.pack(url), pack_row(url)  # an earlier row had all its patterns
     assert await store.unpack(PAGE, 9, new_row) == await store.unpack(PAGE, 9, old_row) == url
-    assert read_frontier_url(PAGE, 9, unpack(new_row)) == replace(url, patterns=seen_by_an_earlier_worker)
+    assert unpack_row(FrontierUrl, new_row, page_id=PAGE, at=9) == replace(url, patterns=seen_by_an_earlier_worker)
 
 
 @pytest.mark.parametrize("max_depth", [None, 0, 3])

@@ -3,9 +3,9 @@
 It is stored as one row. The queue and the URLs have rows of their own.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import ClassVar, Literal
 from uuid import UUID
 
 from streams.crawl.frontier.policy import JITTER, SECOND, Policy
@@ -18,7 +18,7 @@ from streams.crawl.missing_path import missing_path
 from streams.crawl.rights import RIGHTS_PATH
 from streams.crawl.robots import Window, seconds_until_open
 from streams.stores.protocols import FrontierHost, HostOrder, HostShare, QueueEntry
-from streams.stores.row_codec import read_row, row_of
+from streams.stores.rows import Row, read_row, row_of
 
 MAX_SHARES_IN_ROW = 64
 """Maximum number of crawls with a share in a host's row. The share of any other crawl has a row of its own."""
@@ -45,6 +45,7 @@ class Lease:
     """The last time when a fetcher may begin."""
     generation: int = 0
     """Generation of the answer."""
+    stored: Row | None = field(default=None, repr=False, compare=False)
 
     @property
     def is_of_host(self) -> bool:
@@ -64,11 +65,7 @@ class CrawlShare:
     """Number of pages among them that other sites led to first."""
     has_asked: bool = False
     """The crawl has asked for the sitemaps of the host."""
-
-    def to_row(self) -> tuple[bool | int, ...]:
-        """Return the share as it is stored in the host's row. The last parts are only there if they aren't 0."""
-        row = (*self.own_row(), self.has_asked)
-        return row if self.has_asked else row[: 3 if self.strangers else 2]
+    stored: Row | None = field(default=None, repr=False, compare=False)
 
     def own_row(self) -> HostShare:
         """Return the share as it is stored in a row of its own: without `has_asked`.
@@ -76,11 +73,6 @@ class CrawlShare:
         The crawl may ask again then. Each sitemap that it knows is skipped.
         """
         return HostShare(self.seeded, self.scheduled, self.strangers)
-
-    @classmethod
-    def of_row(cls, row: Sequence[Any]) -> "CrawlShare":
-        """Return a stored share. A newer release may have stored more numbers."""
-        return cls(*row[:4])
 
     def count(self, change: int, *, stranger: bool) -> None:
         """Count a scheduled page (1), or take it back (-1)."""
@@ -103,12 +95,13 @@ class Robots:
     """Number of times in a row that the file was unreachable after all attempts."""
     unreachable_since: int = 0
     """Time of the first of these outages. 0: the file was answered last time."""
-    windows: Sequence[Window] = ()
+    windows: tuple[Window, ...] = ()
     """The times of day in which the host may be asked. Empty: always."""
     redirects: int = 0
     url: str = ""
     """Target of a redirect. Empty: the host's own /robots.txt."""
     detail: str = ""
+    stored: Row | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(slots=True)
@@ -118,6 +111,7 @@ class HostFile:
     ref: str | None = None
     """The blob that holds the file. None: there is none."""
     fetched_at: int = 0
+    stored: Row | None = field(default=None, repr=False, compare=False)
 
     def note(self, ref: str | None, at: int) -> None:
         """Note what was learned of the file at a time (microseconds since 1970)."""
@@ -127,6 +121,8 @@ class HostFile:
 @dataclass(slots=True)
 class Host:
     """The state of a host, without its queue."""
+
+    COLUMNS: ClassVar = frozenset({"bucket", "name", "version", "order", "turns", "traps"})
 
     bucket: int
     name: str
@@ -159,6 +155,7 @@ class Host:
     """Counts of the pages of the host. A few pages may be missing after a crash."""
     order: HostOrder = field(default_factory=lambda: HostOrder(""))
     """The operator's order, as it was read last. It is not part of the row."""
+    stored: Row | None = field(default=None, repr=False, compare=False)
 
     def use_share(self, crawl_id: str) -> CrawlShare | None:
         """Return the crawl's share if it is in the host's row, and note that it was used."""
@@ -251,46 +248,11 @@ class Host:
 
     def to_row(self, due: int | None, now: int) -> FrontierHost:
         """Return the row to write. Its write time is greater than the last row's."""
-        state: dict[str, Any] = {
-            "cursor": [self.cursor.position, self.cursor.page_id] if self.cursor else None,
-            "next_at": self.next_at,
-            "failures": self.failures,
-            "trimmed": self.trimmed,
-            "queued": self.queued,
-            "leases": [row_of(lease) for lease in self.leases.values()],
-            "crawls": [[crawl_id, *share.to_row()] for crawl_id, share in self.crawls.items()],
-            "has_other_shares": self.has_other_shares,
-            "robots": row_of(self.robots),
-            "rights": row_of(self.rights),
-            "not_found": row_of(self.not_found),
-            "turns": self.turns.row(),
-            "traps": self.traps.row(),
-            "hints": self.hints.row(),
-            "record": row_of(self.record),
-        }
+        memories = {"turns": self.turns.row(), "traps": self.traps.row()}
+        state = {**row_of(self), **{name: row for name, row in memories.items() if row}}
         return FrontierHost(self.bucket, self.name, due, state, self.next_version(now))
 
     @classmethod
     def from_row(cls, row: FrontierHost) -> "Host":
-        state = row.state
-        leases = [read_row(Lease, lease) for lease in state["leases"]]
-        return cls(
-            bucket=row.bucket,
-            name=row.host,
-            version=row.at,
-            cursor=QueueEntry(*state["cursor"]) if state["cursor"] else None,
-            next_at=state["next_at"],
-            failures=state["failures"],
-            trimmed=state["trimmed"],
-            queued=state.get("queued", 0),
-            leases={lease.lease_id: lease for lease in leases},
-            crawls={crawl_id: CrawlShare.of_row(share) for crawl_id, *share in state["crawls"]},
-            has_other_shares=state["has_other_shares"],
-            robots=read_row(Robots, state["robots"]),
-            rights=read_row(HostFile, state["rights"]),
-            not_found=read_row(HostFile, state["not_found"]),
-            turns=Turns(state.get("turns")),
-            traps=Traps(state.get("traps")),
-            hints=read_row(ChangeHints, state["hints"]),
-            record=read_row(HostRecord, state["record"]),
-        )
+        memories = {"turns": Turns(row.state.get("turns")), "traps": Traps(row.state.get("traps"))}
+        return read_row(cls, {**row.state, **memories, "bucket": row.bucket, "name": row.host, "version": row.at})

@@ -179,7 +179,7 @@ class Hosts:
         if share := live.host.use_share(crawl_id):
             return share
         row = await self._store.share(live.name, crawl_id) if live.host.has_other_shares else None
-        return await self._add_share(live, crawl_id, CrawlShare.of_row(row)) if row else None
+        return await self._add_share(live, crawl_id, CrawlShare(*row)) if row else None
 
     async def share(self, live: LiveHost, crawl_id: str) -> CrawlShare:
         """Return the crawl's share of the host. The next write of the host makes a new share durable."""

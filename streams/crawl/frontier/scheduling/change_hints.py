@@ -7,9 +7,9 @@ A hint brings the next visit of a page forward. The visit then says whether the 
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from streams.stores.row_codec import row_of
+from streams.stores.rows import Row
 
 MIN_RIGHT_SHARE = 0.5
 """Minimum share of right hints of a host whose hints count."""
@@ -58,6 +58,7 @@ class ChangeHints:
     """Number of visits that find a change if the stated intervals (`changefreq`) are true, of all such visits."""
     found: float = 0.0
     """Number of these visits that found a change."""
+    stored: Row | None = field(default=None, repr=False, compare=False)
 
     def take(self, page: int, now_seconds: int) -> bool:
         """Return whether a hint counts, and note that it does. `page` is any number of the page."""
@@ -123,7 +124,3 @@ class ChangeHints:
     def are_proven(self) -> bool:
         """True if a host's hints were right often enough that its sitemaps are worth more requests."""
         return self.right >= PROVEN_RIGHT and self.share >= MIN_RIGHT_SHARE
-
-    def row(self) -> dict[str, float]:
-        """Return what is stored: the numbers that aren't 0."""
-        return {name: number for name, number in row_of(self).items() if number}
