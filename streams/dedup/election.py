@@ -40,13 +40,11 @@ from streams.stores.protocols import Fingerprint, Sight
 Rank = tuple[bool, bool, int, int, int, str]
 
 
-def elect(pages: Iterable[Fingerprint]) -> Fingerprint:
-    """Return the representative of these pages, with the age that it inherits. Raises ValueError if there are none."""
-    return order_by_preference(pages)[0]
-
-
 def order_by_preference(pages: Iterable[Fingerprint]) -> list[Fingerprint]:
-    """Return the pages with the ages that they inherit from each other, the representative first."""
+    """Return the pages with the ages that they inherit from each other, the representative first.
+
+    Raises ValueError if there are none.
+    """
     candidates = list(pages)
     if not candidates:
         raise ValueError("an election needs a page")

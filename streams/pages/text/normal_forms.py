@@ -25,11 +25,6 @@ def nfkc(text: str) -> str:
     return unicodedata.normalize("NFKC", stream_safe(text))
 
 
-def nfkd(text: str) -> str:
-    """Return the text in normal form KD."""
-    return unicodedata.normalize("NFKD", stream_safe(text))
-
-
 def stream_safe(text: str) -> str:
     """Return the text with at most MAX_MARKS combining marks in a row."""
     if text.isascii() or _MAY_BE_COMBINING.search(text) is None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.pages.text.normal_forms import MAX_MARKS, nfkc, nfkd, stream_safe
+from streams.pages.text.normal_forms import MAX_MARKS, nfkc, stream_safe
 from tests.cpu_guard import cpu_guard
 
 SURROGATES = range(0xD800, 0xE000)
@@ -15,7 +15,6 @@ SURROGATES = range(0xD800, 0xE000)
 @given(st.text())
 def test_ordinary_text_has_its_normal_forms(text: str) -> None:
     assert nfkc(text) == unicodedata.normalize("NFKC", text)
-    assert nfkd(text) == unicodedata.normalize("NFKD", text)
 
 
 def test_no_character_that_is_sorted_is_missed() -> None:
