@@ -14,7 +14,7 @@ from uuid import UUID
 
 import orjson
 from fastapi import APIRouter, Depends, Query, Request
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from starlette.responses import StreamingResponse
 
 from streams.answers.criteria import clean_criterion
@@ -28,6 +28,7 @@ from streams.gateway.access.guard import Charge, Guard
 from streams.gateway.answers.html import reason_of
 from streams.gateway.answers.service import ModelAnswers, RunningAnswer, RunningRank
 from streams.gateway.http import openapi
+from streams.gateway.http.openapi import ApiModel
 from streams.gateway.http.presentation import fragment_href
 from streams.gateway.http.problems import Problem, ProblemError
 from streams.gateway.http.requests import api_router
@@ -72,10 +73,8 @@ _RANK_STREAM: dict[int | str, dict[str, Any]] = {
 }
 
 
-class Cited(BaseModel):
+class Cited(ApiModel):
     """The statement that a sentence stands on."""
-
-    model_config = ConfigDict(frozen=True)
 
     statement_id: UUID
     page_id: UUID
@@ -87,10 +86,8 @@ class Cited(BaseModel):
     published: str | None = None
 
 
-class Related(BaseModel):
+class Related(ApiModel):
     """Questions that a reader may ask next, with words of the statements only."""
-
-    model_config = ConfigDict(frozen=True)
 
     query: str
     related: tuple[str, ...]

@@ -5,9 +5,10 @@ from uuid import UUID
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from streams.gateway.http import presentation
+from streams.gateway.http.openapi import ApiModel
 from streams.pages.document.model import Block, Document
 from streams.plain_text import clean_text
 from streams.statements.statement import Statement
@@ -20,11 +21,7 @@ _VECTOR_DECIMALS = 5
 """Number of decimals of a vector's values: they are stored in half precision, which has no more."""
 
 
-class _Model(BaseModel):
-    model_config = ConfigDict(frozen=True)
-
-
-class DocumentSpan(_Model):
+class DocumentSpan(ApiModel):
     """A marked part of a block: `text[start:end]`, in Unicode code points."""
 
     start: int
@@ -34,7 +31,7 @@ class DocumentSpan(_Model):
     label: str = Field("", description="An image's alternative text.")
 
 
-class DocumentBlock(_Model):
+class DocumentBlock(ApiModel):
     """One text of a document."""
 
     tag: str = Field(description="`h1` to `h6`, `p` or `pre`.")
@@ -44,20 +41,20 @@ class DocumentBlock(_Model):
     language: str = Field("", description="If it differs from the page's. Of `pre`: the language of the code.")
 
 
-class DocumentContainer(_Model):
+class DocumentContainer(ApiModel):
     """A structural element around blocks, such as `ul` or `table`."""
 
     tag: str
     parent: int = -1
 
 
-class DocumentLink(_Model):
+class DocumentLink(ApiModel):
     url: str
     text: str = ""
     in_content: bool = Field(description="False: it is in a menu or another part that is not main content.")
 
 
-class DocumentContent(_Model):
+class DocumentContent(ApiModel):
     """The text and structure of a page, without its markup and boilerplate (docs/reference/document.md)."""
 
     title: str = ""
@@ -70,7 +67,7 @@ class DocumentContent(_Model):
     is_cut: bool = Field(False, description="The page has more text or links than an answer may have.")
 
 
-class PageStatement(_Model):
+class PageStatement(ApiModel):
     """A statement of a page, as it was indexed."""
 
     id: UUID
@@ -84,7 +81,7 @@ class PageStatement(_Model):
     chain: tuple[int, ...] = Field((), description="Ordinals of the earlier statements that it needs.")
 
 
-class PageDocument(_Model):
+class PageDocument(ApiModel):
     """The document of an indexed page."""
 
     page_id: UUID
@@ -94,7 +91,7 @@ class PageDocument(_Model):
     untrusted: Literal[True] = Field(True, description="All texts are of the page's author, not of this service.")
 
 
-class PageStatements(_Model):
+class PageStatements(ApiModel):
     """A part of the statements of a page."""
 
     page_id: UUID
@@ -106,7 +103,7 @@ class PageStatements(_Model):
     untrusted: Literal[True] = Field(True, description="All texts are of the page's author, not of this service.")
 
 
-class PageVectors(_Model):
+class PageVectors(ApiModel):
     """A part of the vectors of a page's statements."""
 
     page_id: UUID
@@ -120,7 +117,7 @@ class PageVectors(_Model):
     next: int | None = Field(None, description="The `after` of the next part; absent at the end.")
 
 
-class Extract(_Model):
+class Extract(ApiModel):
     """The content of one page: of the index, or fetched now."""
 
     source: Literal["index", "web"] = Field(description="`web`: the page was fetched now, and nothing was stored.")

@@ -6,7 +6,7 @@ from uuid import UUID
 
 import numpy as np
 from fastapi import APIRouter, Depends, Query
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from streams.errors import RiffleError
 from streams.gateway.access.bucket import SIMILAR
@@ -15,6 +15,7 @@ from streams.gateway.access.guard import Charge, Guard
 from streams.gateway.content.reading import PageContent
 from streams.gateway.context import GatewayContext
 from streams.gateway.http import openapi, presentation
+from streams.gateway.http.openapi import ApiModel
 from streams.gateway.http.problems import Problem, ProblemError, search_unavailable
 from streams.gateway.http.requests import api_router
 from streams.gateway.page.lookup import PageData
@@ -36,10 +37,8 @@ PROBLEMS = openapi.problem_responses(
 )
 
 
-class SimilarByContent(BaseModel):
+class SimilarByContent(ApiModel):
     """A page with similar content."""
-
-    model_config = ConfigDict(frozen=True)
 
     page_id: UUID
     url: str
@@ -57,10 +56,8 @@ class SimilarByContent(BaseModel):
     )
 
 
-class SimilarAnswer(BaseModel):
+class SimilarAnswer(ApiModel):
     """The pages whose content is similar to a page's, the nearest first."""
-
-    model_config = ConfigDict(frozen=True)
 
     page_id: UUID
     url: str

@@ -6,6 +6,7 @@ from typing import Any
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
+from pydantic import BaseModel, ConfigDict
 from starlette.responses import JSONResponse
 
 from streams.gateway.http.problems import (
@@ -25,6 +26,12 @@ Search over single statements, and the whole history of every page that was ever
 Every failure is answered with problem details (RFC 9457). Text in answers is plain text, never HTML. Answers only
 gain fields within version 1: ignore those that you don't know.
 """
+
+
+class ApiModel(BaseModel):
+    """A part of an answer of the API. It never changes."""
+
+    model_config = ConfigDict(frozen=True)
 
 
 def install(app: FastAPI, public_url: str = "") -> None:

@@ -5,11 +5,12 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from schemas.envelope import utc_from_micros
 from streams.crawl.host_quality import describe_host_quality
 from streams.gateway.http import presentation
+from streams.gateway.http.openapi import ApiModel
 from streams.gateway.page.lookup import PageData, RelatedPage
 from streams.language.marks import ends_sentence
 from streams.ledger.descriptions import describe_next_step, describe_status
@@ -28,11 +29,7 @@ _MOODS: dict[Status, str] = {"indexed": "good", "removed": "bad", "refused": "ba
 """The colour of the status box; `open` for the others."""
 
 
-class _Model(BaseModel):
-    model_config = ConfigDict(frozen=True)
-
-
-class LifeEvent(_Model):
+class LifeEvent(ApiModel):
     """One event of a page's history."""
 
     id: UUID
@@ -43,12 +40,12 @@ class LifeEvent(_Model):
     data: dict[str, Any] = Field(default_factory=dict, description="The event's data, as published on its topic.")
 
 
-class OtherPage(_Model):
+class OtherPage(ApiModel):
     page_id: UUID
     url: str = Field("", description="Empty when it is not known.")
 
 
-class IndexedStatement(_Model):
+class IndexedStatement(ApiModel):
     """A statement of the page that searches can find."""
 
     id: UUID
@@ -56,7 +53,7 @@ class IndexedStatement(_Model):
     context: tuple[str, ...] = ()
 
 
-class LinkFrom(_Model):
+class LinkFrom(ApiModel):
     """A link to the page from a page of another domain."""
 
     url: str
@@ -64,14 +61,14 @@ class LinkFrom(_Model):
     nofollow: bool = Field(False, description="The linking page doesn't vouch for the link.")
 
 
-class LinkingDomain(_Model):
+class LinkingDomain(ApiModel):
     """A registrable domain that links to the page."""
 
     domain: str
     links: tuple[LinkFrom, ...] = Field(description="Some of its links, at most 3.")
 
 
-class PageRecord(_Model):
+class PageRecord(ApiModel):
     """All that is known of a page."""
 
     page_id: UUID

@@ -4,17 +4,14 @@ from datetime import datetime
 from typing import Any, Literal
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from streams.gateway.http.openapi import ApiModel
 from streams.queries.quick.model import QuickCheck
 from streams.queries.spelling.decision import Spelling
 
 
-class _Model(BaseModel):
-    model_config = ConfigDict(frozen=True)
-
-
-class Statement(_Model):
+class Statement(ApiModel):
     """A sentence, list item or table row that matched. If only a title or links matched: the page's first sentence."""
 
     id: UUID = Field(description="The same as long as page, position and text are the same.")
@@ -32,14 +29,14 @@ class Statement(_Model):
     file_page: int | None = Field(None, description="The page of a file that has it, such as of a PDF: `#page=3`.")
 
 
-class SimilarPage(_Model):
+class SimilarPage(ApiModel):
     """A duplicate of a result."""
 
     page_id: UUID
     url: str
 
 
-class Similar(_Model):
+class Similar(ApiModel):
     """The duplicates of a result. They are not results of their own."""
 
     count: int = Field(description="How many are in `pages`.")
@@ -47,7 +44,7 @@ class Similar(_Model):
     pages: tuple[SimilarPage, ...] = Field(description="The shortest addresses first.")
 
 
-class Signal(_Model):
+class Signal(ApiModel):
     """The part of one signal of the ranking in a result's score."""
 
     name: str = Field(
@@ -58,14 +55,14 @@ class Signal(_Model):
     says: str = Field(description="What the signal is about, in words.")
 
 
-class SitePage(_Model):
+class SitePage(ApiModel):
     """A further page of the site that the query names."""
 
     url: str
     title: str
 
 
-class Facts(_Model):
+class Facts(ApiModel):
     """Facts that the page's own structured data states."""
 
     type: str | None = Field(None, description="The type of the page by schema.org, such as `Recipe`.")
@@ -79,14 +76,14 @@ class Facts(_Model):
     answer: str | None = Field(None, description="The accepted answer to the page's question.")
 
 
-class FacetValue(_Model):
+class FacetValue(ApiModel):
     """A value of a facet, with the number of candidates that have it."""
 
     value: str
     count: int
 
 
-class Result(_Model):
+class Result(ApiModel):
     """A page, with its statements that matched, best first."""
 
     page_id: UUID
@@ -125,7 +122,7 @@ class Result(_Model):
     )
 
 
-class Reason(_Model):
+class Reason(ApiModel):
     """A part of the search that failed or was left out, and why."""
 
     part: str = Field(
@@ -137,7 +134,7 @@ class Reason(_Model):
     detail: str
 
 
-class Explanation(_Model):
+class Explanation(ApiModel):
     """The parts of the search: their state, their time, and the model."""
 
     parts: dict[str, str] = Field(description="Each part's state: ok, cached, empty or failed.")
@@ -159,7 +156,7 @@ class Explanation(_Model):
     )
 
 
-class WrittenOperator(_Model):
+class WrittenOperator(ApiModel):
     """An operator of the query, as it was written."""
 
     name: str = Field(description="`phrase`, `-phrase` (an excluded word or phrase), `site`, `-site`, `after`, ...")
@@ -170,7 +167,7 @@ class WrittenOperator(_Model):
     )
 
 
-class SearchAnswer(_Model):
+class SearchAnswer(ApiModel):
     """The results, and how complete they are."""
 
     query: str = Field(description="The query as it was searched for: normalised.")

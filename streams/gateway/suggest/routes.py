@@ -7,10 +7,11 @@ from typing import Annotated
 
 import orjson
 from fastapi import APIRouter, Depends, Query
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from starlette.responses import Response
 
 from streams.gateway.http import openapi
+from streams.gateway.http.openapi import ApiModel
 from streams.gateway.http.problems import invalid_parameter
 from streams.gateway.http.requests import refuse_unknown
 from streams.gateway.suggest.service import SuggestService
@@ -31,19 +32,15 @@ PROBLEMS = openapi.problem_responses(
 )
 
 
-class SuggestedQuery(BaseModel):
+class SuggestedQuery(ApiModel):
     """A query that begins with what was typed, or nearly so."""
-
-    model_config = ConfigDict(frozen=True)
 
     text: str = Field(description="The query, in lower case.")
     language: str = Field("", description="BCP 47; empty when unknown.")
 
 
-class Suggested(BaseModel):
+class Suggested(ApiModel):
     """The suggestions for what was typed."""
-
-    model_config = ConfigDict(frozen=True)
 
     query: str = Field(description="What was typed.")
     suggestions: tuple[SuggestedQuery, ...] = Field(description="The best first.")
