@@ -27,9 +27,9 @@ from benchmarks.evaluation.metrics import ndcg
 from benchmarks.evaluation.vector_cache import CachedEmbedder
 from streams.models.opening import open_models
 from streams.models.protocols import Embedder
+from streams.search.paging import FIRST_STATEMENTS
 from streams.search.ranking.fusion import merge_lists
 from streams.search.ranking.weights import FEATURES, PARAMETERS, bonus, features_of
-from streams.search.retrieval.depth import FIRST_STATEMENTS
 from streams.settings import Settings
 from streams.stores.protocols import Candidates, VectorIndex
 from streams.vectors.bm25 import query_vector

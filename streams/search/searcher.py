@@ -21,7 +21,16 @@ from streams.search.extras import ExtrasReader, Groups
 from streams.search.first_sentences import show_first_sentences
 from streams.search.optional import OnFailure
 from streams.search.options import SearchOptions
-from streams.search.paging import SORTED_RESULTS, count_results, cut_page, next_cursor
+from streams.search.paging import (
+    SORTED_RESULTS,
+    Depth,
+    append_new_results,
+    count_results,
+    cut_page,
+    depths,
+    is_settled,
+    next_cursor,
+)
 from streams.search.query_language.query import WrittenOperator, find_operators
 from streams.search.ranker import PASSES, Ranker, Reader
 from streams.search.ranking.confidence import min_confidence
@@ -31,7 +40,6 @@ from streams.search.ranking.weights import weight_of
 from streams.search.readers import ClickReader, Copies, HostRanks, Reranking
 from streams.search.recall_probe import RecallProbe
 from streams.search.request import SearchRequest
-from streams.search.retrieval.depth import Depth, append_new_results, depths, is_settled
 from streams.search.retrieval.index_bound import IndexBound
 from streams.search.retrieval.lists import Retrieval, read_lists
 from streams.search.retrieval.query import IndexQuery, QueryReader

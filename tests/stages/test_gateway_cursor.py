@@ -16,7 +16,7 @@ import pytest
 
 from streams.errors import PoisonError, StoreUnavailable
 from streams.gateway.app import create_app
-from streams.search.retrieval.depth import FIRST_STATEMENTS
+from streams.search.paging import FIRST_STATEMENTS
 from streams.settings import GatewaySettings, Settings, TritonSettings
 from streams.stores.opener import Stores
 from streams.stores.protocols import Candidates, Point

@@ -6,8 +6,8 @@ from dataclasses import replace
 from itertools import chain
 from typing import Any
 
+from streams.search.paging import FIRST_STATEMENTS
 from streams.search.request import MAX_DEPTH
-from streams.search.retrieval.depth import FIRST_STATEMENTS
 from streams.stores.opener import Stores
 from streams.stores.protocols import Candidates
 from tests.stages.gateway_fakes import client, gateway, searchable, statement

@@ -17,8 +17,8 @@ from streams.commands.stack.up import Tls, Triton, requires_certificates, runs_i
 from streams.errors import UsageError
 from streams.local.demo import QUESTIONS, Question, unpack
 from streams.local.home import read_state, running_state
+from streams.search.paging import FIRST_STATEMENTS
 from streams.search.ranking.fusion import first_pages, merge_lists
-from streams.search.retrieval.depth import FIRST_STATEMENTS
 from streams.search.searcher import STATEMENTS_PER_PAGE
 from streams.settings import Settings
 from streams.stores.opener import open_stores
