@@ -19,7 +19,7 @@ import typer
 
 from benchmarks.machine import table
 from streams.commands.console import AsJson, command, out, print_json
-from streams.planning.capacity import Plan, Workload, plan
+from streams.planning.capacity import REPLICAS, Plan, Workload, plan
 from streams.planning.costs import UnitCosts, load_unit_costs, number
 from streams.topology import stage as topology_stage
 
@@ -111,9 +111,7 @@ class Result:
             "lowest_searchable_rate": round(min(self.searchable_rate[int(HOUR / SAMPLE_SECONDS) :]) / normal, 2),
             "most_waiting_stage": peak_stage,
             "most_waiting_pages": round(peak_pages),
-            "most_waiting_tb_in_kafka": round(
-                peak_pages * costs.kafka.bytes_per_fetch * found.workload.replication / 1e12, 3
-            ),
+            "most_waiting_tb_in_kafka": round(peak_pages * costs.kafka.bytes_per_fetch * REPLICAS / 1e12, 3),
             "longest_wait_minutes": round(max(self.waiting[peak_stage]) / (normal or 1) / 60, 1),
             "paused_minutes": round(self.paused_seconds / 60),
             "recovered_hours_after_the_fault": round(max(over, default=self.scenario.ends) - self.scenario.ends, 2),

@@ -25,6 +25,8 @@ VECTOR_BYTES: dict[Quantization, float] = {"int8": 1.0, "binary": 1 / 8}
 ORIGINAL_BYTES = 4
 """Bytes of one dimension on disk: the original vectors are of single precision."""
 MIN_PARTITIONS = 8
+REPLICAS = 3
+"""Replicas in Kafka and Cassandra."""
 VECTOR_REPLICAS = 2
 """Replicas of the vectors in Qdrant."""
 SCALES = (1 / 8, 1 / 4, 1 / 2, 1.0)
@@ -44,8 +46,6 @@ class Workload:
     """Share of the changed pages that are duplicates of others: they are not cut into statements."""
     queries_per_second: float = 10
     regions: int = 1
-    replication: int = 3
-    """Replicas in Kafka and Cassandra."""
     quantization: Quantization = "int8"
     """Form of the vectors in memory. The original vectors are on disk, and rescore the best results."""
     gpus: bool = True
@@ -54,7 +54,7 @@ class Workload:
     """Dimensions of the embedding model's vectors. None: the unit costs have the default model's dimensions."""
 
     def __post_init__(self) -> None:
-        positive = ("pages", "recrawl_days", "statements_per_page", "regions", "replication")
+        positive = ("pages", "recrawl_days", "statements_per_page", "regions")
         for name in positive:
             if getattr(self, name) <= 0:
                 raise UsageError(f"{name} is {getattr(self, name)}: it must be more than 0")
@@ -218,15 +218,14 @@ def _workers(stages: tuple[StagePlan, ...], costs: UnitCosts) -> Pool:
 
 def _kafka(workload: Workload, rates: Rates, partitions: int, stages: int, costs: UnitCosts) -> Pool:
     machines, headroom, kafka = costs.assumed.machines, costs.assumed.headroom, costs.kafka
-    written = rates.fetch * kafka.bytes_per_fetch * workload.replication
+    written = rates.fetch * kafka.bytes_per_fetch * REPLICAS
     kept = written * kafka.retention_days * SECONDS_PER_DAY
     # A topic of the journey, a retry and a dead-letter topic for about each stage.
-    replicas = partitions * stages * 3 * workload.replication
+    replicas = partitions * stages * 3 * REPLICAS
     return _pool(
         "kafka",
         {
-            "cores": _busy(rates.fetch * kafka.cpu_seconds_per_fetch * workload.replication, costs)
-            / machines.kafka_cores,
+            "cores": _busy(rates.fetch * kafka.cpu_seconds_per_fetch * REPLICAS, costs) / machines.kafka_cores,
             "throughput": written * headroom.peak / headroom.utilization / (machines.kafka_mb_per_second * 1e6),
             "disk": kept / headroom.utilization / (machines.kafka_disk_tb * TB),
             "partitions": replicas / MAX_PARTITIONS_PER_BROKER,
@@ -234,24 +233,23 @@ def _kafka(workload: Workload, rates: Rates, partitions: int, stages: int, costs
         machines.kafka_cores,
         machines.kafka_memory_gb,
         machines.kafka_disk_tb,
-        minimum=workload.replication,
+        minimum=REPLICAS,
     )
 
 
 def _cassandra(workload: Workload, rates: Rates, costs: UnitCosts) -> Pool:
     machines, cost, assumed = costs.assumed.machines, costs.cassandra, costs.assumed.cassandra
-    stored = workload.pages * (cost.blob_bytes_per_page + assumed.row_bytes_per_page) * workload.replication
+    stored = workload.pages * (cost.blob_bytes_per_page + assumed.row_bytes_per_page) * REPLICAS
     return _pool(
         "cassandra",
         {
-            "cores": _busy(rates.fetch * cost.cpu_seconds_per_fetch * workload.replication, costs)
-            / machines.cassandra_cores,
+            "cores": _busy(rates.fetch * cost.cpu_seconds_per_fetch * REPLICAS, costs) / machines.cassandra_cores,
             "disk": stored / assumed.disk_fill / (machines.cassandra_disk_tb * TB),
         },
         machines.cassandra_cores,
         machines.cassandra_memory_gb,
         machines.cassandra_disk_tb,
-        minimum=workload.replication,
+        minimum=REPLICAS,
     )
 
 

@@ -26,7 +26,6 @@ def make_plan(
         float, typer.Option(help="Mean number of searches per second.")
     ] = DEFAULTS.queries_per_second,
     regions: Annotated[int, typer.Option(min=1, help="Regions that crawl.")] = DEFAULTS.regions,
-    replication: Annotated[int, typer.Option(min=1, help="Replicas in Kafka and Cassandra.")] = DEFAULTS.replication,
     quantization: Annotated[Quantization, typer.Option(help="Form of the vectors in memory.")] = DEFAULTS.quantization,
     gpus: Annotated[bool, typer.Option("--gpus/--cpu", help="Embed statements on GPUs or on CPU cores.")] = True,
     dimensions: Annotated[
@@ -55,7 +54,6 @@ def make_plan(
         statements_per_page=statements_per_page,
         queries_per_second=queries_per_second,
         regions=regions,
-        replication=replication,
         quantization=quantization,
         gpus=gpus,
         dimensions=dimensions or _dimensions_of_model(),

@@ -18,6 +18,8 @@ models_app = command_group("The model repository of a Triton server, and a small
 
 KEY_FILE = "chat.key"
 """The file in RIFFLE_HOME with the key of the small language model's server."""
+CONTEXT_TOKENS = 4_096
+"""Maximum tokens of a request and its answer."""
 
 
 @models_app.command("prepare")
@@ -69,7 +71,6 @@ def serve(
         typer.Argument(exists=True, dir_okay=False, metavar="FILE", help="Weights, as a GGUF file. Default: SmolLM2."),
     ] = None,
     port: Annotated[int, typer.Option(min=1, max=65_535, help="Port to listen on, on loopback.")] = 8_000,
-    context: Annotated[int, typer.Option(min=1_024, help="Maximum tokens of a request and its answer.")] = 4_096,
     threads: Annotated[int, typer.Option(min=0, help="Threads that compute. 0: all cores but one.")] = 0,
 ) -> None:
     """Serve a small language model for answers, with the API of OpenAI, until Ctrl-C. Needs the extra `chat`.
@@ -84,7 +85,7 @@ def serve(
     """
     file = file or small_model()
     key_file = load_settings().home.resolve() / KEY_FILE
-    server = start_chat_server(file, port, context, threads, own_secret(key_file))
+    server = start_chat_server(file, port, CONTEXT_TOKENS, threads, own_secret(key_file))
     out.print(f"{file.name} is served at {server.url}, for requests with the key in {key_file}", soft_wrap=True)
     settings = f"RIFFLE_ANSWERS__URL={server.url} RIFFLE_ANSWERS__KEY_FILE={shlex.quote(str(key_file))}"
     out.advise(f"Ask it for answers: {settings} riffle up", soft_wrap=True)

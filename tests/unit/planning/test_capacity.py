@@ -17,6 +17,7 @@ from streams.errors import UsageError
 from streams.models.inference.repository import set_parameters
 from streams.planning import costs
 from streams.planning.capacity import (
+    REPLICAS,
     SCALES,
     VECTOR_REPLICAS,
     Plan,
@@ -118,8 +119,8 @@ def test_more_pages_never_need_less(workload: Workload, factor: float) -> None:
 @given(WORKLOADS)
 def test_replicas_have_machines_of_their_own(workload: Workload) -> None:
     found = plan(workload, COSTS)
-    assert pool(found, "kafka").nodes >= workload.replication
-    assert pool(found, "cassandra").nodes >= workload.replication
+    assert pool(found, "kafka").nodes >= REPLICAS
+    assert pool(found, "cassandra").nodes >= REPLICAS
     assert pool(found, "qdrant").nodes >= VECTOR_REPLICAS
     assert pool(found, "gateway").nodes >= 2 * workload.regions
 
