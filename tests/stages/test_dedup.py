@@ -26,7 +26,7 @@ async def test_a_page_alone_is_unique() -> None:
     assert await site.normalize(A, TEXT) == [f"{A} unique", f"{A} settled changed"]
     record = (await site.stores.pages.get(page_id(A))).rows["deduplicated"]
     assert record["verdict"] == "unique"
-    assert record["canonical_page_id"] == str(page_id(A))
+    assert record["canonical_page_id"] == page_id(A)
 
 
 @pytest.mark.parametrize(("text", "verdict"), [(TEXT, "exact"), (NEAR, "near")])
