@@ -30,9 +30,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from streams.models.inference.packed_tokenizer import pack_tokenizer
-from streams.models.inference.read_output import add_read_output
 from streams.models.inference.repository import CHAIN_MODEL, find_file, parameters_of, read_config, set_parameters
+from streams.models.inference.tokenizing import pack_tokenizer
 
 LOCAL_CHAIN_MODEL = Path(__file__).parent / "local" / CHAIN_MODEL
 EMBEDDING_MODEL = "sbert"
@@ -177,6 +176,9 @@ def _compare(torch: Any, pooled: Any, tokenizer: Any, target: Path, least: float
 
 def install_chain_model(repository: Path, version: str) -> None:
     """Write the chain model of the local repository, with the output `read`, and its tokenizer."""
+    sys.path.insert(0, str(Path(__file__).parents[1]))  # Riffle may be installed without this folder
+    from triton_models.read_output import add_read_output
+
     parameters, folder = parameters_of(read_config(LOCAL_CHAIN_MODEL)), LOCAL_CHAIN_MODEL / "1"
     target = repository / CHAIN_MODEL / version / "model.onnx"
     target.parent.mkdir(parents=True, exist_ok=True)

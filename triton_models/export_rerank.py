@@ -22,10 +22,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from streams.models.inference.packed_tokenizer import pack_tokenizer
 from streams.models.inference.pairs import IDS, MASK, TYPES
-from streams.models.inference.read_output import add_read_output_of_rows
 from streams.models.inference.repository import read_config, set_parameters
+from streams.models.inference.tokenizing import pack_tokenizer
 from streams.models.triton_graphs import is_graph
 
 TEMPLATE = Path(__file__).parent / "rerank"
@@ -67,6 +66,9 @@ def _has_graphs(repository: Path) -> bool:
 def install_graph(model: Path, target: Path) -> dict[str, str]:
     """Write the graph with the output `read`, and its configuration. Return the parameters of both files."""
     import onnxruntime
+
+    sys.path.insert(0, str(Path(__file__).parents[1]))  # Riffle may be installed without this folder
+    from triton_models.read_output import add_read_output_of_rows
 
     path = target / "model.onnx"
     path.write_bytes(add_read_output_of_rows(path.read_bytes()))

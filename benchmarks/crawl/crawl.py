@@ -39,7 +39,7 @@ from streams.local.probing import listens
 from streams.local.server_set import running_servers
 from streams.runtime.lags.offsets import end_offsets
 from streams.runtime.producer import EventProducer
-from streams.runtime.topic_tail import Follower
+from streams.runtime.topic_reader import Follower
 from streams.settings import Settings
 from streams.stores.cassandra.session import CassandraSession, connect
 from streams.topology import stage, topics_needed

@@ -25,10 +25,10 @@ from streams.dedup.sandbox_tasks import TASKS
 from streams.pages.document.codec import encode_document
 from streams.pages.document.model import Block, Document
 from streams.runtime.agent import Delivery
-from streams.sandbox.inline import InlineSandbox
 from streams.stores.memory import MemoryBlobs, MemoryFingerprints, MemoryFrontier, MemoryLedger, MemoryPages
 from streams.stores.opener import Stores
 from streams.stores.protocols import Fingerprint
+from tests.inline_sandbox import InlineSandbox
 
 SIZES = (50, 500, 5_000)
 NOW = 1_700_000_000_000_000

@@ -11,8 +11,7 @@ from schemas.ids import page_id
 from streams.models.protocols import ChainModel, Embedder
 from streams.pages.document.codec import encode_document
 from streams.pages.document.model import Document
-from streams.pages.quality.assessment import assess
-from streams.pages.quality.counts import NO_COUNTS
+from streams.pages.quality import NO_COUNTS, assess
 from streams.statements.chaining import chain_input, make_statements
 from streams.statements.sandbox_tasks import decode_drafts, draft
 from streams.statements.statement import PageStatements, Statement

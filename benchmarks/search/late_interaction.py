@@ -48,9 +48,9 @@ from benchmarks.search.open_sets import read_web
 from benchmarks.search.repeated_runs import add_kept, open_repeated_run, read_kept
 from streams.commands.console import AsJson, command, out, print_json
 from streams.models.inference.encoder import Floats, SentenceEncoder, batches
-from streams.models.inference.long_texts import encode_all
 from streams.models.inference.repository import parameters_of, read_config
 from streams.models.inference.runtimes import resolve_runtime
+from streams.models.inference.tokenizing import encode_all
 from streams.models.inprocess import LOCAL_REPOSITORY, VERSION
 from streams.search.ranker import PASSES
 from streams.search.ranking.context import Apply, Pass, RankingContext

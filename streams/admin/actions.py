@@ -12,9 +12,8 @@ from streams.admin.jobs import Job, Jobs
 from streams.admin.letters import selection_of
 from streams.crawl.urls import InvalidUrl, with_scheme
 from streams.errors import UsageError
+from streams.runtime.dead_letters import DeadLetter, DeadLetters, find_dead_letters, replay_records
 from streams.runtime.producer import EventProducer
-from streams.runtime.replays.dead_letters import DeadLetter, DeadLetters, find_dead_letters
-from streams.runtime.replays.replaying import replay_records
 from streams.runtime.topic_reader import read_topic
 from streams.settings import Settings
 

@@ -17,9 +17,9 @@ from streams.maintenance.frontier_hosts import HostView, count_waiting, describe
 from streams.maintenance.mapping import IndexMap
 from streams.maintenance.sampling import FIRST_TOKEN, LAST_TOKEN
 from streams.queries.counts import list_unanswered
-from streams.runtime.lags.free_space import describe_shortage
+from streams.runtime.dead_letters import DeadLetters
+from streams.runtime.lags.backpressure import describe_shortage
 from streams.runtime.lags.stage_lags import Lag, stage_lags
-from streams.runtime.replays.dead_letters import DeadLetters
 from streams.settings import Settings
 from streams.stores.host_buckets import BUCKETS
 from streams.stores.index_maps import newest_map, read_map

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from streams.errors import UsageError
-from streams.runtime.replays.dead_letters import DeadLetter, DeadLetters, Selection
+from streams.runtime.dead_letters import DeadLetter, DeadLetters, Selection
 from streams.settings import Settings
 from streams.topology import STAGES
 

@@ -14,7 +14,7 @@ from hashlib import blake2b
 
 from streams.answers.evidence import Evidence
 from streams.caches import SizedCache
-from streams.models.chat_protocol import Message
+from streams.models.chat import Message
 from streams.plain_text import clean_line
 
 MAX_STATEMENTS = 8

@@ -23,7 +23,7 @@ from streams.answers.prompts import key_of, text_cache
 from streams.answers.related import related_questions
 from streams.answers.support.checked_sentences import CheckedSentence, check_sentence, is_about, repeats
 from streams.errors import DeadlineExceeded, TransientError
-from streams.models.chat_protocol import ChatModel, ChatOptions, Ending, Message
+from streams.models.chat import ChatModel, ChatOptions, Ending, Message
 
 MAX_PAGES = 3
 """Maximum results that are asked for an answer."""

@@ -1,11 +1,13 @@
-"""The wishes of publishers about their content, as robots.txt, tdmrep.json and headers state them. Pure.
+"""The wishes of publishers about their content: in robots.txt, tdmrep.json and headers. Pure.
 
 They have a module of their own, since the processes that parse pages read them, too, and load nothing that they don't
 need.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 
 USES = ("search", "ai-input", "ai-train")
 """The uses that Riffle heeds."""
@@ -31,6 +33,11 @@ DIRECTIVES_WITH_VALUE = frozenset({"max-snippet", "max-image-preview", "max-vide
 _WITHOUT_EFFECT = frozenset({"all", "index", "follow", "archive", "snippet", "noodp", "noydir", "nositelinkssearchbox"})
 _SAME_SIGNALS = {"train-ai": "ai-train"}
 _SIGNAL = re.compile(r"([a-z][a-z0-9_-]{0,39}) ?= ?\"?(yes|y|no|n)(?![a-z0-9_-])")
+_ISO_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[t ][0-9:.+z-]{1,20})?")
+_WEEKDAY = re.compile(
+    r"(unavailable_after\s{0,9}:)\s{0,9}(?:mon|tue|tues|wed|wednes|thu|thur|thurs|fri|sat|satur|sun)(?:day)?\s{0,9}[,\s]"
+)
+"""The weekday before a date by RFC 822 or RFC 850. The comma after it divides no directives."""
 
 
 def parse_signals(text: str) -> dict[str, bool]:
@@ -81,3 +88,23 @@ def with_signals_of_host(headers: Mapping[str, str], of_robots: str, *, tdm_rese
         return dict(headers)
     own = headers.get("content-signal")
     return {**headers, "content-signal": f"{own}, {of_robots}" if own else of_robots}
+
+
+def without_weekdays(directives: str) -> str:
+    """Return directives (in lower case) with dates that have no weekday, so that each comma divides directives."""
+    return _WEEKDAY.sub(r"\1", directives)
+
+
+def is_expired(found: Iterable[str], at: datetime) -> bool:
+    """Return whether the page asked not to be shown after a time that is past (`unavailable_after`)."""
+    moments = (_moment(each.partition(":")[2]) for each in found if each.startswith("unavailable_after:"))
+    return any(moment is not None and moment <= at for moment in moments)
+
+
+def _moment(text: str) -> datetime | None:
+    """Return the time of a date by ISO 8601, RFC 822 or RFC 850; None for other forms."""
+    try:
+        moment = datetime.fromisoformat(text.upper()) if _ISO_DATE.fullmatch(text) else parsedate_to_datetime(text)
+    except (ValueError, OverflowError):
+        return None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

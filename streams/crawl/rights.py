@@ -8,7 +8,7 @@ reservation does not hold, as with `Allow` in robots.txt. A file with another fo
 import json
 from typing import Any
 
-from streams.crawl.robots_patterns import PatternSet, Rule, escape_pattern
+from streams.crawl.robots_grammar import PatternSet, Rule, escape_pattern
 
 MAX_BYTES = 64 * 1024
 """Maximum size of a file that is read (bytes). A longer one counts as if there were none."""

@@ -1,7 +1,7 @@
 """Robots rules: the robots.txt of a host as Google's published matcher reads it (RFC 9309), and its extensions. Pure.
 
 The extensions are crawl-delay, request-rate, visit-time, sitemaps, and the signals that say what a page's content may
-be used for. `robots_lines` reads the lines, `robots_patterns` matches paths. Reading a file takes time linear in it.
+be used for. `robots_grammar` reads the lines and matches paths. Reading a file takes time linear in it.
 """
 
 import re
@@ -11,8 +11,7 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Literal
 
 from streams.crawl.content_signals import USES, add_signals, parse_signals
-from streams.crawl.robots_lines import Key, read_lines
-from streams.crawl.robots_patterns import PatternSet, Rule, escape_pattern
+from streams.crawl.robots_grammar import Key, PatternSet, Rule, escape_pattern, read_lines
 
 if TYPE_CHECKING:  # processes that read sitemaps and robots.txt load no schemas
     from schemas.crawl import Outcome

@@ -5,6 +5,11 @@ of RFC 3986, section 6.2.2, and rules of a search engine: only https, no fragmen
 parameters. Other origins than public ones are refused, or rewritten to https, unless the caller allows them
 (`streams.allowed_origins`). No name is resolved here. A name may still lead to a private address:
 `streams.crawl.fetch.guard` checks the address of each connection.
+
+Tracking parameters follow people and change nothing on the page. Each name is from the documentation of the service
+that sets it, or from the list of parameters that Firefox removes in strict mode (Mozilla, remote settings, collection
+`query-stripping`). A name that may select content on some site (`ref`, `source`, `campaign`) is not here: such names
+are learned per host, from duplicates (`url_rules`).
 """
 
 import re
@@ -13,7 +18,6 @@ from functools import lru_cache
 from ada_url import URL, HostType
 
 from streams.allowed_origins import ADVICE, EVERY_ORIGIN, NO_ORIGINS, Origins, OwnOrigin, is_public, origin_of
-from streams.crawl.tracking_parameters import NAMES, PREFIXES
 
 MAX_URL_CHARS = 2_048
 """Maximum characters of a canonical URL. Longer URLs are traps more often than pages (RFC 9110, 4.1, asks for 8000)."""
@@ -46,6 +50,43 @@ _FILE_EXTENSIONS = (
     "xlsx xz zip zst"
 )
 _NOT_PAGES = frozenset(_FILE_EXTENSIONS.split())
+_BY_SERVICE = {
+    # Advertisements: identifiers of a click.
+    "Google Ads": "gclid gclsrc dclid gbraid wbraid",
+    "Google Merchant Center": "srsltid",
+    "Meta": "fbclid igshid igsh",
+    "Microsoft Advertising": "msclkid",
+    "X": "twclid",
+    "TikTok": "ttclid",
+    "Yandex": "yclid ysclid _openstat",
+    "LinkedIn": "li_fat_id",
+    "Reddit": "rdt_cid",
+    "Pinterest": "epik",
+    "Snapchat": "sccid",
+    "Yahoo": "vmcid",
+    "Branch": "_branch_match_id _branch_referrer",
+    # Letters by e-mail: identifiers of a reader.
+    "Mailchimp": "mc_cid mc_eid",
+    "HubSpot": "_hsenc _hsmi __hssc __hstc __hsfp hsctatracking",
+    "Marketo": "mkt_tok",
+    "Omeda": "oly_anon_id oly_enc_id",
+    "MailerLite": "ml_subscriber ml_subscriber_hash",
+    "Klaviyo": "_kx",
+    "Drip": "__s",
+    "Vero": "vero_id vero_conv",
+    "Omnisend": "oft_id oft_ids oft_c oft_ck oft_d oft_k oft_lk oft_sk",
+    # Measuring visits.
+    "Google Analytics": "_ga _gl",
+    "Adobe Analytics": "s_cid",
+    "Wicked Reports": "wickedid",
+    "Rakuten": "rb_clickid",
+    # Sessions of application servers.
+    "PHP, Java, ASP": "phpsessid jsessionid aspsessionid",
+}
+_TRACKING_NAMES = frozenset(name for names in _BY_SERVICE.values() for name in names.split())
+"""Names in lower case."""
+_TRACKING_PREFIXES = ("utm_", "pk_", "mtm_", "hsa_")
+"""Beginnings of names: Google Analytics (`utm_`), Matomo (`pk_`, `mtm_`), HubSpot Ads (`hsa_`)."""
 
 
 class InvalidUrl(ValueError):
@@ -210,4 +251,4 @@ def _query(query: str) -> str:
 
 def _is_tracking(pair: str) -> bool:
     name = pair.partition("=")[0].lower()
-    return name in NAMES or name.startswith(PREFIXES)
+    return name in _TRACKING_NAMES or name.startswith(_TRACKING_PREFIXES)

@@ -12,10 +12,10 @@ from streams.credentials import TlsFiles
 from streams.doctor.findings import Finding, failure, ok, warning
 from streams.doctor.servers import Endpoint, judge_version, refused
 from streams.runtime.connection import MAX_RECORD_BYTES, client_config, unreachable_error
+from streams.runtime.dead_letters import DeadLetter, DeadLetters
 from streams.runtime.lags.offsets import active_groups, topic_sizes
 from streams.runtime.lags.stage_lags import Lag, input_topics, stage_lags
-from streams.runtime.replays.dead_letters import DeadLetter, DeadLetters
-from streams.runtime.sign_in.refusals import explain_refusal
+from streams.runtime.sign_in import explain_refusal
 from streams.runtime.topics import partitions_problem, topic_config
 from streams.settings import Settings
 from streams.topology import STAGES, TOPICS, Topic

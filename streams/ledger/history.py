@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from uuid import UUID, uuid5
 
 from schemas import Event, PageDiscovered, PageRemoved
-from streams.crawl.frontier.urls.refused_urls import url_refused
+from streams.crawl.frontier.outputs import url_refused
 from streams.ledger.descriptions import describe
 from streams.stores.opener import Stores
 from streams.stores.page_record import PageRecord

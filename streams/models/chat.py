@@ -1,4 +1,6 @@
-"""The client of a language model behind any server with the API of OpenAI (`POST URL/chat/completions`), streamed.
+"""The language model as the rest of Riffle sees it: messages in, pieces of a text out.
+
+The client of a language model behind any server with the API of OpenAI (`POST URL/chat/completions`), streamed.
 
 The server is the operator's, but what it answers is a stranger's: an answer has a deadline, a limit of bytes and of
 characters, no redirects are followed, and whatever is not the protocol ends the answer with ModelUnavailable. The model
@@ -9,13 +11,12 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import httpx2
 import orjson
 
-from streams.errors import DeadlineExceeded, UsageError
-from streams.models.chat_protocol import ChatOptions, Ending, Message, ModelUnavailable
+from streams.errors import DeadlineExceeded, StoreUnavailable, UsageError
 
 MAX_BYTES = 512 * 1024
 """Maximum bytes of an answer, with its envelope."""
@@ -24,6 +25,48 @@ MAX_CHARS = 16_000
 CONNECT_SECONDS = 3.0
 CUT_ENDS = ("length", "max_tokens", "content_filter", "error", "abort")
 """A server's reasons for the end of a text that is not whole."""
+
+
+class ModelUnavailable(StoreUnavailable):
+    """The language model's server did not answer, or its answer is not one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A message to the model."""
+
+    role: str
+    """`system` or `user`."""
+    content: str
+
+
+@dataclass(slots=True)
+class Ending:
+    """The end of an answer: its own, or a limit."""
+
+    is_cut: bool = False
+    """True: the text ends at a limit of tokens or characters, or the stream had no end."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChatOptions:
+    """The limits of one answer."""
+
+    max_tokens: int
+    deadline_seconds: float
+
+
+class ChatModel(Protocol):
+    """A language model that answers messages with a text, in pieces."""
+
+    def stream(self, messages: Sequence[Message], options: ChatOptions, ending: Ending) -> AsyncIterator[str]:
+        """Yield the pieces of the answer's text, and fill `ending` by its end.
+
+        Raises ModelUnavailable, and DeadlineExceeded at the deadline. Pieces before a failure have been yielded.
+        """
+
+    async def close(self) -> None:
+        """Close the connections."""
 
 
 @dataclass(slots=True)

@@ -1,7 +1,7 @@
 """Models that are graphs in a Triton server: token ids go in, so the client tokenizes and reads the numbers.
 
 A server with such models needs no python backend. The tokenizer, and what else a client has to know, are parameters of
-the model's configuration (`packed_tokenizer`). Each graph also returns a checksum of the ids that it has read, so an
+the model's configuration (`tokenizing`). Each graph also returns a checksum of the ids that it has read, so an
 answer is compared with its request (`seals.find_read_fault`).
 
     model            tensor           type, shape
@@ -29,13 +29,12 @@ import numpy as np
 from tritonclient.grpc import InferInput
 
 from streams.errors import RiffleError, StoreUnavailable
-from streams.models.inference.chain_reader import OUTPUTS, ChainReader, Pass
+from streams.models.inference.chain_encoder import OUTPUTS, ChainReader, Pass
 from streams.models.inference.cross_encoder import Floats, read_scores
-from streams.models.inference.packed_tokenizer import unpack_tokenizer
 from streams.models.inference.pairs import IDS, MASK, Feeds, PairTokenizer
 from streams.models.inference.repository import CHAIN_MODEL, parameters_of
 from streams.models.inference.seals import find_read_fault, read_checksums
-from streams.models.inference.tokenizing import PaddedTokenizer
+from streams.models.inference.tokenizing import PaddedTokenizer, unpack_tokenizer
 from streams.models.protocols import Link, Vectors
 from streams.models.triton_connection import Tensor, TritonConnection
 

@@ -6,16 +6,14 @@ from collections.abc import Callable, Sequence
 from schemas import Event, PageFetched, PageNormalized, PageRemoved, PageSettled
 from schemas.envelope import utc_from_micros
 from streams.allowed_origins import NO_ORIGINS, AllowedOrigins
+from streams.crawl.content_signals import is_expired
 from streams.crawl.robots import product_token
-from streams.crawl.unavailable_after import is_expired
 from streams.errors import PageErased, Refused
-from streams.pages.announced_links import AnnouncedLinks
-from streams.pages.feed_notes import note_feed
-from streams.pages.link_events import anchors, discoveries, feeds
+from streams.pages.link_events import AnnouncedLinks, anchors, discoveries, feeds
 from streams.pages.parse.robots_directives import BOT, ROBOT_NAME
 from streams.pages.sandbox.pool import ParsePool
 from streams.pages.sandbox.worker_messages import PageOutcome
-from streams.pages.sitemap_events import sitemap_events
+from streams.pages.sitemap_events import note_feed, sitemap_events
 from streams.pages.soft_404 import MIN_LIKENESS, MissingPages
 from streams.runtime.agent import Agent, Delivery, Emit
 from streams.settings import Settings

@@ -6,34 +6,50 @@ process that can be killed (`sandbox.pool`).
 """
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from streams.pages.assemble.block_languages import name_languages, remove_page_language
+from streams.pages.assemble.block_languages import name_languages, remove_page_language, sample_for_language
 from streams.pages.assemble.builder import Builder
 from streams.pages.assemble.footnotes import attach_notes
-from streams.pages.assemble.language_sample import sample_for_language
-from streams.pages.assemble.page_starts import page_starts
 from streams.pages.content.main_content import label
 from streams.pages.content.removal_reasons import list_removed_texts
 from streams.pages.document.from_html import apply_written_fields
 from streams.pages.document.model import Block, Document, Link
-from streams.pages.formats.converted import Converted
+from streams.pages.formats.converted import PAGE_ATTRIBUTE, Converted
 from streams.pages.metadata import facts
 from streams.pages.metadata.structured_data import read_structured_data
 from streams.pages.parse.link_resolver import Resolver
 from streams.pages.parse.page import Parsed, count_page, parse_page
-from streams.pages.parse.removal import RemovedTexts
 from streams.pages.parse.robots_directives import directives
-from streams.pages.parse.segments import Walk
-from streams.pages.quality.counts import NO_COUNTS, PageCounts
+from streams.pages.parse.segments import RemovedTexts, Walk
+from streams.pages.quality import NO_COUNTS, PageCounts
 from streams.pages.text.language import identify, language_tag
 
+MAX_PAGE = 5_000
+"""Maximum number of a page."""
 MAX_LINKS = 5_000
 """Maximum number of links that are read of a page."""
 LANGUAGE_CHARS = 600
 """Length of the text that identifies the page's language (characters)."""
+
+
+def page_starts(walk: Walk, elements: Sequence[int]) -> dict[str, list[int]]:
+    """Return the fact `pages`: the index of the first block of each page. Empty for a file without pages.
+
+    `elements` are the elements of the blocks. A page without text begins where the next page begins.
+    """
+    numbers = {element: int(value) for element, value in walk.named(PAGE_ATTRIBUTE).items() if value.isdecimal()}
+    if not numbers:
+        return {}
+    starts: list[int] = []
+    for block, element in enumerate(elements):
+        while element >= 0 and element not in numbers:
+            element = walk.parents[element]
+        page = min(numbers.get(element, 0), MAX_PAGE)
+        starts += [block] * (page - len(starts))
+    return {"pages": starts}
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,10 @@
-"""The events of a sitemap: the pages and further sitemaps that it names, of its own registrable domain. Pure."""
+"""The events of a sitemap: the pages and further sitemaps that it names, of its own registrable domain.
+
+The record of a feed has a note: whether its entries have changed since it was read last.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping
+from hashlib import sha256
 from types import MappingProxyType
 from typing import NamedTuple
 from urllib.parse import urlsplit
@@ -13,6 +17,8 @@ from streams.crawl.domains import same_domain
 from streams.crawl.scope import CrawlScope
 from streams.crawl.sitemaps import DEFAULT_PATH, MIDDLE_PRIORITY, ROBOTS_PATH, Sitemap
 from streams.crawl.urls import InvalidUrl, host_of, reason_not_to_crawl, resolve
+from streams.stores.page_record import Feed
+from streams.stores.protocols import Pages
 
 MAX_URLS_PER_EVENT = 200
 """Maximum number of URLs in one event."""
@@ -103,3 +109,21 @@ def _events(
                 referrer=event.url,
                 **scope.fields(),
             )
+
+
+async def note_feed(pages: Pages, event: PageFetched, found: Sitemap, at: int) -> bool:
+    """Note the feed that the event brought. Return whether its entries changed.
+
+    A redelivery of the event has the same answer.
+    """
+    known, entries = (await pages.get(event.page_id)).feed, _hash_entries(found)
+    is_repeated = known.generation == event.generation
+    changed = bool(known.is_changed) if is_repeated else known.entries_hash != entries
+    feed = Feed(url=event.url, generation=event.generation, entries_hash=entries, is_changed=changed)
+    await pages.put(event.page_id, feed, at)
+    return changed
+
+
+def _hash_entries(found: Sitemap) -> str:
+    """Return a hash of the entries: the date of the feed itself may change with each request."""
+    return sha256(repr((found.pages, found.modified)).encode()).hexdigest()

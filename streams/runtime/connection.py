@@ -8,7 +8,7 @@ from confluent_kafka import KafkaError, KafkaException
 
 from streams.credentials import FollowingContext, TlsFiles, client_context
 from streams.errors import KafkaAway
-from streams.runtime.sign_in.passwords import sign_in_with_current_passwords
+from streams.runtime.sign_in import sign_in_with_current_passwords
 from streams.settings import KafkaSettings
 
 T = TypeVar("T")
@@ -85,7 +85,7 @@ def client_options(settings: KafkaSettings) -> dict[str, Any]:
         options["sasl_mechanism"] = settings.sasl_mechanism
         if settings.sasl_mechanism == "OAUTHBEARER":
             # Its HTTP client takes a fifth of the start of a command.
-            from streams.runtime.sign_in.tokens import TokenProvider
+            from streams.runtime.sign_in import TokenProvider
 
             options["sasl_oauth_token_provider"] = TokenProvider(settings)
         else:

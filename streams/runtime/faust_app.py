@@ -4,7 +4,7 @@ Known problems of Faust 0.15.3, and how each is avoided:
 
 - an agent that raises still acknowledges its event: no exception leaves a feeder, and streams are `noack`
 - the first commit of a partition may skip events in progress: `ordering.InOrder`
-- records that it drops around a rebalance are not fetched again before the first commit: `complete_consumer`
+- records that it drops around a rebalance are not fetched again before the first commit: `runtime.consumer`
 - after a lost session, buffered events of the former assignment are still handled: `StageApp._revoked`
 - topics that don't exist at the start are ignored: the worker creates them first
 - `exactly_once`, tables and windows have open bugs after rebalances: none is used, and all state is in Cassandra
@@ -27,18 +27,16 @@ from faust.sensors import Sensor
 from faust.types import TP
 
 from streams.errors import RecordTooLarge, RiffleError
-from streams.runtime.complete_consumer import CompleteConsumer
+from streams.runtime.brake import Brake
 from streams.runtime.connection import COMPRESSION, MAX_RECORD_BYTES, ssl_context
+from streams.runtime.consumer import CompleteConsumer, accept_all_header_names
 from streams.runtime.lags.offsets import PartitionOffsets
 from streams.runtime.lags.stage_lags import input_topics
 from streams.runtime.observer import StageObserver
 from streams.runtime.ordering import InOrder, KeyedTasks, Work
-from streams.runtime.poison.brake import Brake
-from streams.runtime.poison.header_names import accept_all_header_names
 from streams.runtime.processing import Processor
 from streams.runtime.records import Incoming, Record, incoming_of, is_sent_ahead, order_key
-from streams.runtime.sign_in.passwords import sign_in_with_current_passwords
-from streams.runtime.sign_in.tokens import TokenProvider
+from streams.runtime.sign_in import TokenProvider, sign_in_with_current_passwords
 from streams.settings import Settings
 from streams.topology import Stage, is_urgent_topic
 from streams.tracing import send_span

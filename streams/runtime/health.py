@@ -19,7 +19,7 @@ from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
 from streams.runtime.health_thread import HealthThread
 from streams.runtime.lags.offsets import PartitionOffsets
-from streams.runtime.metrics import Metrics
+from streams.runtime.observer import Metrics
 
 
 @dataclass(slots=True)

@@ -42,8 +42,7 @@ from streams.errors import (
 )
 from streams.runtime.agent import Agent, Delivery
 from streams.runtime.breaker import Breaker
-from streams.runtime.failure_headers import FailureInfo
-from streams.runtime.records import Incoming, Record, encode, event_of, failure_of, original_of
+from streams.runtime.records import FailureInfo, Incoming, Record, encode, event_of, failure_of, original_of
 from streams.settings import RuntimeSettings
 from streams.topology import Stage
 

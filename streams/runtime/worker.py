@@ -26,18 +26,16 @@ from schemas import Event
 from streams.errors import UsageError
 from streams.resources import FULL_AFTER_IN_WORKERS, exempt_loaded_objects, return_freed_memory
 from streams.runtime.agent import Agent, Emit
+from streams.runtime.brake import Brake, notes_path
 from streams.runtime.breaker import Breaker
 from streams.runtime.clock import ClockWatch, compare_clocks
 from streams.runtime.faust_app import StageApp
 from streams.runtime.health import HealthServer, Progress
 from streams.runtime.health_thread import OwnTime
-from streams.runtime.lags.backpressure import AFTER_SOURCES, LagWatch
-from streams.runtime.lags.free_space import describe_shortage
+from streams.runtime.lags.backpressure import AFTER_SOURCES, LagWatch, describe_shortage
 from streams.runtime.lags.offsets import PartitionOffsets
 from streams.runtime.lags.stage_lags import LagReader
-from streams.runtime.metrics import Metrics
-from streams.runtime.observer import StageObserver
-from streams.runtime.poison.brake import Brake, notes_path
+from streams.runtime.observer import Metrics, StageObserver
 from streams.runtime.preparation import Prepared, prepare, prepare_with_retries
 from streams.runtime.processing import Processor
 from streams.runtime.records import encode

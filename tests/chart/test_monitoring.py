@@ -13,7 +13,7 @@ import yaml
 from prometheus_client import CollectorRegistry
 
 from streams.gateway.http.metrics import Metrics as GatewayMetrics
-from streams.runtime.metrics import Metrics
+from streams.runtime.observer import Metrics
 from tests.chart.rendering import CHART, ROOT, of_kind, render
 
 RULES = sorted((CHART / "rules").glob("*.yaml"))

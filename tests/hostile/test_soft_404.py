@@ -15,7 +15,7 @@ from schemas.crawl import Purpose
 from schemas.ids import page_id
 from streams.crawl.fetch.http import Answer, close_session, get, limits_of, open_session
 from streams.crawl.fetch.outcomes import Verdict
-from streams.crawl.missing_path import missing_path
+from streams.crawl.frontier.hosts.host_state import missing_path
 from streams.pages.agent import NormalizeAgent
 from streams.pages.sandbox.pool import ParsePool
 from streams.runtime.agent import Delivery

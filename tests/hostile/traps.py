@@ -27,18 +27,18 @@ from schemas import (
 from schemas.ids import event_id
 from streams.crawl.fetch.agent import FetchAgent
 from streams.crawl.frontier.agent import FrontierAgent
-from streams.crawl.missing_path import missing_path
+from streams.crawl.frontier.hosts.host_state import missing_path
 from streams.dedup.agent import DedupAgent
 from streams.dedup.sandbox_tasks import TASKS
 from streams.maintenance.frontier_hosts import view_host
 from streams.pages.agent import NormalizeAgent
 from streams.pages.sandbox.pool import ParsePool
 from streams.runtime.agent import Agent
-from streams.sandbox.inline import InlineSandbox
 from streams.settings import CrawlSettings
 from streams.stores.opener import memory_stores
 from streams.stores.protocols import FrontierUrl
 from tests.hostile.servers import Script, bad_server, response
+from tests.inline_sandbox import InlineSandbox
 from tests.stages.frontier_world import SECOND, START, delivery, discovered
 
 HOST = "bad.example"

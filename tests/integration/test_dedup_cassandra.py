@@ -9,10 +9,10 @@ from schemas import PageDeduplicated, PageRemoved
 from schemas.ids import page_id
 from streams.dedup.agent import DedupAgent
 from streams.dedup.sandbox_tasks import TASKS
-from streams.sandbox.inline import InlineSandbox
 from streams.settings import Settings
 from streams.stores import cassandra
 from streams.stores.opener import Stores
+from tests.inline_sandbox import InlineSandbox
 from tests.stages.dedup_site import TEXT, Site, edited, text_of
 
 pytestmark = pytest.mark.integration("cassandra")

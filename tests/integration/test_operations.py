@@ -14,9 +14,8 @@ import pytest
 from schemas import Event, PageDiscovered, PageFetched
 from schemas.envelope import micros_from_utc
 from schemas.ids import page_id
-from streams.runtime.failure_headers import FailureInfo, read_failure
 from streams.runtime.producer import EventProducer
-from streams.runtime.records import Incoming, Record, encode
+from streams.runtime.records import FailureInfo, Incoming, Record, encode, read_failure
 from streams.runtime.topic_reader import read_topic
 from streams.settings import Settings
 from streams.stores.opener import open_stores

@@ -17,8 +17,8 @@ import pytest
 from streams.errors import UsageError
 from streams.models.inference.chain_encoder import ChainEncoder
 from streams.models.inference.encoder import SentenceEncoder
-from streams.models.inference.packed_tokenizer import pack_tokenizer
 from streams.models.inference.repository import CHAIN_MODEL, find_file, parameters_of, read_config, set_parameters
+from streams.models.inference.tokenizing import pack_tokenizer
 from streams.models.triton import TritonChains, TritonEmbedder, TritonModel, TritonReranker
 from streams.models.triton_connection import MissingModel, TritonConnection, model_states
 from streams.settings import TritonSettings

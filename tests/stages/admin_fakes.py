@@ -19,10 +19,9 @@ from streams.admin.jobs import Jobs
 from streams.admin.letters import LetterPage
 from streams.doctor.overview import Problem
 from streams.errors import StoreUnavailable
-from streams.runtime.failure_headers import FailureInfo
+from streams.runtime.dead_letters import DeadLetter
 from streams.runtime.lags.stage_lags import Lag
-from streams.runtime.records import Incoming
-from streams.runtime.replays.dead_letters import DeadLetter
+from streams.runtime.records import FailureInfo, Incoming
 from streams.settings import AdminSettings, Settings
 from streams.stores.opener import Stores
 

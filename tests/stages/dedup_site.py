@@ -16,10 +16,10 @@ from streams.pages.document.codec import encode_document
 from streams.pages.document.model import Block, Document
 from streams.pages.normalize import content_hash
 from streams.runtime.agent import Delivery
-from streams.sandbox.inline import InlineSandbox
 from streams.stores.memory import MemoryBlobs, MemoryFingerprints, MemoryFrontier, MemoryLedger, MemoryPages
 from streams.stores.opener import Stores
 from streams.stores.protocols import FrontierUrl
+from tests.inline_sandbox import InlineSandbox
 
 NOW = 1_700_000_000_000_000
 SECOND = 1_000_000

@@ -5,10 +5,10 @@ from typing import Any
 
 from streams.pages.sandbox.pool import ParsePool
 from streams.pages.sandbox.worker_messages import EXPLAIN, NORMALIZE
-from streams.sandbox.inline import InlineSandbox
 from streams.settings import CrawlSettings
 from streams.topology import STAGES
 from tests.hostile.servers import response
+from tests.inline_sandbox import InlineSandbox
 from tests.stages import test_fetch
 from tests.stages.call_trace import call_trace
 from tests.stages.frontier_world import Site, World

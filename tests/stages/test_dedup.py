@@ -14,10 +14,10 @@ from streams.dedup.sandbox_tasks import TASKS
 from streams.errors import Refused
 from streams.ledger.agent import LedgerAgent
 from streams.ledger.discoveries import THRESHOLDS
-from streams.sandbox.inline import InlineSandbox
 from streams.settings import Settings
 from streams.stores.page_record import Chunked, Indexed, Removed
 from streams.stores.protocols import Fingerprint
+from tests.inline_sandbox import InlineSandbox
 from tests.stages.dedup_site import NEAR, NOW, SECOND, TEXT, A, B, C, Site, delivery, edited, later, summary, text_of
 
 

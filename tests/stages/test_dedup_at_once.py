@@ -14,9 +14,9 @@ from schemas.ids import page_id
 from streams.dedup.agent import DedupAgent
 from streams.dedup.sandbox_tasks import TASKS
 from streams.runtime.agent import Delivery
-from streams.sandbox.inline import InlineSandbox
 from streams.stores.opener import Stores
 from streams.stores.page_record import Removed
+from tests.inline_sandbox import InlineSandbox
 from tests.stages.dedup_site import (
     NEAR,
     NOW,

@@ -23,9 +23,9 @@ from streams.knowledge.entity import Part
 from streams.knowledge.points import read_record
 from streams.knowledge.wikidata.items import to_part
 from streams.runtime.agent import Delivery
-from streams.sandbox.inline import InlineSandbox
 from streams.sandbox.pool import SandboxPool
 from streams.stores.opener import Stores, memory_stores
+from tests.inline_sandbox import InlineSandbox
 
 Events = list[EntityChanged]
 

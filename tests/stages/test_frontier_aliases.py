@@ -7,7 +7,7 @@ import pytest
 from schemas import PageSettled
 from schemas.ids import page_id
 from streams.crawl.frontier.progress import crawl_progress
-from streams.crawl.frontier.urls.url_aliases import PROBE_EVERY, probe_interval
+from streams.crawl.frontier.url_aliases import PROBE_EVERY, probe_interval
 from streams.stores.opener import Stores
 from streams.stores.protocols import AliasEvidence
 from tests.stages.dedup_site import Site as Dedup

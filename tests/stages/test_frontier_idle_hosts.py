@@ -3,7 +3,7 @@
 from uuid import UUID
 
 from schemas import PageSettled
-from streams.crawl.frontier.hosts.idle_hosts import IdleHosts
+from streams.crawl.frontier.hosts.host_memory import IdleHosts
 from streams.crawl.frontier.hosts.live_host import LiveHost
 from streams.crawl.frontier.visits.dispatcher import VISITS_AT_ONCE
 from streams.settings import CrawlSettings

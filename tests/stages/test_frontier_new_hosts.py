@@ -8,7 +8,7 @@ import pytest
 
 from schemas import PageFetched
 from schemas.ids import page_id
-from streams.crawl.frontier.hosts.new_hosts import NewHosts
+from streams.crawl.frontier.hosts.host_memory import NewHosts
 from streams.errors import StoreUnavailable
 from streams.settings import CrawlSettings
 from tests.stages.frontier_world import SECOND, START, Site, World, discovered

@@ -11,7 +11,7 @@ from schemas.ids import event_id, page_id
 from streams.commands.pages.seeds import as_sitemap, seed
 from streams.crawl.frontier.hosts.host_state import Host
 from streams.crawl.frontier.progress import crawl_progress
-from streams.crawl.url_patterns import make_patterns
+from streams.crawl.scope import make_patterns
 from streams.pages.agent import NormalizeAgent
 from streams.pages.sandbox.pool import ParsePool
 from streams.stores.host_buckets import bucket_of

@@ -6,8 +6,7 @@ import pytest
 
 from schemas import PageScheduled, PageSettled
 from schemas.ids import page_id
-from streams.crawl.frontier.hosts.host_state import PROBE_AFTER_PAGES
-from streams.crawl.missing_path import missing_path
+from streams.crawl.frontier.hosts.host_state import PROBE_AFTER_PAGES, missing_path
 from streams.settings import CrawlSettings
 from tests.stages.frontier_world import Site, World
 

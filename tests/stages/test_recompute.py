@@ -27,13 +27,13 @@ from streams.maintenance.reindexing import PARTS, Reindexer
 from streams.models.memory import MemoryChains, MemoryEmbedder
 from streams.models.protocols import Link, Vectors
 from streams.pages.sandbox.pool import ParsePool
-from streams.sandbox.inline import InlineSandbox
 from streams.statements.sandbox_tasks import DRAFT
 from streams.statements.statement import decode_statements, encode_statements
 from streams.stores.opener import Stores, memory_stores
 from streams.stores.page_record import StoredPart
 from streams.stores.protocols import Point
 from streams.vectors.points import decode_vectors, encode_vectors
+from tests.inline_sandbox import InlineSandbox
 from tests.stages.whole_journey import SECOND, WholeJourney
 
 METALS = ("zirconium", "hafnium", "osmium", "iridium", "rhenium")

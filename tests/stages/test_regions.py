@@ -7,7 +7,7 @@ from uuid import uuid4
 
 from schemas import Event, PageFetched, PageScheduled
 from streams.crawl.fetch.agent import FetchAgent
-from streams.crawl.regions import Regions
+from streams.crawl.frontier.policy import Regions
 from streams.settings import CrawlSettings
 from streams.stores.memory import MemoryBlobs, MemoryPages
 from streams.stores.opener import Stores

@@ -6,12 +6,12 @@ from schemas import PageChunked, PageRemoved
 from streams.errors import Refused, TransientError
 from streams.pages.document.codec import encode_document
 from streams.pages.document.model import Block, Container, Document
-from streams.sandbox.inline import InlineSandbox
 from streams.sandbox.limits import Limits
 from streams.sandbox.pool import SandboxPool
 from streams.statements.agent import StatementsAgent
 from streams.statements.sandbox_tasks import DRAFT, MEMORY_BYTES, decode_drafts, draft
 from streams.stores.opener import memory_stores
+from tests.inline_sandbox import InlineSandbox
 from tests.stages.test_vector_stages import BODY, PAGE, Journey
 
 

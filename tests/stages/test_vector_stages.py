@@ -26,7 +26,6 @@ from streams.models.protocols import Vectors
 from streams.pages.document.codec import encode_document
 from streams.pages.document.model import Block, Document
 from streams.runtime.agent import Agent, Delivery
-from streams.sandbox.inline import InlineSandbox
 from streams.search.ranking.fusion import merge_lists
 from streams.statements.agent import StatementsAgent
 from streams.statements.sandbox_tasks import DRAFT
@@ -38,6 +37,7 @@ from streams.vectors.bm25 import query_vector
 from streams.vectors.embed_agent import EmbedAgent
 from streams.vectors.index_agent import IndexAgent
 from streams.vectors.points import decode_vectors, points_of
+from tests.inline_sandbox import InlineSandbox
 
 URL = "https://site.example/wal"
 PAGE = page_id(URL)

@@ -25,13 +25,13 @@ from streams.ledger.agent import LedgerAgent
 from streams.pages.agent import NormalizeAgent
 from streams.pages.sandbox.pool import ParsePool
 from streams.runtime.agent import Agent, Delivery
-from streams.sandbox.inline import InlineSandbox
 from streams.statements.agent import StatementsAgent
 from streams.statements.sandbox_tasks import DRAFT
 from streams.stores.opener import Stores, memory_stores
 from streams.stores.page_record import Fetched
 from streams.vectors.embed_agent import EmbedAgent
 from streams.vectors.index_agent import IndexAgent
+from tests.inline_sandbox import InlineSandbox
 
 START = 1_700_000_000_000_000
 SECOND = 1_000_000

@@ -24,9 +24,8 @@ from streams.commands.console import (
     table,
 )
 from streams.errors import UsageError
+from streams.runtime.dead_letters import DeadLetter, DeadLetters, Selection, find_dead_letters, replay_records
 from streams.runtime.producer import EventProducer
-from streams.runtime.replays.dead_letters import DeadLetter, DeadLetters, Selection, find_dead_letters
-from streams.runtime.replays.replaying import replay_records
 from streams.runtime.topics import create_topics
 from streams.topology import STAGES
 

@@ -27,11 +27,11 @@ from streams.commands.pages.seeds import MAX_EXPLAINED, as_sitemap, describe_rew
 from streams.commands.watching import FOLLOWED, LOOK_SECONDS, Bars, Seen, machine_load
 from streams.crawl.frontier.policy import UNREACHABLE_SECONDS
 from streams.crawl.frontier.progress import CrawlProgress, ProgressReader
-from streams.crawl.url_patterns import make_patterns
+from streams.crawl.scope import make_patterns
 from streams.errors import TransientError, UsageError
-from streams.runtime.lags.free_space import describe_shortage
+from streams.runtime.lags.backpressure import describe_shortage
 from streams.runtime.producer import EventProducer
-from streams.runtime.topic_tail import Follower
+from streams.runtime.topic_reader import Follower
 from streams.settings import Settings
 from streams.stores.opener import Stores, open_stores
 

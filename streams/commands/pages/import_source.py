@@ -23,9 +23,8 @@ from streams.commands.pages.importing import As, Exclude, Import, Include, Trust
 from streams.crawl.archives.common_crawl import is_list_of_paths
 from streams.crawl.archives.common_crawl_importer import find_listed_files, import_common_crawl
 from streams.crawl.archives.file_importer import import_html
-from streams.crawl.archives.import_place import archive_name
 from streams.crawl.archives.importer import import_warc, import_wat
-from streams.crawl.archives.sending import ImportReport
+from streams.crawl.archives.sending import ImportReport, archive_name
 from streams.crawl.archives.warc import NotWarc, read_records
 from streams.errors import UsageError
 

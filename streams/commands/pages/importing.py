@@ -16,17 +16,15 @@ from streams.allowed_origins import EVERY_ORIGIN
 from streams.commands.console import EXIT_NO, err, load_kafka_settings, out, print_json, styled
 from streams.commands.job_reports import Report, reported
 from streams.commands.watching import FOLLOWED, LOOK_SECONDS, Bars, Seen, machine_load
-from streams.crawl.archives.import_place import ImportPlace, archive_name
 from streams.crawl.archives.readers import NO_PLACE, Placing
-from streams.crawl.archives.sending import ImportReport
-from streams.crawl.url_patterns import make_patterns
+from streams.crawl.archives.sending import ImportPlace, ImportReport, archive_name
+from streams.crawl.scope import make_patterns
 from streams.crawl.urls import with_scheme
 from streams.errors import RestoreUnfinished, TransientError, UsageError
-from streams.runtime.lags.backpressure import AFTER_SOURCES, LagWatch, PausingSource
-from streams.runtime.lags.free_space import describe_shortage
+from streams.runtime.lags.backpressure import AFTER_SOURCES, LagWatch, PausingSource, describe_shortage
 from streams.runtime.lags.stage_lags import LagReader
 from streams.runtime.producer import EventProducer
-from streams.runtime.topic_tail import Follower
+from streams.runtime.topic_reader import Follower
 from streams.settings import Settings
 from streams.stores.opener import Stores, open_stores
 from streams.stores.removals import is_held_back

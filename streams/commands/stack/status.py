@@ -32,9 +32,9 @@ from streams.doctor.overview import WELL, Figures, Problem, find_away
 from streams.errors import RiffleError
 from streams.local.home import PAUSED, ProcessState, StackState, is_alive, running_state
 from streams.local.probing import answers, cassandra_answers, kafka_answers, listens, read_json, triton_answers
-from streams.runtime.lags.free_space import describe_shortage
+from streams.runtime.dead_letters import DeadLetters
+from streams.runtime.lags.backpressure import describe_shortage
 from streams.runtime.lags.stage_lags import Lag, stage_lags
-from streams.runtime.replays.dead_letters import DeadLetters
 from streams.sandbox.confinement import missing
 from streams.sandbox.trial import layers_in_force
 from streams.servers import NAMES

@@ -1,10 +1,16 @@
-"""The import of files from folders: each becomes a page, as if it had been fetched (`sending`)."""
+"""The import of files from folders: each becomes a page, as if it had been fetched (`sending`).
+
+A followed folder is looked at again: a file is known by its stamp, the time of change and the size. So a look needs to
+read no file. A changed file gets the time of the look as its generation: an older copy that is put back is as new as
+its coming back.
+"""
 
 import asyncio
-from collections.abc import Sequence
-from dataclasses import replace
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from streams.clock import now_micros
 from streams.crawl.archives.readers import (
@@ -28,12 +34,20 @@ from streams.crawl.archives.sending import (
     no_progress,
     send_all,
 )
+from streams.crawl.scope import belongs
+from streams.crawl.urls import InvalidUrl, canonicalize
 from streams.errors import UsageError
 from streams.runtime.agent import Emit
 from streams.stores.protocols import Blobs
 
 UNREADABLE = "can't be read"
 """Reason for which a file is skipped that another look may read."""
+Stamp = tuple[int, int]
+"""Time of the last change (nanoseconds since 1970 UTC), and size (bytes)."""
+Stamps = Mapping[str, Stamp]
+"""Stamp of each file by its path below the folder."""
+UNREAD: Stamp = (0, -1)
+"""Stamp of a file that could not be read: no look finds the same, so each one tries it again."""
 
 
 async def import_html(
@@ -140,3 +154,52 @@ def _read_file(folder: Path, file: Path, limits: Limits) -> ArchivedPage | Skipp
     except OSError as error:
         return Skipped(UNREADABLE, f"{file}: {error.strerror}")
     return page_of_file(file.relative_to(folder).parts, modified_at, body, limits)
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """The differences between two looks at a folder."""
+
+    changed: tuple[str, ...]
+    """Paths of files that are new or were changed."""
+    gone: tuple[str, ...]
+    """Paths of files that were there and are not any more."""
+
+    def __bool__(self) -> bool:
+        return bool(self.changed or self.gone)
+
+
+def compare(before: Stamps, now: Stamps) -> Changes:
+    """Return the differences, in the order of the paths."""
+    changed = sorted(path for path, stamp in now.items() if before.get(path) != stamp)
+    return Changes(tuple(changed), tuple(sorted(before.keys() - now.keys())))
+
+
+def url_of(path: str, limits: Limits) -> str | None:
+    """Return the canonical URL of a file, or None if it is left out."""
+    parts: Sequence[str] = PurePosixPath(path).parts
+    try:
+        url = canonicalize(limits.place.of_file(parts), limits.place)
+    except InvalidUrl:
+        return None
+    return url if belongs(url, limits.patterns) else None
+
+
+def twins_of(gone: Sequence[str], there: Iterable[str], limits: Limits) -> list[str]:
+    """Return the files that have the URL of a deleted file: `index.htm` is the page of its folder, as `index.html`."""
+    urls = {url_of(path, limits) for path in gone} - {None}
+    return [path for path in there if url_of(path, limits) in urls] if urls else []
+
+
+def write_stamps(stamps: Stamps) -> str:
+    """Return the stamps as JSON, for the next start."""
+    return json.dumps({path: list(stamp) for path, stamp in sorted(stamps.items())})
+
+
+def read_stamps(text: str) -> dict[str, Stamp]:
+    """Return the stamps of a JSON text. A damaged text has none: then each file counts as changed."""
+    try:
+        found = json.loads(text)
+        return {str(path): (int(changed), int(size)) for path, (changed, size) in found.items()}
+    except (ValueError, TypeError, AttributeError):
+        return {}

@@ -17,7 +17,7 @@ from streams.crawl.archives.warc import HttpResponse, WarcRecord, parse_response
 from streams.crawl.fetch.content_encoding import BodyDecoder, InvalidBody
 from streams.crawl.fetch.outcomes import classify_response, select_headers
 from streams.crawl.file_kinds import EXTENSIONS
-from streams.crawl.url_patterns import belongs
+from streams.crawl.scope import belongs
 from streams.crawl.urls import InvalidUrl, canonicalize, host_of
 
 MAX_HEAD_BYTES = 256 * 1024
@@ -90,7 +90,7 @@ class Limits:
     latest: int
     """Maximum date (microseconds since 1970 UTC): a page with a later date would win over each later fetch."""
     patterns: tuple[str, ...] = ()
-    """Globs of the URLs to import (`streams.crawl.url_patterns`)."""
+    """Globs of the URLs to import (`streams.crawl.scope`)."""
     place: Placing = NO_PLACE
     hosts: frozenset[str] = frozenset()
     """The hosts whose records of a WARC file are read. Empty: all hosts."""

@@ -19,16 +19,14 @@ from schemas import Event, InvalidEvent, PageFetched, PageScheduled
 from schemas.crawl import Outcome
 from schemas.envelope import micros_from_utc, utc_from_micros
 from streams.clock import now_micros
-from streams.crawl.content_signals import with_signals_of_host
+from streams.crawl.content_signals import is_expired, with_signals_of_host
 from streams.crawl.exchange import encode_exchange
-from streams.crawl.fetch.host_load import HostLoad
 from streams.crawl.fetch.http import Answer
 from streams.crawl.fetch.outcomes import Verdict
-from streams.crawl.fetch.pace import Window, windows_of
+from streams.crawl.fetch.pace import HostLoad, Window, windows_of
 from streams.crawl.fetch.shared_pace import SharedPace
 from streams.crawl.fetch.thread import FetchThread
 from streams.crawl.scope import CrawlScope
-from streams.crawl.unavailable_after import is_expired
 from streams.crawl.urls import host_of
 from streams.runtime.agent import Agent, Delivery, Emit
 from streams.settings import CrawlSettings, Settings

@@ -1,21 +1,16 @@
-"""The pace of requests: sliding windows over hosts, registrable domains and addresses. Pure.
+"""The pace of requests: sliding windows over hosts, domains and addresses; and the load of each host. Pure."""
 
-The frontier spaces the requests of each host. It can't space the requests of several hosts at one address, and what it
-scheduled may arrive late and in a bunch. So each request also takes a place in the windows of its keys, by a steady
-clock, just before it begins:
-
-    host      one request in the host's delay
-    domain    a few requests in that time, over all hosts of a registrable domain
-    address   a few requests in that time, over all hosts that the address serves
-"""
-
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from ipaddress import ip_address
 
 from streams.crawl.domains import registrable_domain
-from streams.crawl.fetch.end_times import EndTimes
 from streams.settings import CrawlSettings
+
+MIN_KEYS = 1_000
+"""Number of keys from which on those are forgotten whose time has passed. At most half of the keys wait for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,3 +79,47 @@ class Pace:
     def is_past(self, key: str, now: float) -> bool:
         """Return whether a request of any window of this key may begin."""
         return self._ends.is_past(key, now)
+
+
+class EndTimes(dict[str, float]):
+    """A table of keys with the times until which they matter."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._most = MIN_KEYS
+
+    def is_past(self, key: str, now: float) -> bool:
+        """Return whether a key no longer matters. An unknown key doesn't."""
+        return self.get(key, 0.0) <= now
+
+    def forget_past(self, now: float) -> list[str]:
+        """Forget the keys whose time has passed, now and then: so that costs O(1) a request. Return these keys."""
+        if len(self) <= self._most:
+            return []
+        past = [key for key, until in self.items() if until <= now]
+        for key in past:
+            del self[key]
+        self._most = max(MIN_KEYS, 2 * len(self))
+        return past
+
+
+class HostLoad:
+    """The requests in progress of one worker. Other workers never have events of the same host."""
+
+    def __init__(self) -> None:
+        self._open: Counter[str] = Counter()
+        self.violations = 0
+        """Number of requests that began while their host had another one."""
+
+    @contextmanager
+    def request(self, host: str) -> Iterator[None]:
+        """Count a request to the host while the block runs."""
+        self._open[host] += 1
+        if self._open[host] > 1:
+            self.violations += 1
+        try:
+            yield
+        finally:
+            self._open[host] -= 1
+            if not self._open[host]:
+                del self._open[host]

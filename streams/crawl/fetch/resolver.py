@@ -1,22 +1,30 @@
 """The resolver of host names: local hosts by the settings, all others by DNS, asynchronously (c-ares).
 
-The operating system's resolver needs a thread for each lookup, and a name server that doesn't answer holds the thread
-for 10 seconds or more: a few dead name servers would stop all lookups. Here a lookup that waits costs no thread.
+Domains whose name servers do not answer are remembered: their names are refused for a while, without a look-up.
 """
 
 import asyncio
 import math
 import socket
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import Any
 
 import aiodns
 from aiohttp.abc import AbstractResolver, ResolveResult
 
-from streams.caches import TimedCache
-from streams.crawl.fetch.failing_suffixes import FailingSuffixes
+from streams.caches import RecentCache, TimedCache
 
+FAILURES = 6
+"""Number of failures in a row, without an answer between them, until a domain is refused."""
+REFUSED_SECONDS = 60.0
+"""Time that a domain is refused (seconds). Then one lookup is tried."""
+MAX_SUFFIXES = 10_000
+"""Maximum number of domains that are remembered; the oldest ones are forgotten."""
+
+_SHARED = frozenset({"ac", "co", "com", "edu", "go", "gov", "ne", "net", "or", "org"})
+"""Second-level labels of country registries that sell domains below them, such as co.uk."""
 LOOKUP_SECONDS = 6.0
 """Maximum time of a lookup (seconds)."""
 QUERY_SECONDS = 2.0
@@ -36,6 +44,47 @@ MAX_PINNED = 10_000
 """Maximum number of answers in memory."""
 _TEMPORARY = frozenset({aiodns.error.ARES_ESERVFAIL, socket.EAI_AGAIN})
 _NO_ANSWER = frozenset({aiodns.error.ARES_ETIMEOUT, aiodns.error.ARES_ESERVFAIL, aiodns.error.ARES_ECONNREFUSED})
+
+
+@dataclass(slots=True)
+class _Failures:
+    count: int
+    refused_until: float = 0.0
+
+
+class FailingSuffixes:
+    """The domains that fail. Times are seconds of any steady clock."""
+
+    def __init__(self) -> None:
+        self._failures: RecentCache[str, _Failures] = RecentCache(MAX_SUFFIXES)
+
+    def refuses(self, host: str, now: float) -> bool:
+        """Return whether the host's domain fails now. Regularly the answer is False, so that one lookup is tried."""
+        failures = self._failures.get(suffix(host))
+        if failures is None or failures.count < FAILURES:
+            return False
+        if now < failures.refused_until:
+            return True
+        failures.refused_until = now + REFUSED_SECONDS
+        return False
+
+    def note_failure(self, host: str, now: float) -> None:
+        """Note a lookup without an answer."""
+        failures = self._failures.get(suffix(host)) or _Failures(0)
+        failures.count += 1
+        failures.refused_until = now + REFUSED_SECONDS
+        self._failures.put(suffix(host), failures)
+
+    def note_answer(self, host: str) -> None:
+        """Note an answer: the domain's name servers work."""
+        self._failures.take(suffix(host))
+
+
+def suffix(host: str) -> str:
+    """Return the domain of a host name: its last two labels, or three below a registry's second level."""
+    labels = host.split(".")
+    registry = len(labels) > 2 and len(labels[-1]) == 2 and labels[-2] in _SHARED
+    return ".".join(labels[-3:] if registry else labels[-2:])
 
 
 class Resolver(AbstractResolver):

@@ -11,8 +11,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from math import ceil
 
-from streams.crawl.fetch.end_times import EndTimes
-from streams.crawl.fetch.pace import Pace, Window
+from streams.crawl.fetch.pace import EndTimes, Pace, Window
 from streams.errors import TransientError
 from streams.stores.protocols import PaceHolds
 

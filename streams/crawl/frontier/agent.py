@@ -16,21 +16,16 @@ from streams.clock import now_micros
 from streams.crawl import robots
 from streams.crawl.frontier.crawl_marks import CrawlMarks
 from streams.crawl.frontier.fence import Fence
+from streams.crawl.frontier.host_caches import HostOrders, RankCache, RightsCache, RobotsCache
 from streams.crawl.frontier.hosts.live_hosts import Hosts
+from streams.crawl.frontier.intake.answers import take_fetched, take_host_file, take_settled
 from streams.crawl.frontier.intake.discovered import take_discovered
-from streams.crawl.frontier.intake.fetched import take_fetched
-from streams.crawl.frontier.intake.robots_answer import take_robots_answer
-from streams.crawl.frontier.intake.settled import take_settled
 from streams.crawl.frontier.policy import Policy
-from streams.crawl.frontier.robots_cache import RightsCache, RobotsCache
-from streams.crawl.frontier.scheduling.host_orders import HostOrders
-from streams.crawl.frontier.scheduling.host_ranks import RankCache
 from streams.crawl.frontier.scheduling.purposes import PURPOSES, Intake
 from streams.crawl.frontier.state import Counts, FrontierState, Sender
-from streams.crawl.frontier.urls.held_urls import HeldUrls
-from streams.crawl.frontier.urls.seen_cache import SeenCache
-from streams.crawl.frontier.urls.url_aliases import UrlAliases
-from streams.crawl.frontier.urls.url_writer import UrlWriter
+from streams.crawl.frontier.url_aliases import HeldUrls, UrlAliases
+from streams.crawl.frontier.url_table import UrlTable
+from streams.crawl.frontier.url_writer import UrlWriter
 from streams.crawl.frontier.visits.dispatcher import Dispatcher
 from streams.errors import PoisonError, TransientError
 from streams.runtime.agent import Agent, Delivery, Emit
@@ -38,9 +33,11 @@ from streams.settings import CrawlSettings, Settings
 from streams.stores.host_buckets import partition_of
 from streams.stores.opener import Stores
 
+MAX_SEEN = 1 << 19
+"""Maximum number of seen URLs in memory: 4 MB. Any other URL costs one read of the store."""
 _INTAKES: Mapping[Intake, Callable[[FrontierState, PageFetched, int], Awaitable[Sequence[Event]]]] = {
     "fetched": take_fetched,
-    "host_file": take_robots_answer,
+    "host_file": take_host_file,
 }
 
 
@@ -142,7 +139,7 @@ def _new_state(
         hosts=hosts,
         urls=UrlWriter(hosts, store, marks),
         marks=marks,
-        seen=SeenCache(),
+        seen=UrlTable(MAX_SEEN),
         robots=RobotsCache(stores.blobs, robots.product_token(settings.user_agent)),
         rights=RightsCache(stores.blobs),
         aliases=UrlAliases(stores.fingerprints, held, now),

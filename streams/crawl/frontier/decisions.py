@@ -14,8 +14,7 @@ from streams.crawl.frontier.hosts.host_state import CrawlShare, Host, Lease
 from streams.crawl.frontier.policy import SECOND, UNREACHABLE_SECONDS, Policy
 from streams.crawl.frontier.scheduling.ordering import finder_of
 from streams.crawl.frontier.scheduling.purposes import LeasePurpose
-from streams.crawl.scope import CrawlScope
-from streams.crawl.url_patterns import belongs
+from streams.crawl.scope import CrawlScope, belongs
 from streams.crawl.urls import reason_not_to_crawl
 from streams.stores.protocols import CrawlState, FrontierUrl
 
@@ -28,6 +27,8 @@ VERSION_STEP = 1
 
 _NO_ANSWER = frozenset({"unreachable", "timeout", "network_error"})
 """Outcomes of a URL if its host did not answer."""
+_TROUBLE: frozenset[Outcome] = frozenset({"network_error", "timeout", "server_error", "rate_limited"})
+"""Outcomes that slow a host down."""
 _LEFT: frozenset[Outcome] = frozenset({"gone", "redirect"})
 """Outcomes of a page that leaves the index."""
 _MAY_RETURN = _NO_ANSWER | {"over_budget"}
@@ -272,3 +273,8 @@ def emits_removal(url: FrontierUrl) -> bool:
     if url.outcome == "disallowed":
         return bool(url.ok_generation) or url.forced
     return url.outcome == "over_budget" and url.forced and not url.ok_generation
+
+
+def is_trouble(outcome: str | None) -> bool:
+    """Return whether an outcome slows its host down."""
+    return outcome in _TROUBLE

@@ -3,14 +3,19 @@
 from schemas import Event, OriginChanged, PageDiscovered, PageFetched, PageRemoved, PageScheduled
 from schemas.envelope import utc_from_micros
 from schemas.ids import page_id as page_id_of
+from schemas.pages import RefusedBy
 from streams.allowed_origins import origin_of
-from streams.crawl.frontier.hosts.host_answers import BLOCKED_AFTER_FAILURES
 from streams.crawl.frontier.hosts.host_state import Host, Lease
 from streams.crawl.frontier.policy import Policy
 from streams.crawl.frontier.scheduling.purposes import PURPOSES, event_purpose_of
 from streams.crawl.scope import CrawlScope
 from streams.crawl.urls import host_of
 from streams.stores.protocols import FrontierUrl
+
+BLOCKED_AFTER_FAILURES = 5
+"""Minimum number of failures in a row of a host that counts as blocked until its backoff ends."""
+_REFUSED_BY: dict[str, RefusedBy] = {"disallowed": "robots", "over_budget": "budget"}
+"""The rule that refused a URL, by its outcome in the frontier's row."""
 
 
 def page_scheduled(
@@ -127,4 +132,20 @@ def origin_changed(host: Host) -> OriginChanged:
         failures_in_a_row=host.failures,
         blocked_until=utc_from_micros(host.next_at) if blocked else None,
         reason=robots.detail or None,
+    )
+
+
+def url_refused(url: FrontierUrl) -> PageRemoved:
+    """Return the event for a queued URL that ended without a fetch.
+
+    The frontier sends it for some of these URLs. For all others the ledger shows it as if it had been sent.
+    """
+    return PageRemoved(
+        page_id=url.page_id,
+        url=url.url,
+        generation=url.at,
+        crawl_id=url.crawl_id,
+        reason="refused",
+        detail=url.detail,
+        refused_by=_REFUSED_BY.get(url.outcome),
     )

@@ -1,9 +1,11 @@
-"""The frontier's policy: limits and waiting times of a crawl, from the settings. Pure."""
+"""The frontier's policy: limits and waiting times of a crawl, from the settings, and the region of a host. Pure."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import xxhash
+
 from streams.allowed_origins import NO_ORIGINS, AllowedOrigins
-from streams.crawl.regions import Regions
 from streams.crawl.robots import ROBOTS_TTL_SECONDS
 from streams.settings import CrawlSettings
 
@@ -24,6 +26,22 @@ MAX_ATTEMPTS = 5
 SITEMAP_PAGES = 1_000
 """Maximum number of new pages of a host in a day that come from sitemaps and feeds: twenty minutes at the default
 delay."""
+
+
+class Regions:
+    """The rules of the settings: region -> suffixes of its hosts."""
+
+    def __init__(self, suffixes: Mapping[str, Sequence[str]]) -> None:
+        self._names = sorted(suffixes)
+        self._by_suffix = {suffix: name for name, listed in suffixes.items() for suffix in listed}
+
+    def of(self, host: str) -> str:
+        """Return the region of a host. Empty if there are no regions."""
+        labels = host.split(".")
+        for start in range(len(labels)):
+            if region := self._by_suffix.get(".".join(labels[start:])):
+                return region
+        return max(self._names, key=lambda name: xxhash.xxh3_64_intdigest(f"{name}/{host}".encode()), default="")
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,17 +5,14 @@ from dataclasses import dataclass
 
 from schemas import Event
 from streams.crawl.frontier.crawl_marks import CrawlMarks
+from streams.crawl.frontier.host_caches import HostOrders, RankCache, RightsCache, RobotsCache
 from streams.crawl.frontier.hosts.host_state import Host
 from streams.crawl.frontier.hosts.live_hosts import Hosts
 from streams.crawl.frontier.policy import Policy
-from streams.crawl.frontier.robots_cache import RightsCache, RobotsCache
-from streams.crawl.frontier.scheduling.host_orders import HostOrders
-from streams.crawl.frontier.scheduling.host_ranks import RankCache
 from streams.crawl.frontier.scheduling.recrawl import plan_visit
-from streams.crawl.frontier.urls.held_urls import HeldUrls
-from streams.crawl.frontier.urls.seen_cache import SeenCache
-from streams.crawl.frontier.urls.url_aliases import UrlAliases
-from streams.crawl.frontier.urls.url_writer import UrlWriter
+from streams.crawl.frontier.url_aliases import HeldUrls, UrlAliases
+from streams.crawl.frontier.url_table import UrlTable
+from streams.crawl.frontier.url_writer import UrlWriter
 from streams.runtime.agent import Emit
 from streams.stores.protocols import FrontierStore, FrontierUrl
 
@@ -52,7 +49,8 @@ class FrontierState:
     hosts: Hosts
     urls: UrlWriter
     marks: CrawlMarks
-    seen: SeenCache
+    seen: UrlTable
+    """The last seen URLs: most links lead to known pages, and cost no read of the store."""
     robots: RobotsCache
     rights: RightsCache
     aliases: UrlAliases

@@ -1,19 +1,152 @@
-"""The trained chain model on a CPU: sentences -> links. `chain_reader` has all but the network."""
+"""The trained chain model: from sentences to passes of its network, and from the outputs to links.
 
-from collections.abc import Callable, Sequence
+A section is read in windows, one pass of the network each (`chain_windows`). Each window runs by itself, so that the
+link of a sentence does not depend on what else is asked at the time. A window in which no sentence has a word that
+refers to another one is not read: the network finds no need there, and it was only trained on English.
+
+`ChainReader` has all but the network, which runs on a server or here, on a CPU (`ChainEncoder`).
+"""
+
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from streams.models.inference.antecedents import links_by_rule
-from streams.models.inference.chain_reader import OUTPUTS, ChainReader, SentenceAnswer
+from streams.models.inference.antecedents import begins_with_connective, links_by_rule, may_refer
+from streams.models.inference.chain_windows import Window, sections, windows
+from streams.models.inference.link_columns import MAX_ANTECEDENTS
 from streams.models.inference.repository import Parameters, find_file
 from streams.models.inference.runtimes import ONNXRUNTIME, open_outputs
 from streams.models.protocols import Link
 
+Floats = NDArray[np.float32]
+OUTPUTS = ("need", "scores", "leaf")
+"""The outputs of the network."""
 Links = Callable[[Sequence[str]], list[Link]]
 """A chain model: sentences of a page -> their links."""
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceAnswer:
+    """The network's answer about one sentence of a page, before the thresholds."""
+
+    need: float = 0.0
+    leaf: float = 1.0
+    connective: bool = False
+    """True if the sentence begins as a conclusion from the sentence before it."""
+    earlier: int = 0
+    """Number of earlier sentences that the network read."""
+    antecedents: tuple[tuple[int, float], ...] = ()
+    """The most probable of the earlier sentences with their probabilities, the most probable first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """One pass of the network: a window of the section that begins with the page's sentence `start`."""
+
+    start: int
+    window: Window
+
+    @property
+    def feeds(self) -> dict[str, Any]:
+        """The inputs of the network: ids of shape (tokens,), membership of shape (sentences, tokens)."""
+        return {"input_ids": self.window.ids, "membership": self.window.membership}
+
+    @property
+    def shapes(self) -> list[tuple[int, ...]]:
+        """The shapes of the network's outputs, in the order of OUTPUTS."""
+        count = self.window.end - self.window.first
+        return [(count,), (count, count), (count,)]
+
+
+class ChainReader:
+    """The tokenizer and the thresholds of a chain model."""
+
+    def __init__(self, parameters: Parameters, tokenizer: Tokenizer) -> None:
+        self._need, self._floor = float(parameters["need_threshold"]), float(parameters["antecedent_floor"])
+        self._max = int(parameters.get("max_antecedents", MAX_ANTECEDENTS))
+        self._tokenizer = tokenizer
+        tokenizer.no_padding()
+        tokenizer.no_truncation()
+        self._cls, self._sep = (tokenizer.token_to_id(token) or 0 for token in ("[CLS]", "[SEP]"))
+
+    def with_thresholds(self, need: float, floor: float) -> "ChainReader":
+        """Return the same reader with other thresholds."""
+        other = copy(self)
+        other._need, other._floor = need, floor
+        return other
+
+    def passes(self, sentences: Sequence[str]) -> Iterator[Pass]:
+        """Yield the passes that the network has to make. An empty sentence is a break that no window crosses."""
+        for start, end in sections(sentences):
+            if not any(map(may_refer, sentences[start:end])):
+                continue
+            # An unpaired surrogate is no text that the tokenizer could take.
+            texts = [sentence.encode("utf-8", "replace").decode() for sentence in sentences[start:end]]
+            encodings = self._tokenizer.encode_batch(texts, add_special_tokens=False)
+            for window in windows([encoding.ids for encoding in encodings], self._cls, self._sep):
+                if any(map(may_refer, texts[window.scored : window.end])):
+                    yield Pass(start, window)
+
+    def answers(
+        self, sentences: Sequence[str], passes: Sequence[Pass], outputs: Sequence[Sequence[Floats]]
+    ) -> list[SentenceAnswer]:
+        """Return the answer about each sentence of the page, by the network's outputs for the passes."""
+        answers = [SentenceAnswer()] * len(sentences)
+        for each, (need, scores, leaf) in zip(passes, outputs, strict=True):
+            first = each.start + each.window.first
+            needs, leaves = _probability(need), _probability(leaf)
+            for row in range(each.window.scored - each.window.first, each.window.end - each.window.first):
+                answers[first + row] = SentenceAnswer(
+                    need=float(needs[row]),
+                    leaf=float(leaves[row]),
+                    connective=begins_with_connective(sentences[first + row]),
+                    earlier=row,
+                    antecedents=_rank_sentences(scores[row, :row], first),
+                )
+        return answers
+
+    def make_links(self, answers: Sequence[SentenceAnswer]) -> list[Link]:
+        """Return the links of a page's sentences, by the thresholds."""
+        return [self._link(number, answer) for number, answer in enumerate(answers)]
+
+    def _link(self, number: int, answer: SentenceAnswer) -> Link:
+        if answer.antecedents and answer.need >= self._need:
+            chosen = self._choose_antecedents(answer)
+            return Link(chosen, chosen[0], answer.need, answer.leaf)
+        if answer.antecedents and answer.connective:
+            return Link((number - 1,), number - 1, answer.need, answer.leaf)
+        return Link(need=answer.need, leaf=answer.leaf)
+
+    def _choose_antecedents(self, answer: SentenceAnswer) -> tuple[int, ...]:
+        """Return the most probable antecedent, and further ones that are probable enough.
+
+        The fewer sentences compete, the higher the required probability: in a short section each sentence gets a large
+        part of the probability, needed or not.
+        """
+        least = self._floor / answer.earlier**3
+        (best, _), *further = answer.antecedents[: self._max]
+        return (best, *(antecedent for antecedent, probability in further if probability >= least))
+
+
+def _rank_sentences(scores: Floats, first: int) -> tuple[tuple[int, float], ...]:
+    """Return the most probable of these sentences with their probabilities. `first` is the place of the first score."""
+    if not len(scores):
+        return ()
+    odds = np.exp(scores - scores.max())
+    odds = odds / odds.sum()
+    order = np.argsort(-odds, kind="stable")[:MAX_ANTECEDENTS]
+    return tuple((first + int(at), float(odds[at])) for at in order)
+
+
+def _probability(logits: Any) -> Floats:
+    probability: Floats = 1 / (1 + np.exp(-logits))
+    return probability
 
 
 def chain_model(parameters: Parameters, folder: Path) -> Links:

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Encoding, Tokenizer
 
-from streams.models.inference.long_texts import encode_all
 from streams.models.inference.repository import Parameters, find_file
 from streams.models.inference.runtimes import ONNXRUNTIME, OPENVINO, open_model
+from streams.models.inference.tokenizing import encode_all
 
 # An instance is one thread. The tokenizer's own threads would compete with the other instances.
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")

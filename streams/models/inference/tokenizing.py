@@ -1,14 +1,80 @@
-"""Text -> padded token ids, for a graph that runs in a server."""
+"""Texts as token ids: the tokenizer of a graph in a server, padding, and texts with more tokens than a model reads.
 
+A graph takes token ids, so its clients need its tokenizer: the same file that the model was trained with. The export
+writes the file into the configuration (`tokenizer`: zlib, base64), which Triton hands to every client. So no client can
+have the tokenizer of another model, and no file is delivered to workers and gateways.
+
+The embedding text of a statement has its context in the lines above it: the title, then the widest heading first. A
+tokenizer cuts a text at its end, which is the statement itself: all statements below long headings would have one and
+the same vector. So lines of the context are left out, and the last line is read.
+"""
+
+import base64
+import hashlib
+import zlib
+from bisect import bisect_left
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from tokenizers import Tokenizer
+from tokenizers import Encoding, Tokenizer
 
-from streams.models.inference.long_texts import encode_all
+from streams.errors import StoreUnavailable
+from streams.models.inference.repository import Parameters
 
+TOKENIZER, CHECKSUM = "tokenizer", "tokenizer_sha256"
+"""Parameters of a model's configuration."""
 Tokens = NDArray[np.int64]
+
+
+def pack_tokenizer(content: bytes) -> dict[str, str]:
+    """Return the parameters that hold a file tokenizer.json."""
+    packed = base64.b64encode(zlib.compress(content, 9)).decode()
+    return {TOKENIZER: packed, CHECKSUM: hashlib.sha256(content).hexdigest()}
+
+
+def unpack_tokenizer(parameters: Parameters, where: str) -> Tokenizer:
+    """Return the tokenizer of a model's configuration. Raises StoreUnavailable if it is missing or damaged."""
+    try:
+        content = zlib.decompress(base64.b64decode(parameters[TOKENIZER], validate=True))
+    except (KeyError, ValueError, zlib.error) as error:
+        raise StoreUnavailable(f"{where}: no tokenizer in its configuration. Write one by {_EXPORT}") from error
+    if (checksum := hashlib.sha256(content).hexdigest()) != parameters.get(CHECKSUM):
+        raise StoreUnavailable(f"{where}: its tokenizer has the checksum {checksum}. Write it again by {_EXPORT}")
+    return Tokenizer.from_str(content.decode())
+
+
+_EXPORT = "triton_models/export.py"
+
+
+def encode_all(tokenizer: Tokenizer, texts: Sequence[str]) -> list[Encoding]:
+    """Return the encodings of the texts by a tokenizer that truncates. It only cuts a last line that is too long."""
+    # An unpaired surrogate is no text that the tokenizer could take.
+    valid = [text.encode("utf-8", "replace").decode() for text in texts]
+    encodings: list[Encoding] = tokenizer.encode_batch(valid)
+    too_long = [index for index, encoding in enumerate(encodings) if encoding.overflowing]
+    if not too_long:
+        return encodings
+    for index in too_long:
+        valid[index] = _drop_far_lines(tokenizer, valid[index])
+    again: list[Encoding] = tokenizer.encode_batch(valid)  # together, since they may be padded to one length
+    return again
+
+
+def _drop_far_lines(tokenizer: Tokenizer, text: str) -> str:
+    """Return the text without the lines that don't fit: first the lines after the title, at last the title, too.
+
+    The last line is left even if this line by itself is too long.
+    """
+    lines = text.split("\n")
+
+    def shortened(dropped: int) -> str:
+        return "\n".join((lines[0], *lines[1 + dropped :]) if dropped < len(lines) - 1 else lines[-1:])
+
+    def fits(dropped: int) -> bool:
+        return not tokenizer.encode(shortened(dropped)).overflowing
+
+    return shortened(bisect_left(range(len(lines) - 1), True, key=fits))
 
 
 class PaddedTokenizer:

@@ -1,8 +1,12 @@
-"""Finds the blocks of a page in another language, or another script, than the page."""
+"""The languages of a page: the part of it that identifies its language, and blocks in another language or script.
+
+Sentences come first, without code, options and names of functions: a manual of a program begins with its name and its
+options, and a model for languages finds Turkish in them.
+"""
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from itertools import chain
 
@@ -11,6 +15,16 @@ from streams.pages.text.alphabets import ALPHABETS, PLAIN_WORDS
 from streams.pages.text.language import LANGUAGES_OF_WORD, ONE_LANGUAGE, identify, primary
 from streams.pages.text.scripts import dominant_script, script_counts, script_of
 
+MIN_PARAGRAPH_CHARS = 60
+"""Minimum length of a paragraph that is read before headings and short lines (characters)."""
+MIN_SAMPLE_CHARS = 60
+"""Minimum length of the paragraphs that are enough, and of all prose. With less, the rest of the page is read, too."""
+MAX_BLOCKS = 300
+"""Maximum number of blocks that are looked at: the sample is in the first ones."""
+MAX_TEXT_CHARS = 2_000
+"""Maximum length of a block's beginning that is read (characters)."""
+_CODE_WORD = re.compile(r"(?<!\S)(?=[!-~]*[_(){}\[\]<>=\\/*|;#$@~+])[!-~]++(?!\S)|(?<!\S)--?[a-zA-Z][!-~]*+")
+"""A word of ASCII characters with a sign of code in it, or an option of a program."""
 _MIN_FOREIGN_CHARS = 80
 """Minimum length (characters) of a foreign block in the page's script. A title or a row of names looks foreign, too."""
 _MIN_FOREIGN_CONFIDENCE = 0.9
@@ -41,6 +55,40 @@ _NOT_LATIN_WORD = re.compile(
 _WRITTEN_TOGETHER = ("Kana", "Hani")
 """Scripts of one text: a Japanese text has lines without kana."""
 _AS_THE_PAGE = Identified()
+
+
+def sample_for_language(blocks: Sequence[Block], max_chars: int) -> str:
+    """Return the first paragraphs without code; on a page without paragraphs the short lines, then all."""
+    first = blocks[:MAX_BLOCKS]
+    prose = [_without_code(block) for block in first if block.tag != "pre"]
+    sample = _first_chars((text for text in prose if len(text) >= MIN_PARAGRAPH_CHARS), max_chars)
+    if len(sample) < MIN_SAMPLE_CHARS:
+        sample = _first_chars(prose, max_chars)
+    if len(sample) < MIN_SAMPLE_CHARS:
+        sample = _first_chars((block.text for block in first), max_chars)
+    return sample
+
+
+def _without_code(block: Block) -> str:
+    """Return a block's text without its spans of code and words that look like code."""
+    parts, end = [], 0
+    for span in block.spans:
+        if span.kind in ("code", "math") and span.start >= end:
+            parts.append(block.text[end : span.start])
+            end = span.end
+    return " ".join(_CODE_WORD.sub(" ", "".join([*parts, block.text[end:]])[:MAX_TEXT_CHARS]).split())
+
+
+def _first_chars(texts: Iterable[str], max_chars: int) -> str:
+    return "\n".join(_until(texts, max_chars))[:max_chars]
+
+
+def _until(texts: Iterable[str], max_chars: int) -> Iterator[str]:
+    for text in texts:
+        if max_chars <= 0:
+            return
+        max_chars -= len(text) + 1
+        yield text
 
 
 def name_languages(blocks: tuple[Block, ...], page: Identified) -> tuple[Block, ...]:

@@ -20,8 +20,7 @@ from streams.pages.content.segment_stats import SegmentStats, segment_stats
 from streams.pages.parse.elements import DIVIDING_TAGS, HEADINGS
 from streams.pages.parse.head import Head
 from streams.pages.parse.page import Parsed
-from streams.pages.parse.removal import Removal
-from streams.pages.parse.segments import Walk
+from streams.pages.parse.segments import Removal, Walk
 
 Kept = NDArray[np.int64]
 """Indices of the segments that are kept, in order."""

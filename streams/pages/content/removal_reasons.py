@@ -11,8 +11,7 @@ from streams.pages.content.main_content import IN_BOILERPLATE, NEIGHBOUR_LINKS, 
 from streams.pages.content.segment_stats import segment_stats
 from streams.pages.parse.elements import KINDS_BY_NAME, SKIP
 from streams.pages.parse.page import Parsed
-from streams.pages.parse.removal import Removal, RemovedTexts
-from streams.pages.parse.segments import Walk
+from streams.pages.parse.segments import Removal, RemovedTexts, Walk
 from streams.pages.parse.walk import walk
 
 _NEVER_TEXT = frozenset({"base", "head", "link", "meta", "script", "style", "title"})

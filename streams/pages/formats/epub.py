@@ -13,7 +13,7 @@ from streams.errors import Refused
 from streams.pages.formats.converted import MAX_CHARS, Converted, clean, iso_date, title_of_url
 from streams.pages.formats.zipped import Archive, local_name, parse_xml, serialize_html
 from streams.pages.parse.charset import decode_utf8
-from streams.pages.parse.nesting import SAFE_TAGS, refuse_nesting
+from streams.pages.parse.page import SAFE_TAGS, refuse_nesting
 
 CONTAINER = "META-INF/container.xml"
 MAX_CHAPTERS = 2_000

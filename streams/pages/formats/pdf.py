@@ -14,8 +14,16 @@ from statistics import median
 
 from streams.errors import Refused
 from streams.language.marks import is_closed
-from streams.pages.formats.converted import Converted, clean, element, iso_date, page, title_of_url
-from streams.pages.formats.joining import close_gaps, join_lines
+from streams.pages.formats.converted import (
+    Converted,
+    clean,
+    close_gaps,
+    element,
+    iso_date,
+    join_lines,
+    page,
+    title_of_url,
+)
 from streams.pages.formats.pdf_lines import Line, Pdf, read_lines
 
 MIN_REPEATED_PAGES = 3

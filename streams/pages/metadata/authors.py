@@ -7,7 +7,7 @@ from selectolax.lexbor import LexborHTMLParser
 
 from streams.language.months import SHORT_DAYS, SHORT_MONTHS
 from streams.pages.metadata.items import Item, texts
-from streams.pages.parse.head_elements import labelled_lines
+from streams.pages.parse.head import labelled_lines
 from streams.pages.parse.segments import Segment, Walk
 
 _META = (

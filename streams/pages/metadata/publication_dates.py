@@ -7,8 +7,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from streams.pages.metadata.items import Item, kinds, texts
 from streams.pages.metadata.structured_data import OTHER_DATES
-from streams.pages.parse.head import Head
-from streams.pages.parse.head_elements import labelled_lines
+from streams.pages.parse.head import Head, labelled_lines
 from streams.pages.parse.segments import Walk
 from streams.pages.text.dates import iso_date
 

@@ -1,9 +1,13 @@
-"""Kinds of HTML elements, by the walk's treatment of them.
+"""Kinds of HTML elements, by the treatment of the walk; and questions about the ancestors of many elements.
 
-The parser gives each element name a number. The numbers are read from it once, so that the walk looks up integers.
+The parser gives each element name a number. The numbers are read from it once, so that the walk looks up integers. The
+questions about ancestors take linear time: each ancestor is visited once.
 """
 
-from selectolax.lexbor import LexborHTMLParser
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import TypeVar
+
+from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 INLINE, BLOCK, SKIP, LINK, SPAN, BREAK, IMAGE, MATH, HEADING, PRE, TEXT, COMMENT, SMALL = range(13)
 SUPERSCRIPT, SUBSCRIPT = 13, 14
@@ -58,6 +62,7 @@ KINDS_BY_NAME = {
 
 DIVIDING_TAGS = tuple(name for name, kind in KINDS_BY_NAME.items() if kind in (BLOCK, HEADING, PRE))
 """Names of the elements that a walk lists: elements that divide the text of a page."""
+State = TypeVar("State")
 
 
 def _kinds() -> dict[int, int]:
@@ -72,3 +77,46 @@ def _kinds() -> dict[int, int]:
 
 KINDS = _kinds()
 """The kind of each element by its number in the parser. All others are INLINE."""
+
+
+def unknown_ancestors(node: LexborNode, known: Collection[int]) -> Iterator[LexborNode]:
+    """Yield the node's ancestors below the nearest known ancestor, the outermost first."""
+    path: list[LexborNode] = []
+    above = node.parent
+    while above is not None and above.mem_id not in known:
+        path.append(above)
+        above = above.parent
+    return reversed(path)
+
+
+def state_above(node: LexborNode, states: Mapping[int, State], outermost: State) -> State:
+    """Return the state of the node's parent; `outermost` for a node without a parent."""
+    return outermost if node.parent is None else states[node.parent.mem_id]
+
+
+def outermost(nodes: Iterable[LexborNode]) -> Iterator[LexborNode]:
+    """Leave out each node with another node of `nodes` as ancestor, and repeated nodes."""
+    by_id = {node.mem_id: node for node in nodes}
+    is_inside: dict[int, bool] = {}
+    for node in list(by_id.values()):
+        for element in unknown_ancestors(node, is_inside):
+            is_inside[element.mem_id] = state_above(element, is_inside, False) or element.mem_id in by_id
+        if not state_above(node, is_inside, False):
+            yield node
+
+
+def with_ancestors(nodes: Iterable[LexborNode]) -> set[int]:
+    """Return the identities of the nodes and of all their ancestors."""
+    known: set[int] = set()
+    for node in nodes:
+        element: LexborNode | None = node
+        while element is not None and element.mem_id not in known:
+            known.add(element.mem_id)
+            element = element.parent
+    return known
+
+
+def remove_all(nodes: Iterable[LexborNode]) -> None:
+    """Remove elements from their tree. Elements inside a removed element must not be touched, since they are freed."""
+    for node in list(outermost(nodes)):
+        node.decompose()

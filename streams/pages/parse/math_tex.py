@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from streams.pages.parse.ancestors import outermost, remove_all, with_ancestors
+from streams.pages.parse.elements import outermost, remove_all, with_ancestors
 
 _DRAWN = (
     ".katex-html, .MathJax_Preview, span.MathJax, span.MathJax_CHTML, span.MathJax_SVG, div.MathJax_Display, mjx-math"

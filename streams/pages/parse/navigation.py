@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from streams.pages.parse.ancestors import remove_all, state_above, unknown_ancestors
+from streams.pages.parse.elements import remove_all, state_above, unknown_ancestors
 from streams.pages.parse.link_resolver import form_of
 from streams.pages.parse.segments import NO_SEGMENT, RawLink
 from streams.pages.quirks import Quirk

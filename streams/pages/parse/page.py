@@ -1,4 +1,9 @@
-"""From the bytes of a page to its segments: decode, refuse deep nesting, parse, remove menus and footers, walk."""
+"""From the bytes of a page to its segments: decode, refuse deep nesting, parse, remove menus and footers, walk.
+
+The time of the parser grows with the square of the depth: 50,000 open elements take it 12 seconds. So pages with
+elements that nest too deep are refused before. The count only looks at tags, so it is never lower than the real depth.
+It takes linear time.
+"""
 
 import re
 from collections.abc import Mapping
@@ -15,13 +20,27 @@ from streams.pages.parse.hiding.hidden import Hidden, find_hidden, hidden_links
 from streams.pages.parse.link_resolver import form_of
 from streams.pages.parse.math_tex import unify_formulas
 from streams.pages.parse.navigation import Pruned, apply_quirk, prune
-from streams.pages.parse.nesting import SAFE_TAGS, refuse_nesting
-from streams.pages.parse.removal import Removal, RemovedTexts
-from streams.pages.parse.segments import NO_SEGMENT, Walk
+from streams.pages.parse.segments import NO_SEGMENT, Removal, RemovedTexts, Walk
 from streams.pages.parse.walk import walk
-from streams.pages.quality.counts import PageCounts
+from streams.pages.quality import PageCounts
 from streams.pages.quirks import Quirk, quirk_of
 
+MAX_DEPTH = 5_000
+"""Maximum number of elements that are open at once."""
+SAFE_TAGS = 10_000
+"""Maximum number of tags of a page that needs no count: the parser takes 0.5 seconds if all of them nest."""
+
+_TAGS = re.compile(rb"<(?:(/?)([a-zA-Z]++)|!--)")
+_RAW_TEXT = frozenset({b"script", b"style", b"textarea", b"title", b"xmp", b"iframe", b"noembed", b"noframes"})
+"""Elements with only text up to their end tag. Behind a FOREIGN element they are counted like all others."""
+_FOREIGN = frozenset({b"svg", b"math"})
+_COMMENT_END = re.compile(rb"(?<=<!--)-?>|--!?>")
+_RAW_TEXT_ENDS = {name: re.compile(rb"</" + name + rb"(?![a-zA-Z])", re.IGNORECASE) for name in _RAW_TEXT}
+_UNCLOSED = frozenset(
+    b"area base br circle col dd dt ellipse embed hr image img input li line link meta option p param path polygon "
+    b"polyline rect source stop tbody td th thead tr track use wbr".split()
+)
+"""Elements without content, or that the next element of the same kind ends."""
 _ADS = re.compile(
     r"adsbygoogle|googlesyndication|doubleclick\.net|amazon-adsystem|taboola|outbrain|criteo|adnxs", re.IGNORECASE
 )
@@ -31,6 +50,58 @@ MAX_ADS_CHARS = 1_000_000
 MIN_SHOWN_WORDS = 60
 """Minimum words of a page without its hidden texts, if these are most of the page. A page with fewer is shown by a
 script, and its hidden texts count. The script's reader sees them."""
+
+
+def refuse_nesting(html: bytes, *, safe_tags: int = 0) -> None:
+    """Raise Refused for a page that nests deeper than MAX_DEPTH. Pages of at most `safe_tags` tags pass."""
+    if html.count(b"<") > safe_tags and deepest(html, MAX_DEPTH) > MAX_DEPTH:
+        raise Refused("nesting", f"elements nest deeper than {MAX_DEPTH}")
+
+
+def deepest(html: bytes, limit: int) -> int:
+    """Return the largest number of elements that are open at once; `limit` + 1 if there are more than `limit`."""
+    depth = most = at = 0
+    is_foreign = False
+    skipper = _TextSkipper(html)
+    while found := _TAGS.search(html, at):
+        closing, name = found.groups()
+        name = name.lower() if name else None
+        at = found.end()
+        is_foreign = is_foreign or name in _FOREIGN
+        if name is None:
+            at = skipper.behind_comment(at)
+        elif closing:
+            depth = max(depth - 1, 0)
+        elif name in _RAW_TEXT and not is_foreign:
+            at = skipper.behind_raw_text(name, at)
+        elif name not in _UNCLOSED:
+            depth += 1
+            most = max(most, depth)
+            if depth > limit:
+                break
+    return most
+
+
+class _TextSkipper:
+    """Finds the ends of comments and raw texts. A missing end is only searched once."""
+
+    def __init__(self, html: bytes) -> None:
+        self._html = html
+        self._without_end: set[bytes] = set()
+
+    def behind_comment(self, at: int) -> int:
+        end = _COMMENT_END.search(self._html, at)
+        return end.start() if end else len(self._html)
+
+    def behind_raw_text(self, name: bytes, at: int) -> int:
+        """Return the end of the text that begins at `at`; `at` itself if there is no end tag."""
+        if name in self._without_end:
+            return at
+        end = _RAW_TEXT_ENDS[name].search(self._html, at)
+        if end is None:
+            self._without_end.add(name)
+            return at
+        return end.end()
 
 
 @dataclass(slots=True)

@@ -6,8 +6,14 @@ Opt-outs are the reservation of text and data mining (`TDM-Reservation`), and th
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from streams.crawl.content_signals import DIRECTIVES, DIRECTIVES_WITH_VALUE, USES, parse_signals, robot_of
-from streams.crawl.unavailable_after import without_weekdays
+from streams.crawl.content_signals import (
+    DIRECTIVES,
+    DIRECTIVES_WITH_VALUE,
+    USES,
+    parse_signals,
+    robot_of,
+    without_weekdays,
+)
 
 BOT = "rifflebot"
 """The name of Riffle's robot, unless the headers have another one."""

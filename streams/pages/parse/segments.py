@@ -1,12 +1,15 @@
 """A page as a list of segments: runs of text between block boundaries, each with its block element.
 
-All later steps work on these lists, so the tree of the page is visited once (`walk`).
+All later steps work on these lists, so the tree of the page is visited once (`walk`). A text that is not in the
+document has the reason with it.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
+Kind = Literal["quirk", "hidden", "element", "role", "name", "model", "unread"]
+"""The rule that removed a text: see `KINDS` of `streams.pages.sandbox.explanation`."""
 Attributes = dict[str, Any]
 NO_ATTRIBUTES: Attributes = {}
 """The attributes of all elements without any: a large table has a hundred thousand such cells. Never changed."""
@@ -22,6 +25,23 @@ NO_SPANS: list[RawSpan] = []
 """The parts and the spans of all segments without spans. Never changed."""
 NO_SEGMENT = -1
 """The segment of a link in a menu or footer that is removed before the walk."""
+
+
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """The rule that removed a text, with its detail."""
+
+    kind: Kind
+    detail: str = ""
+    """The element, role, class or id, selector, or way of hiding."""
+    site: str = ""
+    """The host of the quirk. Empty if the rule is no quirk of one host."""
+    probability: float | None = None
+    """Probability of being main content, if the content model judged the text."""
+
+
+RemovedTexts = list[tuple[str, Removal]]
+"""Texts in the order of the page, each with its reason."""
 
 
 class Segment:

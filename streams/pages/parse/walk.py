@@ -31,8 +31,7 @@ from streams.pages.parse.elements import (
 from streams.pages.parse.link_resolver import form_of
 from streams.pages.parse.math_tex import source_of
 from streams.pages.parse.segments import NO_ATTRIBUTES, Attributes, Walk
-from streams.pages.parse.superscripts import is_directly_followed, unicode_form
-from streams.pages.parse.text_run import TextRun
+from streams.pages.parse.text_run import TextRun, is_directly_followed, unicode_form
 
 PERMALINK_MARKS = frozenset("¶#§🔗⚓")
 """Texts of links from a heading to itself. They are handles for readers and no text of the page."""

@@ -7,7 +7,7 @@ dropped sections: "literatura" lists books in one edition and is a chapter about
 from dataclasses import replace
 from itertools import permutations
 
-from streams.pages.quirks.form import Quirk
+from streams.pages.quirks import Quirk
 
 _APPARATUS = (
     "notes", "footnotes", "endnotes", "citations", "references", "sources", "bibliography", "further reading",

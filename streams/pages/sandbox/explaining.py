@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from streams.pages.formats.reading import find_kind
 from streams.pages.normalize import explain
-from streams.pages.parse.removal import Kind, Removal, RemovedTexts
+from streams.pages.parse.segments import Kind, Removal, RemovedTexts
 from streams.pages.sandbox.explanation import KINDS, Explanation, RemovedGroup, RemovedText
 
 MAX_TEXTS = 1_000

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Self
 
-from streams.pages.parse.removal import Kind
+from streams.pages.parse.segments import Kind
 
 KINDS: Mapping[Kind, str] = {
     "quirk": "A rule for this site names it as no part of the text.",

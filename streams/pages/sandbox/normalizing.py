@@ -8,7 +8,7 @@ from streams.pages.document.codec import encode_document
 from streams.pages.formats.reading import convert, find_kind
 from streams.pages.metadata.typed_facts import typed_facts
 from streams.pages.normalize import Normalized, normalize, normalize_file
-from streams.pages.quality.assessment import assess
+from streams.pages.quality import assess
 from streams.pages.sandbox.worker_messages import OutLink, PageOutcome
 
 MAX_FOLLOWED = 1_000

@@ -1,9 +1,10 @@
-"""Backpressure to sources of events: they pause while a later stage is behind by more than a bound.
+"""Backpressure to sources of events: they pause while a later stage is far behind, or the disk is nearly full.
 
-Without backpressure, a slow stage falls behind until Kafka's retention deletes events that it has not read.
+Without backpressure, a slow stage falls behind until the retention of Kafka deletes events that it has not read.
 """
 
 import asyncio
+import shutil
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from time import monotonic
@@ -12,6 +13,7 @@ import structlog
 
 from streams.errors import RiffleError
 from streams.runtime.lags.stage_lags import Lag
+from streams.settings import Settings
 from streams.topology import STAGES, is_replay_topic
 
 log = structlog.get_logger()
@@ -27,6 +29,22 @@ AFTER_SOURCES = tuple(stage for stage in STAGES if not stage.source)
 """The stages whose lag makes a source of events pause."""
 
 
+def describe_shortage(settings: Settings) -> str:
+    """Return a sentence if the disk of the local stack is nearly full, else an empty string.
+
+    Elsewhere the servers have other disks, which their operators watch.
+    """
+    if settings.profile != "local" or not settings.home.exists():
+        return ""
+    free = shutil.disk_usage(settings.home).free
+    if free >= settings.crawl.min_free_bytes:
+        return ""
+    return (
+        f"only {free / 1e6:,.0f} MB are free on the disk of {settings.home}, and crawling needs "
+        f"{settings.crawl.min_free_bytes / 1e6:,.0f} MB (RIFFLE_CRAWL__MIN_FREE_BYTES)"
+    )
+
+
 @dataclass(slots=True)
 class LagWatch:
     """Asks regularly for the lag of the later stages. Calling it returns why sources pause, or ""."""
@@ -37,7 +55,7 @@ class LagWatch:
     counts_replays: bool = False
     """True for the source of replays. To other sources they don't count: they keep no event waiting."""
     describe_shortage: Callable[[], str] = lambda: ""
-    """Returns a sentence if the disk is nearly full, else "" (`free_space`)."""
+    """Returns a sentence if the disk is nearly full, else "" (`describe_shortage`)."""
     shortage: str = ""
     lost: Mapping[str, int] = field(default_factory=dict)
     """Number of events that each of these stages has lost to retention, and that nobody has accepted yet."""

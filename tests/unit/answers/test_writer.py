@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from streams.answers.evidence import Evidence
 from streams.answers.writer import MAX_SENTENCES_OF_PAGE, Outcome
 from streams.gateway.answers.html import reason_of
-from streams.models.chat import OpenAIChat
-from streams.models.chat_protocol import Message, ModelUnavailable
+from streams.models.chat import Message, ModelUnavailable, OpenAIChat
 from tests.loop_turns import counted_turns
 from tests.model_server import model_server
 from tests.unit.answers.world import Written, evidence, writer

@@ -9,7 +9,7 @@ from streams.answers.budgets import Limits
 from streams.answers.evidence import Evidence
 from streams.answers.writer import Writer, WriterOptions
 from streams.gateway.answers.shared_budgets import SharedBudgets
-from streams.models.chat_protocol import ChatModel, ChatOptions, Ending, Message
+from streams.models.chat import ChatModel, ChatOptions, Ending, Message
 from streams.pages.document.consent import Consent
 from streams.stores.opener import memory_stores
 

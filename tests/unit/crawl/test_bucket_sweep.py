@@ -1,13 +1,13 @@
 """Hosts that are due soon are in memory, and all others are read again in time."""
 
-from streams.crawl.frontier.policy import SECOND
-from streams.crawl.frontier.scheduling.bucket_sweep import (
+from streams.crawl.frontier.hosts.due_hosts import (
     BUCKETS_AT_ONCE,
     HORIZON_MICROS,
     LEAD_MICROS,
     MIN_PASS_MICROS,
     BucketSweep,
 )
+from streams.crawl.frontier.policy import SECOND
 
 DAY = 86_400 * SECOND
 

@@ -15,8 +15,8 @@ from schemas.envelope import utc_from_micros
 from schemas.ids import page_id
 from streams.crawl.archives.common_crawl_importer import import_common_crawl
 from streams.crawl.archives.exporter import ExportReport, ExportSource, export_warc
-from streams.crawl.archives.import_place import ImportPlace, archive_name
 from streams.crawl.archives.importer import import_warc, import_wat
+from streams.crawl.archives.sending import ImportPlace, archive_name
 from streams.crawl.archives.writer import IDENTICAL, NOT_MODIFIED, warcinfo
 from streams.crawl.exchange import Exchange, encode_exchange
 from streams.errors import UsageError

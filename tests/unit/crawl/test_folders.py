@@ -6,8 +6,15 @@ import pytest
 
 from schemas import Event, PageFetched
 from streams.commands.pages.watch import removals_of
-from streams.crawl.archives.file_importer import import_files, stamp_files
-from streams.crawl.archives.folders import Changes, compare, read_stamps, url_of, write_stamps
+from streams.crawl.archives.file_importer import (
+    Changes,
+    compare,
+    import_files,
+    read_stamps,
+    stamp_files,
+    url_of,
+    write_stamps,
+)
 from streams.crawl.archives.readers import Limits, Placing
 from streams.stores.memory import MemoryBlobs
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from streams.crawl.fetch.host_load import HostLoad
+from streams.crawl.fetch.pace import HostLoad
 
 
 @pytest.mark.parametrize(("at_once", "violations"), [(1, 0), (2, 1), (4, 3)])

@@ -12,8 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.crawl.fetch.end_times import MIN_KEYS
-from streams.crawl.fetch.pace import Pace, Window, windows_of
+from streams.crawl.fetch.pace import MIN_KEYS, Pace, Window, windows_of
 from streams.crawl.fetch.shared_pace import HOLD_SECONDS, SharedPace
 from streams.crawl.frontier.policy import JITTER
 from streams.settings import CrawlSettings

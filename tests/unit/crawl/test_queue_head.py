@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from streams.crawl.frontier.hosts import due_hosts
 from streams.crawl.frontier.hosts.due_hosts import SPARE_ENTRIES, DueHosts
-from streams.crawl.frontier.hosts.queue_head import HEAD_ENTRIES, Head
+from streams.crawl.frontier.hosts.live_host import HEAD_ENTRIES, Head
 from streams.stores.protocols import QueueEntry
 
 

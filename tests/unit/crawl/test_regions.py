@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from streams.crawl.regions import Regions
+from streams.crawl.frontier.policy import Regions
 from streams.errors import UsageError
 from streams.runtime.worker import with_region
 from streams.settings import CrawlSettings, Settings

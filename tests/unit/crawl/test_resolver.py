@@ -11,8 +11,16 @@ from typing import cast
 import pytest
 
 from streams.crawl.fetch import resolver as resolver_module
-from streams.crawl.fetch.failing_suffixes import FAILURES, MAX_SUFFIXES, REFUSED_SECONDS, FailingSuffixes, suffix
-from streams.crawl.fetch.resolver import TEMPORARY_PAUSES, Resolver, text_of_address
+from streams.crawl.fetch.resolver import (
+    FAILURES,
+    MAX_SUFFIXES,
+    REFUSED_SECONDS,
+    TEMPORARY_PAUSES,
+    FailingSuffixes,
+    Resolver,
+    suffix,
+    text_of_address,
+)
 
 ADDRESS = "93.184.215.14"
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from streams.crawl.frontier.robots_cache import MAX_BYTES, MAX_FILES, RightsCache, RobotsCache
+from streams.crawl.frontier.host_caches import MAX_BYTES, MAX_FILES, RightsCache, RobotsCache
 from streams.crawl.robots import MAX_ROBOTS_BYTES
 from streams.errors import MissingBlob
 from streams.stores.memory import MemoryBlobs

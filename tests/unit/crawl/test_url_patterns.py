@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.crawl.url_patterns import MAX_PATTERNS, belongs, make_patterns
+from streams.crawl.scope import MAX_PATTERNS, belongs, make_patterns
 
 CASES = [
     ((), "https://a.example/x", True),

@@ -15,10 +15,9 @@ from streams.doctor.servers import judge_version
 from streams.errors import RestoreUnfinished, StoreUnavailable
 from streams.local.tls.identities import Identities
 from streams.models.protocols import ModelInfo
-from streams.runtime.failure_headers import FailureInfo
+from streams.runtime.dead_letters import DeadLetter
 from streams.runtime.lags.stage_lags import Lag
-from streams.runtime.records import Incoming
-from streams.runtime.replays.dead_letters import DeadLetter
+from streams.runtime.records import FailureInfo, Incoming
 from streams.runtime.topics import topic_config
 from streams.sandbox.confinement import LAYERS
 from streams.settings import (

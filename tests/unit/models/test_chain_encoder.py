@@ -145,7 +145,7 @@ def test_windows_that_are_not_read_change_no_link(encoder: ChainEncoder, monkeyp
         "The library lends maps.",
     ]
     links = encoder.links(sentences)
-    monkeypatch.setattr("streams.models.inference.chain_reader.may_refer", lambda sentence: True)
+    monkeypatch.setattr("streams.models.inference.chain_encoder.may_refer", lambda sentence: True)
     everything = encoder.links(sentences)
     assert [link.antecedents for link in links] == [link.antecedents for link in everything]
     assert [link.antecedents for link in links] == [()] * 4 + [(3,)] + [()] * 3

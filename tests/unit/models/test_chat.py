@@ -2,8 +2,7 @@
 
 import pytest
 
-from streams.models.chat import OpenAIChat
-from streams.models.chat_protocol import ChatOptions, Ending, Message, ModelUnavailable
+from streams.models.chat import ChatOptions, Ending, Message, ModelUnavailable, OpenAIChat
 from tests.model_server import Way, model_server
 
 QUESTION = 'Question: "How high is the tower?"\n\n{"n": 1, "text": "The tower is 300 m high."}'

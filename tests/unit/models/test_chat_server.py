@@ -16,8 +16,7 @@ from streams.cli import app
 from streams.commands.operate import models
 from streams.errors import UsageError
 from streams.local.ports import free_ports
-from streams.models.chat import OpenAIChat
-from streams.models.chat_protocol import ChatOptions, Ending, Message
+from streams.models.chat import ChatOptions, Ending, Message, OpenAIChat
 from streams.models.chat_server import SMALL_MODEL, small_model, start_chat_server
 from streams.models.inference import repository
 

@@ -20,14 +20,14 @@ from streams.models.inference.encoder import (
     SentenceEncoder,
     batches,
 )
-from streams.models.inference.packed_tokenizer import CHECKSUM, TOKENIZER, pack_tokenizer, unpack_tokenizer
-from streams.models.inference.read_output import add_read_output
 from streams.models.inference.repository import CHAIN_MODEL, find_file, model_info, parameters_of, read_config
 from streams.models.inference.runtimes import available, open_model, resolve_runtime
+from streams.models.inference.tokenizing import CHECKSUM, TOKENIZER, pack_tokenizer, unpack_tokenizer
 from streams.models.protocols import ModelInfo
 from streams.models.triton_graphs import READ, is_graph
 from streams.settings import Settings
 from streams.statements.statement import Statement
+from triton_models.read_output import add_read_output
 
 REPOSITORY = Settings().models_path
 LOCAL, PRODUCTION = REPOSITORY / "local", REPOSITORY / "production"

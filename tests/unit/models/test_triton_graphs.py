@@ -24,15 +24,15 @@ from streams.models import triton_connection
 from streams.models.inference.chain_encoder import ChainEncoder
 from streams.models.inference.encoder import SentenceEncoder
 from streams.models.inference.link_columns import NAMES
-from streams.models.inference.packed_tokenizer import pack_tokenizer
-from streams.models.inference.read_output import add_read_output, add_read_output_of_rows
 from streams.models.inference.repository import CHAIN_MODEL, find_file, parameters_of, read_config
 from streams.models.inference.runtimes import session_options
 from streams.models.inference.seals import SEAL, read_checksums, seal_rows, seal_whole
+from streams.models.inference.tokenizing import pack_tokenizer
 from streams.models.triton import TritonChains, TritonEmbedder, TritonReranker
 from streams.models.triton_connection import ForeignAnswer, TritonConnection, model_states
 from streams.settings import Settings, TritonSettings
 from tests.tiny_cross_encoder import exported, write_model
+from triton_models.read_output import add_read_output, add_read_output_of_rows
 
 REPOSITORY = Settings().models_path
 LOCAL, PRODUCTION = REPOSITORY / "local", REPOSITORY / "production"

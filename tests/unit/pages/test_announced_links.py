@@ -8,7 +8,7 @@ import pytest
 
 from schemas import PageDiscovered
 from schemas.ids import page_id
-from streams.pages.announced_links import MAX_SECONDS, AnnouncedLinks
+from streams.pages.link_events import MAX_SECONDS, AnnouncedLinks
 
 FIRST, SECOND = UUID(int=1), UUID(int=2)
 HOST = "https://a.example"

@@ -29,7 +29,7 @@ from streams.pages.content.segment_stats import segment_stats
 from streams.pages.normalize import explain, normalize
 from streams.pages.parse.head import Head
 from streams.pages.parse.page import parse_page
-from streams.pages.parse.removal import Removal
+from streams.pages.parse.segments import Removal
 
 URL = "https://site.example/page"
 SENTENCE = "This sentence, which is one of several, says what an article says about its subject, at some length. "

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from streams.pages.document.model import Block, Document
 from streams.pages.document.to_html import to_html
-from streams.pages.parse.removal import Removal, RemovedTexts
+from streams.pages.parse.segments import Removal, RemovedTexts
 from streams.pages.sandbox.explaining import (
     MAX_GROUPS,
     MAX_TEXT_CHARS,

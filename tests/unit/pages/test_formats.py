@@ -11,9 +11,9 @@ from streams.crawl.file_kinds import is_readable, kind_of
 from streams.errors import Refused
 from streams.pages.document.model import Document
 from streams.pages.document.to_html import to_html
-from streams.pages.formats.joining import join_lines
+from streams.pages.formats.converted import join_lines
 from streams.pages.formats.pdf_lines import MAX_PAGES
-from streams.pages.formats.warm_up import pack_zip, warm_up_files
+from streams.pages.formats.reading import pack_zip, warm_up_files
 from streams.pages.formats.zipped import MAX_MEMBER_BYTES
 from streams.pages.normalize import normalize
 from streams.pages.sandbox.normalizing import read_document

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streams.errors import Refused
-from streams.pages.parse.nesting import _UNCLOSED, MAX_DEPTH, deepest, refuse_nesting
+from streams.pages.parse.page import _UNCLOSED, MAX_DEPTH, deepest, refuse_nesting
 from tests.cpu_guard import cpu_guard
 from tests.sizes import examples, guard_seconds, size
 

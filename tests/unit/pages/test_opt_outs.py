@@ -4,9 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from streams.crawl.content_signals import parse_signals, with_signals_of_host
+from streams.crawl.content_signals import is_expired, parse_signals, with_signals_of_host
 from streams.crawl.fetch.outcomes import select_headers
-from streams.crawl.unavailable_after import is_expired
 from streams.pages.document.consent import Consent
 from streams.pages.parse.robots_directives import ROBOT_NAME, directives
 

@@ -14,8 +14,7 @@ from streams.crawl.host_quality import HostRecord, budget_factor, describe_host_
 from streams.local.demo import ARCHIVE
 from streams.pages.document.model import Document
 from streams.pages.normalize import Normalized, normalize
-from streams.pages.quality.assessment import INCOHERENCE, Quality, assess, text_parts
-from streams.pages.quality.text_features import text_features
+from streams.pages.quality import INCOHERENCE, Quality, assess, text_features, text_parts
 from streams.search.ranking.priors import lack_of_quality
 from streams.stores.page_quality import scale
 

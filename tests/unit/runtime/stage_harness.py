@@ -10,12 +10,10 @@ from opentelemetry.sdk.trace import TracerProvider
 
 from schemas import Event
 from streams.runtime.agent import Agent, Delivery
-from streams.runtime.failure_headers import FailureInfo
 from streams.runtime.faust_app import MAX_WAITING_EVENTS, StageApp
-from streams.runtime.metrics import Metrics
-from streams.runtime.observer import StageObserver
+from streams.runtime.observer import Metrics, StageObserver
 from streams.runtime.processing import Processor, Retries
-from streams.runtime.records import Incoming, Record, encode
+from streams.runtime.records import FailureInfo, Incoming, Record, encode
 from streams.settings import RuntimeSettings, Settings
 from streams.topology import Stage
 

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from streams.errors import StoreUnavailable
-from streams.runtime.lags.backpressure import CHECK_SECONDS, LagWatch, PausingSource, stage_behind
-from streams.runtime.lags.free_space import describe_shortage
+from streams.runtime.lags.backpressure import CHECK_SECONDS, LagWatch, PausingSource, describe_shortage, stage_behind
 from streams.runtime.lags.stage_lags import Lag
 from streams.settings import CrawlSettings, Settings
 

@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 import pytest
 
-from streams.runtime.poison.brake import MAX_STRIKES, Brake, read_notes, read_suspects
+from streams.runtime.brake import MAX_STRIKES, Brake, read_notes, read_suspects
 from streams.runtime.records import Incoming
 
 RECORDS, POISON = 12, 7
@@ -18,7 +18,7 @@ WORKER = """
 import asyncio, os, sys
 from pathlib import Path
 from tests.unit.runtime.test_brake import POISON, RECORDS, record
-from streams.runtime.poison.brake import Brake
+from streams.runtime.brake import Brake
 
 async def work(brake, number, log):
     async with brake.watch(record(number)) as ends_worker:
@@ -82,7 +82,7 @@ async def test_ends_in_order_make_no_suspects_and_write_nothing_for_a_record(tmp
 async def test_the_notes_stay_small_although_a_suspect_never_comes_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("streams.runtime.poison.brake.WATCHED_RECORDS", 5)
+    monkeypatch.setattr("streams.runtime.brake.WATCHED_RECORDS", 5)
     notes = tmp_path / "notes"
     notes.write_bytes(orjson.dumps(["suspect", f"tests.asked/0/{POISON}/1.5", MAX_STRIKES]) + b"\n")
     brake = Brake(notes)
@@ -140,7 +140,7 @@ async def test_without_a_place_for_notes_every_record_is_handled(tmp_path: Path)
 BESIDE = """
 import sys
 from pathlib import Path
-from streams.runtime.poison.brake import Brake
+from streams.runtime.brake import Brake
 
 brake = Brake(Path(sys.argv[1]))
 brake.begin()
@@ -244,7 +244,7 @@ def test_the_notes_of_a_dead_worker_come_before_a_free_place(tmp_path: Path) -> 
 COMING = """
 import os, sys
 from pathlib import Path
-from streams.runtime.poison.brake import Brake
+from streams.runtime.brake import Brake
 
 folder = Path(sys.argv[1])
 for _ in range(40):

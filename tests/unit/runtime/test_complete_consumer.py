@@ -7,7 +7,7 @@ import pytest
 from aiokafka.structs import OffsetAndMetadata
 from faust.types import TP
 
-from streams.runtime.complete_consumer import CompleteConsumer
+from streams.runtime.consumer import CompleteConsumer
 from streams.runtime.faust_app import new_app
 from streams.settings import Settings
 from tests.unit.runtime.stage_harness import STAGE

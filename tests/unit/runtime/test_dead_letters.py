@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams.errors import UsageError
-from streams.runtime.failure_headers import FailureInfo
-from streams.runtime.records import Incoming
-from streams.runtime.replays.dead_letters import REPLAYED_AT, DeadLetters, Selection, find_dead_letters
+from streams.runtime.dead_letters import REPLAYED_AT, DeadLetters, Selection, find_dead_letters
+from streams.runtime.records import FailureInfo, Incoming
 from streams.settings import Settings
 from streams.topology import stage
 

@@ -8,7 +8,7 @@ from aiokafka.errors import CorruptRecordException
 from aiokafka.record.default_records import DefaultRecordBatchBuilder
 from aiokafka.structs import TopicPartition
 
-from streams.runtime.poison.header_names import TolerantRecords
+from streams.runtime.consumer import TolerantRecords
 
 PLACE = TopicPartition("tests.asked", 0)
 NAME, INVALID, ESCAPED = "name-to-break", b"name-\xff\xfe-break", r"name-\xff\xfe-break"

@@ -13,7 +13,7 @@ import pytest
 from streams.runtime.health import HealthServer, Progress
 from streams.runtime.health_thread import OwnTime, measure_queue_seconds
 from streams.runtime.lags.offsets import PartitionOffsets
-from streams.runtime.metrics import Metrics
+from streams.runtime.observer import Metrics
 
 
 def offsets(committed: int, waiting: int) -> PartitionOffsets:

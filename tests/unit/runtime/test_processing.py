@@ -24,9 +24,8 @@ from streams.errors import (
 )
 from streams.runtime.agent import Agent, Delivery
 from streams.runtime.breaker import Breaker
-from streams.runtime.failure_headers import read_failure
 from streams.runtime.processing import OUTAGE_ROUNDS, Processor, Result, Retries, backoff_seconds
-from streams.runtime.records import Incoming, Record, encode
+from streams.runtime.records import Incoming, Record, encode, read_failure
 from streams.settings import RuntimeSettings
 from streams.stores.memory import MemoryBlobs
 from streams.topology import Stage

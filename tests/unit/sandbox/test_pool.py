@@ -13,10 +13,10 @@ import pytest
 
 from streams.errors import PoisonError, Refused, SandboxAway, TransientError
 from streams.sandbox.confinement import minimal_environment
-from streams.sandbox.inline import InlineSandbox
 from streams.sandbox.limits import Limits
 from streams.sandbox.pool import Sandbox, SandboxPool
 from tests.child_processes import unreaped
+from tests.inline_sandbox import InlineSandbox
 from tests.unit.sandbox import tasks
 
 MEGABYTE = 1024 * 1024

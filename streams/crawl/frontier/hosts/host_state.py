@@ -5,6 +5,7 @@ It is stored as one row. The queue and the URLs have rows of their own.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from hashlib import blake2b
 from typing import ClassVar, Literal
 from uuid import UUID
 
@@ -14,7 +15,6 @@ from streams.crawl.frontier.scheduling.ordering import Turns
 from streams.crawl.frontier.scheduling.purposes import PURPOSES, LeasePurpose
 from streams.crawl.frontier.scheduling.traps import Traps
 from streams.crawl.host_quality import MIDDLE, HostRecord, budget_factor, host_quality
-from streams.crawl.missing_path import missing_path
 from streams.crawl.rights import RIGHTS_PATH
 from streams.crawl.robots import Window, seconds_until_open
 from streams.stores.protocols import FrontierHost, HostOrder, HostShare, QueueEntry
@@ -256,3 +256,12 @@ class Host:
     def from_row(cls, row: FrontierHost) -> "Host":
         memories = {"turns": Turns(row.state.get("turns")), "traps": Traps(row.state.get("traps"))}
         return read_row(cls, {**row.state, **memories, "bucket": row.bucket, "name": row.host, "version": row.at})
+
+
+def missing_path(host: str) -> str:
+    """Return a path that does not exist on a host, to learn what the host sends for it: a soft 404 has the status 200.
+
+    It has 24 consonants, always the same for a host, and no word that a page may have.
+    """
+    digest = blake2b(host.encode(), digest_size=12, person=b"riffle soft 404").hexdigest()
+    return "/" + "".join("bcdfghjklmnpqrst"[int(digit, 16)] for digit in digest)

@@ -1,13 +1,15 @@
 """One host of the frontier in memory: its state, the head of its queue, and when it is due."""
 
 import asyncio
+from bisect import insort
 from uuid import UUID
 
 from streams.crawl.frontier.hosts.host_state import Host
-from streams.crawl.frontier.hosts.queue_head import HEAD_ENTRIES, Head
 from streams.crawl.frontier.policy import SECOND
-from streams.stores.protocols import FrontierUrl
+from streams.stores.protocols import FrontierUrl, QueueEntry
 
+HEAD_ENTRIES = 64
+"""Maximum number of queue entries of one host in memory."""
 SOON_MICROS = 5 * SECOND
 """Time within which another URL of the host makes the write of an ended lease unnecessary (microseconds)."""
 QUEUED_STEP = 1_000
@@ -98,3 +100,42 @@ class LiveHost:
             wanted = self.head.pages() | {lease.page_id for lease in self.host.leases.values()}
             self.urls = {page_id: old for page_id, old in self.urls.items() if page_id in wanted}
         self.urls[url.page_id] = url
+
+
+class Head:
+    """The first entries of a host's queue, in order. If it is `complete`, the queue has no others."""
+
+    def __init__(self) -> None:
+        self._entries: list[QueueEntry] = []
+        self.complete = False
+
+    def fill(self, entries: list[QueueEntry]) -> None:
+        """Take the store's first entries after the cursor, at most HEAD_ENTRIES."""
+        self._entries = list(entries)
+        self.complete = len(entries) < HEAD_ENTRIES
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    @property
+    def known(self) -> bool:
+        """False if only the store knows which entry is next."""
+        return self.complete or bool(self._entries)
+
+    def first(self) -> QueueEntry | None:
+        return self._entries[0] if self._entries else None
+
+    def pages(self) -> set[UUID]:
+        return {entry.page_id for entry in self._entries}
+
+    def take(self) -> QueueEntry:
+        return self._entries.pop(0)
+
+    def push(self, entry: QueueEntry) -> None:
+        """Add an entry that the store has from now on. An entry after the head is read from the store later."""
+        if not self.complete and (not self._entries or entry > self._entries[-1]):
+            return
+        insort(self._entries, entry)
+        if len(self._entries) > HEAD_ENTRIES:
+            self._entries.pop()
+            self.complete = False

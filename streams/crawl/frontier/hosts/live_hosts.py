@@ -9,14 +9,11 @@ from contextlib import asynccontextmanager, suppress
 from uuid import UUID
 
 from streams.crawl.frontier.fence import Fence, LostPartition
-from streams.crawl.frontier.hosts.due_hosts import DueHosts
+from streams.crawl.frontier.hosts.due_hosts import HORIZON_MICROS, BucketSweep, DueHosts
+from streams.crawl.frontier.hosts.host_memory import IdleHosts, NewHosts
 from streams.crawl.frontier.hosts.host_state import CrawlShare, Host
-from streams.crawl.frontier.hosts.idle_hosts import IdleHosts
-from streams.crawl.frontier.hosts.live_host import LiveHost
-from streams.crawl.frontier.hosts.new_hosts import NewHosts
-from streams.crawl.frontier.hosts.queue_head import HEAD_ENTRIES, Head
+from streams.crawl.frontier.hosts.live_host import HEAD_ENTRIES, Head, LiveHost
 from streams.crawl.frontier.policy import SECOND
-from streams.crawl.frontier.scheduling.bucket_sweep import HORIZON_MICROS, BucketSweep
 from streams.crawl.host_quality import host_quality
 from streams.stores.host_buckets import bucket_of, buckets_of, partition_of
 from streams.stores.protocols import FrontierStore, FrontierUrl

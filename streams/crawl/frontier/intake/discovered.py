@@ -14,13 +14,13 @@ from streams.crawl.frontier import decisions, outputs
 from streams.crawl.frontier.hosts.host_state import CrawlShare
 from streams.crawl.frontier.hosts.live_host import LiveHost
 from streams.crawl.frontier.intake.url_batch import UrlBatch
+from streams.crawl.frontier.outputs import url_refused
 from streams.crawl.frontier.policy import SECOND
 from streams.crawl.frontier.scheduling.change_hints import MAX_FEEDS, MAX_SITEMAPS
 from streams.crawl.frontier.scheduling.ordering import finder_of
 from streams.crawl.frontier.scheduling.recrawl import hurry_visit, is_news, waits_for_visit
 from streams.crawl.frontier.state import FrontierState
-from streams.crawl.frontier.urls.refused_urls import url_refused
-from streams.crawl.frontier.urls.url_aliases import AliasTarget, alias_target, may_be_alias, may_replace
+from streams.crawl.frontier.url_aliases import AliasTarget, alias_target, may_be_alias, may_replace
 from streams.crawl.frontier.visits.host_visit import disallowed_outcome
 from streams.crawl.scope import CrawlScope
 from streams.crawl.urls import InvalidUrl, canonicalize, host_of
@@ -103,13 +103,13 @@ async def take_discovered(frontier: FrontierState, event: PageDiscovered, delive
                     live.host.next_at = min(live.host.next_at, frontier.now())
                 frontier.hosts.due.hurry(live.name, batch.queued())
     for page_id in batch.seen:
-        frontier.seen.add(event.crawl_id, page_id)
+        frontier.seen.put(event.crawl_id, page_id)
     return outputs_
 
 
 def _is_seen(frontier: FrontierState, event: PageDiscovered) -> bool:
     must_be_read = event.force or decisions.is_seed(event) or any(event.modified) or event.purpose != "page"
-    return not must_be_read and frontier.seen.has(event.crawl_id, event.page_id)
+    return not must_be_read and frontier.seen.get(event.crawl_id, event.page_id) is not None
 
 
 def require_canonical(event: PageDiscovered, allowed: Origins = NO_ORIGINS) -> None:

@@ -9,7 +9,7 @@ from streams.crawl.domains import registrable_domain
 from streams.crawl.frontier.hosts.live_host import LiveHost
 from streams.crawl.frontier.scheduling.ordering import CHANGING_SECONDS, finder_of, gained_hops, head_start
 from streams.crawl.frontier.state import FrontierState
-from streams.crawl.frontier.urls.url_aliases import HostRules
+from streams.crawl.frontier.url_aliases import HostRules
 from streams.stores.protocols import FrontierUrl
 
 

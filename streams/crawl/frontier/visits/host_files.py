@@ -1,4 +1,7 @@
-"""The files of a host that come before its pages: robots.txt, reservations of rights, and a page that can't exist."""
+"""The files of a host that come before its pages: robots.txt, reservations of rights, and a page that does not exist.
+
+How a host answers for a page that does not exist shows its soft 404s: they have the status 200.
+"""
 
 from schemas.ids import page_id as page_id_of
 from streams.allowed_origins import origin_of

@@ -6,15 +6,14 @@ A visit holds the host's lock, so that an event of the same host waits for it.
 from dataclasses import replace
 
 from streams.crawl.frontier import decisions, outputs
-from streams.crawl.frontier.hosts.host_answers import is_trouble
+from streams.crawl.frontier.host_caches import BLOCKED_MICROS
 from streams.crawl.frontier.hosts.host_state import Lease
 from streams.crawl.frontier.hosts.live_host import LiveHost
-from streams.crawl.frontier.scheduling.host_orders import BLOCKED_MICROS
+from streams.crawl.frontier.outputs import url_refused
 from streams.crawl.frontier.scheduling.ordering import strangers_budget
 from streams.crawl.frontier.scheduling.purposes import PURPOSES, purpose_of
 from streams.crawl.frontier.scheduling.recrawl import begin_visit, waits_for_visit
 from streams.crawl.frontier.state import FrontierState
-from streams.crawl.frontier.urls.refused_urls import url_refused
 from streams.crawl.frontier.visits.host_files import (
     content_signal,
     emit_host_file,
@@ -201,7 +200,7 @@ async def _send_again(frontier: FrontierState, live: LiveHost) -> None:
                 url = await frontier.hosts.url(live, lease.page_id)
                 if url and decisions.awaits_answer(lease_id, url):
                     await _emit_page(frontier, live, url, lease)
-                elif url and url.state == "done" and not is_trouble(url.outcome):
+                elif url and url.state == "done" and not decisions.is_trouble(url.outcome):
                     _drop_answered(frontier, live, lease)
         live.unsent.discard(lease_id)
 

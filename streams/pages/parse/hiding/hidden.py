@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from streams.pages.parse.ancestors import outermost
+from streams.pages.parse.elements import outermost
 from streams.pages.parse.hiding.lost_colours import LostColours
 from streams.pages.parse.hiding.rules import HidingRules, names_of, read_rules
 from streams.pages.parse.hiding.styles import INHERITED, how_hidden, may_hide, read_declarations

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from streams.pages.parse.ancestors import state_above, unknown_ancestors
+from streams.pages.parse.elements import state_above, unknown_ancestors
 from streams.pages.parse.hiding.colours import Colour, read_attribute
 from streams.pages.parse.hiding.rules import Rule, Selector, names_in, names_of, read_selector
 from streams.pages.parse.hiding.styles import (

@@ -1,7 +1,11 @@
 """URL aliases: URLs that need no fetch, because a rule learned from duplicates maps them to another URL.
 
-The rules of a host are computed from dedup's evidence (`streams.crawl.url_rules`), and remembered for some seconds. An
-alias is held (`held_urls`) as long as the rules are believed, so a wrong rule loses no page.
+The rules of a host are computed from the evidence of dedup (`streams.crawl.url_rules`), and remembered for some
+seconds. An alias is held beside its target, in the store, as long as the rules are believed, so a wrong rule loses no
+page.
+
+A held URL is released when a rule turns out to be wrong, when its target can not be fetched, or as a probe of the
+rules. A released URL is discovered again: the event is sent first, and the row is deleted afterwards.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -11,11 +15,17 @@ from uuid import UUID
 from schemas.crawl import PageDiscovered
 from schemas.ids import page_id as page_id_of
 from streams.caches import RecentCache
-from streams.crawl.frontier.urls.held_urls import HeldUrls
 from streams.crawl.url_rules import believed_rules, count_agreeing, retired_rules, rewrite, rules_needed
 from streams.crawl.urls import InvalidUrl, canonicalize, host_of, reason_not_to_crawl
-from streams.stores.protocols import Fingerprints, FrontierUrl
+from streams.runtime.agent import Emit
+from streams.stores.protocols import Fingerprints, FrontierStore, FrontierUrl, HeldUrl
 
+MAX_IN_MEMORY = 20_000
+"""Maximum number of held URLs in memory, about 13 MB. A further link to one of them costs no write."""
+SLOTS = 16
+"""Maximum held URLs of one target."""
+RELEASED_AT_ONCE = 500
+"""Maximum number of rows in one read, while a host's held URLs are released."""
 MEMORY_MICROS = 10_000_000
 """Time until a host's rules are read again (microseconds)."""
 MAX_HOSTS = 1_024
@@ -23,6 +33,75 @@ MAX_HOSTS = 1_024
 PROBE_EVERY = (2, 4, 8, 16)
 """Numbers N: one alias of N is fetched as a probe once its target is settled, so that a wrong rule shows.
 After n pairs that all agreed the next pair disagrees with probability 1/(n + 2) (Laplace): few pairs, many probes."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """The reason why a URL is held."""
+
+    target: UUID
+    believed: frozenset[str]
+    cause: str
+    """Id of the event that had the URL held. Its redelivery is handled again: its outputs may never have been sent."""
+
+
+class HeldUrls:
+    """The held URLs in the store. The last held URLs are also in memory."""
+
+    def __init__(self, store: FrontierStore, emit: Emit) -> None:
+        self._store = store
+        self._emit = emit
+        self._held: RecentCache[UUID, _Held] = RecentCache(MAX_IN_MEMORY)
+
+    def believed_for(self, page_id: UUID, cause: str) -> frozenset[str] | None:
+        """Return the believed rules of another event that had the URL held, or None."""
+        held = self._held.get(page_id)
+        return None if held is None or held.cause == cause else held.believed
+
+    async def hold(
+        self, event: PageDiscovered, host: str, target: UUID, believed: frozenset[str], cause: str, at: int
+    ) -> None:
+        """Hold the discovered URL beside its target, a page of `host`."""
+        slot = (event.page_id.int >> 8) % SLOTS
+        text = event.model_dump_json(exclude_defaults=True)
+        await self._store.hold(HeldUrl(host, target, slot, text, at))
+        self._held.put(event.page_id, _Held(target, believed, cause))
+
+    async def release_retired(self, host: str, believed: frozenset[str], retired: frozenset[str]) -> None:
+        """Release the URLs of this host that the believed rules no longer map to their targets."""
+        mirrors = {rule.removeprefix("host:") for rule in retired if rule.startswith("host:")}
+        for where in sorted({host, *mirrors}):
+            after: HeldUrl | None = None
+            while rows := await self._store.held(where, after, RELEASED_AT_ONCE):
+                for held in rows:
+                    event = PageDiscovered.model_validate_json(held.discovered)
+                    if event.host == host and page_id_of(rewrite(event.url, believed)) != held.target:
+                        await self._release(held, event)
+                after = rows[-1]
+
+    async def release_probes(self, host: str, target: UUID, is_probe: Callable[[PageDiscovered], bool]) -> None:
+        """Release the probes among the URLs that wait for a page. The page is settled, so they can be compared."""
+        for held in await self._store.held_for(host, target):
+            event = PageDiscovered.model_validate_json(held.discovered)
+            if event.host == host and is_probe(event):
+                await self._release(held, event)
+
+    async def release_for(self, host: str, target: UUID) -> None:
+        """Release all URLs that wait for a page. The page can't be fetched."""
+        rows = await self._store.held_for(host, target)
+        if rows:  # aliases without a slot are fetched, too, when they are linked again
+            self._held.drop_if(lambda _, held: held.target == target)
+        for held in rows:
+            await self._release(held, PageDiscovered.model_validate_json(held.discovered))
+
+    async def _release(self, held: HeldUrl, event: PageDiscovered) -> None:
+        self._held.take(event.page_id)
+        await self._emit(event, f"{held.target}/{event.page_id}/{held.at}")
+        await self._store.release(held)
+
+    def forget(self) -> None:
+        """Forget all held URLs in memory, after another worker may have changed the store."""
+        self._held.clear()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The shipped fake of a sandbox pool: runs each task in this process, without limits. For tests."""
+"""The fake of a sandbox pool: runs each task in this process, without limits."""
 
 from typing import Self
 

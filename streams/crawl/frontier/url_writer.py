@@ -6,9 +6,8 @@ from uuid import UUID
 
 from streams.crawl.frontier.crawl_marks import CrawlMarks
 from streams.crawl.frontier.decisions import crawl_state
-from streams.crawl.frontier.hosts.live_host import LiveHost
+from streams.crawl.frontier.hosts.live_host import HEAD_ENTRIES, LiveHost
 from streams.crawl.frontier.hosts.live_hosts import Hosts
-from streams.crawl.frontier.hosts.queue_head import HEAD_ENTRIES
 from streams.crawl.frontier.scheduling.recrawl import waits_for_visit
 from streams.stores.protocols import CrawlState, FrontierStore, FrontierUrl, QueueEntry
 

@@ -1,8 +1,14 @@
-"""The dead letters that wait: a selection of them, page by page, in memory that does not grow with their values.
+"""The dead letters that wait, page by page, and replays: one stage handles a failed or past event again.
 
-Dead-letter topics are read twice. The first pass notes an 8-byte hash of each letter's id, its time and its kind of
-failure, about 200 bytes. The second pass takes the letters of one page. A letter that was delivered twice counts once,
-with its last failure. A letter that was replayed after its last failure waits no longer.
+Dead-letter topics are read twice, in memory that does not grow with their values. The first pass notes an 8-byte hash
+of each letter, its time and its kind of failure, about 200 bytes. The second pass takes the letters of one page. A
+letter that was delivered twice counts once, with its last failure. A letter that was replayed after its last failure
+waits no longer.
+
+A replayed event is copied to the replay topic of the stage, which only that stage reads, so no other stage handles it
+again, and no retry waits behind it. The events that follow have the same ids as before. A replayed dead letter is
+marked by a record in the dead-letter topic (key: the id of the letter, header: `riffle-replayed-at`) and is no longer
+listed.
 """
 
 import heapq
@@ -16,11 +22,11 @@ import orjson
 
 from schemas import InvalidEvent
 from streams.errors import UsageError
-from streams.runtime.failure_headers import FailureInfo
-from streams.runtime.records import Incoming, failure_of
+from streams.runtime.records import FailureInfo, Incoming, Record, failure_of, original_headers
 from streams.runtime.topic_reader import read_topic
 from streams.settings import Settings
 from streams.topology import STAGES, Stage
+from streams.topology import stage as stage_named
 
 REPLAYED_AT = "riffle-replayed-at"
 HASH_BYTES = 8
@@ -177,3 +183,55 @@ def _failure(stage: Stage, record: Incoming) -> FailureInfo | None:
 
 def _hash(letter_id: str) -> int:
     return int.from_bytes(blake2b(letter_id.encode(), digest_size=HASH_BYTES).digest())
+
+
+def replay_records(dead: DeadLetter, now: datetime) -> list[Record]:
+    """Return the records to send for a replay of a dead letter: the event itself, and the mark of its replay."""
+    stage = dead.failure.stage
+    again = replay_record(stage_named(stage), dead.record, now, origin=dead.failure)
+    mark = Record(
+        stage_named(stage).dead_topic,
+        dead.failure.id.encode(),
+        b"{}",
+        [(REPLAYED_AT, now.isoformat().encode())],
+    )
+    return [again, mark]
+
+
+def stage_inputs(
+    settings: Settings, stage: Stage, *, host: str | None = None, since: datetime | None = None
+) -> Iterator[Incoming]:
+    """Yield the stage's inputs that Kafka still holds, optionally only inputs of one host or since a time."""
+    for event in stage.inputs:
+        for record in read_topic(settings, event.topic, since):
+            if record.value is not None and (host is None or _is_of_host(record, host)):
+                yield record
+
+
+def replay_record(stage: Stage, record: Incoming, now: datetime, origin: FailureInfo | None = None) -> Record:
+    """Return a record for the stage's replay topic that has the stage handle `record` as if for the first time."""
+    failure = FailureInfo(
+        topic=origin.topic if origin else record.topic,
+        partition=origin.partition if origin else record.partition,
+        offset=origin.offset if origin else record.offset,
+        stage=stage.name,
+        attempts=0,
+        error_type="Replay",
+        error="",
+        failed_at=now,
+        value_ref=origin.value_ref if origin else "",
+    )
+    return Record(
+        stage.replay_topic, record.key, record.value or b"", failure.headers(original_headers(record.headers))
+    )
+
+
+def _is_of_host(record: Incoming, host: str) -> bool:
+    try:
+        data = orjson.loads(record.value or b"")
+    except orjson.JSONDecodeError:
+        return False
+    if not isinstance(data, dict):
+        return False
+    url = str(data.get("url", ""))
+    return data.get("host") == host or url.startswith((f"https://{host}/", f"https://{host}:"))

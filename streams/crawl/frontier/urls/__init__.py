@@ -1,1 +1,0 @@
-"""URLs: the writes of their rows, those seen before, and those held as aliases."""

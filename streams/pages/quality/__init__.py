@@ -1,1 +1,0 @@
-"""Quality of a page, from what the journey knows of it: numbers with their parts, never a removal."""

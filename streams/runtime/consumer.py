@@ -1,0 +1,133 @@
+"""The consumer of a stage: it loses no record at a rebalance, no busy machine ends it, and it reads any header name.
+
+It goes back on every partition, not only on some, and asks for all committed offsets in one request. Around a rebalance
+Faust drops records that it has fetched, and then goes back to the committed offsets. The client below it (aiokafka
+0.14) goes back only where an offset above 0 is committed. On a partition without one, the dropped records would be
+skipped, and the first commit behind them would lose them for good. The client also asks for one partition after the
+other: a thousand requests at the start of a worker with all stages.
+
+Faust also looks for partitions without progress, and logs advice. If it looks before a partition has its first
+position, as on a busy machine, an assertion of the client ends the worker. The health of Riffle has the same purpose
+(`health`), so this consumer does not look.
+
+Kafka stores header names that are not UTF-8, and aiokafka raises an error for the whole batch before any code of a
+stage sees the record, so that the stage would stop at it for ever. Here a batch that can not be read is read once more,
+slower, with the invalid bytes escaped (`\\xff`): the record gets as far as its stage, which handles it or makes a dead
+letter of it.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import structlog
+from aiokafka.consumer import fetcher
+from aiokafka.record import default_records, memory_records
+from faust.transport.drivers.aiokafka import Consumer
+from faust.types import TP
+
+log = structlog.get_logger()
+
+
+class CompleteConsumer(Consumer):
+    """See the module."""
+
+    async def seek_to_committed(self) -> Mapping[TP, int]:
+        """Seek every partition to its committed offset, or to its beginning. Return the committed offsets."""
+        thread: Any = self._thread
+        committed = await thread.call_thread(_seek_to_committed, thread._ensure_consumer())
+        if without := [partition for partition, offset in committed.items() if not offset]:
+            await thread.seek_to_beginning(*without)
+        return committed  # type: ignore[no-any-return]  # the client has no types
+
+    async def verify_all_partitions_active(self) -> None:
+        """Do nothing: see the module. Faust's own method also reads statistics that the app doesn't have
+        (`faust_app._NoStatistics`)."""
+
+
+async def _seek_to_committed(client: Any) -> dict[TP, int | None]:
+    """Seek the client's partitions to their committed offsets above 0. Return all of these; None where there is none.
+
+    A partition that is taken away meanwhile is left out.
+    """
+    asked = client.assignment()
+    found = await client._coordinator.fetch_committed_offsets([*asked])
+    committed = {}
+    for partition in asked & client.assignment():
+        offset = found[partition].offset if partition in found else None
+        committed[partition] = offset
+        if offset and offset > 0:
+            client.seek(partition, offset)
+    return committed
+
+
+class EscapingBuffer(bytearray):
+    """The bytes of a batch. A part of them is decoded with its invalid bytes escaped."""
+
+    def __getitem__(self, key: Any) -> Any:
+        part = super().__getitem__(key)
+        return EscapingBuffer(part) if isinstance(part, bytearray) else part
+
+    def decode(self, encoding: str = "utf-8", errors: str = "backslashreplace") -> str:
+        return super().decode(encoding, errors)
+
+
+class TolerantBatch:
+    """A batch of records. If the client's reader fails, a slower reader that escapes names reads it again."""
+
+    def __init__(self, content: memoryview) -> None:
+        self._content = bytes(content)
+        self._batch: Any = default_records.DefaultRecordBatch(self._content)
+        self._read = 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._batch, name)
+
+    def __iter__(self) -> Iterator[Any]:
+        iter(self._batch)  # it decompresses the batch
+        return self
+
+    def __next__(self) -> Any:
+        try:
+            record = next(self._batch)
+        except StopIteration:
+            raise
+        except Exception as error:
+            if isinstance(self._batch, default_records._DefaultRecordBatchPy):
+                raise
+            record = self._read_again(error)
+        self._read += 1
+        return record
+
+    def _read_again(self, error: Exception) -> Any:
+        slow: Any = default_records._DefaultRecordBatchPy(bytes(self._content))
+        iter(slow)
+        slow._buffer = EscapingBuffer(slow._buffer)
+        for _ in range(self._read):
+            next(slow)
+        record = next(slow)  # raises for a batch that is broken in another way, as before
+        log.warning("a record has a header name that is not UTF-8", offset=record.offset, error=str(error))
+        self._batch = slow
+        return record
+
+
+class TolerantRecords:
+    """The batches of an answer of a broker."""
+
+    def __init__(self, content: bytes) -> None:
+        self._records = memory_records._MemoryRecordsPy(content)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._records, name)
+
+    def next_batch(self) -> Any:
+        """Return the next batch; a batch of today's format reads names that are not UTF-8."""
+        following, records = self._records._next_slice, self._records
+        if following is None or len(following) < records.MIN_SLICE or following[records.MAGIC_OFFSET] < 2:
+            return records.next_batch()
+        records._cache_next()
+        return TolerantBatch(following)
+
+
+def accept_all_header_names() -> None:
+    """Let the client of this process read records with any header names."""
+    fetcher.MemoryRecords = TolerantRecords
