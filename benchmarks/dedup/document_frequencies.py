@@ -7,7 +7,7 @@ Python, SQLite and Git (their licences allow it, and the file has only hashes an
 stop words (MIT licence). Stop words count as contained in half of all documents, so that words of other languages weigh
 little, too.
 
-The file is part of the definition of a fingerprint. To replace it, raise VERSION in `streams/dedup/frequencies.py`
+The file is part of the definition of a fingerprint. To replace it, raise VERSION in `streams/dedup/fingerprinting.py`
 first (it is written into the file and into each fingerprint), then fingerprint all pages again
 (docs/reference/dedup.md).
 """
@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.dedup.near_duplicates import read_pages
-from streams.dedup.frequencies import VERSION
+from streams.dedup.fingerprinting import VERSION
 from streams.pages.text.tokens import words
 from streams.sketches.features import word_hashes
 

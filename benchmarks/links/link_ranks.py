@@ -22,7 +22,7 @@ import typer
 from benchmarks.machine import machine
 from streams.commands.cluster import DaskEngine
 from streams.commands.console import AsJson, command, print_figures
-from streams.links.batch_job import Here, compute
+from streams.links.batch import Here, compute
 from streams.links.pagerank import GraphBuilder, compute_ranks, start_ranks, update_ranks
 
 MODULE = "benchmarks.links.link_ranks"

@@ -29,7 +29,7 @@ def dask_client(scheduler: str) -> Any:
 
 
 class DaskEngine:
-    """Runs tasks on the machines of a cluster (`streams.links.batch_job.Engine`)."""
+    """Runs tasks on the machines of a cluster (`streams.links.batch.Engine`)."""
 
     def __init__(self, client: Any) -> None:
         self._client = client

@@ -13,11 +13,18 @@ from uuid import UUID
 
 from schemas import Event, LinkFound, PageNormalized, PageRemoved, PageSettled
 from streams.caches import SizedCache
-from streams.dedup import frequencies
+from streams.dedup import fingerprinting
 from streams.dedup.apply_decisions import DecisionApplier, Rows
-from streams.dedup.copies_elsewhere import copied_share
 from streams.dedup.events import demotion, own_events, promotion, refusal_events, refused
-from streams.dedup.first_sight import known_sights, own_sight, rows_of_sights, see_text, sights_before_removal
+from streams.dedup.first_sight import (
+    MovedPages,
+    copied_share,
+    known_sights,
+    own_sight,
+    rows_of_sights,
+    see_text,
+    sights_before_removal,
+)
 from streams.dedup.generations import (
     generation_after_removal,
     is_overtaken,
@@ -28,7 +35,6 @@ from streams.dedup.generations import (
 )
 from streams.dedup.grouping import Decision, Grouping, is_undecided
 from streams.dedup.log import Log, Outcome, record_of_page, record_of_removal
-from streams.dedup.moved_pages import MovedPages
 from streams.dedup.sandbox_tasks import (
     COMPARISON,
     FINGERPRINT,
@@ -329,5 +335,5 @@ def _text_facts(page: Fingerprint, on_request: bool) -> RemovedText:
 
 async def build(settings: Settings, stores: Stores) -> DedupAgent:
     """Return the stage's agent. Raises UsageError if fingerprints can't be made."""
-    frequencies.load()
+    fingerprinting.load_frequencies()
     return DedupAgent(stores, SandboxPool(TASKS, limits=LIMITS, name="dedup"), settings.triton.model)

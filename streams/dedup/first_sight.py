@@ -5,14 +5,29 @@ time when that very text was fetched first (`Sight`). The page's age is the firs
 its present text. So a page keeps its age through small changes, and gets it back when a large change is undone. A
 chain of small changes, or of similar pages, never carries an age further than SIMILARITY from the text that earned it:
 an age is always compared with that text's own sketch, and never with a text in between.
+
+A text that an older page of another site has in part is a sign of scraping, below the similarity of duplicates.
+
+A page that moves has a new URL, and so a new id. A redirect carries the first sights of its texts to the new address:
+else a copy that was made before the move would be older than the original. Three checks keep strangers from taking an
+age:
+
+- The former address and the new one are below one registrable domain. Expired domains are bought for their past, and
+  an open redirect of a site leads anywhere.
+- The last answer of the former address is the redirect: the record of the address says so, not the discovery.
+- The new address has the age of a text only while its own text is similar to that text.
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from schemas import PageDiscovered
+from schemas.ids import page_id
+from streams.crawl.domains import same_domain
+from streams.crawl.urls import host_of
 from streams.sketches.minhash import sketch_similarity
 from streams.stores.page_record import RemovedText
-from streams.stores.protocols import MIN_NEAR_WORDS, Fingerprint, Sight
+from streams.stores.protocols import MIN_NEAR_WORDS, Fingerprint, Fingerprints, Ledger, Pages, Sight, Transition
 
 SIMILARITY = 0.8
 """Minimum estimated similarity of a text and the text that earned its age."""
@@ -21,6 +36,9 @@ CLOSE = 0.9
 It is above SIMILARITY, so that a page that changes slowly has a text to inherit from when the first one is too far."""
 MAX_SIGHTS = 8
 """Maximum number of texts that a page remembers, about 140 bytes each."""
+DIGITS = 3
+MAX_MOVES = 5
+"""Maximum number of redirects in a row that carry an age: as many as are followed."""
 
 
 def see_text(page: Fingerprint, at: int, known: Sequence[Sight]) -> Fingerprint:
@@ -103,3 +121,59 @@ def sights_before_removal(page: Fingerprint, removed: RemovedText | None) -> tup
 
 def _age(sight: Sight) -> tuple[int, bytes]:
     return sight.at, sight.sketch
+
+
+def copied_share(page: Fingerprint, found: Iterable[Fingerprint]) -> float:
+    """Return the estimated similarity to the most similar older page of another registrable domain, 0..1.
+
+    `found` is what a look-up found: pages with a similarity from 0.68 on. Who had the text first copied nothing.
+    """
+    if page.words < MIN_NEAR_WORDS:
+        return 0.0
+    host, since = host_of(page.url), site_sight(page).at
+    older = (other for other in found if site_sight(other).at < since and not same_domain(host_of(other.url), host))
+    return round(max((sketch_similarity(page.sketch, other.sketch) for other in older), default=0.0), DIGITS)
+
+
+class MovedPages:
+    """The reader of what the former addresses of a page had."""
+
+    def __init__(self, pages: Pages, fingerprints: Fingerprints, ledger: Ledger) -> None:
+        self._pages = pages
+        self._fingerprints = fingerprints
+        self._ledger = ledger
+
+    async def sights(self, page: Fingerprint, history: Sequence[Transition]) -> list[Sight]:
+        """Return the first sights of the page's text at its former addresses. `history` is the page's own."""
+        found: list[Sight] = []
+        target, seen = page.url, {page.url}
+        for _ in range(MAX_MOVES):
+            source = redirect_source(history)
+            if source in seen or not may_move(source, target) or not await self._leads_to(source, target):
+                break
+            found += await self._sights_of(source, page)
+            seen.add(source)
+            target, history = source, await self._ledger.history(page_id(source))
+        return [sight for sight in found if sight.is_own and is_text_of(sight, page)]
+
+    async def _leads_to(self, source: str, target: str) -> bool:
+        fetched = (await self._pages.get(page_id(source))).fetched
+        return fetched.outcome == "redirect" and fetched.redirect_to == target
+
+    async def _sights_of(self, source: str, page: Fingerprint) -> Sequence[Sight]:
+        former = await self._fingerprints.get(page_id(source))
+        if former is not None:  # its removal is still on the way
+            return known_sights(former)
+        record = await self._pages.get(page_id(source))
+        return sights_before_removal(page, record.deduplicated.removed_text)
+
+
+def redirect_source(history: Sequence[Transition]) -> str:
+    """Return the address that redirected to the page last, or ""."""
+    steps = (step.data for step in history if step.topic == PageDiscovered.topic and step.data.get("why") == "redirect")
+    return next((str(data.get("referrer") or "") for data in steps), "")
+
+
+def may_move(source: str, target: str) -> bool:
+    """Return whether a redirect may carry the identity of a page: only below one registrable domain."""
+    return bool(source) and same_domain(host_of(source), host_of(target))

@@ -8,7 +8,7 @@ from dataclasses import asdict
 
 import numpy as np
 
-from streams.dedup import frequencies
+from streams.dedup import fingerprinting
 from streams.dedup.counter_lines import differ_by_counters
 from streams.dedup.fingerprinting import Prints, fingerprint, text_shingles
 from streams.pages.document.codec import decode_document
@@ -23,7 +23,7 @@ TASKS = (FINGERPRINT, SHINGLES, COMPARISON)
 
 def warm_up() -> None:
     """Read the word frequencies before the limits are set."""
-    frequencies.load()
+    fingerprinting.load_frequencies()
 
 
 def make_fingerprint(document: bytes) -> bytes:

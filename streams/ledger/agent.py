@@ -13,9 +13,8 @@ from uuid import UUID, uuid5
 from schemas import Event, LinkFound, PageDiscovered, PageFetched, PageIndexed, PageRemoved
 from streams.errors import PoisonError
 from streams.ledger.descriptions import describe_links
-from streams.ledger.discoveries import LinkMemory, Links
 from streams.ledger.gathering import MAX_SECONDS, GatheredLedger
-from streams.ledger.transitions import find_outdated, make_transition, transition_about
+from streams.ledger.transitions import LinkMemory, Links, find_outdated, make_transition, transition_about
 from streams.runtime.agent import Agent, Delivery
 from streams.settings import Settings
 from streams.stores.opener import Stores

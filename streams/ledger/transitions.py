@@ -1,21 +1,31 @@
-"""Events as transitions of pages, and the transitions that a page's history no longer needs. Pure.
+"""Events as transitions of pages, the links to a page that are stored, and what a history no longer needs. Pure.
 
 A page that is fetched again and again has some transitions more after each fetch. Its history keeps the newest ones.
 Of the older ones it keeps what explains the page today:
 
-- every row of links to the page, at most three (`discoveries`)
+- every row of links to the page, at most three
 - the newest transition of each kind: the last time that the page was indexed, given as a seed, failed with a timeout;
   and what was decided about each of these fetches
 - the events of the content that is indexed, or under way, of the event that decided the status, and of the fetch before
   that event: a page that is gone was removed only if it was indexed until then
 
 So the status stays the same, whatever events follow. This is compared before anything is deleted.
+
+Half a site may link to a page, so links are stored together: at 3, 12 and 48 linking pages one row is written with all
+links since the last row. A second link from the same page costs nothing. So the number of linking pages is known within
+a factor of four, up to 48. The link that led to the first discovery of the page is in the frontier's row of the page.
+The memory of links is a cache. After a restart, or when other pages have displaced a page, its rows are written again
+from the first one: the history then names other linking pages, never more rows.
 """
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from uuid import UUID
 
+import xxhash
+
 from schemas import Event, LinkFound, PageFetched, PageSettled
+from streams.caches import RecentCache
 from streams.ledger.descriptions import describe
 from streams.ledger.status import PageState, state_after
 from streams.runtime.agent import Delivery
@@ -23,6 +33,10 @@ from streams.stores.protocols import Transition
 
 _NOT_KEPT = {"more_urls", "title", "description", "label"}
 """Fields that a transition leaves out: further URLs have rows of their own, and a history outlives a page's texts."""
+THRESHOLDS = (3, 12, 48)
+"""Numbers of linking pages that lead to a row."""
+MAX_PAGES = 20_000
+"""Maximum number of linked pages in memory: about 100 MB when all of them have many links."""
 
 
 def transition_about(delivery: Delivery, page_id: UUID) -> Transition:
@@ -96,3 +110,46 @@ def _explaining(older: Sequence[Transition], state: PageState) -> Iterable[Trans
 def _generation(step: Transition) -> int:
     generation = step.data.get("generation", 0)
     return generation if isinstance(generation, int) else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Links:
+    """Linking pages to store in one row. The row's number is the same for the same threshold."""
+
+    row: int
+    referrers: tuple[str, ...]
+    """In the order of their events."""
+
+
+@dataclass(slots=True)
+class _Page:
+    known: set[int] = field(default_factory=set)
+    """Hashes of all linking pages."""
+    unstored: list[str] = field(default_factory=list)
+
+
+class LinkMemory:
+    """The linking pages of the pages that were linked lately."""
+
+    def __init__(self, max_pages: int = MAX_PAGES) -> None:
+        self._pages: RecentCache[UUID, _Page] = RecentCache(max_pages)
+
+    def note(self, page_id: UUID, referrer: str) -> Links | None:
+        """Remember a link. Returns the links to store now, or None."""
+        page = self._pages.get(page_id)
+        if page is None:
+            page = _Page()
+            self._pages.put(page_id, page)
+        key = xxhash.xxh3_64_intdigest(referrer.encode("utf-8", "replace"))
+        if key in page.known or len(page.known) >= THRESHOLDS[-1]:
+            return None
+        page.known.add(key)
+        page.unstored.append(referrer)
+        if len(page.known) not in THRESHOLDS:
+            return None
+        referrers, page.unstored = tuple(page.unstored), []
+        return Links(THRESHOLDS.index(len(page.known)), referrers)
+
+    def forget(self, page_id: UUID) -> None:
+        """Forget a page after a failed write of its row, so that its next links are stored."""
+        self._pages.take(page_id)

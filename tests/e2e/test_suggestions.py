@@ -8,7 +8,7 @@ import pytest
 
 from streams.queries.counts import quarter_of
 from streams.queries.suggestions.index import Suggestion
-from streams.queries.suggestions.writer import offer
+from streams.queries.suggestions.prefix_lists import offer
 from streams.stores.protocols import StoredSuggestion
 from tests.e2e.axe import violations
 from tests.e2e.browser import Tab

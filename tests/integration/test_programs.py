@@ -31,7 +31,7 @@ from streams.local.ports import free_ports
 from streams.maintenance.mapping import IndexMap
 from streams.queries.counts import list_unanswered
 from streams.queries.suggestions.build import read_words
-from streams.queries.suggestions.hidden import current_build
+from streams.queries.suggestions.build_notes import current_build
 from streams.settings import Settings
 from streams.statements.statement import decode_statements
 from streams.stores.index_maps import newest_map, read_map

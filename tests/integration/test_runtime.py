@@ -31,14 +31,13 @@ from confluent_kafka.admin import (
 from streams.local.ports import free_ports
 from streams.local.server_set import running_servers
 from streams.logs import LINES_PER_LIBRARY
-from streams.runtime import topic_tail
+from streams.runtime import topic_reader
 from streams.runtime.connection import client_config
-from streams.runtime.failure_headers import read_failure
 from streams.runtime.lags.retention import check_retention
 from streams.runtime.lags.stage_lags import stage_lags
 from streams.runtime.processing import SHORT_ROUNDS, Retries
 from streams.runtime.producer import EventProducer
-from streams.runtime.records import encode
+from streams.runtime.records import encode, read_failure
 from streams.runtime.topics import create_topics, set_record_times
 from streams.runtime.worker import EXIT_CONFIGURATION
 from streams.settings import Settings
@@ -413,8 +412,8 @@ async def test_a_missing_permission_stops_the_worker_with_its_message(run: Run) 
 
 
 async def test_a_follower_reads_partitions_that_were_added_since(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(topic_tail, "PARTITIONS_SECONDS", 0.0)
-    follower = topic_tail.Follower(run.settings, (Asked,))
+    monkeypatch.setattr(topic_reader, "PARTITIONS_SECONDS", 0.0)
+    follower = topic_reader.Follower(run.settings, (Asked,))
     await run.ask(range(20))
     seen = await asyncio.to_thread(lambda: poll_until(follower, 20))
     admin = AdminClient(client_config(run.settings.kafka))
@@ -427,7 +426,7 @@ async def test_a_follower_reads_partitions_that_were_added_since(run: Run, monke
     assert sorted(seen) == list(range(60)), "none twice, none left out"
 
 
-def poll_until(follower: topic_tail.Follower, count: int) -> list[int]:
+def poll_until(follower: topic_reader.Follower, count: int) -> list[int]:
     """The numbers of the next events."""
     seen: list[int] = []
     end = time.monotonic() + DEADLINE_SECONDS

@@ -21,9 +21,9 @@ from streams.local.servers.server import BUSY_WEIGHT
 from streams.local.supervision.watched import QUIET_SECONDS, REFUSALS, SERVER_SPIN_CPU_SECONDS, SPIN_CPU_SECONDS
 from streams.pages.text.normal_forms import MAX_MARKS
 from streams.resources import FULL_LOAD
+from streams.runtime.brake import MAX_STRIKES, WATCHED_RECORDS
 from streams.runtime.breaker import MAX_PROBE_SECONDS
 from streams.runtime.faust_app import MAX_WAITING_EVENTS
-from streams.runtime.poison.brake import MAX_STRIKES, WATCHED_RECORDS
 from streams.runtime.processing import LONG_DELAY, SHORT_ROUNDS
 from streams.search.options import SearchOptions
 from streams.search.request import MAX_QUERY_CHARS

@@ -7,7 +7,7 @@ from schemas import Envelope, PageIndexed
 from schemas.ids import event_id, page_id
 from streams.queries.counts import quarter_of
 from streams.queries.suggestions.build import Job, finish, map_numbers, run_map, run_reduce
-from streams.queries.suggestions.prefixes import best
+from streams.queries.suggestions.prefix_lists import best
 from streams.queries.suggestions.sums import SHARDS
 from streams.runtime.agent import Delivery
 from streams.statements.statement import PageStatements, Statement, encode_statements

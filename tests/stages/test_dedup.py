@@ -13,7 +13,7 @@ from streams.dedup.grouping import may_represent
 from streams.dedup.sandbox_tasks import TASKS
 from streams.errors import Refused
 from streams.ledger.agent import LedgerAgent
-from streams.ledger.discoveries import THRESHOLDS
+from streams.ledger.transitions import THRESHOLDS
 from streams.settings import Settings
 from streams.stores.page_record import Chunked, Indexed, Removed
 from streams.stores.protocols import Fingerprint

@@ -11,10 +11,9 @@ from schemas import Envelope, Event, LinkFound, PageDiscovered, PageFetched, Pag
 from schemas.ids import event_id, page_id
 from streams.errors import PoisonError, StoreUnavailable
 from streams.ledger.agent import FETCHES_PER_TRIM, LedgerAgent, build
-from streams.ledger.discoveries import THRESHOLDS, LinkMemory, Links
 from streams.ledger.gathering import MAX_WAITING
 from streams.ledger.status import status_of
-from streams.ledger.transitions import MAX_NEWEST, MAX_OUTDATED
+from streams.ledger.transitions import MAX_NEWEST, MAX_OUTDATED, THRESHOLDS, LinkMemory, Links
 from streams.runtime.agent import Delivery
 from streams.settings import Settings
 from streams.stores.memory import MemoryLedger

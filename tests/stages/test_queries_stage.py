@@ -14,7 +14,7 @@ from streams.queries.collection.counting import Counted, QueriesOfToday
 from streams.queries.collection.offering import SuggestedQueries, is_due
 from streams.queries.counts import list_queries, list_unanswered, quarter_of, read_counts
 from streams.queries.suggestions.block_words import BlockedWords
-from streams.queries.suggestions.prefixes import best
+from streams.queries.suggestions.prefix_lists import best
 from streams.runtime.agent import Delivery
 from streams.search.query_language.query import normalize_query
 from streams.settings import QueriesSettings, Settings

@@ -14,7 +14,7 @@ import pytest
 from schemas import Envelope, Event, QueryAsked, ResultClicked
 from schemas.ids import event_id, page_id
 from streams.errors import StoreUnavailable
-from streams.queries.clicks.learning import learn_examination, read_clicks
+from streams.queries.click_model import learn_examination, read_clicks
 from streams.queries.collection.agent import QueriesAgent
 from streams.queries.collection.offering import SuggestedQueries
 from streams.queries.suggestions.block_words import BlockedWords

@@ -19,8 +19,14 @@ from streams.knowledge.entity import Entity
 from streams.queries.suggestions.agent import SuggestAgent
 from streams.queries.suggestions.block_words import BlockedWords
 from streams.queries.suggestions.build import Job, finish, map_numbers, read_build, read_words, run_map, run_reduce
-from streams.queries.suggestions.growth import count_statements, has_grown, note_statements
-from streams.queries.suggestions.hidden import current_build, hidden_texts, hide
+from streams.queries.suggestions.build_notes import (
+    count_statements,
+    current_build,
+    has_grown,
+    hidden_texts,
+    hide,
+    note_statements,
+)
 from streams.queries.suggestions.page_words import unpack_chosen
 from streams.queries.suggestions.sums import SHARDS
 from streams.servers import Store

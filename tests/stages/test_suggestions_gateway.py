@@ -10,7 +10,7 @@ import pytest
 from streams.gateway.app import create_app
 from streams.gateway.suggest.service import MAX_AGE_SECONDS
 from streams.queries.suggestions.index import Suggestion
-from streams.queries.suggestions.writer import offer
+from streams.queries.suggestions.prefix_lists import offer
 from streams.settings import GatewaySettings, Settings
 from streams.stores.memory import MemorySuggestions
 from streams.stores.opener import memory_stores

@@ -14,8 +14,7 @@ from schemas.ids import event_id
 from streams.errors import PoisonError, StoreUnavailable
 from streams.queries.suggestions.agent import MAX_OFFERS, SITES_SECONDS, SuggestAgent, build
 from streams.queries.suggestions.block_words import BlockedWords
-from streams.queries.suggestions.prefixes import KEPT, best, rows_of
-from streams.queries.suggestions.writer import FULL, offer
+from streams.queries.suggestions.prefix_lists import FULL, KEPT, best, offer, rows_of
 from streams.runtime.agent import Delivery
 from streams.settings import QueriesSettings, Settings
 from streams.stores.memory import MemoryApiKeys, MemorySuggestions

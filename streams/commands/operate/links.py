@@ -12,7 +12,7 @@ from streams.commands.cluster import DaskEngine, dask_client
 from streams.commands.console import EXIT_NO, AsJson, command, command_group, err, load_settings, out, print_json, table
 from streams.commands.job_reports import reported
 from streams.errors import UsageError
-from streams.links.batch_job import Engine, compute
+from streams.links.batch import Engine, compute
 from streams.links.pagerank import HostGraph, Ranks
 from streams.links.ranking import Progress, Ranked, rank_hosts
 from streams.stores.opener import open_stores

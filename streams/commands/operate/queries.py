@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from streams.commands.console import AsJson, command, command_group, load_settings, out, print_json, print_result, table
-from streams.queries.clicks.learning import learn_examination, read_clicks
+from streams.queries.click_model import learn_examination, read_clicks
 from streams.queries.counts import Counts, list_queries, list_unanswered
 from streams.stores.index_maps import purge_map
 from streams.stores.opener import open_stores

@@ -10,11 +10,10 @@ from typing import Annotated
 import typer
 
 from streams.commands.console import EXIT_NO, AsJson, choose_stages, command, err, load_kafka_settings, print_result
-from streams.runtime.lags.backpressure import AFTER_SOURCES, LagWatch, PausingSource
-from streams.runtime.lags.free_space import describe_shortage
+from streams.runtime.dead_letters import replay_record, stage_inputs
+from streams.runtime.lags.backpressure import AFTER_SOURCES, LagWatch, PausingSource, describe_shortage
 from streams.runtime.lags.stage_lags import LagReader
 from streams.runtime.producer import EventProducer
-from streams.runtime.replays.replaying import replay_record, stage_inputs
 from streams.runtime.topics import create_topics
 
 BATCH_RECORDS = 500

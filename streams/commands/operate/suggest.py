@@ -16,7 +16,7 @@ from streams.commands.console import AsJson, command, command_group, err, load_s
 from streams.commands.job_reports import Report, reported
 from streams.queries.suggestions.block_words import read_block_words
 from streams.queries.suggestions.build import Job, finish, map_numbers, run_map, run_reduce
-from streams.queries.suggestions.growth import count_statements, has_grown, note_statements
+from streams.queries.suggestions.build_notes import count_statements, has_grown, note_statements
 from streams.queries.suggestions.sums import SHARDS
 from streams.settings import Settings
 from streams.stores.opener import Stores, open_stores

@@ -18,7 +18,7 @@ from streams.commands.console import AsJson, command, err, load_settings, need_k
 from streams.crawl.urls import InvalidUrl, possible_urls
 from streams.errors import TransientError, UsageError
 from streams.maintenance.erasure import Eraser
-from streams.queries.suggestions.hidden import hide
+from streams.queries.suggestions.build_notes import hide
 from streams.queries.suggestions.page_texts import title_text
 from streams.runtime.producer import EventProducer
 from streams.runtime.topic_reader import read_topic

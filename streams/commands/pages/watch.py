@@ -18,8 +18,18 @@ from schemas.ids import page_id
 from streams.clock import now_micros
 from streams.commands.console import AsJson, command, err, load_kafka_settings, out, print_json
 from streams.commands.pages.importing import Exclude, HeldBack, Include, placing_options, print_report, report_as_fields
-from streams.crawl.archives.file_importer import import_files, stamp_files
-from streams.crawl.archives.folders import UNREAD, Changes, Stamps, compare, read_stamps, twins_of, url_of, write_stamps
+from streams.crawl.archives.file_importer import (
+    UNREAD,
+    Changes,
+    Stamps,
+    compare,
+    import_files,
+    read_stamps,
+    stamp_files,
+    twins_of,
+    url_of,
+    write_stamps,
+)
 from streams.crawl.archives.readers import Limits, Placing
 from streams.crawl.archives.sending import MAX_BODY_BYTES, ImportReport
 from streams.errors import UsageError

@@ -18,8 +18,7 @@ from streams.gateway.answers.shared_budgets import SharedBudgets
 from streams.gateway.context import GatewayContext
 from streams.gateway.http.keys import KEY_BYTES, derive_keys
 from streams.gateway.search.service import SearchService
-from streams.models.chat import OpenAIChat
-from streams.models.chat_protocol import ChatModel
+from streams.models.chat import ChatModel, OpenAIChat
 from streams.pages.document.consent import Consent, consent_of
 from streams.search.request import FIRST_PAGE, SearchRequest
 from streams.search.searcher import Found

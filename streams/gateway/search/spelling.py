@@ -20,7 +20,7 @@ from streams.queries.spelling.decision import Spelling, is_better, is_unknown_to
 from streams.queries.spelling.words import LANGUAGE, split_query
 from streams.queries.suggestions.block_words import BlockedWords
 from streams.queries.suggestions.build import read_words
-from streams.queries.suggestions.hidden import current_build
+from streams.queries.suggestions.build_notes import current_build
 from streams.queries.suggestions.page_words import unpack_chosen
 from streams.search.core import Answering
 from streams.search.request import SearchRequest

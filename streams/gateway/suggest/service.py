@@ -17,11 +17,10 @@ from streams.gateway.context import GatewayContext
 from streams.queries.counts import quarter_of
 from streams.queries.suggestions.block_words import BlockedWords, read_block_words
 from streams.queries.suggestions.build import read_build
-from streams.queries.suggestions.counts import weight_at
-from streams.queries.suggestions.hidden import current_build
+from streams.queries.suggestions.build_notes import current_build
 from streams.queries.suggestions.index import MAX_SHOWN, Suggestion
 from streams.queries.suggestions.normal_form import key_of, normalize_prefix
-from streams.queries.suggestions.prefixes import ALL_LANGUAGES, stored_prefix
+from streams.queries.suggestions.prefix_lists import ALL_LANGUAGES, stored_prefix, weight_at
 from streams.queries.suggestions.suggester import Suggester
 from streams.search.optional import OnFailure, OptionalPart, Rest
 from streams.search.ranking.rules import ADULT_WORDS

@@ -6,7 +6,7 @@ from datetime import datetime
 from streams.queries.counts import quarter_of, sum_days
 from streams.queries.suggestions.block_words import BlockedWords
 from streams.queries.suggestions.normal_form import normalize_query
-from streams.queries.suggestions.writer import offer
+from streams.queries.suggestions.prefix_lists import offer
 from streams.stores.protocols import DayCounts, QueryCounts, StoredSuggestion, Suggestions
 
 GROWTH = 1.25

@@ -16,8 +16,8 @@ from streams.grouped_calls import GroupedCalls, groups_of
 from streams.queries.counts import quarter_of
 from streams.queries.suggestions.block_words import BlockedWords, read_block_words
 from streams.queries.suggestions.page_texts import title_text
+from streams.queries.suggestions.prefix_lists import offer
 from streams.queries.suggestions.sums import Sum, host_hash
-from streams.queries.suggestions.writer import offer
 from streams.runtime.agent import Agent, Delivery
 from streams.settings import Settings
 from streams.stores.opener import Stores

@@ -27,7 +27,7 @@ from streams.pages.document.consent import Consent
 from streams.queries.counts import quarter_of, sum_days
 from streams.queries.spelling.words import LANGUAGE
 from streams.queries.suggestions.block_words import BlockedWords
-from streams.queries.suggestions.hidden import current_build, hand_on, hidden_texts, hide_again
+from streams.queries.suggestions.build_notes import current_build, hand_on, hidden_texts, hide_again
 from streams.queries.suggestions.normal_form import normalize_query
 from streams.queries.suggestions.page_texts import heading_texts, phrase_texts, title_text
 from streams.queries.suggestions.page_words import (
@@ -40,7 +40,7 @@ from streams.queries.suggestions.page_words import (
     site_hash,
     unpack_words,
 )
-from streams.queries.suggestions.prefixes import KEPT, LENGTHS, best, rows_of
+from streams.queries.suggestions.prefix_lists import KEPT, LENGTHS, best, rows_of
 from streams.queries.suggestions.sums import (
     SHARD_CHARS,
     SHARDS,

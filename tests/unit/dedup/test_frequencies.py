@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from streams.dedup import frequencies
+from streams.dedup import fingerprinting
 from streams.dedup.agent import build
 from streams.dedup.fingerprinting import fingerprint
 from streams.errors import UsageError
@@ -20,18 +20,18 @@ FILES = [
     (None, "can't be read"),
     (b"no archive", "can't be read"),
     (PARTS, "can't be read"),
-    (PARTS | {"version": frequencies.VERSION + 1}, f"this release needs version {frequencies.VERSION}"),
-    (PARTS | {"version": frequencies.VERSION, "words": np.zeros(0, np.uint64)}, "this release needs version"),
+    (PARTS | {"version": fingerprinting.VERSION + 1}, f"this release needs version {fingerprinting.VERSION}"),
+    (PARTS | {"version": fingerprinting.VERSION, "words": np.zeros(0, np.uint64)}, "this release needs version"),
 ]
 
 
 @pytest.fixture
 def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A path that is read in place of the shipped file."""
-    monkeypatch.setattr(frequencies, "FILE", tmp_path / "frequencies.npz")
-    frequencies.load.cache_clear()
+    monkeypatch.setattr(fingerprinting, "FILE", tmp_path / "frequencies.npz")
+    fingerprinting.load_frequencies.cache_clear()
     yield tmp_path / "frequencies.npz"
-    frequencies.load.cache_clear()
+    fingerprinting.load_frequencies.cache_clear()
 
 
 def put(file: Path, content: dict[str, Any] | bytes | None) -> None:
@@ -53,7 +53,7 @@ async def test_without_its_file_nothing_is_fingerprinted_and_no_worker_starts(
 
 
 def test_a_fingerprint_has_the_version_of_the_shipped_file() -> None:
-    words, documents, total = frequencies.load()
-    assert fingerprint("some words").simhash_version == frequencies.VERSION == 1
+    words, documents, total = fingerprinting.load_frequencies()
+    assert fingerprint("some words").simhash_version == fingerprinting.VERSION == 1
     assert len(words) == len(documents) == 44_755
     assert total == 2_562

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.dedup.fingerprinting import fingerprint, text_shingles
-from streams.dedup.frequencies import inverse_document_frequencies
+from streams.dedup.fingerprinting import fingerprint, inverse_document_frequencies, text_shingles
 from streams.sketches import minhash
 from streams.sketches.features import jaccard, shingles, word_hashes
 from streams.sketches.minhash import BANDS, band_keys, sketch_similarity

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from streams.commands.cluster import DaskEngine
-from streams.links.batch_job import Here, Result, compute
+from streams.links.batch import Here, Result, compute
 from streams.links.pagerank import GraphBuilder, HostGraph, compute_ranks, start_ranks, update_ranks
 
 TOLERANCE = 1e-9

@@ -11,7 +11,7 @@ from schemas.ids import page_id
 from schemas.links import MoreLink
 from streams.commands.operate.links import rank_by_batch
 from streams.errors import UsageError
-from streams.links.batch_job import Here
+from streams.links.batch import Here
 from streams.links.page_links import (
     DOMAINS,
     PAGES_PER_DOMAIN,

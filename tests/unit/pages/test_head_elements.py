@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser
 
-from streams.pages.parse.head_elements import LABELLED, Label, head_elements, labelled_lines
+from streams.pages.parse.head import LABELLED, Label, head_elements, labelled_lines
 from tests.sizes import examples
 
 ROWS = [

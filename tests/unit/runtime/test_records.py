@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 from schemas import Event
 from schemas.envelope import Header
 from streams.runtime.agent import Delivery
-from streams.runtime.failure_headers import read_failure
 from streams.runtime.processing import LONG_DELAY
-from streams.runtime.records import Incoming, incoming_of
+from streams.runtime.records import Incoming, incoming_of, read_failure
 from tests.sizes import examples
 from tests.unit.runtime.stage_harness import STAGE, RunningStage, asked, retried, settle
 

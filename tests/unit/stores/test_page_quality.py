@@ -6,7 +6,7 @@ from uuid import uuid4
 import pytest
 
 from schemas.ids import page_id
-from streams.dedup.copies_elsewhere import copied_share
+from streams.dedup.first_sight import copied_share
 from streams.statements.readability import is_readable, readable_share
 from streams.statements.statement import Statement
 from streams.stores.page_quality import FULL_AGE_DAYS, NEW, page_quality

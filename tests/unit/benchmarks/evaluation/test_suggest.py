@@ -4,7 +4,7 @@ import pytest
 
 from benchmarks.evaluation.suggest import measure, read_counts, suggester_of
 from streams.errors import UsageError
-from streams.queries.suggestions.counts import weight_at
+from streams.queries.suggestions.prefix_lists import weight_at
 from streams.stores.protocols import StoredSuggestion
 
 

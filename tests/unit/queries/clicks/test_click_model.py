@@ -7,7 +7,7 @@ from uuid import UUID
 
 import pytest
 
-from streams.queries.clicks.model import PLACES, Shown, estimate_examination
+from streams.queries.click_model import PLACES, Shown, estimate_examination
 from streams.search.ranking.clicks import MIN_CLICKS, QueryClicks, gains_of
 from streams.stores.protocols import PlaceCounts
 

@@ -1,14 +1,20 @@
-"""The position-based model of clicks: how probably a place is looked at, apart from how good its page is. Pure.
+"""The position-based model of clicks: how probably a place is looked at, apart from how good its page is.
 
 A result is clicked if it is looked at and attracts. Whether it is looked at depends only on its place, and whether it
 attracts only on the query and the page (Chuklin, Markov and de Rijke: Click Models for Web Search, 2015, section 3.3).
-Both are estimated by expectation maximization over counts. The model can tell the two apart only if pages change their
-places from time to time; a page that always stood in one place gets what its neighbours of the same query suggest.
+Both are estimated by expectation maximization over the counts of all counted queries. The model can tell the two apart
+only if pages change their places from time to time; a page that always stood in one place gets what its neighbours of
+the same query suggest.
 """
 
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
+
+from streams.queries.counts import list_queries
+from streams.search.readers import sum_clicks
+from streams.stores.protocols import PlaceCounts, QueryCounts
 
 PLACES = 10
 """Places that have a probability of their own. Later ones count as the last."""
@@ -16,6 +22,8 @@ ROUNDS = 60
 """Rounds of the estimation. The probabilities change by less than 0.001 in the last ones."""
 _PRIOR_SHOWN = 2.0
 """Number of times, added to each page, that it was shown and attracted as often as the pages of its query do."""
+MAX_QUERIES = 10_000
+"""Maximum queries whose clicks are read: those that were asked most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,3 +94,32 @@ def _examinations(rows: _Rows, before: list[float], attraction: Mapping[tuple[st
         seen[place] += each.clicked + (each.shown - each.clicked) * unattractive
         shown[place] += each.shown
     return [seen[place] / shown[place] if shown[place] else before[place] for place in range(PLACES)]
+
+
+async def read_clicks(store: QueryCounts, now: datetime, days: int) -> dict[tuple[str, str], dict[str, PlaceCounts]]:
+    """Return the counts of the pages of each query by language and query: of the queries that were asked most."""
+    found = {}
+    for language, query, _ in (await list_queries(store, now, days))[:MAX_QUERIES]:
+        pages = sum_clicks((await store.clicks_of(language, query)).values())
+        found[language, query] = {str(page): counts for page, counts in pages.items()}
+    return found
+
+
+async def learn_examination(store: QueryCounts, now: datetime, days: int) -> tuple[float, ...]:
+    """Estimate the probability of each place, and store it. Empty: there are no clicks, and nothing is stored."""
+    clicks = await read_clicks(store, now, days)
+    log: ClickLog = {
+        f"{language} {query}": {page: _places(counts) for page, counts in pages.items()}
+        for (language, query), pages in clicks.items()
+    }
+    found = estimate_examination(log)
+    if found:
+        await store.put_examination(found, int(now.timestamp() * 1_000_000))
+    return found
+
+
+def _places(counts: PlaceCounts) -> dict[int, Shown]:
+    return {
+        place: Shown(max(shown, counts.clicked.get(place, 0)), counts.clicked.get(place, 0))
+        for place, shown in counts.shown.items()
+    }

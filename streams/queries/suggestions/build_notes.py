@@ -1,17 +1,21 @@
-"""Texts of removed pages: hidden in the lists at once, and kept hidden until gateways have a build without them.
+"""What a build leaves beside the lists: the number of statements of the index, and the texts of removed pages.
 
-A build replaces lists, and with them the rows that hide a text, while gateways still hold the former build. So a hidden
-text is remembered beside the build that gateways hold, and the tasks of the next build hide it again in their lists. A
-text that was hidden after a build began, or shortly before, may be in that build: it is remembered beside it, too.
+A text of a removed page is hidden in the lists at once, and kept hidden until gateways have a build without it. A build
+replaces lists, and with them the rows that hide a text, while gateways still hold the former build. So a hidden text is
+remembered beside the build that gateways hold, and the tasks of the next build hide it again in their lists. A text
+that was hidden after a build began, or shortly before, may be in that build: it is remembered beside it, too.
 """
 
 from collections.abc import Collection, Iterable
 
 import msgpack
 
-from streams.queries.suggestions.prefixes import rows_of
+from streams.queries.suggestions.prefix_lists import rows_of
+from streams.stores.opener import Stores
 from streams.stores.protocols import PrefixRow, StoredSuggestion, Suggestions
 
+GROWTH = 1.05
+"""Factor by which the index grows between two builds. An index that shrinks by it is built from anew, too."""
 HIDDEN = -1.0
 """The weight of a text that is not shown."""
 SETTLING = 3_600_000_000
@@ -20,6 +24,26 @@ _TRIES = 5
 """Maximum builds that may end while a text is hidden."""
 Hidden = tuple[str, str, int]
 """Language, text, and when it was hidden (microseconds since 1970)."""
+
+
+async def count_statements(stores: Stores) -> int:
+    """Return the number of statements that searches find; 0 before the first one."""
+    collection = await stores.vectors.active()
+    return await stores.vectors.count(collection) if collection else 0
+
+
+async def has_grown(store: Suggestions, statements: int) -> bool:
+    """Return True if the last build had noticeably fewer or more statements, or if there is none."""
+    found = await store.parts("", "statements", 0)
+    if not found:
+        return statements > 0
+    before = int.from_bytes(found[0], "big")
+    return statements != before and not before / GROWTH < statements < before * GROWTH
+
+
+async def note_statements(store: Suggestions, statements: int) -> None:
+    """Note the number of statements of a build."""
+    await store.put_part("", "statements", 0, "", statements.to_bytes(8, "big"))
 
 
 async def hide(store: Suggestions, text: str, language: str, at: int) -> None:
