@@ -20,7 +20,7 @@ from tests.stages.test_gateway_search import STATEMENTS
 from tests.stages.whole_journey import WholeJourney
 
 ARCHITECTURE = Path(__file__).parents[2] / "docs/concepts/architecture.md"
-MAX_FILES_OF_A_PAGE = 120
+MAX_FILES_OF_A_PAGE = 110
 """Maximum files that a small page enters, from `pages.fetched` to `pages.indexed`."""
 MAX_FILES_OF_A_QUERY = 108
 """Maximum files that a query enters, from HTTP to HTML, templates included."""
