@@ -1,4 +1,4 @@
-"""What others know of hosts, as the frontier read it last: orders of operators, ranks by links, and files of hosts.
+"""Orders of operators, ranks by links, and parsed files of hosts, as the frontier read them last.
 
 The number of parsed files is bounded, and so are their bytes: a hostile file of 500 KiB takes six times as much when it
 is parsed.

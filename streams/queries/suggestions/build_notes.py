@@ -1,4 +1,4 @@
-"""What a build leaves beside the lists: the number of statements of the index, and the texts of removed pages.
+"""Notes of a build beside the lists: the number of statements of the index, and the texts of removed pages.
 
 A text of a removed page is hidden in the lists at once, and kept hidden until gateways have a build without it. A build
 replaces lists, and with them the rows that hide a text, while gateways still hold the former build. So a hidden text is

@@ -1,4 +1,4 @@
-"""What a worker remembers of hosts that nobody uses at this moment, in bounded memory. Pure.
+"""Hosts that are new, and hosts that nobody uses at this moment, in the bounded memory of a worker. Pure.
 
 - New hosts: the worker itself stored their first URL, so it knows all their URLs without a read. A row of a host is
   written before the first row of a URL. So a host without a row has no URL, and from then on only its owner adds URLs.
