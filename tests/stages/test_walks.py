@@ -9,15 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from streams.settings import CrawlSettings
-from tests.hostile.servers import response
-from tests.stages import test_fetch
-from tests.stages.call_trace import ValueTrace, traced
-from tests.stages.frontier_world import Site, World
-from tests.stages.gateway_fakes import client, gateway, searchable
-from tests.stages.test_call_traces import PAGE, InlinePool
-from tests.stages.test_gateway_search import STATEMENTS
-from tests.stages.whole_journey import WholeJourney
+from tests.stages.call_trace import ValueTrace
+from tests.stages.walked import walk
 
 ARCHITECTURE = Path(__file__).parents[2] / "docs/concepts/architecture.md"
 MAX_FILES_OF_A_PAGE = 110
@@ -68,16 +61,8 @@ def assert_few_files(name: str, trace: ValueTrace, most: int) -> None:
     assert len(trace.given) <= most, TOO_MANY.format(name=name, count=len(trace.given), most=most)
 
 
-async def test_a_page_as_data(tmp_path: Path) -> None:
-    world = World({"sqlite.test": Site()}, CrawlSettings(), seed=1, kill_probability=0)
-    world.seed("https://sqlite.test/")
-    journey = WholeJourney(InlinePool())
-    with traced(ValueTrace()) as crawled:
-        await world.run()
-    with traced(crawled):
-        await test_fetch.run(tmp_path, response(PAGE.encode()), test_fetch.scheduled())
-    with traced(ValueTrace()) as indexed:
-        await journey.fetch("https://sqlite.test/wal.html", PAGE, 1)
+def test_a_page_as_data() -> None:
+    crawled, indexed = walk("page")
     rows = rows_below("A page as data")
     of_crawl = [row for row in rows if row.file.startswith("crawl/")]
     others = rows[len(of_crawl) :]
@@ -88,12 +73,8 @@ async def test_a_page_as_data(tmp_path: Path) -> None:
     assert_few_files("a page", indexed, MAX_FILES_OF_A_PAGE)
 
 
-async def test_a_query_as_data() -> None:
-    app = gateway(await searchable(STATEMENTS), deadline_seconds=60)  # traced calls are slow
-    async with client(app) as web:
-        with traced(ValueTrace()) as trace:
-            await web.get("/search", params={"q": "which file holds the changes of a row?"})
-        await app.state.gateway.search.drain()
+def test_a_query_as_data() -> None:
+    (trace,) = walk("query")
     rows = rows_below("A query as data")
     assert len(rows) >= 15
     assert faults_of(rows, trace) == []

@@ -1,0 +1,67 @@
+"""The way of a page and of a query as traces, made in a fresh process: `python -m tests.stages.walked page`.
+
+In a process of other tests, caches that are full and tasks that are left over would change which files are entered.
+"""
+
+import asyncio
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from streams.settings import CrawlSettings
+from tests.hostile.servers import response
+from tests.stages import test_fetch
+from tests.stages.call_trace import ValueTrace, traced
+from tests.stages.frontier_world import Site, World
+from tests.stages.gateway_fakes import client, gateway, searchable
+from tests.stages.test_call_traces import PAGE, InlinePool
+from tests.stages.test_gateway_search import STATEMENTS
+from tests.stages.whole_journey import WholeJourney
+
+
+async def page() -> list[ValueTrace]:
+    """Return the traces of a URL that is queued and fetched, and of its page until it is indexed."""
+    world = World({"sqlite.test": Site()}, CrawlSettings(), seed=1, kill_probability=0)
+    world.seed("https://sqlite.test/")
+    journey = WholeJourney(InlinePool())
+    with traced(ValueTrace()) as crawled:
+        await world.run()
+    with tempfile.TemporaryDirectory() as folder, traced(crawled):
+        await test_fetch.run(Path(folder), response(PAGE.encode()), test_fetch.scheduled())
+    with traced(ValueTrace()) as indexed:
+        await journey.fetch("https://sqlite.test/wal.html", PAGE, 1)
+    return [crawled, indexed]
+
+
+async def query() -> list[ValueTrace]:
+    """Return the trace of a query from HTTP to HTML."""
+    app = gateway(await searchable(STATEMENTS), deadline_seconds=60)  # traced calls are slow
+    async with client(app) as web:
+        with traced(ValueTrace()) as trace:
+            await web.get("/search", params={"q": "which file holds the changes of a row?"})
+        await app.state.gateway.search.drain()
+    return [trace]
+
+
+def walk(name: str) -> list[ValueTrace]:
+    """Return the traces of `page` or `query`, of a process of its own."""
+    done = subprocess.run([sys.executable, "-m", __name__, name], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return [
+        ValueTrace(*({file: set(types) for file, types in part.items()} for part in parts))
+        for parts in json.loads(done.stdout.splitlines()[-1])
+    ]
+
+
+if __name__ == "__main__":
+    traces = asyncio.run({"page": page, "query": query}[sys.argv[1]]())
+    print(
+        json.dumps(
+            [
+                [{file: sorted(types) for file, types in part.items()} for part in (one.given, one.returned)]
+                for one in traces
+            ]
+        )
+    )
