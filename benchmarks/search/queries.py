@@ -27,6 +27,7 @@ from benchmarks.machine import Latency, machine, table
 from benchmarks.stack.pipeline import model_seconds
 from streams.commands.console import AsJson, command, load_settings, out, print_json
 from streams.crawl.archives.file_importer import import_html
+from streams.crawl.archives.sending import Sender
 from streams.errors import StoreUnavailable, UsageError
 from streams.jsonl import read_lines
 from streams.local.home import running_state
@@ -87,7 +88,7 @@ async def ask_while_indexing(settings: Settings, asked: list[str], folder: Path)
         with tempfile.TemporaryDirectory() as scratch:
             run_id = uuid4().hex[:8]
             renamed = rename_hosts(folder, Path(scratch), run_id)
-            importing = asyncio.create_task(import_html(renamed, stores.blobs, producer, crawl_id=run_id))
+            importing = asyncio.create_task(import_html(renamed, Sender(stores.blobs, producer, crawl_id=run_id)))
             await wait_until_busy(connection, settings.triton.model, importing)
             before, started = await connection.busy(settings.triton.model), time.perf_counter()
             measured = await asyncio.to_thread(ask_all, settings, [f"{question} {run_id}" for question in asked])

@@ -27,6 +27,7 @@ from streams.commands.console import AsJson, command, err, load_settings, out, p
 from streams.commands.stack.status import proportional_memory, usage
 from streams.commands.watching import Seen
 from streams.crawl.archives.file_importer import import_html
+from streams.crawl.archives.sending import Sender
 from streams.errors import UsageError
 from streams.local.home import StackState, running_state
 from streams.models.inprocess import THREAD_NAME
@@ -122,7 +123,7 @@ async def measure(settings: Settings, stores: Stores, state: StackState, folder:
         status = err.status("Reading")
         status.start()
         # As fast as they can be read, so that after a moment every stage has work.
-        reading = asyncio.create_task(import_html(folder, stores.blobs, producer, crawl_id=seen.crawl_id))
+        reading = asyncio.create_task(import_html(folder, Sender(stores.blobs, producer, crawl_id=seen.crawl_id)))
         seen.last_event_at = started
         while not reading.done() or len(seen.fetched) < reading.result().imported or seen.under_way:
             seen.note(await asyncio.to_thread(lambda: list(follower.poll(LOOK_SECONDS))), time.monotonic())

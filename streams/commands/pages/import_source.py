@@ -9,8 +9,8 @@ import bz2
 import zlib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from enum import StrEnum
-from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
@@ -24,7 +24,7 @@ from streams.crawl.archives.common_crawl import is_list_of_paths
 from streams.crawl.archives.common_crawl_importer import find_listed_files, import_common_crawl
 from streams.crawl.archives.file_importer import import_html
 from streams.crawl.archives.importer import import_warc, import_wat
-from streams.crawl.archives.sending import ImportReport, archive_name
+from streams.crawl.archives.sending import ImportReport, Sender, archive_name
 from streams.crawl.archives.warc import NotWarc, read_records
 from streams.errors import UsageError
 
@@ -141,8 +141,13 @@ async def import_source(
         read, name = await _common_crawl(sources, host or (), warcs or Path(), trust_dates)
         return await import_archive(read, source, waits, as_json, name=name)
     options = placing_options(address, include, exclude)
-    read = partial(import_html if found is Kind.html else import_warc, trust_dates=trust_dates, **options)
-    return await import_archive(read, source, waits, as_json)
+    import_pages = import_html if found is Kind.html else import_warc
+
+    async def read_placed(path: Path, sender: Sender) -> ImportReport:
+        limits = replace(sender.limits, **options)
+        return await import_pages(path, replace(sender, trust_dates=trust_dates, limits=limits))
+
+    return await import_archive(read_placed, source, waits, as_json)
 
 
 async def _common_crawl(
@@ -155,9 +160,9 @@ async def _common_crawl(
     listed = await asyncio.to_thread(find_listed_files, indexes, warcs)
     name = f"{archive_name(*indexes, *listed.indexes, *listed.archives)} {sorted(hosts)}"
 
-    async def read(_: Path, *arguments: Any, **options: Any) -> ImportReport:
-        options |= {"hosts": hosts, "warc_folder": warcs, "trust_dates": trust_dates}
-        return await import_common_crawl(indexes, *arguments, **options)
+    async def read(_: Path, sender: Sender) -> ImportReport:
+        dated = replace(sender, trust_dates=trust_dates)
+        return await import_common_crawl(indexes, dated, hosts=hosts, warc_folder=warcs)
 
     return read, name
 

@@ -17,7 +17,7 @@ from streams.commands.console import EXIT_NO, err, load_kafka_settings, out, pri
 from streams.commands.job_reports import Report, reported
 from streams.commands.watching import FOLLOWED, LOOK_SECONDS, Bars, Seen, machine_load
 from streams.crawl.archives.readers import NO_PLACE, Placing
-from streams.crawl.archives.sending import ImportPlace, ImportReport, archive_name
+from streams.crawl.archives.sending import ImportPlace, ImportReport, Sender, archive_name
 from streams.crawl.scope import make_patterns
 from streams.crawl.urls import with_scheme
 from streams.errors import RestoreUnfinished, TransientError, UsageError
@@ -42,7 +42,7 @@ Include = Annotated[
 Exclude = Annotated[list[str] | None, typer.Option(metavar="GLOB", help="No URLs like it. May be repeated.")]
 RESTORE_LOOK_SECONDS = 1.0
 """Time between two looks for the mark of an unfinished restore (seconds)."""
-Import = Callable[..., Awaitable[ImportReport]]
+Import = Callable[[Path, Sender], Awaitable[ImportReport]]
 
 
 def placing_options(address: str, include: list[str] | None, exclude: list[str] | None) -> dict[str, Any]:
@@ -115,7 +115,7 @@ def _place_of(settings: Settings, path: Path, name: str) -> ImportPlace | None:
 
 async def _read_archive(
     settings: Settings,
-    read: Import,
+    read: Callable[[Sender], Awaitable[ImportReport]],
     stores: Stores,
     crawl_id: str,
     bars: Progress,
@@ -123,8 +123,6 @@ async def _read_archive(
     say: Report,
 ) -> ImportReport:
     """Send the pages of the archive, and wait while a stage is too far behind."""
-    skip = place.load() if place else 0
-    options = {"skip": skip} if skip else {}
     reading = bars.add_task("Read", total=None)
 
     def show(report: ImportReport) -> None:
@@ -142,15 +140,16 @@ async def _read_archive(
             LagWatch(lags.read, settings.crawl.max_stage_lag_events, describe_shortage=shortage), show_wait
         )
         async with EventProducer(settings, "import") as producer:
-            report = await read(
+            sender = Sender(
                 stores.blobs,
                 producer,
                 show,
                 crawl_id=crawl_id,
                 is_held_back=HeldBack(stores, time.monotonic),
                 wait_for_room=source.wait,
-                **options,
+                skip=place.load() if place else 0,
             )
+            report = await read(sender)
     if place:
         place.clear()
     return report

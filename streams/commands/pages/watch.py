@@ -31,7 +31,7 @@ from streams.crawl.archives.file_importer import (
     write_stamps,
 )
 from streams.crawl.archives.readers import Limits, Placing
-from streams.crawl.archives.sending import MAX_BODY_BYTES, ImportReport
+from streams.crawl.archives.sending import MAX_BODY_BYTES, ImportReport, Sender
 from streams.errors import UsageError
 from streams.runtime.producer import EventProducer
 from streams.settings import Settings
@@ -142,9 +142,8 @@ class Followed:
         if changed := sorted({*changes.changed, *twins}):  # the twin of a deleted file has its page now
             held_back = HeldBack(self._stores, time.monotonic)
             blobs, crawl_id = self._stores.blobs, uuid4().hex[:12]
-            report = await import_files(
-                self._folder, changed, limits, blobs, self._producer, crawl_id=crawl_id, is_held_back=held_back
-            )
+            sender = Sender(blobs, self._producer, limits=limits, crawl_id=crawl_id, is_held_back=held_back)
+            report = await import_files(self._folder, changed, sender)
         if removals := removals_of(changes.gone, twins, limits):
             await self._producer.send_ahead(removals)
         now |= dict.fromkeys(report.unread, UNREAD)

@@ -5,13 +5,12 @@ import gzip
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from io import TextIOWrapper
 from itertools import chain, islice
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from streams.clock import now_micros
 from streams.crawl.archives.common_crawl import (
     MAX_LINE_CHARS,
     IndexLine,
@@ -23,51 +22,24 @@ from streams.crawl.archives.common_crawl import (
 )
 from streams.crawl.archives.importer import open_archive
 from streams.crawl.archives.readers import ArchivedPage, Limits, Skipped, read_warc
-from streams.crawl.archives.sending import (
-    MAX_BODY_BYTES,
-    HeldBack,
-    ImportReport,
-    Progress,
-    Room,
-    Sender,
-    always,
-    never,
-    no_progress,
-    send_all,
-)
+from streams.crawl.archives.sending import ImportReport, Sender
 from streams.crawl.archives.warc import NotWarc
 from streams.errors import UsageError
-from streams.runtime.agent import Emit
-from streams.stores.protocols import Blobs
 
 MAX_OPEN_FILES = 64
 """Maximum number of WARC files that are open at once."""
 
 
 async def import_common_crawl(
-    indexes: Sequence[Path],
-    blobs: Blobs,
-    emit: Emit,
-    progress: Progress = no_progress,
-    *,
-    hosts: frozenset[str],
-    warc_folder: Path,
-    crawl_id: str = "",
-    max_depth: int | None = 0,
-    max_body_bytes: int = MAX_BODY_BYTES,
-    trust_dates: bool = False,
-    is_held_back: HeldBack = never,
-    wait_for_room: Room = always,
-    skip: int = 0,
+    indexes: Sequence[Path], sender: Sender, *, hosts: frozenset[str], warc_folder: Path
 ) -> ImportReport:
     """Import the pages of hosts that index files of Common Crawl name, from WARC files of a folder.
 
     `indexes` may be lists of paths, too: of index files, or of WARC files, which are then read as a whole. Raises
     UsageError if an index can't be read, and the errors of `blobs` and `emit`.
     """
-    limits = Limits(max_body_bytes, now_micros(), hosts=hosts)
+    limits, skip = replace(sender.limits, hosts=hosts), sender.skip
     listed = await asyncio.to_thread(find_listed_files, indexes, warc_folder)
-    sender = Sender(blobs, emit, crawl_id, max_depth, None if trust_dates else limits.latest, is_held_back)
     with ExitStack() as files:
         lines = [line for path in listed.indexes for line in await asyncio.to_thread(_index_lines, path, hosts)]
         report = ImportReport(total=0 if listed.archives else len(listed.missing) + len(lines), resumed=skip)
@@ -76,7 +48,7 @@ async def import_common_crawl(
         named = read_pages(lines, warcs.open, limits, max(skip - len(missing), 0))
         whole = islice(_read_whole(listed.archives, limits), max(skip - len(missing) - len(lines), 0), None)
         records = chain(missing[skip:], named, whole)
-        await send_all(records, lambda: skip + report.seen, report, sender, progress, wait_for_room)
+        await sender.send_all(records, lambda: skip + report.seen, report)
     return report
 
 

@@ -12,33 +12,11 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path, PurePosixPath
 
-from streams.clock import now_micros
-from streams.crawl.archives.readers import (
-    NO_PLACE,
-    PAGE_SUFFIXES,
-    ArchivedPage,
-    Limits,
-    Placing,
-    Skipped,
-    page_of_file,
-)
-from streams.crawl.archives.sending import (
-    MAX_BODY_BYTES,
-    HeldBack,
-    ImportReport,
-    Progress,
-    Room,
-    Sender,
-    always,
-    never,
-    no_progress,
-    send_all,
-)
+from streams.crawl.archives.readers import PAGE_SUFFIXES, ArchivedPage, Limits, Skipped, page_of_file
+from streams.crawl.archives.sending import ImportReport, Sender
 from streams.crawl.scope import belongs
 from streams.crawl.urls import InvalidUrl, canonicalize
 from streams.errors import UsageError
-from streams.runtime.agent import Emit
-from streams.stores.protocols import Blobs
 
 UNREADABLE = "can't be read"
 """Reason for which a file is skipped that another look may read."""
@@ -50,35 +28,17 @@ UNREAD: Stamp = (0, -1)
 """Stamp of a file that could not be read: no look finds the same, so each one tries it again."""
 
 
-async def import_html(
-    folder: Path,
-    blobs: Blobs,
-    emit: Emit,
-    progress: Progress = no_progress,
-    *,
-    crawl_id: str = "",
-    max_depth: int | None = 0,
-    max_body_bytes: int = MAX_BODY_BYTES,
-    trust_dates: bool = False,
-    patterns: tuple[str, ...] = (),
-    place: Placing = NO_PLACE,
-    is_held_back: HeldBack = never,
-    wait_for_room: Room = always,
-) -> ImportReport:
+async def import_html(folder: Path, sender: Sender) -> ImportReport:
     """Import each file FOLDER/HOST/path.html as https://HOST/path.html, or FOLDER/path.html at the address of `place`.
 
-    Files of other formats (PDF, Markdown, ...) are imported likewise.
-
-    Symbolic links are not followed.
+    Files of other formats (PDF, Markdown, ...) are imported likewise. Symbolic links are not followed.
 
     Raises UsageError if there is no such folder or no page in it, and the errors of `blobs` and `emit`.
     """
     files = await asyncio.to_thread(_html_files, folder)
     report = ImportReport(total=len(files))
-    limits = Limits(max_body_bytes, now_micros(), patterns, place)
-    records = (_read_file(folder, file, limits) for file in files)
-    sender = Sender(blobs, emit, crawl_id, max_depth, None if trust_dates else limits.latest, is_held_back)
-    await send_all(records, lambda: report.seen, report, sender, progress, wait_for_room)
+    records = (_read_file(folder, file, sender.limits) for file in files)
+    await sender.send_all(records, lambda: report.seen, report)
     if not report.imported:
         raise UsageError(
             f"{folder} contains no page: {len(files)} files can be read. Say where people read them, as in "
@@ -88,29 +48,19 @@ async def import_html(
     return report
 
 
-async def import_files(
-    folder: Path,
-    files: Sequence[str],
-    limits: Limits,
-    blobs: Blobs,
-    emit: Emit,
-    *,
-    crawl_id: str = "",
-    is_held_back: HeldBack = never,
-) -> ImportReport:
+async def import_files(folder: Path, files: Sequence[str], sender: Sender) -> ImportReport:
     """Import these files of a followed folder, as of `limits.latest`. Raises the errors of `blobs` and `emit`."""
     report = ImportReport(total=len(files))
 
     def read(file: str) -> ArchivedPage | Skipped:
-        record = _read_file(folder, folder / file, limits)
+        record = _read_file(folder, folder / file, sender.limits)
         if isinstance(record, ArchivedPage):
-            return replace(record, generation=limits.latest)
+            return replace(record, generation=sender.limits.latest)
         if record.reason == UNREADABLE:
             report.unread.append(file)
         return record
 
-    sender = Sender(blobs, emit, crawl_id, 0, limits.latest, is_held_back)
-    await send_all(map(read, files), lambda: report.seen, report, sender, no_progress, always)
+    await sender.send_all(map(read, files), lambda: report.seen, report)
     return report
 
 

@@ -9,61 +9,28 @@ from collections.abc import Sequence
 from itertools import islice
 from os import fstat
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from schemas import LinkFound
-from streams.clock import now_micros
 from streams.crawl.archives.common_crawl import read_wat
-from streams.crawl.archives.readers import NO_PLACE, Limits, Placing, Skipped, read_warc
-from streams.crawl.archives.sending import (
-    IN_FLIGHT,
-    MAX_BODY_BYTES,
-    HeldBack,
-    ImportReport,
-    Progress,
-    Room,
-    Sender,
-    always,
-    never,
-    no_progress,
-    send_all,
-)
+from streams.crawl.archives.readers import Skipped, read_warc
+from streams.crawl.archives.sending import ImportReport, Sender
 from streams.crawl.archives.warc import NotWarc
 from streams.errors import UsageError
 from streams.runtime.agent import Emit
-from streams.stores.protocols import Blobs
 
 
-async def import_warc(
-    path: Path,
-    blobs: Blobs,
-    emit: Emit,
-    progress: Progress = no_progress,
-    *,
-    crawl_id: str = "",
-    max_depth: int | None = 0,
-    max_body_bytes: int = MAX_BODY_BYTES,
-    trust_dates: bool = False,
-    patterns: tuple[str, ...] = (),
-    place: Placing = NO_PLACE,
-    is_held_back: HeldBack = never,
-    wait_for_room: Room = always,
-    skip: int = 0,
-) -> ImportReport:
-    """Import each page of a WARC or WET file, gzipped or not. The first `skip` records were sent before.
+async def import_warc(path: Path, sender: Sender) -> ImportReport:
+    """Import each page of a WARC or WET file, gzipped or not. The links of the pages are not followed.
 
-    With `max_depth` 0 the links of the pages are not followed; None: no limit. A page is as old as its import; with
-    `trust_dates` as its date in the archive, which may be invented. Raises UsageError if the file can't be read or is
-    not a WARC file, and the errors of `blobs` and `emit`. After an error of `blobs` or `emit`, run the import again.
+    Raises UsageError if the file can't be read or is not a WARC file, and the errors of `blobs` and `emit`. After an
+    error of `blobs` or `emit`, run the import again.
     """
-    file = await asyncio.to_thread(open_archive, path)
-    with file:
-        report = ImportReport(total=fstat(file.fileno()).st_size, resumed=skip)
-        limits = Limits(max_body_bytes, now_micros(), patterns, place)
-        records = islice(read_warc(file, limits), skip, None)
-        sender = Sender(blobs, emit, crawl_id, max_depth, None if trust_dates else limits.latest, is_held_back)
+    with await asyncio.to_thread(open_archive, path) as file:
+        report = ImportReport(total=fstat(file.fileno()).st_size, resumed=sender.skip)
+        records = islice(read_warc(file, sender.limits), sender.skip, None)
         try:
-            await send_all(records, file.tell, report, sender, progress, wait_for_room)
+            await sender.send_all(records, file.tell, report)
         except NotWarc as error:
             raise UsageError(f"{path} is not a WARC file: {error}") from error
     return report
@@ -76,27 +43,14 @@ def open_archive(path: Path) -> BinaryIO:
         raise UsageError(f"{path} can't be read: {error.strerror or error}") from error
 
 
-async def import_wat(
-    path: Path,
-    blobs: Blobs,
-    emit: Emit,
-    progress: Progress = no_progress,
-    *,
-    wait_for_room: Room = always,
-    skip: int = 0,
-    **_: Any,
-) -> ImportReport:
+async def import_wat(path: Path, sender: Sender) -> ImportReport:
     """Import the links between hosts of a WAT file. `imported` counts pages with such links. Raises UsageError."""
-    file = await asyncio.to_thread(open_archive, path)
-    with file:
-        report = ImportReport(total=fstat(file.fileno()).st_size, resumed=skip)
-        records = islice(read_wat(file, now_micros()), skip, None)
+    with await asyncio.to_thread(open_archive, path) as file:
+        report = ImportReport(total=fstat(file.fileno()).st_size, resumed=sender.skip)
+        records = islice(read_wat(file, sender.limits.latest), sender.skip, None)
         try:
-            while batch := await asyncio.to_thread(lambda: list(islice(records, IN_FLIGHT))):
-                await wait_for_room()
-                await _send_links(batch, emit, report)
-                report.done = file.tell()
-                progress(report)
+            async for batch in sender.batches(records, file.tell, report):
+                await _send_links(batch, sender.emit, report)
         except NotWarc as error:
             raise UsageError(f"{path} is not a WAT file: {error}") from error
     return report

@@ -12,6 +12,7 @@ from pathlib import Path
 from schemas import PageRemoved
 from schemas.ids import page_id
 from streams.crawl.archives.file_importer import import_html
+from streams.crawl.archives.sending import Sender
 from streams.errors import TransientError
 from streams.runtime.agent import Emit
 from streams.stores.protocols import Blobs
@@ -63,7 +64,7 @@ async def round_trip(
         file = Path(folder) / HOST / f"{word}.html"
         file.parent.mkdir()
         file.write_text(PAGE.format(word=word), encoding="utf-8")
-        await import_html(Path(folder), blobs, emit, crawl_id=f"round-trip-{word}")
+        await import_html(Path(folder), Sender(blobs, emit, crawl_id=f"round-trip-{word}"))
 
     async def seen() -> bool:
         return url in await find(word, HOST)

@@ -7,16 +7,18 @@ The place of an interrupted import is in a file: a later run of the same import 
 import asyncio
 import json
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
+from typing import TypeVar
 from uuid import UUID
 
 from schemas import PageFetched
 from schemas.ids import page_id
-from streams.crawl.archives.readers import ArchivedPage, Skipped
+from streams.clock import now_micros
+from streams.crawl.archives.readers import ArchivedPage, Limits, Skipped
 from streams.crawl.urls import host_of
 from streams.runtime.agent import Emit
 from streams.stores.protocols import Blobs
@@ -25,6 +27,7 @@ MAX_BODY_BYTES = 10 * 1024 * 1024
 """Maximum length of a body (bytes): the default of `crawl.max_body_bytes`, the fetcher's limit."""
 IN_FLIGHT = 32
 """Maximum number of pages in memory at once: at most 320 MB."""
+Record = TypeVar("Record")
 
 
 @dataclass(slots=True)
@@ -81,46 +84,44 @@ async def never(_: UUID) -> bool:
     return False
 
 
-async def send_all(
-    records: Iterator[ArchivedPage | Skipped],
-    position: Callable[[], int],
-    report: ImportReport,
-    sender: "Sender",
-    progress: Progress,
-    wait_for_room: Room,
-) -> None:
-    """Read and send the records in batches, and report the progress after each batch."""
-    while batch := await asyncio.to_thread(lambda: list(islice(records, IN_FLIGHT))):
-        await wait_for_room()
-        count_records(report, await sender.send(batch))
-        report.done = position()
-        progress(report)
-
-
-def count_records(report: ImportReport, batch: Iterable[ArchivedPage | Skipped]) -> None:
-    for record in batch:
-        if isinstance(record, Skipped):
-            report.skip(record)
-        else:
-            report.imported += 1
-            report.pages.add(page_id(record.url))
-
-
 @dataclass(frozen=True, slots=True)
 class Sender:
-    """Sends pages: first the blob, then the event."""
+    """Sends the pages of one import: first the blob, then the event."""
 
     blobs: Blobs
     emit: Emit
-    crawl_id: str
-    max_depth: int | None
-    seen_at: int | None
-    """The time of the import, which counts as the age of the pages. None: their dates count."""
-    is_held_back: HeldBack
+    progress: Progress = no_progress
+    limits: Limits = field(default_factory=lambda: Limits(MAX_BODY_BYTES, now_micros()))
+    """The limits of the pages. `latest` is the time of the import."""
+    crawl_id: str = ""
+    trust_dates: bool = False
+    """True: a page is as old as its date in the archive, which may be invented. False: as its import."""
+    is_held_back: HeldBack = never
+    wait_for_room: Room = always
+    skip: int = 0
+    """Number of records that an interrupted run has sent."""
 
-    async def send(self, records: Sequence[ArchivedPage | Skipped]) -> list[ArchivedPage | Skipped]:
-        """Send the pages, and return the records. A page that may not be imported is replaced by the reason."""
-        return await asyncio.gather(*(self._send(record) for record in records))
+    async def send_all(
+        self, records: Iterator[ArchivedPage | Skipped], position: Callable[[], int], report: ImportReport
+    ) -> None:
+        """Read and send the records in batches. A page that may not be imported is counted by the reason."""
+        async for batch in self.batches(records, position, report):
+            for record in await asyncio.gather(*(self._send(record) for record in batch)):
+                if isinstance(record, Skipped):
+                    report.skip(record)
+                else:
+                    report.imported += 1
+                    report.pages.add(page_id(record.url))
+
+    async def batches(
+        self, records: Iterator[Record], position: Callable[[], int], report: ImportReport
+    ) -> AsyncIterator[list[Record]]:
+        """Yield the records in batches, each when the stages have room, and report the progress after it."""
+        while batch := await asyncio.to_thread(lambda: list(islice(records, IN_FLIGHT))):
+            await self.wait_for_room()
+            yield batch
+            report.done = position()
+            self.progress(report)
 
     async def _send(self, page: ArchivedPage | Skipped) -> ArchivedPage | Skipped:
         if isinstance(page, Skipped):
@@ -134,14 +135,14 @@ class Sender:
             host=host_of(page.url),
             outcome="ok",
             generation=page.generation,
-            max_depth=self.max_depth,
+            max_depth=0,
             crawl_id=self.crawl_id,
             status=page.status,
             headers=dict(page.headers),
             body_ref=ref,
             body_bytes=len(page.body),
             source=page.source,
-            seen_at=self.seen_at,
+            seen_at=None if self.trust_dates else self.limits.latest,
         )
         await self.emit(event, f"import/{page.source}/{page.url}/{page.generation}/{ref}")
         return page

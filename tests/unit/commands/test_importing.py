@@ -20,7 +20,7 @@ from streams.cli import app, load_command
 from streams.commands.pages import importing
 from streams.commands.pages.importing import RESTORE_LOOK_SECONDS, HeldBack
 from streams.crawl.archives.file_importer import import_html
-from streams.crawl.archives.sending import ImportReport
+from streams.crawl.archives.sending import ImportReport, Sender
 from streams.errors import RestoreUnfinished
 from streams.runtime.lags import backpressure
 from streams.runtime.lags.stage_lags import Lag
@@ -64,7 +64,8 @@ async def test_an_import_ends_when_a_restore_begins(tmp_path: Path) -> None:
 
     with pytest.raises(RestoreUnfinished, match="monday"):
         await import_html(
-            tmp_path, stores.blobs, emit, show, crawl_id="a", is_held_back=HeldBack(stores, lambda: restored.now)
+            tmp_path,
+            Sender(stores.blobs, emit, show, crawl_id="a", is_held_back=HeldBack(stores, lambda: restored.now)),
         )
     assert 10 <= len(sent) < 300
 
@@ -108,8 +109,9 @@ BOUNDED = Settings(crawl=CrawlSettings(max_stage_lag_events=100))
 async def test_an_import_waits_while_a_stage_is_behind_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     behind, shown = Behind(monkeypatch, importing), list[str]()
 
-    async def read(_blobs: object, producer: Any, *_: object, wait_for_room: Any, **__: object) -> ImportReport:
-        await wait_for_room()
+    async def read(sender: Sender) -> ImportReport:
+        await sender.wait_for_room()
+        producer: Any = sender.emit
         await producer.send_records(["a page"])
         return ImportReport()
 

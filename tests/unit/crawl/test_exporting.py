@@ -16,7 +16,7 @@ from schemas.ids import page_id
 from streams.crawl.archives.common_crawl_importer import import_common_crawl
 from streams.crawl.archives.exporter import ExportReport, ExportSource, export_warc
 from streams.crawl.archives.importer import import_warc, import_wat
-from streams.crawl.archives.sending import ImportPlace, archive_name
+from streams.crawl.archives.sending import ImportPlace, Sender, archive_name
 from streams.crawl.archives.writer import IDENTICAL, NOT_MODIFIED, warcinfo
 from streams.crawl.exchange import Exchange, encode_exchange
 from streams.errors import UsageError
@@ -149,14 +149,14 @@ async def test_an_import_of_an_export_gives_the_same_pages(tmp_path: Path) -> No
     async def emit(event: Event, cause: str) -> None:
         sent.append(event)
 
-    report = await import_warc(tmp_path / "a.warc.gz", blobs, emit)
+    report = await import_warc(tmp_path / "a.warc.gz", Sender(blobs, emit))
     (event,) = sent
     assert isinstance(event, PageFetched)
     assert event.body_ref
     assert (event.url, event.generation, await blobs.get(event.body_ref)) == (URL, NOON, BODY)
     assert event.seen_at is not None, "an archive's own date is no age"
     assert report.imported == 1
-    again = await import_warc(tmp_path / "a.warc.gz", blobs, emit, skip=1)
+    again = await import_warc(tmp_path / "a.warc.gz", Sender(blobs, emit, skip=1))
     assert (again.imported, again.resumed) == (0, 1)
 
 
@@ -220,7 +220,7 @@ async def test_texts_of_another_crawler_are_imported(tmp_path: Path) -> None:
     target = f"WARC-Target-URI: {URL}\r\nContent-Type: text/plain\r\n"
     (tmp_path / "a.wet.gz").write_bytes(record("warcinfo", "", b"") + record("conversion", target, b"Ebb, Flut"))
     sent = Sent()
-    await import_warc(tmp_path / "a.wet.gz", sent.blobs, sent.emit, trust_dates=True)
+    await import_warc(tmp_path / "a.wet.gz", Sender(sent.blobs, sent.emit, trust_dates=True))
     (event,) = sent.events
     assert isinstance(event, PageFetched)
     assert (event.url, event.headers, event.seen_at) == (URL, {"content-type": "text/plain; charset=utf-8"}, None)
@@ -241,7 +241,7 @@ async def test_links_of_another_crawler_are_imported(tmp_path: Path) -> None:
     content = record("metadata", "Content-Type: application/json\r\n", block) + record("metadata", "", b"[1]")
     (tmp_path / "a.wat.gz").write_bytes(content)
     sent = Sent()
-    report = await import_wat(tmp_path / "a.wat.gz", sent.blobs, sent.emit)
+    report = await import_wat(tmp_path / "a.wat.gz", Sender(sent.blobs, sent.emit))
     (event,) = sent.events
     assert isinstance(event, LinkFound)
     found = [(link.target_url, link.anchor, link.nofollow) for link in event.each()]
@@ -271,7 +271,7 @@ async def test_pages_of_a_host_are_imported_by_the_index_of_common_crawl(tmp_pat
     (tmp_path / "cdx.gz").write_bytes(gzip.compress("\n".join([*lines, "no line of an index"]).encode()))
     sent = Sent()
     report = await import_common_crawl(
-        [tmp_path / "cdx.gz"], sent.blobs, sent.emit, hosts=frozenset({"sea.example"}), warc_folder=tmp_path
+        [tmp_path / "cdx.gz"], Sender(sent.blobs, sent.emit), hosts=frozenset({"sea.example"}), warc_folder=tmp_path
     )
     assert [event.url for event in sent.events if isinstance(event, PageFetched)] == [URL]
     assert (report.imported, dict(report.skipped)) == (
@@ -311,7 +311,7 @@ async def test_lists_of_paths_of_common_crawl_are_followed(
     async def read(*hosts: str, skip: int = 0) -> tuple[list[str], dict[str, int]]:
         sent = Sent()
         report = await import_common_crawl(
-            [tmp_path / name], sent.blobs, sent.emit, hosts=frozenset(hosts), warc_folder=tmp_path, skip=skip
+            [tmp_path / name], Sender(sent.blobs, sent.emit, skip=skip), hosts=frozenset(hosts), warc_folder=tmp_path
         )
         return [event.url for event in sent.events if isinstance(event, PageFetched)], dict(report.skipped)
 
@@ -325,7 +325,7 @@ async def test_a_list_without_any_file_here_is_refused(tmp_path: Path) -> None:
     (tmp_path / "warc.paths").write_text("crawl-data/a.warc.gz\n")
     with pytest.raises(UsageError, match="none of the 1 files"):
         await import_common_crawl(
-            [tmp_path / "warc.paths"], Sent().blobs, Sent().emit, hosts=frozenset(), warc_folder=tmp_path
+            [tmp_path / "warc.paths"], Sender(Sent().blobs, Sent().emit), hosts=frozenset(), warc_folder=tmp_path
         )
 
 

@@ -15,10 +15,11 @@ from warcio.warcwriter import WARCWriter
 
 from schemas import Event, PageFetched
 from schemas.ids import page_id
+from streams.clock import now_micros
 from streams.crawl.archives.file_importer import import_html
 from streams.crawl.archives.importer import import_warc
-from streams.crawl.archives.readers import Placing
-from streams.crawl.archives.sending import IN_FLIGHT, ImportReport
+from streams.crawl.archives.readers import Limits, Placing
+from streams.crawl.archives.sending import IN_FLIGHT, MAX_BODY_BYTES, ImportReport, Sender
 from streams.errors import StoreUnavailable, UsageError
 from streams.stores.memory import MemoryBlobs
 
@@ -51,7 +52,7 @@ async def test_a_page_that_was_removed_on_request_is_not_imported(tmp_path: Path
     async def is_held_back(page: UUID) -> bool:
         return page == removed
 
-    report = await import_warc(write_warc(tmp_path / "a.warc.gz"), sent.blobs, sent, is_held_back=is_held_back)
+    report = await import_warc(write_warc(tmp_path / "a.warc.gz"), Sender(sent.blobs, sent, is_held_back=is_held_back))
     assert report.imported == 2
     assert report.skipped["removed on request"] == 1
     assert report.examples["removed on request"] == "https://example.org/1"
@@ -85,7 +86,7 @@ def write_warc(path: Path, pages: int = 3, targets: Sequence[str] = ()) -> Path:
 
 
 async def test_each_page_of_a_warc_file_is_sent(tmp_path: Path, sent: Sent) -> None:
-    report = await import_warc(write_warc(tmp_path / "a.warc.gz"), sent.blobs, sent, crawl_id="c1")
+    report = await import_warc(write_warc(tmp_path / "a.warc.gz"), Sender(sent.blobs, sent, crawl_id="c1"))
     assert (report.imported, dict(report.skipped), report.done) == (3, {"gone": 1}, report.total)
     first = next(event for event in sent.events.values() if event.url == "https://example.org/0")
     assert first == PageFetched(
@@ -111,9 +112,9 @@ def without_import_time(sent: Sent) -> dict[str, PageFetched]:
 
 async def test_a_repeated_import_sends_the_same_events(tmp_path: Path, sent: Sent) -> None:
     path = write_warc(tmp_path / "a.warc.gz")
-    await import_warc(path, sent.blobs, sent)
+    await import_warc(path, Sender(sent.blobs, sent))
     first = without_import_time(sent)
-    await import_warc(path, sent.blobs, sent)
+    await import_warc(path, Sender(sent.blobs, sent))
     assert without_import_time(sent) == first
     assert sent.calls == 2 * len(first)
 
@@ -122,8 +123,8 @@ async def test_an_interrupted_import_is_completed_by_a_repetition(tmp_path: Path
     path, blobs = write_warc(tmp_path / "a.warc.gz", IN_FLIGHT + 5), MemoryBlobs()
     interrupted, repeated = Sent(blobs, fails_after=IN_FLIGHT + 2), Sent(blobs)
     with pytest.raises(StoreUnavailable, match="Kafka is unavailable"):
-        await import_warc(path, blobs, interrupted)
-    await import_warc(path, blobs, repeated)
+        await import_warc(path, Sender(blobs, interrupted))
+    await import_warc(path, Sender(blobs, repeated))
     first, second = without_import_time(interrupted), without_import_time(repeated)
     assert [second[cause] for cause in first] == list(first.values())
     assert len(repeated.events) == IN_FLIGHT + 5
@@ -135,7 +136,7 @@ async def test_progress_is_reported_up_to_the_end(tmp_path: Path, sent: Sent) ->
     def note(report: ImportReport) -> None:
         reports.append((report.seen, report.done))
 
-    report = await import_warc(write_warc(tmp_path / "a.warc.gz", 100), sent.blobs, sent, note)
+    report = await import_warc(write_warc(tmp_path / "a.warc.gz", 100), Sender(sent.blobs, sent, note))
     assert reports == sorted(reports)
     assert len(reports) > 2
     assert reports[-1] == (101, report.total)
@@ -144,7 +145,7 @@ async def test_progress_is_reported_up_to_the_end(tmp_path: Path, sent: Sent) ->
 async def test_complete_records_of_a_file_that_ends_early_are_imported(tmp_path: Path, sent: Sent) -> None:
     path = write_warc(tmp_path / "a.warc.gz", 10)
     path.write_bytes(path.read_bytes()[:-900])
-    report = await import_warc(path, sent.blobs, sent)
+    report = await import_warc(path, Sender(sent.blobs, sent))
     assert 0 < report.imported < 10
     assert report.skipped["damaged record"] == 1
     assert "ends early" in report.examples["damaged record"]
@@ -155,14 +156,14 @@ async def test_a_file_that_is_not_warc_is_named_in_the_error(tmp_path: Path, sen
     path = tmp_path / "page.html"
     path.write_bytes(content)
     with pytest.raises(UsageError, match=r"page\.html is not a WARC file"):
-        await import_warc(path, sent.blobs, sent)
+        await import_warc(path, Sender(sent.blobs, sent))
 
 
 async def test_a_missing_file_is_named_in_the_error(tmp_path: Path, sent: Sent) -> None:
     with pytest.raises(UsageError, match=r"no\.warc can't be read: No such file"):
-        await import_warc(tmp_path / "no.warc", sent.blobs, sent)
+        await import_warc(tmp_path / "no.warc", Sender(sent.blobs, sent))
     with pytest.raises(UsageError, match="no is not a folder"):
-        await import_html(tmp_path / "no", sent.blobs, sent)
+        await import_html(tmp_path / "no", Sender(sent.blobs, sent))
 
 
 def write_html(folder: Path, *names: str) -> Path:
@@ -179,7 +180,7 @@ async def test_each_html_file_below_a_host_is_sent(tmp_path: Path, sent: Sent) -
     folder = write_html(
         tmp_path, "a.example/x.html", "a.example/sub/y.HTM", "b.example/z.html", "b.example/z.css", "l.html"
     )
-    report = await import_html(folder, sent.blobs, sent)
+    report = await import_html(folder, Sender(sent.blobs, sent))
     assert {(event.url, event.generation, event.source) for event in sent.events.values()} == {
         ("https://a.example/x.html", GENERATION, "html"),
         ("https://a.example/sub/y.HTM", GENERATION, "html"),
@@ -192,14 +193,16 @@ async def test_each_html_file_below_a_host_is_sent(tmp_path: Path, sent: Sent) -
 async def test_files_with_one_address_are_one_page(tmp_path: Path, sent: Sent) -> None:
     """The wait for searchable pages ends when each page is searchable, however many files a page has."""
     folder, place = write_html(tmp_path, "index.html", "index.htm", "x.html"), Placing("https://a.example/")
-    report = await import_html(folder, sent.blobs, sent, place=place)
+    report = await import_html(
+        folder, Sender(sent.blobs, sent, limits=Limits(MAX_BODY_BYTES, now_micros(), place=place))
+    )
     assert (report.imported, report.pages) == (3, {page_id("https://a.example/"), page_id("https://a.example/x.html")})
 
 
 async def test_only_the_small_letters_of_index_are_the_page_of_a_folder(tmp_path: Path, sent: Sent) -> None:
     """Manuals have an index of terms in `Index.html`, which took the place of their first page."""
     folder, place = write_html(tmp_path, "index.html", "Index.html"), Placing("https://a.example/")
-    await import_html(folder, sent.blobs, sent, place=place)
+    await import_html(folder, Sender(sent.blobs, sent, limits=Limits(MAX_BODY_BYTES, now_micros(), place=place)))
     assert {event.url for event in sent.events.values()} == {"https://a.example/", "https://a.example/Index.html"}
 
 
@@ -208,8 +211,8 @@ async def test_only_trusted_dates_of_an_archive_are_the_age_of_its_pages(
     tmp_path: Path, sent: Sent, trust_dates: bool
 ) -> None:
     before = time.time_ns() // 1_000
-    await import_html(write_html(tmp_path, "a.example/x.html"), sent.blobs, sent, trust_dates=trust_dates)
-    await import_warc(write_warc(tmp_path / "a.warc.gz"), sent.blobs, sent, trust_dates=trust_dates)
+    await import_html(write_html(tmp_path, "a.example/x.html"), Sender(sent.blobs, sent, trust_dates=trust_dates))
+    await import_warc(write_warc(tmp_path / "a.warc.gz"), Sender(sent.blobs, sent, trust_dates=trust_dates))
     assert {event.source for event in sent.events.values()} == {"html", "warc"}
     for event in sent.events.values():
         if trust_dates:
@@ -224,13 +227,13 @@ async def test_symbolic_links_are_not_followed(tmp_path: Path, sent: Sent) -> No
     write_html(tmp_path / "out", "secret.html")
     (folder / "a.example" / "link.html").symlink_to(tmp_path / "out" / "secret.html")
     (folder / "b.example").symlink_to(tmp_path / "out")
-    await import_html(folder, sent.blobs, sent)
+    await import_html(folder, Sender(sent.blobs, sent))
     assert [event.url for event in sent.events.values()] == ["https://a.example/x.html"]
 
 
 async def test_the_error_for_a_folder_without_hosts_describes_the_layout(tmp_path: Path, sent: Sent) -> None:
     with pytest.raises(UsageError, match=r"contains no page: 1 files can be read.*a folder for each host"):
-        await import_html(write_html(tmp_path, "guide.html"), sent.blobs, sent)
+        await import_html(write_html(tmp_path, "guide.html"), Sender(sent.blobs, sent))
 
 
 async def test_an_import_waits_for_room_before_each_batch(tmp_path: Path, sent: Sent) -> None:
@@ -240,7 +243,7 @@ async def test_an_import_waits_for_room_before_each_batch(tmp_path: Path, sent: 
         calls.append(len(sent.events))
 
     path = write_warc(tmp_path / "a.warc.gz", 3 * IN_FLIGHT)
-    await import_warc(path, sent.blobs, sent, wait_for_room=wait)
+    await import_warc(path, Sender(sent.blobs, sent, wait_for_room=wait))
     assert calls[:3] == [0, IN_FLIGHT, 2 * IN_FLIGHT]
 
 
@@ -249,7 +252,10 @@ async def test_a_built_site_is_imported_under_the_address_that_people_read_it_at
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(f"<p>{name}")
     place = Placing("https://docs.example/v2/")
-    report = await import_html(tmp_path, sent.blobs, sent, place=place, patterns=("-*/print.html",))
+    report = await import_html(
+        tmp_path,
+        Sender(sent.blobs, sent, limits=Limits(MAX_BODY_BYTES, now_micros(), place=place, patterns=("-*/print.html",))),
+    )
     assert sorted(event.url for event in sent.events.values()) == [
         "https://docs.example/v2/",
         "https://docs.example/v2/api/x.htm",
@@ -271,7 +277,9 @@ async def test_a_copy_of_a_local_server_gets_the_address_of_the_web(
 ) -> None:
     targets = ("http://LocalHost:8000/1", "http://localhost:8000/a/", "http://localhost:9000/other")
     file = write_warc(tmp_path / "a.warc.gz", targets=targets)
-    report = await import_warc(file, sent.blobs, sent, place=Placing(address))
+    report = await import_warc(
+        file, Sender(sent.blobs, sent, limits=Limits(MAX_BODY_BYTES, now_micros(), place=Placing(address)))
+    )
     assert sorted(event.url for event in sent.events.values()) == urls
     assert report.skipped == {"URL not allowed": 1}
     assert "--as https://docs.example/" in report.examples["URL not allowed"]
