@@ -1,25 +1,27 @@
 """The client for asyncio: `make schemas` makes it of `plain.py`."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine
 from types import TracebackType
-from typing import Any, Literal, Self, cast
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 import httpx2
 
 from streams.client import requests
-from streams.client.requests import ApiError, ApiRequest, ModelAnswer, NotReached, answer_of
-from streams.client.types import (
-    Extract,
-    PageDocument,
-    PageRecord,
-    PageStatement,
-    Result,
-    SearchAnswer,
-    SimilarAnswer,
-)
+from streams.client.requests import ApiError, ApiRequest, NotReached
+from streams.client.types import PageStatement, Result
 
-Sort = Literal["relevance", "date"]
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _method(build: Callable[P, ApiRequest[T]]) -> Callable[Concatenate["AsyncRiffle", P], Coroutine[Any, Any, T]]:
+    """Return the method that sends the request which `build` returns, and returns its answer."""
+
+    async def method(self: "AsyncRiffle", /, *arguments: P.args, **keywords: P.kwargs) -> T:
+        return await self._ask(build(*arguments, **keywords))
+
+    return requests.describe(method, build)
 
 
 class AsyncRiffle:
@@ -54,37 +56,13 @@ class AsyncRiffle:
         if self._is_own:
             await self._http.aclose()
 
-    async def search(
-        self,
-        q: str,
-        *,
-        page: int = 1,
-        per_page: int = 10,
-        cursor: str = "",
-        host: str = "",
-        language: str = "",
-        include: str | Sequence[str] = (),
-        exclude: str | Sequence[str] = (),
-        sort: Sort = "relevance",
-        exact: bool = False,
-        explain: bool = False,
-    ) -> SearchAnswer:
-        """Search, and return one page of results. Raises ApiError and NotReached."""
-        request = requests.get(
-            "search",
-            q=q,
-            page=page,
-            per_page=per_page,
-            cursor=cursor,
-            host=host,
-            language=language,
-            include=requests.texts_of(include),
-            exclude=requests.texts_of(exclude),
-            sort=sort,
-            exact=exact,
-            explain=explain,
-        )
-        return cast(SearchAnswer, await self._json(request))
+    search = _method(requests.search)
+    similar = _method(requests.similar)
+    page = _method(requests.page)
+    extract = _method(requests.extract)
+    document = _method(requests.document)
+    answer = _method(requests.answer)
+    feed = _method(requests.feed)
 
     async def results(self, q: str, *, limit: int = 100, **parameters: Any) -> AsyncIterator[Result]:
         """Yield results, page by page, each once, also while pages are indexed. Parameters: as of `search`."""
@@ -99,66 +77,26 @@ class AsyncRiffle:
             if not cursor:
                 return
 
-    async def similar(self, page: str, count: int = 10) -> SimilarAnswer:
-        """Return pages whose content is similar to a page's, given by its id or URL."""
-        return cast(SimilarAnswer, await self._json(requests.get("similar", page=page, count=count)))
-
-    async def page(self, page: str) -> PageRecord:
-        """Return the whole history of a page, given by its id or URL: why it is, or is not, indexed."""
-        return cast(PageRecord, await self._json(requests.get(requests.page_path(page))))
-
-    async def extract(self, url: str, *, fetch: bool = False) -> Extract:
-        """Return the document, statements and facts of a page. With `fetch`, an unknown page is fetched now."""
-        return cast(Extract, await self._json(requests.get("extract", url=url, fetch=fetch)))
-
-    async def document(self, page_id: str, *, ref: str = "") -> PageDocument:
-        """Return the document of an indexed page. `ref`: the `document_ref` of an event."""
-        return cast(PageDocument, await self._json(requests.get(f"{requests.page_path(page_id)}/document", ref=ref)))
-
     async def statements(self, page_id: str, *, ref: str = "") -> AsyncIterator[PageStatement]:
         """Yield all statements of an indexed page, in order. `ref`: the `statements_ref` of an event."""
         async for part in self._parts(page_id, "statements", ref):
             for statement in part["statements"]:
-                yield cast(PageStatement, statement)
+                yield statement
 
     async def vectors(self, page_id: str, *, ref: str = "") -> AsyncIterator[list[float]]:
         """Yield the vectors of a page's statements, in the order of the statements."""
         async for part in self._parts(page_id, "vectors", ref):
             for vector in part["vectors"]:
-                yield cast(list[float], vector)
-
-    async def answer(self, q: str, *, then: str | Sequence[str] = ()) -> ModelAnswer:
-        """Return the answer of the gateway's language model. `then`: the further questions of a conversation.
-
-        Raises ApiError, of the kind `no-model` where the gateway has none, and NotReached if the answer broke off.
-        """
-        answer = await self._ask(requests.get("answer", q=q, then=requests.texts_of(then)))
-        found = answer_of(answer.text)
-        if not found["end"]:
-            raise NotReached(f"the answer of {self._address} broke off before its end")
-        return found
-
-    async def feed(self, q: str) -> str:
-        """Return the newest results of a query as a feed (Atom)."""
-        answer = await self._ask(requests.get("feed", q=q))
-        return answer.text
+                yield vector
 
     async def _parts(self, page_id: str, what: str, ref: str) -> AsyncIterator[dict[str, Any]]:
         after: int | None = 0
         while after is not None:
-            path = f"{requests.page_path(page_id)}/{what}"
-            part = await self._json(requests.get(path, ref=ref, after=after, limit=requests.PART))
+            part = await self._ask(requests.part(page_id, what, ref, after))
             yield part
             ref, after = part["ref"], part.get("next")
 
-    async def _json(self, request: ApiRequest) -> Any:
-        answer = await self._ask(request)
-        content = _content_of(answer)
-        if not isinstance(content, dict):  # such as the page of a proxy where people sign in
-            raise requests.error_of(answer.status_code, answer.headers, content)
-        return content
-
-    async def _ask(self, request: ApiRequest) -> httpx2.Response:
+    async def _ask(self, request: ApiRequest[T]) -> T:
         """Return the answer to a request, which is repeated if that may help. Raises ApiError and NotReached."""
         tried = 0
         while True:
@@ -172,18 +110,11 @@ class AsyncRiffle:
                     headers=self._headers,
                 )
                 if answer.is_success:
-                    return answer
-                failure = requests.error_of(answer.status_code, answer.headers, _content_of(answer))
+                    return request.read(answer)
+                failure = requests.error_of(answer.status_code, answer.headers, requests.content_of(answer))
             except httpx2.RequestError as error:
                 failure = NotReached(f"{self._address} does not answer ({requests.reason_of(error)})")
             pause = requests.pause_before(tried, failure if isinstance(failure, ApiError) else None)
             if pause is None:
                 raise failure
             await asyncio.sleep(pause)
-
-
-def _content_of(answer: httpx2.Response) -> Any:
-    try:
-        return answer.json()
-    except ValueError:
-        return None

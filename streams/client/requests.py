@@ -1,13 +1,17 @@
 """The requests of the client, and when a failed one is repeated: what both forms of the client share. Pure."""
 
+import inspect
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
-from typing import Any, TypedDict
+from functools import update_wrapper
+from typing import Any, Generic, Literal, TypedDict, TypeVar
 from urllib.parse import quote
 
 import httpx2
+
+from streams.client.types import Extract, PageDocument, PageRecord, SearchAnswer, SimilarAnswer
 
 TRIES = 3
 """Maximum number of tries of a request."""
@@ -21,7 +25,9 @@ PART = 500
 """Number of statements or vectors of a request."""
 USER_AGENT = "riffle-python/1"
 
-Parameters = Mapping[str, str | int | float | bool | list[str] | tuple[str, ...] | None]
+Sort = Literal["relevance", "date"]
+T = TypeVar("T")
+Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 class ApiError(Exception):
@@ -54,20 +60,115 @@ class ModelAnswer(TypedDict):
 
 
 @dataclass(frozen=True, slots=True)
-class ApiRequest:
-    """A request to the API."""
+class ApiRequest(Generic[T]):
+    """A GET request to the API, and the function that reads its answer."""
 
     path: str
-    parameters: dict[str, Any] = field(default_factory=dict)
+    parameters: Mapping[str, Any]
+    read: Callable[[httpx2.Response], T]
 
 
-def get(path: str, **parameters: Any) -> ApiRequest:
-    """Return a GET request. Parameters without a value are left out."""
+def search(
+    q: str,
+    *,
+    page: int = 1,
+    per_page: int = 10,
+    cursor: str = "",
+    host: str = "",
+    language: str = "",
+    include: str | Sequence[str] = (),
+    exclude: str | Sequence[str] = (),
+    sort: Sort = "relevance",
+    exact: bool = False,
+    explain: bool = False,
+) -> ApiRequest[SearchAnswer]:
+    """Search, and return one page of results. Raises ApiError and NotReached."""
+    place: dict[str, Any] = {"page": page, "per_page": per_page, "cursor": cursor, "sort": sort}
+    where: dict[str, Any] = {"host": host, "include": texts_of(include), "exclude": texts_of(exclude)}
+    return _get("search", q=q, **place, **where, language=language, exact=exact, explain=explain)
+
+
+def similar(page: str, count: int = 10) -> ApiRequest[SimilarAnswer]:
+    """Return pages whose content is similar to a page's, given by its id or URL."""
+    return _get("similar", page=page, count=count)
+
+
+def page(page: str) -> ApiRequest[PageRecord]:
+    """Return the whole history of a page, given by its id or URL: why it is, or is not, indexed."""
+    return _get(_page_path(page))
+
+
+def extract(url: str, *, fetch: bool = False) -> ApiRequest[Extract]:
+    """Return the document, statements and facts of a page. With `fetch`, an unknown page is fetched now."""
+    return _get("extract", url=url, fetch=fetch)
+
+
+def document(page_id: str, *, ref: str = "") -> ApiRequest[PageDocument]:
+    """Return the document of an indexed page. `ref`: the `document_ref` of an event."""
+    return _get(f"{_page_path(page_id)}/document", ref=ref)
+
+
+def part(page_id: str, what: str, ref: str, after: int) -> ApiRequest[dict[str, Any]]:
+    """Return a part of the `statements` or `vectors` of an indexed page."""
+    return _get(f"{_page_path(page_id)}/{what}", ref=ref, after=after, limit=PART)
+
+
+def answer(q: str, *, then: str | Sequence[str] = ()) -> ApiRequest[ModelAnswer]:
+    """Return the answer of the gateway's language model. `then`: the further questions of a conversation.
+
+    Raises ApiError, of the kind `no-model` where the gateway has none, and NotReached if the answer broke off.
+    """
+    return _get("answer", _read_answer, q=q, then=texts_of(then))
+
+
+def feed(q: str) -> ApiRequest[str]:
+    """Return the newest results of a query as a feed (Atom)."""
+    return _get("feed", lambda answer: answer.text, q=q)
+
+
+def describe(method: Method, build: Callable[..., Any]) -> Method:
+    """Return a method of a client with the name, documentation and parameters of the function that builds its request.
+
+    The parameters are those of the function, behind the client itself.
+    """
+    own = inspect.signature(build)
+    client = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    update_wrapper(method, build)
+    method.__dict__["__signature__"] = own.replace(parameters=[client, *own.parameters.values()])
+    return method
+
+
+def content_of(answer: httpx2.Response) -> Any:
+    """Return the JSON of an answer; None if it is none."""
+    try:
+        return answer.json()
+    except ValueError:
+        return None
+
+
+def _read_object(answer: httpx2.Response) -> Any:
+    content = content_of(answer)
+    if not isinstance(content, dict):  # such as the page of a proxy where people sign in
+        raise error_of(answer.status_code, answer.headers, content)
+    return content
+
+
+def _read_answer(answer: httpx2.Response) -> ModelAnswer:
+    events = list(events_of(answer.text))
+    sentences = [content for name, content in events if name == "sentence"]
+    end = dict(events).get("end")
+    if not end:
+        raise NotReached(f"the answer of {answer.url.scheme}://{answer.url.netloc.decode()} broke off before its end")
+    return {"sentences": sentences, "end": end}
+
+
+def _get(path: str, read: Callable[[httpx2.Response], Any] = _read_object, **parameters: Any) -> ApiRequest[Any]:
+    """Return a request. Parameters without a value are left out."""
     given = {name: _text(value) for name, value in parameters.items() if value not in (None, "", [], ())}
-    return ApiRequest(f"/api/v1/{path}", given)
+    return ApiRequest(f"/api/v1/{path}", given, read)
 
 
-def page_path(page: str) -> str:
+def _page_path(page: str) -> str:
     return f"pages/{quote(str(page), safe='')}"
 
 
@@ -137,13 +238,6 @@ def _seconds_of(after: str, date: str) -> float | None:
 
 def _text(value: Any) -> Any:
     return str(value).lower() if isinstance(value, bool) else list(value) if isinstance(value, tuple) else value
-
-
-def answer_of(stream: str) -> ModelAnswer:
-    """Return the answer of a whole stream of events."""
-    events = list(events_of(stream))
-    sentences = [content for name, content in events if name == "sentence"]
-    return {"sentences": sentences, "end": dict(events).get("end", {})}
 
 
 def events_of(stream: str) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -1,24 +1,24 @@
 """`/api/v1/entities` and `/entities/{id}`: the entity that a text asks for, and entities by their ids."""
 
-from collections.abc import Awaitable
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from pydantic import BaseModel
 from starlette.responses import HTMLResponse
 
-from streams.errors import RiffleError
 from streams.gateway.access.clients import Sight
 from streams.gateway.access.guard import Charge, Guard
 from streams.gateway.context import GatewayContext
 from streams.gateway.http import openapi
-from streams.gateway.http.problems import ProblemError, records_unavailable, unknown_entity
+from streams.gateway.http.problems import ProblemError, unknown_entity
 from streams.gateway.http.requests import api_router
 from streams.gateway.http.templates import Views
+from streams.gateway.page.lookup import or_problem
 from streams.knowledge.lookup.panel import Panel
 from streams.knowledge.lookup.source import PanelSource
 
 MAX_TEXT_CHARS = 500
+NO_ENTITIES = "The store of entities does not answer."
 _PROBLEMS = (
     ("A parameter is not valid", openapi.NO_QUERY),
     *openapi.ACCESS_PROBLEMS,
@@ -57,8 +57,9 @@ def entity_routes(context: GatewayContext, source: PanelSource, views: Views, gu
         confidence: Annotated[float | None, Query(ge=0, le=1, description="Minimum probability.")] = None,
     ) -> EntityAnswer:
         sight = charge.sight
-        asked = source.look_up(q, minimum=confidence, only=sight.only, hidden=sight.private)
-        return EntityAnswer(query=q, panel=await _or_problem(context, asked))
+        async with or_problem(context, NO_ENTITIES):
+            panel = await source.look_up(q, minimum=confidence, only=sight.only, hidden=sight.private)
+        return EntityAnswer(query=q, panel=panel)
 
     @api.get(
         "/entities/{entity:path}",
@@ -81,16 +82,8 @@ def entity_routes(context: GatewayContext, source: PanelSource, views: Views, gu
 
 
 async def _panel(context: GatewayContext, source: PanelSource, entity_id: str, sight: Sight) -> Panel:
-    panel = await _or_problem(context, source.panel_of(entity_id, only=sight.only, hidden=sight.private))
+    async with or_problem(context, NO_ENTITIES):
+        panel = await source.panel_of(entity_id, only=sight.only, hidden=sight.private)
     if panel is None:
         raise ProblemError(unknown_entity(entity_id))
     return panel
-
-
-async def _or_problem(context: GatewayContext, asked: Awaitable[Panel | None]) -> Panel | None:
-    """Return what was asked of the stores. Raises ProblemError if they don't answer."""
-    try:
-        return await asked
-    except (RiffleError, TimeoutError) as error:
-        context.metrics.count_failure("records", error)
-        raise ProblemError(records_unavailable("The store of entities does not answer.", error)) from error

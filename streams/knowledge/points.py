@@ -39,6 +39,14 @@ def read_record(content: bytes) -> Entity:
         raise PoisonError(f"a stored entity can't be read ({error.error_count()} faults)") from error
 
 
+def readable_record(content: bytes) -> Entity | None:
+    """Return a stored record, or None for one that can't be read: a newer release may have written it."""
+    try:
+        return read_record(content)
+    except PoisonError:
+        return None
+
+
 MAX_POINTS = 64
 """Maximum number of points of a request: as many as a batch of the model has texts."""
 

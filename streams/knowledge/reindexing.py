@@ -4,9 +4,7 @@ former collection."""
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 
-from streams.errors import PoisonError
-from streams.knowledge.entity import Entity
-from streams.knowledge.points import point_id, point_of, read_record
+from streams.knowledge.points import point_id, point_of, readable_record
 from streams.models.protocols import Embedder
 from streams.stores.opener import Stores
 
@@ -46,7 +44,9 @@ class EntityReindexer:
 
     async def _visit(self, ids: Sequence[str], counts: Reindexed) -> None:
         stored = await self._stores.entities.get(ids)
-        found = [record for row in stored.values() if (record := _readable(row.record)) and record.kind == "entity"]
+        found = [
+            record for row in stored.values() if (record := readable_record(row.record)) and record.kind == "entity"
+        ]
         counts.entities += len(found)
         index = self._stores.entity_vectors
         missing = [one for one in found if not await index.count(self._collection, point_id(one.entity_id))]
@@ -55,10 +55,3 @@ class EntityReindexer:
             points = [point_of(one, vector.tolist()) for one, vector in zip(missing, vectors, strict=True)]
             await index.upsert(self._collection, points)
             counts.written += len(missing)
-
-
-def _readable(record: bytes) -> Entity | None:
-    try:
-        return read_record(record)
-    except PoisonError:
-        return None

@@ -154,17 +154,8 @@ def to_document(document: Document) -> DocumentContent:
 
 
 def to_statement(statement: Statement) -> PageStatement:
-    return PageStatement(
-        id=statement.id,
-        ordinal=statement.ordinal,
-        text=clean_text(statement.text),
-        context=tuple(clean_text(each) for each in statement.context),
-        kind=statement.kind,
-        block=statement.block,
-        start=statement.start,
-        end=statement.end,
-        chain=statement.chain,
-    )
+    cleaned = {"text": clean_text(statement.text), "context": tuple(map(clean_text, statement.context))}
+    return PageStatement.model_validate(statement, from_attributes=True).model_copy(update=cleaned)
 
 
 def to_vectors(vectors: NDArray[np.float32]) -> tuple[tuple[float, ...], ...]:

@@ -29,41 +29,33 @@ log = structlog.get_logger(__name__)
 def install(app: FastAPI, views: Views) -> None:
     """Make every failure of the app a problem."""
 
-    async def on_problem(request: Request, error: Exception) -> Response:
-        assert isinstance(error, ProblemError)
-        return respond(request, error.problem, views)
-
-    async def on_invalid_query(request: Request, error: Exception) -> Response:
-        assert isinstance(error, InvalidQuery)
-        return respond(request, invalid_query(error), views)
-
-    async def on_search_unavailable(request: Request, error: Exception) -> Response:
-        assert isinstance(error, SearchUnavailable)
-        return respond(request, search_unavailable(str(error), error.__cause__), views)
-
-    async def on_invalid(request: Request, error: Exception) -> Response:
-        assert isinstance(error, RequestValidationError)
-        return respond(request, _first_fault(error), views)
-
-    async def on_http(request: Request, error: Exception) -> Response:
-        assert isinstance(error, HTTPException)
-        return respond(request, of_status(error.status_code, str(error.detail), dict(error.headers or {})), views)
+    async def on_failure(request: Request, error: Exception) -> Response:
+        return respond(request, _problem_of(request, error), views)
 
     async def on_gone(request: Request, error: Exception) -> Response:
         # No fault of the gateway: the client went, or was cut off, while its body was read. Nobody reads this answer.
         return Response(status_code=400)
 
-    async def on_anything(request: Request, error: Exception) -> Response:
-        log.error("a request failed with an unexpected error", path=request.url.path, exc_info=error)
-        return respond(request, internal(), views)
-
-    app.add_exception_handler(ProblemError, on_problem)
-    app.add_exception_handler(InvalidQuery, on_invalid_query)
-    app.add_exception_handler(SearchUnavailable, on_search_unavailable)
-    app.add_exception_handler(RequestValidationError, on_invalid)
-    app.add_exception_handler(HTTPException, on_http)
+    for kind in (ProblemError, InvalidQuery, SearchUnavailable, RequestValidationError, HTTPException, Exception):
+        app.add_exception_handler(kind, on_failure)
     app.add_exception_handler(ClientDisconnect, on_gone)
-    app.add_exception_handler(Exception, on_anything)
+
+
+def _problem_of(request: Request, error: Exception) -> Problem:
+    """Return the problem of a failure. An unexpected error goes to the log."""
+    match error:
+        case ProblemError():
+            return error.problem
+        case InvalidQuery():
+            return invalid_query(error)
+        case SearchUnavailable():
+            return search_unavailable(str(error), error.__cause__)
+        case RequestValidationError():
+            return _first_fault(error)
+        case HTTPException():
+            return of_status(error.status_code, str(error.detail), dict(error.headers or {}))
+    log.error("a request failed with an unexpected error", path=request.url.path, exc_info=error)
+    return internal()
 
 
 def respond(request: Request, problem: Problem, views: Views) -> Response:

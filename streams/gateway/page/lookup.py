@@ -249,7 +249,7 @@ async def read_blob(context: GatewayContext, ref: str) -> bytes | None:
 
 
 @asynccontextmanager
-async def or_problem(context: GatewayContext, detail: str, seconds: float) -> AsyncIterator[None]:
+async def or_problem(context: GatewayContext, detail: str, seconds: float | None = None) -> AsyncIterator[None]:
     """Limit the time of a read without which there is no answer. Raises ProblemError with this detail if it fails."""
     try:
         async with asyncio.timeout(seconds):

@@ -114,26 +114,21 @@ class ExtractResult(_Result):
 
 def to_source(result: Any) -> Source:
     """Return a result of a search as a source. A page that its publisher keeps from models has no statements."""
-    kept = list(result.get("kept_from_models", ()))
-    return Source(
-        url=result["url"],
-        title=result["title"],
-        statements=[]
-        if kept
-        else [each["text"][:MAX_STATEMENT_CHARS] for each in result["statements"] if each["text"]],
-        published=result.get("published", ""),
-        page_id=str(result["page_id"]),
-        kept_from_models=kept,
-    )
+    return _source(result, [each["text"][:MAX_STATEMENT_CHARS] for each in result["statements"]])
 
 
 def to_similar_source(page: Any) -> Source:
     """Return a page of similar content as a source. See `to_source`."""
-    kept, text = list(page.get("kept_from_models", ())), page["statement"]
+    return _source(page, [page["statement"]])
+
+
+def _source(page: Any, texts: list[str]) -> Source:
+    kept = list(page.get("kept_from_models", ()))
     return Source(
         url=page["url"],
         title=page["title"],
-        statements=[text] if text and not kept else [],
+        statements=[] if kept else [text for text in texts if text],
+        published=page.get("published", ""),
         page_id=str(page["page_id"]),
         kept_from_models=kept,
     )

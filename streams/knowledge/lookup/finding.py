@@ -11,13 +11,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from streams.errors import PoisonError
 from streams.knowledge.entity import Entity, Option
 from streams.knowledge.lookup.confidence import Features, confidence, has_as_label, measure, weight_of
 from streams.knowledge.lookup.panel import MAX_OTHERS, Panel, RelatedEntity, ids_to_name, related, to_panel
 from streams.knowledge.lookup.readings import Reading, read_query
 from streams.knowledge.names import name_key, name_keys
-from streams.knowledge.points import point_id, read_record
+from streams.knowledge.points import point_id, readable_record
 from streams.search.retrieval.model_fit import ActiveModel
 from streams.stores.opener import Stores
 from streams.stores.protocols import NamedEntity
@@ -37,9 +36,11 @@ class Candidate:
     """An entity that a query may ask for."""
 
     entity: Entity
-    reading: Reading
     features: Features
-    probability: float
+
+    @property
+    def probability(self) -> float:
+        return confidence(self.features)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +80,7 @@ class Finder:
             vector, near = await self._nearest(text)
             similar = await self._similarities([one.entity_id for one, _, _ in exact], vector)
         candidates = [
-            _candidate(entity, reading, measure(entity, reading, share, similar.get(entity.entity_id, 0.0)))
+            Candidate(entity, measure(entity, reading, share, similar.get(entity.entity_id, 0.0)))
             for entity, reading, share in exact
             if entity.kind == "entity"
         ]
@@ -87,7 +88,7 @@ class Finder:
         for entity, score in near:
             if entity.entity_id not in known:
                 reading = best_reading(entity, text)
-                candidates.append(_candidate(entity, reading, measure(entity, reading, 0.0, score, by_label=False)))
+                candidates.append(Candidate(entity, measure(entity, reading, 0.0, score, by_label=False)))
         return Lookup(tuple(sorted(candidates, key=lambda one: -one.probability)))
 
     def _exact(
@@ -127,12 +128,12 @@ class Finder:
         """Return the records of these entities and articles. An article that is a part of an item has the item's."""
         wanted = list(dict.fromkeys(ids))
         stored = await self._stores.entities.get(wanted) if wanted else {}
-        found = {one: record for one, row in stored.items() if (record := _readable(row.record))}
+        found = {one: record for one, row in stored.items() if (record := readable_record(row.record))}
         moved = {one: record.redirect for one, record in found.items() if record.kind == "redirect"}
         if moved:
             targets = await self._stores.entities.get(list(dict.fromkeys(moved.values())))
             for one, target in moved.items():
-                record = _readable(targets[target].record) if target in targets else None
+                record = readable_record(targets[target].record) if target in targets else None
                 if record and record.kind == "entity":
                     found[one] = record
         return found
@@ -158,10 +159,6 @@ class Finder:
             ),
         ]
         return Panel(kind="choice", label=lookup.title, others=tuple(shown[:12]), confidence=CHOICE_CONFIDENCE)
-
-
-def _candidate(entity: Entity, reading: Reading, features: Features) -> Candidate:
-    return Candidate(entity, reading, features, confidence(features))
 
 
 def _choose(readings: Sequence[Reading], exact: Sequence[tuple[Entity, Reading, float]]) -> Lookup | None:
@@ -213,11 +210,3 @@ def others(lookup: Lookup, shown: Entity) -> list[RelatedEntity]:
 
 def _without(option: Option) -> str:
     return option.description.removeprefix(option.title).lstrip(" ,:–—-")
-
-
-def _readable(record: bytes) -> Entity | None:
-    """Return a record, or None for one that can't be read: a newer release may have written it."""
-    try:
-        return read_record(record)
-    except PoisonError:
-        return None

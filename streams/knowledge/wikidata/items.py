@@ -26,7 +26,7 @@ from streams.knowledge.entity import (
     Value,
 )
 from streams.knowledge.wikidata.properties import IMAGE_PROPERTIES, WEBSITE, group_of
-from streams.knowledge.wikidata.values import Json, entity_id, time_value, to_value, year_of
+from streams.knowledge.wikidata.values import Json, at, entity_id, time_value, to_value, year_of
 
 WIKIDATA = "https://www.wikidata.org/wiki/"
 COMMONS = "https://commons.wikimedia.org/wiki/"
@@ -118,11 +118,8 @@ def _whole_part(
 
 def _in_language(texts: Any, language: str) -> str:
     """Return the text in this language, or else the one that Wikidata has for all languages (`mul`)."""
-    if not isinstance(texts, Mapping):
-        return ""
     for one in (language, "mul"):
-        found = texts.get(one)
-        value = found.get("value") if isinstance(found, Mapping) else None
+        value = at(texts, one, "value")
         if isinstance(value, str) and value.strip():
             return " ".join(value.split())[:MAX_NAME_CHARS]
     return ""
@@ -130,23 +127,20 @@ def _in_language(texts: Any, language: str) -> str:
 
 def _aliases(item: Json, claims: Json, language: str) -> list[str]:
     """Return further names: aliases, and the native, official and short names."""
-    aliases = item.get("aliases")
-    rows = [*_listed(aliases, language), *_listed(aliases, "mul")] if isinstance(aliases, Mapping) else []
-    found = [row.get("value") for row in rows if isinstance(row, Mapping)]
+    rows = [row for one in (language, "mul") for row in _listed(at(item, "aliases", one), MAX_NAMES)]
+    found = [at(row, "value") for row in rows]
     found += [value.text for one in ("P1448", "P1813", "P1477") for _, value in _best(claims, one, language)]
     names = [" ".join(name.split())[:MAX_NAME_CHARS] for name in found if isinstance(name, str)]
     return list(dict.fromkeys(filter(None, names)))[:MAX_NAMES]
 
 
-def _listed(texts: Json, language: str) -> Sequence[Any]:
-    found = texts.get(language)
-    return found[:MAX_NAMES] if isinstance(found, list) else ()
+def _listed(value: Any, count: int) -> Sequence[Any]:
+    """Return the first items of a list; nothing of something else."""
+    return value[:count] if isinstance(value, list) else ()
 
 
 def _article(item: Json, language: str) -> str:
-    sitelinks = item.get("sitelinks")
-    link = sitelinks.get(f"{language}wiki") if isinstance(sitelinks, Mapping) else None
-    title = link.get("title") if isinstance(link, Mapping) else None
+    title = at(item, "sitelinks", f"{language}wiki", "title")
     return f"{language}wiki:{title}" if isinstance(title, str) and title and len(title) <= MAX_NAME_CHARS else ""
 
 
@@ -190,21 +184,18 @@ def _best(claims: Json, one: str, language: str) -> list[tuple[Json, Value]]:
     found: list[tuple[Json, Value]] = []
     dated: list[tuple[Value, tuple[Json, Value]]] = []
     for each in _ranked(claims, one):
-        snak = each.get("mainsnak")
-        datavalue = snak.get("datavalue") if isinstance(snak, Mapping) else None
+        datavalue = at(each, "mainsnak", "datavalue")
         if value := to_value(datavalue, language):
             found.append((each, value))
-            if isinstance(datavalue, Mapping) and datavalue.get("type") == "quantity" and (when := _time(each, _AT)):
+            if at(datavalue, "type") == "quantity" and (when := _time(each, _AT)):
                 dated.append((when, found[-1]))
     return [max(dated, key=lambda each: _sortable(each[0]))[1]] if dated else found
 
 
 def _ranked(claims: Json, one: str) -> list[Json]:
     """Return the statements of a property that have the best rank and are about the whole subject."""
-    statements = claims.get(one)
-    if not isinstance(statements, list):
-        return []
-    known = [each for each in statements[:_MAX_STATEMENTS] if isinstance(each, Mapping) and not _has(each, _OF_PART)]
+    statements = _listed(claims.get(one), _MAX_STATEMENTS)
+    known = [each for each in statements if isinstance(each, Mapping) and not _has(each, _OF_PART)]
     preferred = [each for each in known if each.get("rank") == "preferred"]
     return preferred or [each for each in known if each.get("rank", "normal") == "normal"]
 
@@ -215,18 +206,13 @@ def _is_stated(snak: Any) -> bool:
 
 
 def _has(statement: Json, qualifier: str) -> bool:
-    qualifiers = statement.get("qualifiers")
-    snaks = qualifiers.get(qualifier) if isinstance(qualifiers, Mapping) else None
+    snaks = at(statement, "qualifiers", qualifier)
     return isinstance(snaks, list) and any(map(_is_stated, snaks))
 
 
 def _time(statement: Json, qualifier: str) -> Value | None:
-    qualifiers = statement.get("qualifiers")
-    snaks = qualifiers.get(qualifier) if isinstance(qualifiers, Mapping) else None
-    if not isinstance(snaks, list) or not snaks or not isinstance(snaks[0], Mapping):
-        return None
-    datavalue = snaks[0].get("datavalue")
-    value = datavalue.get("value") if isinstance(datavalue, Mapping) else None
+    [first] = _listed(at(statement, "qualifiers", qualifier), 1) or [None]
+    value = at(first, "datavalue", "value")
     return time_value(value) if isinstance(value, Mapping) else None
 
 
@@ -259,13 +245,9 @@ def _note(statement: Json, has_ended: bool, day: str) -> str:
 
 def _source(statement: Json) -> str:
     """Return the address of the first source that has one."""
-    references = statement.get("references")
-    for reference in references[:20] if isinstance(references, list) else ():
-        snaks = reference.get("snaks") if isinstance(reference, Mapping) else None
-        addresses = snaks.get("P854") if isinstance(snaks, Mapping) else None
-        for snak in addresses[:3] if isinstance(addresses, list) else ():
-            datavalue = snak.get("datavalue") if isinstance(snak, Mapping) else None
-            value = to_value(datavalue, "")
+    for reference in _listed(statement.get("references"), 20):
+        for snak in _listed(at(reference, "snaks", "P854"), 3):
+            value = to_value(at(snak, "datavalue"), "")
             if value and value.url and len(value.url) <= MAX_ADDRESS_CHARS:
                 return value.url
     return ""

@@ -25,11 +25,16 @@ MAX_TEXT_CHARS = 300
 Json = Mapping[str, Any]
 
 
+def at(value: Any, *path: str) -> Any:
+    """Return what stands at a path in JSON; None if nothing does."""
+    for name in path:
+        value = value.get(name) if isinstance(value, Mapping) else None
+    return value
+
+
 def to_value(datavalue: Any, language: str) -> Value | None:
     """Return the value of a statement, or None for a value without words: unknown, of another language, malformed."""
-    if not isinstance(datavalue, Mapping):
-        return None
-    value, kind = datavalue.get("value"), datavalue.get("type")
+    value, kind = at(datavalue, "value"), at(datavalue, "type")
     if kind == "string" and isinstance(value, str):
         return _text_value(value)
     if not isinstance(value, Mapping):
