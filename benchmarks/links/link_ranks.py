@@ -23,7 +23,7 @@ from benchmarks.machine import machine
 from streams.commands.cluster import DaskEngine
 from streams.commands.console import AsJson, command, print_figures
 from streams.links.batch import Here, compute
-from streams.links.pagerank import GraphBuilder, compute_ranks, start_ranks, update_ranks
+from streams.links.pagerank import GraphBuilder, start_ranks, update_ranks
 
 MODULE = "benchmarks.links.link_ranks"
 TOLERANCE = 1e-8
@@ -94,9 +94,10 @@ def _one_process(file: Path, number: int) -> tuple[list[str], Any, list[dict[str
             former.add(other, [one])
     graph = builder.graph()
     if number == 1:
-        return list(graph.hosts), compute_ranks(graph, tolerance=TOLERANCE), []
+        return list(graph.hosts), update_ranks(graph, start_ranks(graph, {}), tolerance=TOLERANCE), []
     of_former = former.graph()
-    known = dict(zip(of_former.hosts, compute_ranks(of_former, tolerance=TOLERANCE).tolist(), strict=True))
+    ranks = update_ranks(of_former, start_ranks(of_former, {}), tolerance=TOLERANCE)
+    known = dict(zip(of_former.hosts, ranks.tolist(), strict=True))
     return list(graph.hosts), update_ranks(graph, start_ranks(graph, known), tolerance=TOLERANCE), []
 
 

@@ -17,6 +17,7 @@ travel, once in each round.
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from operator import getitem
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -105,10 +106,6 @@ def range_of(hashes: Hashes, ranges: int) -> Places:
     return np.minimum((hashes >> np.uint64(32)).astype(np.int64) * ranges >> 32, ranges - 1)
 
 
-def pick(blocks: Sequence[Block], one: int) -> Block:
-    return blocks[one]
-
-
 def join(*blocks: Block) -> Range:
     """Return what a range owns, from all parts of the file."""
     names: dict[int, str] = {}
@@ -118,14 +115,6 @@ def join(*blocks: Block) -> Range:
     sources = np.concatenate([block.sources for block in blocks])
     targets = np.concatenate([block.targets for block in blocks])
     return Range(nodes, [names[node] for node in nodes.tolist()], sources, targets)
-
-
-def nodes_of(owned: Range) -> Hashes:
-    return owned.nodes
-
-
-def names_of(owned: Range) -> list[str]:
-    return owned.names
 
 
 def place(owned: Range, nodes: Hashes) -> Local:
@@ -182,13 +171,12 @@ class Result:
     """Handles of the ranges."""
     sizes: Sequence[int]
     ranks: Values
-    rounds: int
 
     def rows(self, engine: Engine) -> Iterator[tuple[str, float]]:
         """Yield each name with its rank, one range after the other."""
         start = 0
         for owned, size in zip(self.ranges, self.sizes, strict=True):
-            (names,) = engine.gather([engine.submit(names_of, owned)])
+            (names,) = engine.gather([engine.submit(getattr, owned, "names")])
             yield from zip(names, self.ranks[start : start + size].tolist(), strict=True)
             start += size
 
@@ -198,17 +186,17 @@ def compute(engine: Engine, path: Path, *, parts: int, report: Report, tolerance
     report("Reading edges", 0)
     spans = spans_of(path, parts)
     parsed = [engine.submit(read, str(path), start, end, parts) for start, end in spans]
-    ranges = [engine.submit(join, *(engine.submit(pick, blocks, one) for blocks in parsed)) for one in range(parts)]
-    found = engine.gather([engine.submit(nodes_of, owned) for owned in ranges])
+    ranges = [engine.submit(join, *(engine.submit(getitem, blocks, one) for blocks in parsed)) for one in range(parts)]
+    found = engine.gather([engine.submit(getattr, owned, "nodes") for owned in ranges])
     nodes = np.concatenate(found)
     shared = engine.share(nodes)
     local = [engine.submit(place, owned, shared) for owned in ranges]
     links = sum(engine.gather([engine.submit(count_links, one, len(nodes)) for one in local]))
-    ranks, rounds = _ranks(engine, local, links, tolerance, report)
-    return Result(len(nodes), int(np.sum(links)), ranges, [len(one) for one in found], ranks, rounds)
+    ranks = _ranks(engine, local, links, tolerance, report)
+    return Result(len(nodes), int(np.sum(links)), ranges, [len(one) for one in found], ranks)
 
 
-def _ranks(engine: Engine, local: Sequence[Any], links: Places, tolerance: float, report: Report) -> tuple[Values, int]:
+def _ranks(engine: Engine, local: Sequence[Any], links: Places, tolerance: float, report: Report) -> Values:
     ranks = np.ones(len(links))
     for round_ in range(1, MAX_ROUNDS + 1):
         shares = engine.share(ranks / np.maximum(links, 1))
@@ -218,4 +206,4 @@ def _ranks(engine: Engine, local: Sequence[Any], links: Places, tolerance: float
         report("Ranks, round", round_)
         if change <= tolerance:
             break
-    return ranks, round_
+    return ranks

@@ -1,4 +1,4 @@
-"""PageRank over the graph of hosts, computed at once (`compute_ranks`) or from the former ranks (`update_ranks`). Pure.
+"""PageRank over the graph of hosts, computed from the former ranks, or anew: then each host begins with rank 1. Pure.
 
 A host's rank is its PageRank divided by the PageRank of a host without in-links. So such a host has rank 1, however
 many hosts there are, and a new host changes only the ranks of the hosts that it links to. The ranks are the solution
@@ -26,7 +26,7 @@ DAMPING = 0.85
 TOLERANCE = 1e-6
 """Maximum residual of a host at the end."""
 MAX_ROUNDS = 1_000
-"""Maximum rounds of either algorithm. 120 are enough for a residual of 1e-8 of the first one."""
+"""Maximum rounds. 120 are enough for a residual of 1e-8 of the first one."""
 
 Ranks = NDArray[np.float64]
 
@@ -85,57 +85,31 @@ class GraphBuilder:
         return self._places.setdefault(host, len(self._places))
 
 
-def compute_ranks(graph: HostGraph, damping: float = DAMPING, tolerance: float = TOLERANCE) -> Ranks:
-    """Return the rank of each host, by power iteration over probabilities, only from the graph."""
-    count = len(graph.hosts)
-    if not count:
-        return np.zeros(0)
-    out_links = graph.out_links
-    dangling = out_links == 0
-    sources = np.repeat(np.arange(count), out_links)
-    shares = np.full(count, 1 / count)
-    for _ in range(MAX_ROUNDS):
-        jump = (1 - damping + damping * float(shares[dangling].sum())) / count
-        passed = np.bincount(graph.targets, weights=(shares / np.maximum(out_links, 1))[sources], minlength=count)
-        following = jump + damping * passed
-        change = float(np.abs(following - shares).max())
-        shares = following
-        if change <= tolerance * jump:
-            break
-    return shares / jump
-
-
-def update_ranks(graph: HostGraph, ranks: Ranks, damping: float = DAMPING, tolerance: float = TOLERANCE) -> Ranks:
+def update_ranks(graph: HostGraph, ranks: Ranks, tolerance: float = TOLERANCE) -> Ranks:
     """Return the rank of each host, computed from former ranks: only changes since then are passed on."""
     current = ranks.astype(np.float64).copy()
-    residuals = residuals_of(graph, current, damping)
-    for active in _rounds(residuals, tolerance):
+    residuals = residuals_of(graph, current)
+    for _ in range(MAX_ROUNDS):
+        active = np.flatnonzero(np.abs(residuals) > tolerance)
+        if not len(active):
+            break
         pushed = residuals[active]
         current[active] += pushed
         residuals[active] = 0.0
-        _pass_on(graph, active, damping * pushed, residuals)
+        _pass_on(graph, active, DAMPING * pushed, residuals)
     return current
 
 
-def residuals_of(graph: HostGraph, ranks: Ranks, damping: float = DAMPING) -> Ranks:
+def residuals_of(graph: HostGraph, ranks: Ranks) -> Ranks:
     """Return each host's residual: the difference between both sides of the equation. All are 0 for the solution."""
     residuals = 1.0 - ranks
-    _pass_on(graph, np.arange(len(graph.hosts)), damping * ranks, residuals)
+    _pass_on(graph, np.arange(len(graph.hosts)), DAMPING * ranks, residuals)
     return residuals
 
 
 def start_ranks(graph: HostGraph, former: Mapping[str, float]) -> Ranks:
     """Return the former rank of each host of a graph; 1 for a host without a former rank."""
     return np.array([former.get(host, 1.0) for host in graph.hosts], dtype=np.float64)
-
-
-def _rounds(residuals: Ranks, tolerance: float) -> Iterator[NDArray[np.int64]]:
-    """Yield the hosts with a large residual, round by round, until there are none."""
-    for _ in range(MAX_ROUNDS):
-        active = np.flatnonzero(np.abs(residuals) > tolerance)
-        if not len(active):
-            return
-        yield active
 
 
 def _pass_on(graph: HostGraph, hosts: NDArray[np.int64], amounts: Ranks, into: Ranks) -> None:

@@ -14,12 +14,13 @@ from itertools import islice
 import numpy as np
 
 from streams.crawl.domains import registrable_domain
-from streams.links.pagerank import GraphBuilder, HostGraph, Ranks, compute_ranks, start_ranks, update_ranks
+from streams.links.pagerank import GraphBuilder, HostGraph, Ranks, start_ranks, update_ranks
 from streams.stores.protocols import HostLinks
 
 FIRST_TOKEN, LAST_TOKEN = -(2**63), 2**63 - 1
 SCANNED_HOSTS = 500
 """Maximum number of hosts in one request of the scan, and in one write."""
+SHOWN = 10
 MIN_CHANGE = 0.001
 """Minimum relative change of a rank that is written."""
 
@@ -41,7 +42,7 @@ class Ranked:
 
 
 async def rank_hosts(
-    store: HostLinks, *, anew: bool, progress: Progress, shown: int = 10, compute_there: ComputeThere | None = None
+    store: HostLinks, *, anew: bool, progress: Progress, compute_there: ComputeThere | None = None
 ) -> Ranked:
     """Compute the rank of each host and write the changed ranks. `anew`: without the former ranks.
 
@@ -54,12 +55,12 @@ async def rank_hosts(
     if compute_there:
         ranks = await compute_there(graph)
     else:
-        ranks = compute_ranks(graph) if anew else update_ranks(graph, start_ranks(graph, of_domains))
+        ranks = update_ranks(graph, start_ranks(graph, {} if anew else of_domains))
     changed = _changed_ranks(graph, ranks, hosts, former)
     for start in range(0, len(changed), SCANNED_HOSTS):
         await store.put_ranks(dict(islice(changed.items(), start, start + SCANNED_HOSTS)))
         progress("Writing ranks", min(start + SCANNED_HOSTS, len(changed)))
-    return Ranked(len(graph.hosts), len(graph.targets), len(changed), _highest_ranks(graph, ranks, shown))
+    return Ranked(len(graph.hosts), len(graph.targets), len(changed), _highest_ranks(graph, ranks, SHOWN))
 
 
 async def read_graph(store: HostLinks, progress: Progress) -> tuple[HostGraph, list[str]]:

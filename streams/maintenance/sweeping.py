@@ -23,6 +23,7 @@ from uuid import UUID
 
 from streams.errors import UsageError
 from streams.maintenance.reference_set import ReferenceSet
+from streams.maintenance.sampling import FIRST_TOKEN, LAST_TOKEN
 from streams.stores.page_record import Indexed
 from streams.stores.protocols import BlobCollection, Pages, StoredBlob
 from streams.stores.removals import has_left, without_text
@@ -105,14 +106,14 @@ class Sweeper:
         if grace_seconds < minimum_grace_seconds():
             days = minimum_grace_seconds() // DAY
             raise UsageError(f"a grace of {grace_seconds / DAY:g} days is too short: events may wait for {days} days")
-        self._collection = collection
+        self._collection, self._pages = collection, pages
         self._references = references
         self._progress = progress
         self._report = report
         self._grace_seconds = grace_seconds
         self._delete = delete
-        sent_before = int((progress.started_at - YOUNG_SECONDS) * 1e6)
-        self._left = LeftPages(pages, sent_before, write=delete)
+        self._sent_before = int((progress.started_at - YOUNG_SECONDS) * 1e6)
+        """The time before which every answer was sent (microseconds since 1970 UTC)."""
 
     async def run(self, elsewhere: Sequence[bytes] = ()) -> Counts:
         """Sweep from the place of the progress on. `elsewhere` are the references of dead letters."""
@@ -134,11 +135,29 @@ class Sweeper:
         self._progress.phase, self._progress.source, self._progress.position = phase, 0, 0
 
     async def _empty(self) -> None:
+        """Take the texts out of the records of pages that left. A position is the distance from the first token."""
         position: int | None = self._progress.position
         while position is not None:
-            read, emptied, position = await self._left.empty(position, BATCH)
-            self._progress.counts.left += emptied
-            await self._advance(position, read)
+            found = await self._pages.scan(position + FIRST_TOKEN, LAST_TOKEN, BATCH)
+            self._progress.counts.left += sum([await self._empty_record(page_id) for _, page_id in found])
+            position = found[-1][0] - FIRST_TOKEN if len(found) == BATCH else None
+            await self._advance(position, len(found))
+
+    async def _empty_record(self, page_id: UUID) -> bool:
+        """Take the text out of a record. Returns whether it had some."""
+        record = await self._pages.get(page_id)
+        if not has_left(record, self._sent_before) or not without_text(record):
+            return False
+        if self._delete:
+            times = await self._pages.write_times(page_id)
+            record = await self._pages.get(page_id)  # after the times: what is newer than they are stays
+            if not has_left(record, self._sent_before):
+                return False
+            for part in without_text(record):
+                if at := times.get(part.PART):
+                    dated = replace(part, at=at + 1) if isinstance(part, Indexed) else part
+                    await self._pages.put(page_id, dated, at + 1)
+        return True
 
     async def _mark(self) -> None:
         sources = self._collection.sources
@@ -199,42 +218,3 @@ class Sweeper:
     async def _advance(self, position: int | None, rows: int) -> None:
         self._progress.position = POSITIONS if position is None else position
         await self._report(self._progress, rows)
-
-
-_FIRST_TOKEN, _LAST_TOKEN = -(1 << 63), (1 << 63) - 1
-
-
-class LeftPages:
-    """The pages that left, with the texts that their records still have."""
-
-    def __init__(self, pages: Pages, answered_before: int, *, write: bool) -> None:
-        """`answered_before`: the time before which every answer was sent (microseconds since 1970 UTC)."""
-        self._pages = pages
-        self._answered_before = answered_before
-        self._write = write
-
-    async def empty(self, position: int, limit: int) -> tuple[int, int, int | None]:
-        """Take the texts out of the next records, from a position of 0 to 2^64 on.
-
-        Returns how many records were read, how many of them had text, and the next position: None at the end.
-        """
-        found = await self._pages.scan(position + _FIRST_TOKEN, _LAST_TOKEN, limit)
-        emptied = sum([await self._empty(page_id) for _, page_id in found])
-        following = found[-1][0] - _FIRST_TOKEN if len(found) == limit else None
-        return len(found), emptied, following
-
-    async def _empty(self, page_id: UUID) -> bool:
-        """Take the text out of a record. Returns whether it had some."""
-        record = await self._pages.get(page_id)
-        if not has_left(record, self._answered_before) or not without_text(record):
-            return False
-        if self._write:
-            times = await self._pages.write_times(page_id)
-            record = await self._pages.get(page_id)  # after the times: what is newer than they are stays
-            if not has_left(record, self._answered_before):
-                return False
-            for part in without_text(record):
-                if at := times.get(part.PART):
-                    dated = replace(part, at=at + 1) if isinstance(part, Indexed) else part
-                    await self._pages.put(page_id, dated, at + 1)
-        return True

@@ -10,7 +10,7 @@ from math import ceil, log2
 from typing import Literal
 
 from streams.errors import UsageError
-from streams.planning.costs import Driver, UnitCosts
+from streams.planning.costs import Driver, Machine, UnitCosts
 
 SECONDS_PER_DAY = 86_400
 HOURS_PER_MONTH = 730
@@ -208,11 +208,10 @@ def _workers(stages: tuple[StagePlan, ...], costs: UnitCosts) -> Pool:
     return _pool(
         "workers",
         {
-            "cores": sum(stage.cores for stage in stages) / costs.assumed.headroom.utilization / machines.worker_cores,
-            "memory": sum(stage.memory_gb for stage in stages) / machines.worker_memory_gb,
+            "cores": sum(stage.cores for stage in stages) / costs.assumed.headroom.utilization / machines.worker.cores,
+            "memory": sum(stage.memory_gb for stage in stages) / machines.worker.memory_gb,
         },
-        machines.worker_cores,
-        machines.worker_memory_gb,
+        machines.worker,
     )
 
 
@@ -225,14 +224,12 @@ def _kafka(workload: Workload, rates: Rates, partitions: int, stages: int, costs
     return _pool(
         "kafka",
         {
-            "cores": _busy(rates.fetch * kafka.cpu_seconds_per_fetch * REPLICAS, costs) / machines.kafka_cores,
+            "cores": _busy(rates.fetch * kafka.cpu_seconds_per_fetch * REPLICAS, costs) / machines.kafka.cores,
             "throughput": written * headroom.peak / headroom.utilization / (machines.kafka_mb_per_second * 1e6),
-            "disk": kept / headroom.utilization / (machines.kafka_disk_tb * TB),
+            "disk": kept / headroom.utilization / (machines.kafka.disk_tb * TB),
             "partitions": replicas / MAX_PARTITIONS_PER_BROKER,
         },
-        machines.kafka_cores,
-        machines.kafka_memory_gb,
-        machines.kafka_disk_tb,
+        machines.kafka,
         minimum=REPLICAS,
     )
 
@@ -243,12 +240,10 @@ def _cassandra(workload: Workload, rates: Rates, costs: UnitCosts) -> Pool:
     return _pool(
         "cassandra",
         {
-            "cores": _busy(rates.fetch * cost.cpu_seconds_per_fetch * REPLICAS, costs) / machines.cassandra_cores,
-            "disk": stored / assumed.disk_fill / (machines.cassandra_disk_tb * TB),
+            "cores": _busy(rates.fetch * cost.cpu_seconds_per_fetch * REPLICAS, costs) / machines.cassandra.cores,
+            "disk": stored / assumed.disk_fill / (machines.cassandra.disk_tb * TB),
         },
-        machines.cassandra_cores,
-        machines.cassandra_memory_gb,
-        machines.cassandra_disk_tb,
+        machines.cassandra,
         minimum=REPLICAS,
     )
 
@@ -264,13 +259,11 @@ def _qdrant(workload: Workload, rates: Rates, statements: float, shards: int, co
     return _pool(
         "qdrant",
         {
-            "cores": _busy(writing + asking, costs) / machines.qdrant_cores,
-            "memory": copies * memory / (0.8 * machines.qdrant_memory_gb * GB),
-            "disk": copies * disk / (0.7 * machines.qdrant_disk_tb * TB),
+            "cores": _busy(writing + asking, costs) / machines.qdrant.cores,
+            "memory": copies * memory / (0.8 * machines.qdrant.memory_gb * GB),
+            "disk": copies * disk / (0.7 * machines.qdrant.disk_tb * TB),
         },
-        machines.qdrant_cores,
-        machines.qdrant_memory_gb,
-        machines.qdrant_disk_tb,
+        machines.qdrant,
         minimum=VECTOR_REPLICAS,
     )
 
@@ -279,26 +272,23 @@ def _embedding(workload: Workload, rates: Rates, costs: UnitCosts) -> Pool:
     machines, headroom = costs.assumed.machines, costs.assumed.headroom
     if not workload.gpus:
         cores = _busy(rates.statement * costs.triton.cpu_seconds_per_statement, costs)
-        return _pool(
-            "triton", {"cores": cores / machines.worker_cores}, machines.worker_cores, machines.worker_memory_gb
-        )
+        return _pool("triton", {"cores": cores / machines.worker.cores}, machines.worker)
     # GPUs work through the peak later: their queue is in Kafka. They are sized for the mean.
     gpus = max(1, ceil(rates.statement / costs.gpu.statements_per_second / headroom.utilization))
     chains = rates.statement * costs.gpu.chain_cpu_seconds_per_statement / headroom.utilization
-    needed = {"gpus": gpus / machines.gpus_per_node, "cores": chains / machines.gpu_node_cores}
+    needed = {"gpus": gpus / machines.gpus_per_node, "cores": chains / machines.gpu_node.cores}
     bound_by = max(needed, key=lambda resource: needed[resource])
     nodes = ceil(needed[bound_by])
-    cores, memory = machines.gpu_node_cores, machines.gpu_node_memory_gb
+    node = machines.gpu_node
     rented = gpus if bound_by == "gpus" else nodes * machines.gpus_per_node
-    return Pool("triton", nodes, nodes * cores, nodes * memory, gpus=rented, bound_by=bound_by)
+    return Pool("triton", nodes, nodes * node.cores, nodes * node.memory_gb, gpus=rented, bound_by=bound_by)
 
 
 def _gateway(workload: Workload, costs: UnitCosts) -> Pool:
     machines = costs.assumed.machines
     per_query = costs.gateway.cpu_seconds_per_query + costs.triton.query_cpu_seconds
-    needed = {"cores": _busy(workload.queries_per_second * per_query, costs) / machines.gateway_cores}
-    memory_gb = machines.gateway_cores * 2
-    return _pool("gateway", needed, machines.gateway_cores, memory_gb, minimum=2 * workload.regions)
+    needed = {"cores": _busy(workload.queries_per_second * per_query, costs) / machines.gateway.cores}
+    return _pool("gateway", needed, machines.gateway, minimum=2 * workload.regions)
 
 
 def _traffic(workload: Workload, rates: Rates, costs: UnitCosts) -> tuple[float, float, float]:
@@ -318,22 +308,16 @@ def _busy(cores: float, costs: UnitCosts) -> float:
     return cores * costs.assumed.headroom.peak / costs.assumed.headroom.utilization
 
 
-def _pool(
-    name: str, needed: dict[str, float], cores: float, memory_gb: float, disk_tb: float = 0.0, minimum: int = 1
-) -> Pool:
+def _pool(name: str, needed: dict[str, float], machine: Machine, minimum: int = 1) -> Pool:
     """Return a pool with the machines that its scarcest resource needs. Only `minimum` machines may be smaller ones."""
     bound_by = max(needed, key=lambda resource: needed[resource])
     nodes, scale = ceil(needed[bound_by]), 1.0
     if nodes <= minimum:
-        scale = _scale(needed[bound_by] / minimum)
+        scale = next((scale for scale in SCALES if scale >= needed[bound_by] / minimum), 1.0)
         nodes, bound_by = minimum, bound_by if needed[bound_by] > minimum * SCALES[0] else "replicas"
     size = nodes * scale
-    return Pool(name, nodes, size * cores, size * memory_gb, size * disk_tb, bound_by=bound_by)
-
-
-def _scale(needed: float) -> float:
-    """Return the smallest size of a machine that is enough."""
-    return next((scale for scale in SCALES if scale >= needed), 1.0)
+    cores, memory_gb, disk_tb = size * machine.cores, size * machine.memory_gb, size * machine.disk_tb
+    return Pool(name, nodes, cores, memory_gb, disk_tb, bound_by=bound_by)
 
 
 def _add_price(pool: Pool, costs: UnitCosts) -> Pool:

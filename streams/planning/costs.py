@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import structlog
-from pydantic import BaseModel, ConfigDict, PositiveFloat, PositiveInt, ValidationError
+from pydantic import BaseModel, ConfigDict, NonNegativeFloat, PositiveFloat, PositiveInt, ValidationError
 
 from streams.errors import UsageError
 from streams.settings.root import merge_mappings
@@ -120,25 +120,23 @@ class Headroom(_Assumed):
     peak: PositiveFloat
 
 
+class Machine(_Costs):
+    cores: PositiveFloat
+    memory_gb: PositiveFloat
+    disk_tb: NonNegativeFloat = 0.0
+
+
 class Machines(_Assumed):
     """Size of one machine of each pool."""
 
-    worker_cores: PositiveFloat
-    worker_memory_gb: PositiveFloat
-    kafka_cores: PositiveFloat
-    kafka_memory_gb: PositiveFloat
-    kafka_disk_tb: PositiveFloat
+    worker: Machine
+    kafka: Machine
     kafka_mb_per_second: PositiveFloat
-    cassandra_cores: PositiveFloat
-    cassandra_memory_gb: PositiveFloat
-    cassandra_disk_tb: PositiveFloat
-    qdrant_cores: PositiveFloat
-    qdrant_memory_gb: PositiveFloat
-    qdrant_disk_tb: PositiveFloat
+    cassandra: Machine
+    qdrant: Machine
+    gpu_node: Machine
     gpus_per_node: PositiveInt
-    gpu_node_cores: PositiveFloat
-    gpu_node_memory_gb: PositiveFloat
-    gateway_cores: PositiveFloat
+    gateway: Machine
 
 
 class Prices(_Assumed):

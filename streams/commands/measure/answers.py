@@ -142,16 +142,16 @@ def _is_answered(question: Question, results: Sequence[Mapping[str, Any]]) -> bo
     return any(fold(answer) in text for answer in question.answers for text in shown)
 
 
-def reliability(judgements: Sequence[Judgement], bins: int = BINS) -> list[dict[str, float]]:
+def reliability(judgements: Sequence[Judgement]) -> list[dict[str, float]]:
     """Return the rows of a reliability diagram: for each bin with judgements its mean probability and its share."""
     rows = []
-    for number in range(bins):
-        of_bin = [each for each in judgements if _bin(each[0], bins) == number]
+    for number in range(BINS):
+        of_bin = [each for each in judgements if min(int(each[0] * BINS), BINS - 1) == number]
         if of_bin:
             rows.append(
                 {
-                    "from": number / bins,
-                    "to": (number + 1) / bins,
+                    "from": number / BINS,
+                    "to": (number + 1) / BINS,
                     "count": len(of_bin),
                     "confidence": round(sum(probability for probability, _ in of_bin) / len(of_bin), 4),
                     "right": round(sum(happened for _, happened in of_bin) / len(of_bin), 4),
@@ -160,16 +160,12 @@ def reliability(judgements: Sequence[Judgement], bins: int = BINS) -> list[dict[
     return rows
 
 
-def expected_calibration_error(judgements: Sequence[Judgement], bins: int = BINS) -> float | None:
+def expected_calibration_error(judgements: Sequence[Judgement]) -> float | None:
     """Return the mean distance of probability and share over the bins, by their counts; None without judgements."""
     if not judgements:
         return None
-    distances = (row["count"] * abs(row["confidence"] - row["right"]) for row in reliability(judgements, bins))
+    distances = (row["count"] * abs(row["confidence"] - row["right"]) for row in reliability(judgements))
     return round(sum(distances) / len(judgements), 4)
-
-
-def _bin(probability: float, bins: int) -> int:
-    return min(int(probability * bins), bins - 1)
 
 
 eval_app = command_group("Quality of a gateway that runs, by questions of your own.")

@@ -17,10 +17,9 @@ from streams.crawl.urls import InvalidUrl, with_scheme
 from streams.errors import UsageError
 from streams.maintenance.page_writer import Outcome
 from streams.maintenance.recomputing import Recomputer
-from streams.maintenance.reindexing import LEAST_RECALL, Fault, Reindexer, Verification
+from streams.maintenance.reindexing import LEAST_RECALL, Fault, Reindexer
 from streams.models.opening import open_models
 from streams.models.protocols import Models
-from streams.settings import Settings
 from streams.statements.sandbox_tasks import drafting_pool
 from streams.stores.opener import Stores, open_stores
 from streams.stores.protocols import VectorIndex
@@ -85,22 +84,27 @@ async def reindex(
     if activate or back or drop:
         async with open_stores(settings, ["vectors"]) as stores:
             index = stores.entity_vectors if entities else stores.vectors
-            answer = await _drop_collection(index, drop) if drop else await _switch_collection(index, activate)
+            if drop:
+                await index.drop(drop)
+            answer = {"dropped": drop} if drop else await _switch_collection(index, activate)
         _print(answer, as_json)
         return 0
     if entities:
         return await reindex_entities(settings, model or settings.triton.model, switch=switch, as_json=as_json)
     only = _host(host) if host else ""
-    return await _fill(
-        settings,
-        model or settings.triton.model,
-        only,
-        rate,
-        switch=switch and not only,
-        skip_failed=skip_failed,
-        recompute=recompute,
-        as_json=as_json,
+    chosen = settings.triton.model_copy(
+        update={"model": model or settings.triton.model, "query_model": "", "query_url": ""}
     )
+    async with open_stores(settings, ["records", "vectors"]) as stores, AsyncExitStack() as stack:
+        models = await open_models(settings.model_copy(update={"triton": chosen}))
+        stack.push_async_callback(models.close)
+        recomputer = await _start_recomputer(stores, models, stack) if recompute else None
+        reindexer = Reindexer(stores, models.embedder, host=only, per_second=rate, recomputer=recomputer)
+        collection = await stores.vectors.ensure(await models.embedder.info())
+        report = await stack.enter_async_context(reported(stores.notes, "reindex"))
+        return await _fill_and_switch(
+            stores, reindexer, collection, report, switch=switch and not only, skip_failed=skip_failed, as_json=as_json
+        )
 
 
 def _host(given: str) -> str:
@@ -117,11 +121,6 @@ def _host(given: str) -> str:
     return host
 
 
-async def _drop_collection(index: VectorIndex, collection: str) -> dict[str, Any]:
-    await index.drop(collection)
-    return {"dropped": collection}
-
-
 async def _switch_collection(index: VectorIndex, collection: str) -> dict[str, Any]:
     former = await index.active()
     if not collection:
@@ -134,30 +133,6 @@ async def _switch_collection(index: VectorIndex, collection: str) -> dict[str, A
         collection = others[0]
     await index.activate(collection)
     return {"searched": collection, "former": former}
-
-
-async def _fill(
-    settings: Settings,
-    model: str,
-    host: str,
-    rate: float,
-    *,
-    switch: bool,
-    skip_failed: bool,
-    recompute: bool,
-    as_json: bool,
-) -> int:
-    chosen = settings.triton.model_copy(update={"model": model, "query_model": "", "query_url": ""})
-    async with open_stores(settings, ["records", "vectors"]) as stores, AsyncExitStack() as stack:
-        models = await open_models(settings.model_copy(update={"triton": chosen}))
-        stack.push_async_callback(models.close)
-        recomputer = await _start_recomputer(stores, models, stack) if recompute else None
-        reindexer = Reindexer(stores, models.embedder, host=host, per_second=rate, recomputer=recomputer)
-        collection = await stores.vectors.ensure(await models.embedder.info())
-        report = await stack.enter_async_context(reported(stores.notes, "reindex"))
-        return await _fill_and_switch(
-            stores, reindexer, collection, report, switch=switch, skip_failed=skip_failed, as_json=as_json
-        )
 
 
 async def _start_recomputer(stores: Stores, models: Models, stack: AsyncExitStack) -> Recomputer:
@@ -203,7 +178,24 @@ async def _fill_and_switch(
             failed += outcome.failed
     finally:
         await reindexer.close()
-    answer = _answer(collection, former, outcome, verification, failed, faults, switched=switched)
+    answer: dict[str, Any] = {
+        "collection": collection,
+        "former": former,
+        "searched": collection if switched else former,
+        "switched": switched,
+        "pages": outcome.pages,
+        "statements": outcome.statements,
+        "statements_in_collection": verification.statements,
+        "written_pages": outcome.written,
+        "written_statements": outcome.written_statements,
+        "embedded_statements": outcome.embedded,
+        "failed": list(dict.fromkeys(failed)),
+        "verified_pages": verification.pages,
+        "wrong_pages": list(verification.wrong),
+        "recall": round(verification.recall, 4),
+        "passed": not faults,
+        "faults": list(faults),
+    }
     if reindexer.mended:
         answer["recomputed"] = asdict(reindexer.mended)
     _print(answer, as_json)
@@ -236,36 +228,6 @@ async def _one_pass(reindexer: Reindexer, collection: str, report: Report, *, ag
             report(sentence, reindexer.share)
             await asyncio.sleep(0)
     return total.written
-
-
-def _answer(
-    collection: str,
-    former: str | None,
-    outcome: Outcome,
-    verification: Verification,
-    failed: Sequence[str],
-    faults: Sequence[Fault],
-    *,
-    switched: bool,
-) -> dict[str, Any]:
-    return {
-        "collection": collection,
-        "former": former,
-        "searched": collection if switched else former,
-        "switched": switched,
-        "pages": outcome.pages,
-        "statements": outcome.statements,
-        "statements_in_collection": verification.statements,
-        "written_pages": outcome.written,
-        "written_statements": outcome.written_statements,
-        "embedded_statements": outcome.embedded,
-        "failed": list(dict.fromkeys(failed)),
-        "verified_pages": verification.pages,
-        "wrong_pages": list(verification.wrong),
-        "recall": round(verification.recall, 4),
-        "passed": not faults,
-        "faults": list(faults),
-    }
 
 
 def _print(answer: dict[str, Any], as_json: bool) -> None:

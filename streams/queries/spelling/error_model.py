@@ -23,27 +23,8 @@ BAND = 3
 _OTHERS = 27
 _CODES = 256
 _VOWELS = "aeiouy"
-_SOUNDS = (
-    "ck",
-    "cs",
-    "kq",
-    "sz",
-    "cz",
-    "fv",
-    "gj",
-    "td",
-    "bp",
-    "mn",
-    "iy",
-    "ij",
-    "uw",
-    "vw",
-    "xz",
-    "xs",
-    "lr",
-    "gk",
-    "xc",
-)
+_SOUND_TEXT = "ck cs kq sz cz fv gj td bp mn iy ij uw vw xz xs lr gk xc"
+_SOUNDS = tuple(_SOUND_TEXT.split())
 """Pairs of letters that can sound alike, also for people with another first language."""
 _ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 

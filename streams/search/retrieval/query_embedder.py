@@ -25,38 +25,22 @@ REST_SECONDS = 2.0
 """Pause without calls to the model after three failures in a row (seconds). Then one query tries the model again."""
 
 
-class VectorCache:
-    """The vectors of recent queries, all of one model. Another model empties it; the least recently used go first."""
-
-    def __init__(self, size: int = CACHED_VECTORS) -> None:
-        self._vectors: RecentCache[str, Sequence[float]] = RecentCache(size)
-        self.model: ModelInfo | None = None
-
-    def get(self, text: str) -> Sequence[float] | None:
-        return self._vectors.get(text)
-
-    def put(self, model: ModelInfo, text: str, vector: Sequence[float]) -> None:
-        if model != self.model:
-            self._vectors.clear()
-            self.model = model
-        self._vectors.put(text, vector)
-
-
 class QueryEmbedder:
-    """The embedder of one process's queries."""
+    """The embedder of one process's queries. The vectors of recent ones are kept, all of one model."""
 
     def __init__(self, stores: Stores, on_failure: OnFailure) -> None:
         self._stores = stores
-        self._cache = VectorCache()
+        self._vectors: RecentCache[str, Sequence[float]] = RecentCache(CACHED_VECTORS)
+        self._model: ModelInfo | None = None
         rest = Rest(REST_SECONDS, failures=FAILURES_BEFORE_REST)
         self._part = OptionalPart("embedding of the query", partial(on_failure, "models"), rest)
 
     async def embed(self, text: str, deadline: Deadline, trace: Trace) -> Sequence[float] | None:
         """Return the query's vector, or None: words can be searched without a vector, and the trace has the reason."""
         with trace.timed("embed_ms"):
-            vector = self._cache.get(text)
+            vector = self._vectors.get(text)
             if vector is not None:
-                trace.states["dense"], trace.model = "cached", self._cache.model
+                trace.states["dense"], trace.model = "cached", self._model
                 return vector
             asked = await self._part.read(
                 lambda: self._ask(text), deadline.for_embedding(), lambda why: trace.fail("dense", _sentence(why))
@@ -64,7 +48,10 @@ class QueryEmbedder:
             if asked is None:
                 return None
             trace.states["dense"], (trace.model, vector) = "ok", asked
-            self._cache.put(trace.model, text, vector)
+            if trace.model != self._model:
+                self._vectors.clear()
+                self._model = trace.model
+            self._vectors.put(text, vector)
             return vector
 
     async def _ask(self, text: str) -> tuple[ModelInfo, Sequence[float]]:

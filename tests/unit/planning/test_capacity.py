@@ -68,7 +68,7 @@ def test_a_plan_by_hand() -> None:
     assert normalize.workers == -(-cores // 0.6)
     # 1e9 pages x 3 copies on disks that stay half empty.
     stored = COSTS.cassandra.blob_bytes_per_page + COSTS.assumed.cassandra.row_bytes_per_page
-    disks = 1e9 * stored * 3 / 0.5 / (COSTS.assumed.machines.cassandra_disk_tb * 1e12)
+    disks = 1e9 * stored * 3 / 0.5 / (COSTS.assumed.machines.cassandra.disk_tb * 1e12)
     assert pool(found, "cassandra").nodes == -(-disks // 1)
     assert pool(found, "cassandra").bound_by == "disk"
 
@@ -127,7 +127,7 @@ def test_replicas_have_machines_of_their_own(workload: Workload) -> None:
 
 def test_a_small_installation_has_small_machines() -> None:
     cassandra = pool(plan(Workload(pages=1e5), COSTS), "cassandra")
-    assert (cassandra.nodes, cassandra.cores) == (3, 3 * COSTS.assumed.machines.cassandra_cores * SCALES[0])
+    assert (cassandra.nodes, cassandra.cores) == (3, 3 * COSTS.assumed.machines.cassandra.cores * SCALES[0])
 
 
 def test_one_region_moves_nothing_between_regions() -> None:
@@ -141,8 +141,8 @@ def test_the_vectors_of_a_larger_model_need_more_memory_and_disk() -> None:
     for dimensions in (384, 768):
         found = plan(Workload(pages=1e10, dimensions=dimensions), COSTS)
         memory = found.statements * 2 * (dimensions + assumed.index_bytes_per_statement)
-        assert pool(found, "qdrant").nodes == -(-memory // (0.8 * machines.qdrant_memory_gb * 1e9))
-    small_disks = machines.model_copy(update={"qdrant_disk_tb": 0.1})
+        assert pool(found, "qdrant").nodes == -(-memory // (0.8 * machines.qdrant.memory_gb * 1e9))
+    small_disks = machines.model_copy(update={"qdrant": machines.qdrant.model_copy(update={"disk_tb": 0.1})})
     costs = COSTS.model_copy(update={"assumed": COSTS.assumed.model_copy(update={"machines": small_disks})})
     for dimensions in (384, 768):
         found = plan(Workload(pages=1e10, dimensions=dimensions), costs)
