@@ -48,6 +48,11 @@ def read_date(value: str) -> str:
     return value if 1 <= int(month or 1) <= 12 and 1 <= int(day or 1) <= 31 else ""
 
 
+def count_of(number: int, noun: str) -> str:
+    """Return a number with its noun, such as `1 link` or `1,234 links`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def shorten(text: str, max_chars: int) -> str:
     """Return at most `max_chars` characters, cut between words where possible, with an ellipsis."""
     if len(text) <= max_chars:

@@ -18,6 +18,7 @@ from streams.statements.statement import PageStatements, Statement
 from streams.stores.memory import MemoryIndex
 from streams.stores.protocols import Candidates, Filters, SparseVector
 from streams.stores.vector_collection import ANY
+from streams.vectors.page_records import PageFacts
 from streams.vectors.points import decode_vectors, encode_vectors, points_of, texts_of
 
 GENERATION = 1
@@ -75,7 +76,7 @@ async def index_of(
     for page in pages:
         end = start + len(page.statements)
         quality = (qualities or {}).get(page.url, 1.0)
-        points += points_of(page, vectors[start:end], GENERATION, quality=quality)
+        points += points_of(page, vectors[start:end], PageFacts(GENERATION, quality=quality))
         start = end
     await index.upsert(collection, points)
     return index

@@ -35,6 +35,7 @@ from streams.settings import Settings
 from streams.statements.statement import PageStatements
 from streams.stores.opener import Stores, memory_stores
 from streams.stores.qdrant.index import QdrantIndex
+from streams.vectors.page_records import PageFacts
 from streams.vectors.points import points_of, texts_of
 
 MAX_RATIO = 2.0
@@ -103,7 +104,7 @@ async def fill(settings: Settings, stores: Stores, scratch: Path, count: int) ->
     with err.status("Filling"):
         for copy, own in copies(pages, vectors):
             published, page_type = facts_of(copy)
-            await stores.vectors.upsert(collection, points_of(copy, own, 1, published, page_type))
+            await stores.vectors.upsert(collection, points_of(copy, own, PageFacts(1, published, page_type)))
             number += len(copy.statements)
             if number >= count:
                 return pages

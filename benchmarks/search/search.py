@@ -39,6 +39,7 @@ from streams.local.server_set import running_servers
 from streams.settings import Settings
 from streams.statements.statement import PageStatements, Statement
 from streams.stores.opener import Stores, open_stores
+from streams.vectors.page_records import PageFacts
 from streams.vectors.points import points_of, texts_of
 
 ALL_PAGES = 1_000
@@ -119,7 +120,7 @@ async def fill(stores: Stores, pages: Sequence[PageStatements], vectors: Floats,
         for copied, own in copies(pages, vectors):
             number += len(copied.statements)
             if number > filled:
-                await stores.vectors.upsert(collection, points_of(copied, own, generation=1))
+                await stores.vectors.upsert(collection, points_of(copied, own, PageFacts(1)))
                 status.update(f"Filling: {number} of {count}")
             if number >= count:
                 break

@@ -12,6 +12,7 @@ from streams.doctor.findings import Finding, failure, ok, warning
 from streams.errors import PoisonError
 from streams.maintenance.recomputing import Comparison, Recomputer, compare_pages
 from streams.models.protocols import ModelInfo
+from streams.plain_text import count_of
 from streams.sandbox.pool import Sandbox
 from streams.stores.opener import Stores
 from streams.stores.vector_collection import ALIAS, collection_name
@@ -84,16 +85,16 @@ def judge_pages(compared: Compared) -> Iterator[Finding]:
     if compared.foreign:
         yield failure(
             CHECK,
-            f"{len(compared.foreign)} of {_pages(compared.pages)}: not what the models answer now",
+            f"{len(compared.foreign)} of {count_of(compared.pages, 'page')}: not what the models answer now",
             f"Compare all pages, and mend those that differ: {MEND} (with --host for one host).",
             *(_describe(one) for one in sorted(compared.foreign, key=lambda one: one.page.url)),
         )
     else:
-        yield ok(CHECK, f"{_pages(compared.pages)}: stored is what the models answer now")
+        yield ok(CHECK, f"{count_of(compared.pages, 'page')}: stored is what the models answer now")
     if compared.unreadable:
         yield warning(
             CHECK,
-            f"{_pages(len(compared.unreadable))} could not be compared",
+            f"{count_of(len(compared.unreadable), 'page')} could not be compared",
             f"Make their statements again: {REPLAY}",
             *sorted(compared.unreadable),
         )
@@ -116,8 +117,4 @@ def _notes(compared: Compared) -> list[str]:
         ),
         "without a document: links not compared": compared.links_not_compared["no-document"],
     }
-    return [f"{_pages(number)}, {reason}" for reason, number in reasons.items() if number]
-
-
-def _pages(number: int) -> str:
-    return f"{number:,} page{'' if number == 1 else 's'}"
+    return [f"{count_of(number, 'page')}, {reason}" for reason, number in reasons.items() if number]

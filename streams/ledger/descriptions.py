@@ -24,6 +24,7 @@ from schemas import (
 )
 from streams.crawl.urls import host_of
 from streams.ledger.status import FetchFailure, NextStage, PageStatus, Reason
+from streams.plain_text import count_of
 
 _STATUS: dict[Reason, str] = {
     "gone": "Removed: the page is gone",
@@ -139,7 +140,7 @@ def describe(event: Event) -> str:
 
 def describe_links(referrers: Sequence[str]) -> str:
     """Return the line of a row that stores links to the page."""
-    more = f"{count(len(referrers), 'page')}, such as " if len(referrers) > 1 else ""
+    more = f"{count_of(len(referrers), 'page')}, such as " if len(referrers) > 1 else ""
     return f"Linked from {more}{referrers[0]}"
 
 
@@ -172,7 +173,7 @@ def _with_detail(sentence: str, detail: str | None) -> str:
 
 def _describe_duplicate(status: PageStatus, representative_url: str = "") -> str:
     page = representative_url or (f"page {status.representative}" if status.representative else "another page")
-    near = f" (near: {count(status.distance, 'bit')} apart)" if status.distance is not None else ""
+    near = f" (near: {count_of(status.distance, 'bit')} apart)" if status.distance is not None else ""
     return _with_detail(f"Duplicate of {page}{near}", status.detail)
 
 
@@ -181,7 +182,7 @@ def _describe_redirected(to: str | None) -> str:
 
 
 def _describe_indexed(statements: int) -> str:
-    return f"Indexed: {count(statements, 'statement')} {'is' if statements == 1 else 'are'} searchable"
+    return f"Indexed: {count_of(statements, 'statement')} {'is' if statements == 1 else 'are'} searchable"
 
 
 def _describe_failed(failure: FetchFailure) -> str:
@@ -222,7 +223,7 @@ def _describe_fetch_outcome(event: PageFetched) -> str:
         case "ok":
             sources = {"warc": "Read from a WARC archive", "html": "Read from a folder"}
             status = f" with status {event.status}" if event.status else ""
-            size, time = count(event.body_bytes, "byte"), f"{event.elapsed_ms:.0f} ms"
+            size, time = count_of(event.body_bytes, "byte"), f"{event.elapsed_ms:.0f} ms"
             if event.rendered:
                 return f"Rendered in a browser, since its scripts make its text: {size} in {time}"
             return f"{sources.get(event.source, 'Fetched')}{status}: {size} in {time}"
@@ -242,7 +243,9 @@ def _describe_fetch_outcome(event: PageFetched) -> str:
 def _describe_normalized(event: PageNormalized) -> str:
     language = f" in {event.language}" if event.language else ""
     directives = f"; directives: {', '.join(event.directives)}" if event.directives else ""
-    return f"Normalized: {count(event.text_chars, 'character')}{language}, {count(event.links, 'link')}{directives}"
+    return (
+        f"Normalized: {count_of(event.text_chars, 'character')}{language}, {count_of(event.links, 'link')}{directives}"
+    )
 
 
 def _describe_deduplicated(event: PageDeduplicated) -> str:
@@ -263,20 +266,15 @@ def _describe_removed(event: PageRemoved) -> str:
     return _with_detail(_STATUS.get(event.reason, _STATUS["other"]), event.detail)
 
 
-def count(number: int, noun: str) -> str:
-    """Return a number with its noun, such as `1 link` or `1,234 links`."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
 _LINES: dict[type[Event], Callable[[Any], str]] = {
     PageDiscovered: _describe_discovered,
     PageScheduled: _describe_scheduled,
     PageFetched: _describe_fetched,
     PageNormalized: _describe_normalized,
     PageDeduplicated: _describe_deduplicated,
-    PageChunked: lambda event: f"Split into {count(event.statements, 'statement')}",
+    PageChunked: lambda event: f"Split into {count_of(event.statements, 'statement')}",
     PageEmbedded: lambda event: (
-        f"Embedded: {count(event.statements, 'vector')} of {event.dimensions} dimensions by {event.model}"
+        f"Embedded: {count_of(event.statements, 'vector')} of {event.dimensions} dimensions by {event.model}"
     ),
     PageIndexed: lambda event: _describe_indexed(event.statements),
     PageRemoved: _describe_removed,

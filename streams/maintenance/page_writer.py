@@ -121,8 +121,7 @@ class PageWriter:
 
     async def holds(self, page: IndexedPage, statements: PageStatements, target: Target) -> bool:
         """Return True if the collection holds the page's points as they would be written now, and no older points."""
-        facts = (page.generation, page.published, page.page_type, page.file_type, page.quality)
-        payloads = payloads_of(statements, *facts)
+        payloads = payloads_of(statements, page.facts)
         wanted = {one.id: payload for one, payload in zip(statements.statements, payloads, strict=True)}
         held = {
             hit.id: hit.payload
@@ -137,8 +136,7 @@ class PageWriter:
 
     async def replace(self, page: IndexedPage, statements: PageStatements, vectors: Vectors, target: Target) -> None:
         """Write the page's points in place of its points of this generation and of earlier ones."""
-        facts = (page.generation, page.published, page.page_type, page.file_type, page.quality)
-        points = await asyncio.to_thread(points_of, statements, vectors, *facts)
+        points = await asyncio.to_thread(points_of, statements, vectors, page.facts)
         await self._stores.vectors.upsert(target.collection, points)
         await self._stores.vectors.remove_page(
             target.collection,

@@ -41,7 +41,7 @@ from streams.stores.page_record import Embedded, Indexed, PageRecord, Removed
 from streams.stores.protocols import Point
 from streams.stores.removals import blob_of_page, is_held_back, withdrawn
 from streams.stores.vector_collection import MissingCollection
-from streams.vectors.page_records import RecentAge, file_type, page_type, published, quality, superseded_below
+from streams.vectors.page_records import RecentAge, facts_of, superseded_below
 from streams.vectors.points import decode_vectors, points_of
 
 CRAWL = "crawl"
@@ -107,8 +107,7 @@ class IndexAgent(Agent):
         )
         page = decode_statements(content)
         vectors = decode_vectors(packed, statements_ref)
-        facts = generation, published(record), page_type(record), file_type(record), quality(record)
-        return page, await asyncio.to_thread(points_of, page, vectors, *facts)
+        return page, await asyncio.to_thread(points_of, page, vectors, facts_of(record, generation))
 
     async def _yield_to_newer(self, event: PageEmbedded, record: PageRecord) -> Sequence[Event]:
         """Remove the event's points, and write the newest page's points again. Emits nothing.

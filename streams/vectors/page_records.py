@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from typing import NamedTuple
 from uuid import UUID
 
 from streams.stores.page_quality import page_quality
@@ -15,6 +16,19 @@ _EXTENSIONS = {"opendocument": ("odt", "odp", "ods"), "text": ("txt", "rst", "as
 _PLAIN_TYPES = frozenset({"webpage", "website", "object", "thing", "itempage", "creativework", "blog"})
 
 
+class PageFacts(NamedTuple):
+    """The facts about a page that each of its points has."""
+
+    generation: int
+    published: str = ""
+    """The ISO date; empty if it is not known."""
+    page_type: str = ""
+    file_type: str = ""
+    """The type of a file that is not HTML."""
+    quality: float = 1.0
+    """From 0 to 1."""
+
+
 @dataclass(frozen=True, slots=True)
 class IndexedPage:
     """A page that searches may show, by its records. Two pages are equal if the same points follow from them."""
@@ -26,10 +40,7 @@ class IndexedPage:
     """The number of the page's statements."""
     statements_ref: str
     """The reference of the page's statements. Empty in the records of a release that didn't keep the reference."""
-    published: str
-    page_type: str
-    file_type: str
-    quality: float
+    facts: PageFacts
 
 
 def indexed_page(page_id: UUID, record: PageRecord) -> IndexedPage | None:
@@ -43,16 +54,16 @@ def indexed_page(page_id: UUID, record: PageRecord) -> IndexedPage | None:
         generation=indexed.generation,
         statements=indexed.statements,
         statements_ref=_statements_ref(record),
-        published=published(record),
-        page_type=page_type(record),
-        file_type=file_type(record),
-        quality=quality(record),
+        facts=facts_of(record, indexed.generation),
     )
 
 
-def published(record: PageRecord) -> str:
-    """Return the ISO date of the page's publication, by its facts; empty without a date."""
-    return (record.normalized.published or "")[:10]
+def facts_of(record: PageRecord, generation: int) -> PageFacts:
+    """Return the facts about a page, by its records."""
+    published = (record.normalized.published or "")[:10]
+    return PageFacts(
+        generation, published, page_type(record), file_type(record), page_quality(record).get("score", 1.0)
+    )
 
 
 def page_type(record: PageRecord) -> str:
@@ -72,11 +83,6 @@ def file_type(record: PageRecord) -> str:
     kind = record.normalized.format or ""
     extension = extension_of(record.normalized.url)
     return (extension if extension in _EXTENSIONS.get(kind, ()) else _FILE_TYPES.get(kind, kind)) if kind else ""
-
-
-def quality(record: PageRecord) -> float:
-    """Return the quality of the page; 1 if it is not known."""
-    return page_quality(record).get("score", 1.0)
 
 
 def _statements_ref(record: PageRecord) -> str:

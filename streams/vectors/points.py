@@ -26,23 +26,11 @@ from streams.statements.statement import PageStatements
 from streams.stores.protocols import Point
 from streams.stores.statement_payload import StatementPayload
 from streams.vectors.bm25 import document_vector
+from streams.vectors.page_records import PageFacts
 
 
-def points_of(
-    page: PageStatements,
-    vectors: NDArray[np.float32],
-    generation: int,
-    published: str = "",
-    page_type: str = "",
-    file_type: str = "",
-    quality: float = 1.0,
-) -> list[Point]:
-    """Return a point for each statement, in order.
-
-    A point has the id of its statement. `published` is the page's ISO date, and `page_type` its type, if known.
-    `file_type` is the type of a file that is not HTML, `quality` the quality of the page from 0 to 1.
-    """
-    facts = payloads_of(page, generation, published, page_type, file_type, quality)
+def points_of(page: PageStatements, vectors: NDArray[np.float32], facts: PageFacts) -> list[Point]:
+    """Return a point for each statement, in order. A point has the id of its statement."""
     return [
         Point(
             id=statement.id,
@@ -50,18 +38,11 @@ def points_of(
             sparse=document_vector(statement.text, statement.context, page.language, page.title),
             payload=payload,
         )
-        for statement, vector, payload in zip(page.statements, vectors, facts, strict=True)
+        for statement, vector, payload in zip(page.statements, vectors, payloads_of(page, facts), strict=True)
     ]
 
 
-def payloads_of(
-    page: PageStatements,
-    generation: int,
-    published: str = "",
-    page_type: str = "",
-    file_type: str = "",
-    quality: float = 1.0,
-) -> list[StatementPayload]:
+def payloads_of(page: PageStatements, facts: PageFacts) -> list[StatementPayload]:
     """Return the facts that the index holds of each statement. The vectors follow from these facts and the model."""
     host = urlsplit(page.url).netloc
     sites, entries = sites_of(host), entries_of_page(page.statements)
@@ -75,16 +56,12 @@ def payloads_of(
             text=statement.text,
             context=statement.context,
             language=page.language,
-            published=published,
-            page_type=page_type,
-            file_type=file_type,
             page=statement.page,
-            quality=quality,
             ordinal=statement.ordinal,
             kind=statement.kind,
             entry=statement.ordinal in entries,
             before=sentence_before(page.statements, at),
-            generation=generation,
+            **facts._asdict(),
         )
         for at, statement in enumerate(page.statements)
     ]

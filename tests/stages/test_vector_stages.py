@@ -36,6 +36,7 @@ from streams.stores.protocols import Hit
 from streams.vectors.bm25 import query_vector
 from streams.vectors.embed_agent import EmbedAgent
 from streams.vectors.index_agent import IndexAgent
+from streams.vectors.page_records import PageFacts
 from streams.vectors.points import decode_vectors, points_of
 from tests.inline_sandbox import InlineSandbox
 
@@ -389,5 +390,5 @@ async def test_a_blob_that_is_not_there_is_poison(journey: Journey) -> None:
 
 async def test_a_point_has_the_domains_above_its_host_and_the_date_of_its_page() -> None:
     page = PageStatements(PAGE, "https://docs.db.example.org/x", "X", "en", (Statement(PAGE, 0, "A log."),))
-    (point,) = points_of(page, np.zeros((1, 4), np.float32), 1, "2024-05-01")
+    (point,) = points_of(page, np.zeros((1, 4), np.float32), PageFacts(1, "2024-05-01"))
     assert (point.payload.sites, point.payload.published) == (("db.example.org", "example.org"), "2024-05-01")

@@ -20,6 +20,7 @@ from streams.maintenance.recomputing import Recomputer
 from streams.maintenance.reindexing import LEAST_RECALL, Fault, Reindexer
 from streams.models.opening import open_models
 from streams.models.protocols import Models
+from streams.plain_text import count_of
 from streams.statements.sandbox_tasks import drafting_pool
 from streams.stores.opener import Stores, open_stores
 from streams.stores.protocols import VectorIndex
@@ -266,7 +267,7 @@ def _print_filling(answer: dict[str, Any]) -> None:
     wrong = answer["wrong_pages"]
     all_right = ": all as recorded." if answer["verified_pages"] else "."
     out.print(
-        f"Verified {_pages(answer['verified_pages'])}, recall {answer['recall']:.3f}"
+        f"Verified {count_of(answer['verified_pages'], 'page')}, recall {answer['recall']:.3f}"
         + (f". WRONG: {', '.join(_first(wrong))}" if wrong else all_right)
     )
     for line in _first(answer["failed"]):
@@ -275,30 +276,27 @@ def _print_filling(answer: dict[str, Any]) -> None:
 
 def _print_mended(mended: dict[str, Any]) -> None:
     out.print(
-        f"Compared {_pages(mended['compared'])} with the models' answers. Mended: links of {len(mended['links'])}, "
-        f"vectors of {len(mended['blob_vectors'])}, vectors in the index of {len(mended['index_vectors'])}."
+        f"Compared {count_of(mended['compared'], 'page')} with the models' answers. Mended: links of "
+        f"{len(mended['links'])}, vectors of {len(mended['blob_vectors'])}, "
+        f"vectors in the index of {len(mended['index_vectors'])}."
     )
     for url in _first(sorted({*mended["links"], *mended["blob_vectors"], *mended["index_vectors"]})):
         out.print(f"Mended: {url}")
     if mended["other_release"]:
         out.advise(
-            f"{_pages(mended['other_release'])} drafted by another release: their links were not compared. "
+            f"{count_of(mended['other_release'], 'page')} drafted by another release: their links were not compared. "
             "New links: riffle replay --from statements"
         )
     if mended["no_document"]:
-        out.print(f"{_pages(mended['no_document'])} without a document: their links were not compared.")
+        out.print(f"{count_of(mended['no_document'], 'page')} without a document: their links were not compared.")
     if mended["other_model"]:
-        out.print(f"{_pages(mended['other_model'])} indexed with another model: not compared.")
+        out.print(f"{count_of(mended['other_model'], 'page')} indexed with another model: not compared.")
 
 
 def _first(lines: Sequence[str]) -> list[str]:
     """Return the first lines, and a line with the number of the other lines."""
     more = len(lines) - NAMED_PAGES
     return [*lines[:NAMED_PAGES], *([f"{more} more, which --json names"] if more > 0 else [])]
-
-
-def _pages(number: int) -> str:
-    return f"{number:,} page{'' if number == 1 else 's'}"
 
 
 def _advice(fault: Fault, answer: dict[str, Any]) -> str:
@@ -309,9 +307,9 @@ def _advice(fault: Fault, answer: dict[str, Any]) -> str:
         return "No page could be compared with its statements. Run it again, or restore a backup (riffle restore)."
     if fault == "failed-pages":
         return (
-            f"{_pages(len(answer['failed']))} could not be read, see above. Make the statements again (riffle replay "
-            "--from statements), or do without these pages (riffle reindex --skip-failed)."
+            f"{count_of(len(answer['failed']), 'page')} could not be read, see above. Make the statements again "
+            "(riffle replay --from statements), or do without these pages (riffle reindex --skip-failed)."
         )
     if fault == "wrong-pages":
-        return f"{_pages(len(answer['wrong_pages']))} of those compared: not as recorded. Run it again."
+        return f"{count_of(len(answer['wrong_pages']), 'page')} of those compared: not as recorded. Run it again."
     return f"The recall is below {LEAST_RECALL}. Wait until Qdrant has optimised the collection, and run it again."

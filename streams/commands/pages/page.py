@@ -12,7 +12,7 @@ from streams.clock import now_micros
 from streams.commands.console import EXIT_NO, AsJson, command, err, load_settings, out, print_json, styled, table
 from streams.crawl.urls import InvalidUrl, possible_urls
 from streams.errors import Refused, UsageError
-from streams.plain_text import clean_line
+from streams.plain_text import clean_line, count_of
 from streams.stores.protocols import Transition
 
 if TYPE_CHECKING:
@@ -181,7 +181,7 @@ async def print_removed_of(stores: Any, identity: UUID, url: str, *, as_json: bo
 def print_removed(explained: "Explanation") -> None:
     """Print each reason with its texts, and the detail or probability of each text."""
     for group in explained.groups:
-        size = f"{_format_count(group.count, 'text')}, {_format_count(group.chars, 'character')}"
+        size = f"{count_of(group.count, 'text')}, {count_of(group.chars, 'character')}"
         out.print(styled("[bold]{}[/]  [dim]{}[/]", clean_line(group.title), size))
         for each in group.texts:
             detail = clean_line(each.detail) if each.probability is None else f"{each.probability:.0%}"
@@ -192,10 +192,6 @@ def print_removed(explained: "Explanation") -> None:
             out.print(styled("  [dim]{} more are not shown[/]", group.count - len(group.texts)))
     if not explained.groups:
         out.print("Nothing was removed: all of the page's text was kept.")
-
-
-def _format_count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 async def first_known(stores: "Stores", candidates: list[tuple[UUID, str]]) -> tuple[UUID, str]:

@@ -13,7 +13,7 @@ from streams.commands.console import EXIT_NO, command, err, load_settings, out, 
 from streams.commands.pages.crawl import run_crawl
 from streams.commands.pages.search import ask
 from streams.commands.pages.seeds import seed
-from streams.commands.stack.up import Tls, Triton, requires_certificates, runs_in_process, start_detached, stop_stack
+from streams.commands.stack.up import Tls, Triton, check_stack, choose_stack, start_detached, stop_stack
 from streams.errors import UsageError
 from streams.local.demo import QUESTIONS, Question, unpack
 from streams.local.home import read_state, running_state
@@ -90,16 +90,10 @@ def demo(
     folder = unpack(home / "web" / "demo", pages)
     state = running_state(home)
     if state is None:
-        os.environ["RIFFLE_LOCAL_WEB"] = str(folder.resolve())
-        if tls:
-            os.environ["RIFFLE_LOCAL_TLS"] = "true"
-        if triton:
-            os.environ["RIFFLE_LOCAL_TRITON"] = "true"
+        choose_stack(folder, tls=tls, triton=triton)
         start_detached(home)
-    elif tls and not requires_certificates(state):
-        raise UsageError("a stack runs here without certificates. Stop it with `riffle down`, and run the demo again")
-    elif triton and runs_in_process(state):
-        raise UsageError("a stack runs here without Triton. Stop it with `riffle down`, and run the demo again")
+    else:
+        check_stack(state, "demo", tls=tls, triton=triton)
     settings = load_settings(home=home)
     hosts = sorted(path.name for path in folder.iterdir() if path.is_dir())
     if missing := set(hosts) - set(settings.crawl.local_hosts):

@@ -61,23 +61,31 @@ def up(
     home = local_home()
     if state := running_state(home):
         return _runs_already(state, servers_only, web, tls=tls, triton=triton)
-    if web:
-        os.environ["RIFFLE_LOCAL_WEB"] = str(web.resolve())
-    if tls:
-        os.environ["RIFFLE_LOCAL_TLS"] = "true"
-    if triton:
-        os.environ["RIFFLE_LOCAL_TRITON"] = "true"
+    choose_stack(web, tls=tls, triton=triton)
     load_settings(home=home)  # what is wrong in them is said here, and not in the log of the supervisor
     report = start_detached(home, servers_only)
     _greet(report.settings)
     return 0
 
 
+def choose_stack(web: Path | None, *, tls: bool, triton: bool) -> None:
+    """Note in the environment what the stack that is started next has."""
+    chosen = {"WEB": str(web.resolve()) if web else "", "TLS": "true" if tls else ""}
+    chosen["TRITON"] = "true" if triton else ""
+    os.environ.update({f"RIFFLE_LOCAL_{name}": value for name, value in chosen.items() if value})
+
+
+def check_stack(state: StackState, command: str, *, tls: bool, triton: bool) -> None:
+    """Raise UsageError if the running stack has not what a command asks for."""
+    if tls and not any("cert_file" in values for values in state.settings.values()):
+        raise UsageError(f"a stack runs here without certificates. Run `riffle down`, then `riffle {command} --tls`")
+    url = str(state.settings.get(server_of("models").name, {}).get("url", ""))
+    if triton and url.startswith(IN_PROCESS):
+        raise UsageError(f"a stack runs here without Triton. Run `riffle down`, then `riffle {command} --triton`")
+
+
 def _runs_already(state: StackState, servers_only: bool, web: Path | None, *, tls: bool, triton: bool) -> int:
-    if tls and not requires_certificates(state):
-        raise UsageError("the stack runs already, without certificates. Run `riffle down`, then `riffle up --tls`")
-    if triton and runs_in_process(state):
-        raise UsageError("the stack runs already, without Triton. Run `riffle down`, then `riffle up --triton`")
+    check_stack(state, "up", tls=tls, triton=triton)
     if web:
         raise UsageError(f"the stack runs already, without this web. Run `riffle down`, then `riffle up --web {web}`")
     if state.servers_only and not servers_only:
@@ -87,16 +95,6 @@ def _runs_already(state: StackState, servers_only: bool, web: Path | None, *, tl
     out.print(f"The stack runs already (process {state.pid}, since {state.started}).")
     _greet(state.settings)
     return 0
-
-
-def requires_certificates(state: StackState) -> bool:
-    """Return True if the running stack was started with `--tls`."""
-    return any("cert_file" in values for values in state.settings.values())
-
-
-def runs_in_process(state: StackState) -> bool:
-    """Return True if the models of the running stack run inside its processes."""
-    return str(state.settings.get(server_of("models").name, {}).get("url", "")).startswith(IN_PROCESS)
 
 
 def _greet(settings: dict[str, dict[str, Any]]) -> None:

@@ -6,6 +6,7 @@ from datetime import date, datetime, timedelta
 from dateutil.relativedelta import relativedelta
 
 from streams.language.months import ENGLISH_MONTHS, date_words
+from streams.plain_text import count_of
 from streams.queries.quick.model import QuickCheck
 
 MAX_CHARS = 100
@@ -89,10 +90,10 @@ def _count_between(match: re.Match[str], today: date) -> QuickCheck | None:
 def _days(first: date, last: date, unit: str, asked: str) -> QuickCheck:
     days = (last - first).days
     sign = "−" if days < 0 else ""
-    words = f"{sign}{_amount(abs(days), 'day')}"
+    words = f"{sign}{count_of(abs(days), 'day')}"
     if unit.lower() == "week":
         weeks, rest = divmod(abs(days), 7)
-        words = sign + _amount(weeks, "week") + (f" and {_amount(rest, 'day')}" if rest else "")
+        words = sign + count_of(weeks, "week") + (f" and {count_of(rest, 'day')}" if rest else "")
     note = "The second date comes first." if days < 0 else ""
     return QuickCheck(kind="date", asked=asked, answer=words, value=str(days), note=note)
 
@@ -108,7 +109,7 @@ def _shift(match: re.Match[str], today: date) -> QuickCheck | None:
     found = start - delta if back else start + delta
     return QuickCheck(
         kind="date",
-        asked=f"{_named(start)} {'−' if back else '+'} {_amount(amount, match['unit'].lower())}",
+        asked=f"{_named(start)} {'−' if back else '+'} {count_of(amount, match['unit'].lower())}",
         answer=f"{found:%A}, {_named(found)}",
         value=found.isoformat(),
     )
@@ -149,7 +150,3 @@ def _in_year(month: int, day: int, year: str | None, today: date, is_past: bool)
 
 def _named(day: date) -> str:
     return date_words(day.year, day.month, day.day)
-
-
-def _amount(number: int, unit: str) -> str:
-    return f"{number:,} {unit}{'' if number == 1 else 's'}"

@@ -13,23 +13,8 @@ MIN_SHARE = 1.0
 """Minimum frequency of a word whose forms are made, per billion words."""
 MIN_PREFIXED = 3000.0
 """Minimum frequency of a word that may get a prefix, per billion words."""
-_PREFIXES = (
-    "un",
-    "re",
-    "de",
-    "pre",
-    "non",
-    "sub",
-    "auto",
-    "multi",
-    "over",
-    "under",
-    "mis",
-    "dis",
-    "inter",
-    "super",
-    "meta",
-)
+_PREFIX_TEXT = "un re de pre non sub auto multi over under mis dis inter super meta"
+_PREFIXES = tuple(_PREFIX_TEXT.split())
 _VOWELS = frozenset("aeiou")
 
 

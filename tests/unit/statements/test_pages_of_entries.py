@@ -7,6 +7,7 @@ import pytest
 
 from streams.statements.readability import MIN_ENTRIES, entries_of_page
 from streams.statements.statement import PageStatements, Statement
+from streams.vectors.page_records import PageFacts
 from streams.vectors.points import payloads_of
 
 ENTRIES = [("link", f"Anchors of kind {number}") for number in range(MIN_ENTRIES)]
@@ -42,4 +43,4 @@ def test_a_page_of_entries(parts: Sequence[tuple[str, str]], context: tuple[str,
 def test_the_index_knows_the_entries_of_such_a_page_and_not_its_sentences() -> None:
     statements = tuple(made([*SENTENCES[:1], *ENTRIES]))
     page = PageStatements(UUID(int=1), "https://a.example/index", "Index", "en", statements)
-    assert [payload.entry for payload in payloads_of(page, 1)] == [False] + [True] * MIN_ENTRIES
+    assert [payload.entry for payload in payloads_of(page, PageFacts(1))] == [False] + [True] * MIN_ENTRIES

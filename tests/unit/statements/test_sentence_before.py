@@ -8,6 +8,7 @@ import pytest
 
 from streams.statements.readability import sentence_before
 from streams.statements.statement import PageStatements, Statement
+from streams.vectors.page_records import PageFacts
 from streams.vectors.points import payloads_of
 
 BEFORE = "The harbour of the north has a hundred places for ferries."
@@ -71,6 +72,6 @@ def test_the_first_statement_has_none_before_it() -> None:
 
 def test_the_index_holds_it_and_embeds_it_not() -> None:
     statements = (sentence(BEFORE), replace(SHORT, ordinal=1))
-    payloads = payloads_of(PageStatements(UUID(int=1), "https://a.example/", "Ships", "en", statements), 1)
+    payloads = payloads_of(PageStatements(UUID(int=1), "https://a.example/", "Ships", "en", statements), PageFacts(1))
     assert [payload.before for payload in payloads] == ["", BEFORE]
     assert BEFORE not in statements[1].in_context
