@@ -17,7 +17,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import replace
 from types import FrameType
-from typing import Protocol
+from typing import Protocol, Self
 from uuid import uuid4
 
 from streams.clock import now_micros
@@ -55,7 +55,10 @@ class Reporter:
         """Note what the job does now, and the part of it that is done (0 to 1)."""
         self._said = replace(self._said, sentence=sentence[:MAX_SENTENCE_CHARS], share=share)
 
-    def ended(self, error: BaseException | None) -> None:
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
         """Note how the job ended."""
         if error is None:
             self._said = replace(self._said, state="done", share=1.0)
@@ -80,18 +83,14 @@ def own_place() -> str:
 async def reported(notes: Notes, command: str) -> AsyncIterator[Reporter]:
     """Report a job until the end of the block."""
     reporter = Reporter(command)
-    error: BaseException | None = None
     with _terminated_as_interrupted():
         beats = asyncio.create_task(_beat(reporter, notes))
         try:
-            yield reporter
-        except BaseException as raised:
-            error = raised
-            raise
+            with reporter:
+                yield reporter
         finally:
             beats.cancel()
             await asyncio.gather(beats, return_exceptions=True)
-            reporter.ended(error)
             with suppress(TimeoutError):
                 async with asyncio.timeout(LAST_SECONDS):
                     await reporter.write(notes)
@@ -110,16 +109,12 @@ def reported_beside(settings: Settings, command: str) -> Iterator[Reporter]:
                 await reporter.write(stores.notes)
 
     thread = threading.Thread(target=lambda: asyncio.run(report_on()), name="job-reports", daemon=True)
-    error: BaseException | None = None
     with _terminated_as_interrupted():
         thread.start()
         try:
-            yield reporter
-        except BaseException as raised:
-            error = raised
-            raise
+            with reporter:
+                yield reporter
         finally:
-            reporter.ended(error)
             end.set()
             thread.join(LAST_SECONDS)
 

@@ -14,7 +14,7 @@ from schemas import Event, LinkFound, PageDiscovered, PageFetched, PageIndexed, 
 from streams.errors import PoisonError
 from streams.ledger.descriptions import describe_links
 from streams.ledger.gathering import MAX_SECONDS, GatheredLedger
-from streams.ledger.transitions import LinkMemory, Links, find_outdated, make_transition, transition_about
+from streams.ledger.transitions import LinkMemory, Links, find_outdated, make_transition
 from streams.runtime.agent import Agent, Delivery
 from streams.settings import Settings
 from streams.stores.opener import Stores
@@ -79,7 +79,7 @@ def transition_of(delivery: Delivery) -> Transition:
     page_id = getattr(event, "page_id", None)
     if not isinstance(page_id, UUID):
         raise PoisonError(f"{type(event).__name__} is about no page, so no page's history can hold it")
-    return transition_about(delivery, page_id)
+    return make_transition(delivery, page_id, delivery.envelope.id, event)
 
 
 def links_transition(delivery: Delivery, link: LinkFound, links: Links) -> Transition:

@@ -8,7 +8,7 @@ an erasure may take out of the ledger with all earlier rows.
 from collections.abc import Iterator, Sequence
 from uuid import UUID, uuid5
 
-from schemas import Event, PageDiscovered, PageRemoved
+from schemas import PageDiscovered, PageRemoved
 from streams.crawl.frontier.outputs import url_refused
 from streams.ledger.descriptions import describe
 from streams.stores.opener import Stores
@@ -83,9 +83,5 @@ def _make_transition(event: PageDiscovered | PageRemoved, at: int) -> Transition
         source=SOURCE,
         at=at,
         outcome=describe(event),
-        data=_dump_event(event),
+        data=event.model_dump(mode="json", exclude_none=True, exclude_defaults=True),
     )
-
-
-def _dump_event(event: Event) -> dict[str, object]:
-    return event.model_dump(mode="json", exclude_none=True, exclude_defaults=True)

@@ -39,11 +39,6 @@ MAX_PAGES = 20_000
 """Maximum number of linked pages in memory: about 100 MB when all of them have many links."""
 
 
-def transition_about(delivery: Delivery, page_id: UUID) -> Transition:
-    """Return an event as a transition of a page, also one that is about something else, such as an entity."""
-    return make_transition(delivery, page_id, delivery.envelope.id, delivery.event)
-
-
 def make_transition(delivery: Delivery, page_id: UUID, row_id: UUID, event: Event) -> Transition:
     """Return an event as a transition of a page, with its data as JSON has it, but no text of the page.
 

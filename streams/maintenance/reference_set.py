@@ -37,7 +37,8 @@ class ReferenceSet:
     @property
     def fill(self) -> float:
         """The share of bits that are set. From 0.5 on, more than 6 % of the others are taken for references."""
-        return float(np.unpackbits(self.bits).mean()) if self.bits.size < 1 << 20 else _sampled_fill(self.bits)
+        sampled = self.bits[:: max(self.bits.size >> 20, 1)]
+        return float(np.unpackbits(sampled).mean())
 
     def _places(self, references: Iterable[bytes]) -> NDArray[np.uint64]:
         """Return four places for each reference. A reference is a hash already, so its words need only be mixed."""
@@ -47,7 +48,3 @@ class ReferenceSet:
 
     def _masks(self, places: NDArray[np.uint64]) -> NDArray[np.uint8]:
         return np.left_shift(np.uint8(1), (places & np.uint64(7)).astype(np.uint8))
-
-
-def _sampled_fill(bits: NDArray[np.uint8]) -> float:
-    return float(np.unpackbits(bits[:: bits.size >> 20]).mean())

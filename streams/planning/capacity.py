@@ -10,7 +10,7 @@ from math import ceil, log2
 from typing import Literal
 
 from streams.errors import UsageError
-from streams.planning.costs import Driver, Machine, UnitCosts
+from streams.planning.costs import Machine, UnitCosts
 
 SECONDS_PER_DAY = 86_400
 HOURS_PER_MONTH = 730
@@ -75,10 +75,6 @@ class Rates:
     changed_page: float
     unique_page: float
     statement: float
-
-    def of(self, driver: Driver) -> float:
-        value: float = getattr(self, driver)
-        return value
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +193,7 @@ def shards_for(statements: float, costs: UnitCosts) -> int:
 
 def _stage(name: str, rates: Rates, costs: UnitCosts) -> StagePlan:
     cost = costs.stages[name]
-    rate = rates.of(cost.per) * costs.assumed.headroom.peak
+    rate: float = getattr(rates, cost.per) * costs.assumed.headroom.peak
     cores = rate * cost.cpu_seconds
     workers = max(1, ceil(cores / costs.assumed.headroom.utilization))
     return StagePlan(name, rate, cores, workers, workers * cost.memory_mb / 1_000, cost.estimated)

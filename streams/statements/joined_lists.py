@@ -8,7 +8,7 @@ an item with a list below it, with several paragraphs, or with a term that it de
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Protocol, TypeVar
 
 from streams.pages.document.model import Document
@@ -38,14 +38,8 @@ class Drafted(Protocol):
 _D = TypeVar("_D", bound=Drafted)
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """The list that an item is in, with all that its context is made of."""
-
-    container: int
-    headings: tuple[int, ...]
-    leads: tuple[int, ...]
-    labels: tuple[int, ...]
+_Place = tuple[int, tuple[int, ...], tuple[int, ...], tuple[int, ...]]
+"""The list that an item is in, with all that its context is made of: headings, leads and labels."""
 
 
 def join_short_items(document: Document, pieces: Sequence[Piece], by_piece: Sequence[list[_D]]) -> None:
@@ -91,7 +85,7 @@ def _place_of(document: Document, piece: Piece) -> _Place | None:
         return None
     tag = document.containers[parent].tag
     if tag == "dt" or (tag == "li" and not piece.labels):
-        return _Place(document.containers[parent].parent, piece.headings, piece.leads, piece.labels)
+        return document.containers[parent].parent, piece.headings, piece.leads, piece.labels
     return None
 
 

@@ -5,7 +5,6 @@ A stranger wrote the text, so a process reads it that can be killed and has no p
 
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
 import msgpack
 
@@ -47,7 +46,10 @@ def draft(content: bytes) -> bytes:
     """Draft the document of these bytes. Raises PoisonError for bytes that are no document."""
     document = decode_document(content)
     found, left_out = draft_statements(document, _splitter())
-    return _pack([document.title, document.language, [_encode_draft(one) for one in found], left_out])
+    rows = [(one.text, one.context, one.kind, one.block, one.start, one.end, one.section, one.page) for one in found]
+    answer = (document.title, document.language, rows, left_out)
+    packed: bytes = msgpack.packb(answer, use_bin_type=True, unicode_errors="surrogatepass")
+    return packed
 
 
 def decode_drafts(answer: bytes) -> Drafted:
@@ -65,12 +67,3 @@ def warm_up() -> None:
 @cache
 def _splitter() -> SentenceSplitter:
     return SentenceSplitter()
-
-
-def _encode_draft(one: Draft) -> list[Any]:
-    return [one.text, one.context, one.kind, one.block, one.start, one.end, one.section, one.page]
-
-
-def _pack(value: list[Any]) -> bytes:
-    packed: bytes = msgpack.packb(value, use_bin_type=True, unicode_errors="surrogatepass")
-    return packed

@@ -6,7 +6,7 @@ from typing import Any
 from schemas import Envelope, PageIndexed
 from schemas.ids import event_id, page_id
 from streams.queries.counts import quarter_of
-from streams.queries.suggestions.build import Job, finish, map_numbers, run_map, run_reduce
+from streams.queries.suggestions.build import MAP_NUMBERS, Job, finish, run_map, run_reduce
 from streams.queries.suggestions.prefix_lists import best
 from streams.queries.suggestions.sums import SHARDS
 from streams.runtime.agent import Delivery
@@ -47,7 +47,7 @@ async def store_page(
 
 
 async def build_all(stores: Stores, job: Job = JOB) -> int:
-    for number in map_numbers():
+    for number in MAP_NUMBERS:
         await run_map(stores, job, number)
     return await finish(stores, job, [await run_reduce(stores, job, shard) for shard in range(SHARDS)])
 

@@ -18,7 +18,7 @@ from streams.commands.operate import suggest as command
 from streams.knowledge.entity import Entity
 from streams.queries.suggestions.agent import SuggestAgent
 from streams.queries.suggestions.block_words import BlockedWords
-from streams.queries.suggestions.build import Job, finish, map_numbers, read_build, read_words, run_map, run_reduce
+from streams.queries.suggestions.build import MAP_NUMBERS, Job, finish, read_build, read_words, run_map, run_reduce
 from streams.queries.suggestions.build_notes import (
     count_statements,
     current_build,
@@ -146,7 +146,7 @@ async def test_each_task_of_a_build_may_run_twice() -> None:
         for number in range(3):
             await store_page(stores, f"https://{number}.example/", "Tide tables", "We run kubeflow.")
     await build_all(once)
-    for number in map_numbers():
+    for number in MAP_NUMBERS:
         for _ in range(2):
             await run_map(twice, JOB, number)
     for shard in range(SHARDS):
@@ -176,7 +176,7 @@ async def test_a_second_build_forgets_what_is_gone_and_its_tasks_may_run_twice()
     await build_all(stores)
     later = Job("another", NOW + timedelta(days=1))
     await stores.pages.erase(page_id("https://a.example/"), 10)
-    for number in map_numbers():
+    for number in MAP_NUMBERS:
         for _ in range(2):
             await run_map(stores, later, number)
     reduced = [await run_reduce(stores, later, shard) for shard in range(SHARDS)]
@@ -242,7 +242,7 @@ async def test_a_removed_title_is_suggested_at_no_step_of_a_build(place: int) ->
 
     async def build_step(job: Job, step: int) -> None:
         if step == 0:
-            for number in map_numbers():
+            for number in MAP_NUMBERS:
                 await run_map(stores, job, number)
         elif step == 1:
             reduced[:] = [await run_reduce(stores, job, shard) for shard in range(SHARDS)]
@@ -312,7 +312,7 @@ async def test_the_tasks_of_a_build_run_on_a_dask_cluster(monkeypatch: pytest.Mo
         pool = executor(cluster)
         settings = Settings()
         run = partial(command._run, settings, JOB, stores, pool, unreported)
-        await run("Reading", run_map, map_numbers())
+        await run("Reading", run_map, MAP_NUMBERS)
         reduced = await run("Writing", run_reduce, range(SHARDS))
     await finish(stores, JOB, reduced)
     assert await stored(stores, "tide") == ["tide tables"]

@@ -6,6 +6,7 @@ import sys
 import textwrap
 import time
 from collections.abc import Iterable
+from dataclasses import asdict
 from typing import Annotated
 from uuid import uuid4
 
@@ -75,7 +76,8 @@ def doctor(
             for finding in found:
                 _show(finding)
     if as_json:
-        print_json(_as_fields(findings))
+        fields = [{**asdict(finding), "level": finding.level.name.lower()} for finding in findings]
+        print_json({"level": highest_level(findings).name.lower(), "findings": fields})
     else:
         _sum_up(findings)
     return int(highest_level(findings))
@@ -92,22 +94,6 @@ async def _compare_pages(settings: Settings, pages: int) -> list[Finding]:
             chance = random.Random()  # noqa: S311 - a sample, no secret
             sample = await sample_pages(stores.pages, chance, pages, lambda _: True)
             return await check_stored_pages(stores, drafting_pool("doctor"), sample, show)
-
-
-def _as_fields(findings: list[Finding]) -> dict[str, object]:
-    return {
-        "level": highest_level(findings).name.lower(),
-        "findings": [
-            {
-                "check": finding.check,
-                "level": finding.level.name.lower(),
-                "says": finding.says,
-                "advice": finding.advice,
-                "details": finding.details,
-            }
-            for finding in findings
-        ],
-    }
 
 
 def _show(finding: Finding) -> None:

@@ -15,7 +15,7 @@ from streams.commands.cluster import dask_client, keep_stores, run_with_stores
 from streams.commands.console import AsJson, command, command_group, err, load_settings, out, print_json
 from streams.commands.job_reports import Report, reported
 from streams.queries.suggestions.block_words import read_block_words
-from streams.queries.suggestions.build import Job, finish, map_numbers, run_map, run_reduce
+from streams.queries.suggestions.build import MAP_NUMBERS, Job, finish, run_map, run_reduce
 from streams.queries.suggestions.build_notes import count_statements, has_grown, note_statements
 from streams.queries.suggestions.sums import SHARDS
 from streams.settings import Settings
@@ -72,7 +72,7 @@ async def build(
         async with reported(stores.notes, "suggest build") as report:
             with _executor(processes, cluster) as executor:
                 run = partial(_run, settings, job, stores, executor, report)
-                read = sum(await run("Reading pages and queries", run_map, map_numbers()))
+                read = sum(await run("Reading pages and queries", run_map, MAP_NUMBERS))
                 reduced = await run("Writing suggestions", run_reduce, range(SHARDS))
         count = await finish(stores, job, reduced)
         if statements is not None:

@@ -50,7 +50,7 @@ class Row:
     pid: int
     port: int
     memory_bytes: int
-    """Memory of the process and its child processes (`usage`)."""
+    """Memory of the process and its child processes (`proportional_memory`)."""
     cpu_seconds: float
     restarts: int
     health: str
@@ -149,13 +149,13 @@ def _stack_fields(state: StackState) -> dict[str, Any]:
 
 
 def _row(process: ProcessState, settings: Settings, state: StackState) -> Row:
-    memory_bytes, cpu_seconds = usage(process.pid)
+    _, cpu_seconds = usage(process.pid)
     return Row(
         name=process.name,
         title=process.title,
         pid=process.pid,
         port=process.port,
-        memory_bytes=memory_bytes,
+        memory_bytes=proportional_memory(process.pid),
         cpu_seconds=round(cpu_seconds, 1),
         restarts=process.restarts,
         health=health_of(process, settings, is_paused=state.state == PAUSED),
@@ -165,22 +165,31 @@ def _row(process: ProcessState, settings: Settings, state: StackState) -> Row:
 
 
 def usage(pid: int) -> tuple[int, float]:
-    """Return the memory (bytes) and CPU time (seconds) of a process and its children; zeros if it has ended.
+    """Return resident memory (bytes) and CPU time (seconds) of a process and its children; zeros if it has ended."""
+    memory_bytes, cpu_seconds = 0, 0.0
+    for part in _family_of(pid):
+        with suppress(psutil.NoSuchProcess), part.oneshot():  # what ended meanwhile is not counted, the others are
+            memory_bytes += part.memory_info().rss
+            times = part.cpu_times()
+            cpu_seconds += times.user + times.system
+    return memory_bytes, cpu_seconds
+
+
+def proportional_memory(pid: int) -> int:
+    """Return the memory of a process and its children (bytes); zero if it has ended.
 
     Pages that processes share, as the interpreter's code, are divided among them, so that sums count each page once.
     Where the system does not tell that (a process that may not be dumped, asked by another user than root), all that is
     resident counts. A look takes some 20 ms of CPU time a process.
     """
-    memory_bytes, cpu_seconds = 0, 0.0
+    memory_bytes = 0
     for part in _family_of(pid):
-        with suppress(psutil.NoSuchProcess):  # what ended meanwhile is not counted, the others are
-            times = part.cpu_times()
-            cpu_seconds += times.user + times.system
+        with suppress(psutil.NoSuchProcess):
             try:
                 memory_bytes += part.memory_full_info().pss
             except (psutil.AccessDenied, AttributeError):  # no such figure on other systems than Linux
                 memory_bytes += part.memory_info().rss
-    return memory_bytes, cpu_seconds
+    return memory_bytes
 
 
 def _family_of(pid: int) -> list[psutil.Process]:

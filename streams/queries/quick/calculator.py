@@ -89,17 +89,12 @@ def _to_python(text: str) -> tuple[str, dict[str, Decimal]]:
             numbers[name] = Decimal(number.replace(",", ""))
             after = text[token.end() :].lstrip()
             is_remainder = token["behind"] == "%" and after[:1] in _STARTS
-            found.append(
-                _with_mark(name, "" if is_remainder else token["behind"] or "") + ("%" if is_remainder else "")
-            )
+            function = "" if is_remainder else _MARKS.get(token["behind"] or "", "")
+            found.append(f"{name}%" if is_remainder else f"{function}({name})" if function else name)
         else:
             found.append({"^": "**", "mod": "%"}.get(token["name"] or token["sign"], token.group().strip()))
         place = token.end()
     return " ".join(found), numbers
-
-
-def _with_mark(name: str, mark: str) -> str:
-    return f"{_MARKS[mark]}({name})" if mark else name
 
 
 _MARKS = {"!": "factorial", "%": "percent"}

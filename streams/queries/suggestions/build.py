@@ -71,6 +71,8 @@ _SHORT, _LONG = range(SHARD_CHARS), range(SHARD_CHARS, max(LENGTHS) + 1)
 """Lengths of the prefixes whose lists `finish` writes, and of those that the reduce tasks write."""
 ENTITIES = PARTS + KEPT_DAYS
 """The number of the map task that reads the entities."""
+MAP_NUMBERS = range(ENTITIES + 1)
+"""The numbers of the map tasks: parts of the ring of pages, then days, then the entities."""
 READ_ENTITIES = 200
 """Number of entities that are read at once."""
 
@@ -100,11 +102,6 @@ class Reduced:
     suggestions: int
     short: tuple[PrefixRow, ...]
     """Candidates for the lists of prefixes that are shorter than the beginning that decides the shard."""
-
-
-def map_numbers() -> range:
-    """Return the numbers of the map tasks: parts of the ring of pages, then days, then the entities."""
-    return range(ENTITIES + 1)
 
 
 async def run_map(stores: Stores, job: Job, number: int) -> int:

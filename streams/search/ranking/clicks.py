@@ -7,10 +7,10 @@ if it attracts fewer: at most the weight, which is small, and only with enough c
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from uuid import UUID
 
-from streams.search.ranking.context import RankingContext
+from streams.search.ranking.context import RankingContext, add_gains
 from streams.stores.protocols import PageHits, PlaceCounts
 
 SIGNAL = "clicks"
@@ -19,7 +19,6 @@ MIN_LOOKED = 30.0
 that few people saw gains and loses little."""
 MIN_CLICKS = 10
 """Minimum clicks on all pages of a query. Below it, clicks change nothing."""
-_SCORE_DIGITS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +37,11 @@ def prefer_clicked(context: RankingContext, pages: list[PageHits]) -> list[PageH
     weight = context.options.clicks_weight
     if known is None or not weight:
         return pages
-    gains = gains_of(known)
-    changed = []
-    for page in pages:
-        gain = weight * gains.get(page.page_id, 0.0)
-        if gain:
-            context.notes.note_part(page.page_id, SIGNAL, gain)
-        changed.append(replace(page, score=page.score + gain) if gain else page)
-    return sorted(changed, key=lambda page: -round(page.score, _SCORE_DIGITS))
+    found = gains_of(known)
+    gains = {page.page_id: weight * found[page.page_id] for page in pages if found.get(page.page_id)}
+    for page_id, gain in gains.items():
+        context.notes.note_part(page_id, SIGNAL, gain)
+    return add_gains(pages, gains)
 
 
 def gains_of(known: QueryClicks) -> dict[UUID, float]:

@@ -1,7 +1,7 @@
 """The context that the passes of a ranking share: the query, its lists, the options, and the notes of each pass."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -85,6 +85,15 @@ class Ranked:
 
     pages: list[PageHits] = field(default_factory=list)
     notes: Notes = field(default_factory=Notes)
+
+
+_SCORE_DIGITS = 5
+
+
+def add_gains(pages: Sequence[PageHits], gains: Mapping[UUID, float]) -> list[PageHits]:
+    """Return the pages in the order of their scores with these gains. Pages with equal scores stay in their order."""
+    changed = [replace(one, score=one.score + gains[one.page_id]) if one.page_id in gains else one for one in pages]
+    return sorted(changed, key=lambda page: -round(page.score, _SCORE_DIGITS))
 
 
 Apply = Callable[[RankingContext, list[PageHits]], list[PageHits]]

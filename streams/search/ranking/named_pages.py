@@ -19,7 +19,7 @@ from uuid import UUID
 
 from streams.crawl.domains import registrable_domain
 from streams.pages.text.tokens import words
-from streams.search.ranking.context import RankingContext
+from streams.search.ranking.context import RankingContext, add_gains
 from streams.search.ranking.priors import authority
 from streams.stores.protocols import HostRank, PageHits
 from streams.vectors.bm25 import FUNCTION_WORDS
@@ -50,7 +50,6 @@ _NUMBER = re.compile(
 """The number of a chapter before its name."""
 _SECTION = re.compile(r"(?<=\w)\(\d[a-z]{0,2}\)")
 """The section of a manual page: "git-revert(1)"."""
-_SCORE_DIGITS = 5
 
 
 def prefer_named_pages(context: RankingContext, pages: list[PageHits]) -> list[PageHits]:
@@ -63,14 +62,10 @@ def prefer_named_pages(context: RankingContext, pages: list[PageHits]) -> list[P
     gains = _gains_by_name(context, asked, pages[:PAGES])
     if not gains:
         return pages
-    changed = [
-        replace(page, score=page.score + sum(found.values())) if (found := gains.get(page.page_id)) else page
-        for page in pages
-    ]
     for page, found in gains.items():
         for signal, gain in found.items():
             context.notes.note_part(page, signal, gain)
-    return sorted(changed, key=lambda page: -round(page.score, _SCORE_DIGITS))
+    return add_gains(pages, {page: sum(found.values()) for page, found in gains.items()})
 
 
 def _put_addressed_first(context: RankingContext, pages: Sequence[PageHits]) -> list[PageHits]:

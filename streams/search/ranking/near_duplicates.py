@@ -110,13 +110,8 @@ def similarity(first: frozenset[int], second: frozenset[int]) -> float:
     small, large = (first, second) if len(first) < len(second) else (second, first)
     if len(small) < DUPLICATE_SIMILARITY * len(large) or not small:  # DUPLICATE_SIMILARITY can't be reached
         return 0.0
-    return _jaccard(len(first & second), len(first) + len(second))
-
-
-def _jaccard(common: int, total: int) -> float:
-    """Return the Jaccard similarity of two sets: by their common members, and the sum of their sizes."""
-    union = total - common
-    return common / union if union else 0.0
+    common = len(first & second)
+    return common / (len(first) + len(second) - common)
 
 
 def _shown_text(page: PageHits) -> str:

@@ -6,13 +6,12 @@ rise to the first results.
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from uuid import UUID
 
 from streams.search.options import SearchOptions
-from streams.search.ranking.context import RankingContext
+from streams.search.ranking.context import RankingContext, add_gains
 from streams.stores.protocols import HostRank, PageHits
 
 PAGES = 100
@@ -23,7 +22,6 @@ UNDATED_SHARE = 0.25
 """Freshness of a page without a date that was fetched now. A fetch shows only that a page is still there."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FIRST_WEB_PAGE = datetime(1991, 8, 6, tzinfo=UTC)
-_SCORE_DIGITS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +47,7 @@ def prefer_known_and_fresh(context: RankingContext, pages: list[PageHits]) -> li
         context.notes.note_part(page, "freshness", prior.freshness)
         if prior.quality:
             context.notes.note_part(page, "quality", prior.quality)
-    return add_priors(pages, priors)
+    return add_gains(pages, {page_id: prior.total for page_id, prior in priors.items()})
 
 
 def authority(known: HostRank | None) -> float:
@@ -89,15 +87,6 @@ def prior_of(page: PageHits, ranks: Mapping[str, HostRank], now: datetime, weigh
 def lack_of_quality(quality: float, min_quality: float) -> float:
     """Return how far a page's quality is below the minimum: 0 from the minimum on, 1 for quality 0."""
     return min(max((min_quality - quality) / min_quality, 0.0), 1.0) if min_quality else 0.0
-
-
-def add_priors(pages: Sequence[PageHits], priors: Mapping[UUID, Prior]) -> list[PageHits]:
-    """Return the pages in the order of their scores with their priors. Pages with equal scores stay in their order."""
-    scored = [
-        replace(page, score=page.score + priors[page.page_id].total) if page.page_id in priors else page
-        for page in pages
-    ]
-    return sorted(scored, key=lambda page: -round(page.score, _SCORE_DIGITS))
 
 
 def hosts_of(pages: Iterable[PageHits]) -> frozenset[str]:

@@ -13,10 +13,10 @@ that answer a query somewhat better, not enough to bring pages up that hardly an
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
+from uuid import UUID
 
-from streams.search.ranking.context import RankingContext
+from streams.search.ranking.context import RankingContext, add_gains
 from streams.search.ranking.priors import freshness
 from streams.stores.protocols import PageHits
 
@@ -33,7 +33,6 @@ SIGNAL = "wish"
 SITE_WEIGHT = 1.0
 """Addition to the score of a page of a raised site, in standard deviations of the scores."""
 SITE_SIGNAL = "preference"
-_SCORE_DIGITS = 5
 
 _TECHNICAL = re.compile(
     r"[a-z0-9]_[a-z0-9]|\w\(\)|\bv?\d{1,3}\.\d{1,3}(?:\.\d{1,3})?\b|[{}<>=]{2}|"
@@ -56,14 +55,14 @@ def prefer_wishes(context: RankingContext, pages: list[PageHits]) -> list[PageHi
     wishes = steps_of(context.conditions.get(OPERATOR, ()))
     if not wishes:
         return pages
-    changed = []
+    gains: dict[UUID, float] = {}
     for page in pages[:PAGES]:
         context.check_time()
         gain = WEIGHT * sum(step * feature_of(name, page, context.now) for name, step in wishes.items())
         context.notes.note_part(page.page_id, SIGNAL, gain)
-        changed.append(replace(page, score=page.score + gain))
+        gains[page.page_id] = gain
     context.notes.passes["wishes"] = dict(wishes)
-    return sorted([*changed, *pages[PAGES:]], key=lambda page: -round(page.score, _SCORE_DIGITS))
+    return add_gains(pages, gains)
 
 
 def steps_of(values: Sequence[str]) -> dict[str, int]:
@@ -110,10 +109,9 @@ def prefer_sites(context: RankingContext, pages: list[PageHits]) -> list[PageHit
     rules = context.personal
     if not rules.raised and not rules.lowered:
         return pages
-    changed = []
+    gains: dict[UUID, float] = {}
     for page in pages:
-        gain = SITE_WEIGHT * {"raised": 1, "lowered": -1}.get(rules.rule_of(page.hits[0].payload.host), 0)
-        if gain:
+        if gain := SITE_WEIGHT * {"raised": 1, "lowered": -1}.get(rules.rule_of(page.hits[0].payload.host), 0):
             context.notes.note_part(page.page_id, SITE_SIGNAL, gain)
-        changed.append(replace(page, score=page.score + gain) if gain else page)
-    return sorted(changed, key=lambda page: -round(page.score, _SCORE_DIGITS))
+            gains[page.page_id] = gain
+    return add_gains(pages, gains)

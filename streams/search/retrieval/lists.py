@@ -60,11 +60,7 @@ class Retrieval:
                 filters=replace(self._filters, exclude_pages=tuple(sorted(left_out))),
                 limit=self._limit,
             )
-            found = replace(
-                found,
-                dense=_append_new_hits(found.dense, more.dense),
-                sparse=_append_new_hits(found.sparse, more.sparse),
-            )
+            found = _append(found, more)
         return found
 
     async def of_pages(
@@ -86,6 +82,11 @@ class Retrieval:
         if counts.total() < self._limit:
             return set()
         return {page for page, count in counts.items() if count >= LARGE_SHARE * self._limit}
+
+
+def _append(found: Candidates, more: Candidates) -> Candidates:
+    dense, sparse = _append_new_hits(found.dense, more.dense), _append_new_hits(found.sparse, more.sparse)
+    return replace(found, dense=dense, sparse=sparse)
 
 
 def _append_new_hits(hits: tuple[Hit, ...], more: tuple[Hit, ...]) -> tuple[Hit, ...]:
@@ -132,8 +133,4 @@ async def _add_addressed_pages(retrieval: Retrieval, query: IndexQuery, found: C
     if not query.addresses or not known.isdisjoint(query.addresses):
         return found
     of_page = await retrieval.of_pages(list(map(page_id, query.addresses)), dense=query.dense, sparse=query.sparse)
-    return replace(
-        found,
-        dense=_append_new_hits(found.dense, of_page.dense),
-        sparse=_append_new_hits(found.sparse, of_page.sparse),
-    )
+    return _append(found, of_page)

@@ -6,10 +6,10 @@ from uuid import UUID, uuid5
 import pytest
 
 from streams.search.options import SearchOptions
+from streams.search.ranking.context import add_gains
 from streams.search.ranking.priors import (
     UNDATED_SHARE,
     Prior,
-    add_priors,
     authority,
     freshness,
     hosts_of,
@@ -82,7 +82,7 @@ def names(pages: list[PageHits]) -> list[str]:
 
 
 def ordered(pages: list[PageHits], ranks: dict[str, HostRank], weights: SearchOptions) -> list[str]:
-    return names(add_priors(pages, {one.page_id: prior_of(one, ranks, NOW, weights) for one in pages}))
+    return names(add_gains(pages, {one.page_id: prior_of(one, ranks, NOW, weights).total for one in pages}))
 
 
 def test_priors_decide_between_pages_that_are_about_equal() -> None:
@@ -102,7 +102,7 @@ def test_a_recent_page_comes_before_an_old_one() -> None:
 def test_without_hosts_and_dates_scores_and_order_stay_as_they_were() -> None:
     pages = [page("b", 2.0, generation=1), page("a", 2.0, generation=1), page("c", 1.0)]
     priors = {one.page_id: prior_of(one, {}, NOW, SearchOptions()) for one in pages}
-    assert add_priors(pages, priors) == pages
+    assert add_gains(pages, {page_id: prior.total for page_id, prior in priors.items()}) == pages
     assert set(priors.values()) == {Prior()}
 
 
