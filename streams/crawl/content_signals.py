@@ -13,21 +13,10 @@ USES = ("search", "ai-input", "ai-train")
 """The uses that Riffle heeds."""
 MAX_SIGNALS = 32
 """Maximum number of signals of other uses."""
-DIRECTIVES = frozenset(
-    [
-        "noindex",
-        "nofollow",
-        "noarchive",
-        "nosnippet",
-        "noimageindex",
-        "notranslate",
-        "indexifembedded",
-        "nocache",
-        "noai",
-        "noimageai",
-        "none",
-    ]
-)
+DIRECTIVES = frozenset([
+    "noindex", "nofollow", "noarchive", "nosnippet", "noimageindex", "notranslate", "indexifembedded", "nocache",
+    "noai", "noimageai", "none",
+])  # fmt: skip
 """The directives for robots that have no value."""
 DIRECTIVES_WITH_VALUE = frozenset({"max-snippet", "max-image-preview", "max-video-preview", "unavailable_after"})
 _WITHOUT_EFFECT = frozenset({"all", "index", "follow", "archive", "snippet", "noodp", "noydir", "nositelinkssearchbox"})

@@ -26,16 +26,9 @@ TYPES: Mapping[str, Kind] = {
 UNTYPED = frozenset({"application/octet-stream", "binary/octet-stream", "application/download", "application/zip"})
 """Media types that say nothing. The URL's extension decides."""
 EXTENSIONS: Mapping[str, Kind] = {
-    "pdf": "pdf",
-    "md": "markdown",
-    "markdown": "markdown",
-    "epub": "epub",
-    "odt": "opendocument",
-    "odp": "opendocument",
-    "ods": "opendocument",
-    "txt": "text",
-    "text": "text",
-}
+    "pdf": "pdf", "md": "markdown", "markdown": "markdown", "epub": "epub", "odt": "opendocument",
+    "odp": "opendocument", "ods": "opendocument", "txt": "text", "text": "text",
+}  # fmt: skip
 """Extensions of files that can be read, without the extensions of web pages."""
 _ZIPPED = b"PK\x03\x04"
 _PDF = b"%PDF-"

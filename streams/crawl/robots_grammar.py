@@ -29,24 +29,12 @@ _END = re.compile(rb"[#\0]")
 _WITHOUT_COLON = re.compile(rb"([^ \t]+)[ \t]+([^ \t]+)")
 
 _KEYS: tuple[tuple[bytes, Key], ...] = (
-    (b"user-agent", "user-agent"),
-    (b"useragent", "user-agent"),
-    (b"user agent", "user-agent"),
-    (b"allow", "allow"),
-    (b"disallow", "disallow"),
-    (b"dissallow", "disallow"),
-    (b"dissalow", "disallow"),
-    (b"disalow", "disallow"),
-    (b"diasllow", "disallow"),
-    (b"disallaw", "disallow"),
-    (b"sitemap", "sitemap"),
-    (b"site-map", "sitemap"),
-    (b"crawl-delay", "crawl-delay"),
-    (b"request-rate", "request-rate"),
-    (b"visit-time", "visit-time"),
-    (b"content-signal", "signal"),
-    (b"content-usage", "signal"),
-)
+    (b"user-agent", "user-agent"), (b"useragent", "user-agent"), (b"user agent", "user-agent"), (b"allow", "allow"),
+    (b"disallow", "disallow"), (b"dissallow", "disallow"), (b"dissalow", "disallow"), (b"disalow", "disallow"),
+    (b"diasllow", "disallow"), (b"disallaw", "disallow"), (b"sitemap", "sitemap"), (b"site-map", "sitemap"),
+    (b"crawl-delay", "crawl-delay"), (b"request-rate", "request-rate"), (b"visit-time", "visit-time"),
+    (b"content-signal", "signal"), (b"content-usage", "signal"),
+)  # fmt: skip
 """Beginnings of keys that are read, in lower case: a key may go on with other letters (`Disallowed:`)."""
 _FIRST_BYTES = frozenset(key[0] for key, _ in _KEYS)
 _ESCAPE = re.compile(rb"%[0-9A-Fa-f]{2}|[\x80-\xff]")

@@ -10,24 +10,10 @@ from streams.crawl.content_signals import robot_of
 from streams.crawl.file_kinds import is_readable
 from streams.crawl.urls import InvalidUrl, resolve
 
-KEPT_HEADERS = frozenset(
-    {
-        "content-type",
-        "content-language",
-        "content-signal",
-        "content-usage",
-        "content-encoding",
-        "date",
-        "etag",
-        "last-modified",
-        "link",
-        "location",
-        "retry-after",
-        "tdm-policy",
-        "tdm-reservation",
-        "x-robots-tag",
-    }
-)
+KEPT_HEADERS = frozenset({
+    "content-type", "content-language", "content-signal", "content-usage", "content-encoding", "date", "etag",
+    "last-modified", "link", "location", "retry-after", "tdm-policy", "tdm-reservation", "x-robots-tag",
+})  # fmt: skip
 """Headers that a later stage reads: validators, date, language, robots directives, opt-outs of text and data mining."""
 MAX_HEADER_CHARS = 2_048
 MAX_RETRY_AFTER_SECONDS = 86_400.0

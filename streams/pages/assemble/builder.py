@@ -27,15 +27,8 @@ CHILDREN = {
     "tr": frozenset({"th", "td"}),
 }
 MISSING = {
-    "ul": "li",
-    "ol": "li",
-    "dl": "dd",
-    "table": "tbody",
-    "thead": "tr",
-    "tbody": "tr",
-    "tfoot": "tr",
-    "tr": "td",
-}
+    "ul": "li", "ol": "li", "dl": "dd", "table": "tbody", "thead": "tr", "tbody": "tr", "tfoot": "tr", "tr": "td",
+}  # fmt: skip
 _INNER = {*MISSING, *OPENERS, *HEADINGS, "pre", "li", "dt", "dd", "th", "td", "caption", "figcaption"}
 MAX_SPAN = 50
 """Maximum columns of one cell. A larger colspan is a mistake, or an attempt to make the document huge."""

@@ -9,27 +9,11 @@ from streams.language.months import ENGLISH_MONTHS, MONTH_NAMES
 
 # Element names and roles, by group. Bits 0..
 ELEMENT_GROUPS = (
-    "nav menu navigation menubar",
-    "header banner",
-    "footer contentinfo",
-    "aside complementary",
-    "form search dialog alertdialog",
-    "main",
-    "article",
-    "section",
-    "table grid",
-    "ul ol list",
-    "li listitem",
-    "dl dd dt",
-    "figure figcaption caption",
-    "noscript",
-    "blockquote",
-    "details summary",
-    "button tab option tablist legend",
-    "p",
-    "td th",
-    "address",
-)
+    "nav menu navigation menubar", "header banner", "footer contentinfo", "aside complementary",
+    "form search dialog alertdialog", "main", "article", "section", "table grid", "ul ol list", "li listitem",
+    "dl dd dt", "figure figcaption caption", "noscript", "blockquote", "details summary",
+    "button tab option tablist legend", "p", "td th", "address",
+)  # fmt: skip
 # Words of `class` and `id`, by group.
 WORD_GROUPS = (
     "nav navbar navigation menu submenu megamenu dropdown topbar topnav subnav sitenav mainmenu "

@@ -16,24 +16,9 @@ DATA_TYPE = "application/vnd.riffle.document+json"
 TEXT_TAGS = ("h1", "h2", "h3", "h4", "h5", "h6", "p", "pre")
 """Tags of blocks. Only blocks have text."""
 CONTAINER_TAGS = (
-    "blockquote",
-    "ul",
-    "ol",
-    "li",
-    "dl",
-    "dt",
-    "dd",
-    "table",
-    "caption",
-    "thead",
-    "tbody",
-    "tfoot",
-    "tr",
-    "th",
-    "td",
-    "figure",
-    "figcaption",
-)
+    "blockquote", "ul", "ol", "li", "dl", "dt", "dd", "table", "caption", "thead", "tbody", "tfoot", "tr", "th", "td",
+    "figure", "figcaption",
+)  # fmt: skip
 
 
 class Container(NamedTuple):

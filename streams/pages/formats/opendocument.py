@@ -15,27 +15,14 @@ CONTENT, META = "content.xml", "meta.xml"
 MAX_REPEATED = 20
 """Maximum repetitions of a cell or row. Sheets state the empty rest of a row as one cell that is repeated."""
 _TAGS = {
-    "list": "ul",
-    "list-item": "li",
-    "list-header": "li",
-    "table": "table",
-    "table-row": "tr",
-    "section": "section",
-}
+    "list": "ul", "list-item": "li", "list-header": "li", "table": "table", "table-row": "tr", "section": "section",
+}  # fmt: skip
 _HREF = "{http://www.w3.org/1999/xlink}href"
-_SKIPPED = frozenset(
-    {
-        "tracked-changes",
-        "annotation",
-        "notes",
-        "sequence-decls",
-        "forms",
-        "table-of-content",
-        "note-citation",
-        "scripts",
-    }
-    | {"automatic-styles", "font-face-decls", "alphabetical-index", "illustration-index", "table-index", "user-index"}
-)
+_SKIPPED = frozenset({
+    "tracked-changes", "annotation", "notes", "sequence-decls", "forms", "table-of-content", "note-citation",
+    "scripts", "automatic-styles", "font-face-decls", "alphabetical-index", "illustration-index", "table-index",
+    "user-index",
+})  # fmt: skip
 
 
 def convert_opendocument(body: bytes, url: str) -> Converted:

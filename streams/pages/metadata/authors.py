@@ -11,17 +11,9 @@ from streams.pages.parse.head import labelled_lines
 from streams.pages.parse.segments import Segment, Walk
 
 _META = (
-    "author",
-    "article:author",
-    "dc.creator",
-    "dcterms.creator",
-    "parsely-author",
-    "sailthru.author",
-    "byl",
-    "article.author",
-    "citation_author",
-    "twitter:data1",
-)
+    "author", "article:author", "dc.creator", "dcterms.creator", "parsely-author", "sailthru.author", "byl",
+    "article.author", "citation_author", "twitter:data1",
+)  # fmt: skip
 _BY = re.compile(
     r"^(?:(?:written|posted|published|reviewed|authored|edited|created|story|words|text|article|recipe|"
     r"insights from)\s*)?"

@@ -16,24 +16,10 @@ MAX_LINE_CHARS = 110
 """Maximum length (characters) of a visible line with a date."""
 
 _PUBLISHED = (
-    "article:published_time",
-    "datepublished",
-    "og:published_time",
-    "date",
-    "dc.date",
-    "dc.date.issued",
-    "dcterms.created",
-    "dcterms.date",
-    "pubdate",
-    "publishdate",
-    "publish-date",
-    "parsely-pub-date",
-    "sailthru.date",
-    "article.published",
-    "citation_publication_date",
-    "citation_date",
-    "rnews:datepublished",
-)
+    "article:published_time", "datepublished", "og:published_time", "date", "dc.date", "dc.date.issued",
+    "dcterms.created", "dcterms.date", "pubdate", "publishdate", "publish-date", "parsely-pub-date", "sailthru.date",
+    "article.published", "citation_publication_date", "citation_date", "rnews:datepublished",
+)  # fmt: skip
 _MODIFIED = ("article:modified_time", "datemodified", "og:updated_time", "last-modified", "dcterms.modified")
 
 

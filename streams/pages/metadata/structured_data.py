@@ -48,18 +48,9 @@ OTHER_DATES = frozenset({
     "availabilityStarts", "availabilityEnds", "expires", "birthDate", "deathDate", "foundingDate",
 })  # fmt: skip
 _URL_ATTRIBUTES = {
-    "a": "href",
-    "area": "href",
-    "link": "href",
-    "audio": "src",
-    "embed": "src",
-    "iframe": "src",
-    "img": "src",
-    "source": "src",
-    "track": "src",
-    "video": "src",
-    "object": "data",
-}
+    "a": "href", "area": "href", "link": "href", "audio": "src", "embed": "src", "iframe": "src", "img": "src",
+    "source": "src", "track": "src", "video": "src", "object": "data",
+}  # fmt: skip
 _TEXT_ATTRIBUTES = {"time": "datetime", "data": "value", "meter": "value"}
 _MEANT_AS_TEXT = frozenset({
     "about", "address", "addressCountry", "addressLocality", "addressRegion", "alternateName", "alternativeHeadline",

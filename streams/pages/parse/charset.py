@@ -50,18 +50,10 @@ _NOT_TEXT = frozenset({
 
 _DEFAULT = "cp1252"
 _DETECTED = {
-    "gb18030": "gb18030",
-    "big5": "big5hkscs",
-    "cp932": "cp932",
-    "euc_jp": "euc_jis_2004",
-    "cp949": "cp949",
-    "cp1251": "cp1251",
-    "koi8_r": "koi8-r",
-    "cp1253": "cp1253",
-    "cp1255": "cp1255",
-    "cp1256": "cp1256",
+    "gb18030": "gb18030", "big5": "big5hkscs", "cp932": "cp932", "euc_jp": "euc_jis_2004", "cp949": "cp949",
+    "cp1251": "cp1251", "koi8_r": "koi8-r", "cp1253": "cp1253", "cp1255": "cp1255", "cp1256": "cp1256",
     "cp874": "cp874",
-}
+}  # fmt: skip
 """Encodings that the detector looks for, and the codecs that read them."""
 _TEXT_BEYOND_ASCII = re.compile(rb"(?:\A|>)([^<>\x80-\xff]*+[\x80-\xff][^<>]*+)")
 _BEYOND_ASCII = re.compile(rb"[\x80-\x9f\xa1-\xff]++")

@@ -17,18 +17,9 @@ and code. HEADING and PRE: blocks with one text as content. COMMENT: ignored, bu
 HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 
 SPAN_KINDS = {
-    "em": "em",
-    "i": "em",
-    "cite": "em",
-    "dfn": "em",
-    "var": "em",
-    "strong": "strong",
-    "b": "strong",
-    "code": "code",
-    "kbd": "code",
-    "samp": "code",
-    "tt": "code",
-}
+    "em": "em", "i": "em", "cite": "em", "dfn": "em", "var": "em", "strong": "strong", "b": "strong", "code": "code",
+    "kbd": "code", "samp": "code", "tt": "code",
+}  # fmt: skip
 
 _BLOCKS = (
     "address article aside blockquote body button caption center dd details dialog dir div dl dt fieldset figcaption "

@@ -29,12 +29,8 @@ _ACCENTS_ABOVE = {
     "\u23de": "overbrace",
 }  # fmt: skip
 _ACCENTS_BELOW = {
-    "_": "underline",
-    "\u0332": "underline",
-    "\u203e": "underline",
-    "\u00af": "underline",
-    "\u23df": "underbrace",
-}
+    "_": "underline", "\u0332": "underline", "\u203e": "underline", "\u00af": "underline", "\u23df": "underbrace",
+}  # fmt: skip
 _UNIT = re.compile(r"(?:\w++|.|\([^()]*+\)|\\[a-z]++(?:\{[^{}]*+\})*+)", re.DOTALL)
 """A base that needs no braces before its superscript or subscript."""
 _NO_BAR = re.compile(r"\s*+0[.0]*+\s*+(?:[a-z]{2}\s*+|%\s*+)?")

@@ -67,17 +67,9 @@ class TextRun:
     """
 
     __slots__ = (
-        "_has_text",
-        "_link_end",
-        "_link_has_text",
-        "_open",
-        "images",
-        "link_chars",
-        "link_parts",
-        "links",
-        "parts",
+        "_has_text", "_link_end", "_link_has_text", "_open", "images", "link_chars", "link_parts", "links", "parts",
         "spans",
-    )
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self.parts: list[str] = []

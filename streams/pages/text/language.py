@@ -35,30 +35,10 @@ _MAX_DECLARED_CHARS = 100
 
 
 ONE_LANGUAGE = {
-    "Armn": "hy",
-    "Cher": "chr",
-    "Geor": "ka",
-    "Grek": "el",
-    "Gujr": "gu",
-    "Guru": "pa",
-    "Hang": "ko",
-    "Kana": "ja",
-    "Khmr": "km",
-    "Knda": "kn",
-    "Laoo": "lo",
-    "Mlym": "ml",
-    "Mymr": "my",
-    "Nkoo": "nqo",
-    "Olck": "sat",
-    "Orya": "or",
-    "Sinh": "si",
-    "Taml": "ta",
-    "Telu": "te",
-    "Tfng": "zgh",
-    "Thaa": "dv",
-    "Thai": "th",
-    "Tibt": "bo",
-}
+    "Armn": "hy", "Cher": "chr", "Geor": "ka", "Grek": "el", "Gujr": "gu", "Guru": "pa", "Hang": "ko", "Kana": "ja",
+    "Khmr": "km", "Knda": "kn", "Laoo": "lo", "Mlym": "ml", "Mymr": "my", "Nkoo": "nqo", "Olck": "sat", "Orya": "or",
+    "Sinh": "si", "Taml": "ta", "Telu": "te", "Tfng": "zgh", "Thaa": "dv", "Thai": "th", "Tibt": "bo",
+}  # fmt: skip
 _LANGUAGES = {
     script: frozenset(labels.split())
     for script, labels in {

@@ -13,33 +13,13 @@ _HEX = re.compile(r"#(?:[0-9a-f]{8}|[0-9a-f]{6}|[0-9a-f]{4}|[0-9a-f]{3})(?![0-9a
 _BARE_HEX = re.compile(r"[0-9a-f]{6}")
 _NUMBER = re.compile(r"([+-]?(?:[0-9]{1,9}(?:\.[0-9]{0,9})?|\.[0-9]{1,9}))(%?)")
 _NAMED = {
-    "black": "#000000",
-    "silver": "#c0c0c0",
-    "gray": "#808080",
-    "grey": "#808080",
-    "lightgray": "#d3d3d3",
-    "lightgrey": "#d3d3d3",
-    "whitesmoke": "#f5f5f5",
-    "snow": "#fffafa",
-    "ivory": "#fffff0",
-    "white": "#ffffff",
-    "maroon": "#800000",
-    "red": "#ff0000",
-    "purple": "#800080",
-    "fuchsia": "#ff00ff",
-    "magenta": "#ff00ff",
-    "green": "#008000",
-    "lime": "#00ff00",
-    "olive": "#808000",
-    "yellow": "#ffff00",
-    "orange": "#ffa500",
-    "navy": "#000080",
-    "blue": "#0000ff",
-    "teal": "#008080",
-    "aqua": "#00ffff",
-    "cyan": "#00ffff",
+    "black": "#000000", "silver": "#c0c0c0", "gray": "#808080", "grey": "#808080", "lightgray": "#d3d3d3",
+    "lightgrey": "#d3d3d3", "whitesmoke": "#f5f5f5", "snow": "#fffafa", "ivory": "#fffff0", "white": "#ffffff",
+    "maroon": "#800000", "red": "#ff0000", "purple": "#800080", "fuchsia": "#ff00ff", "magenta": "#ff00ff",
+    "green": "#008000", "lime": "#00ff00", "olive": "#808000", "yellow": "#ffff00", "orange": "#ffa500",
+    "navy": "#000080", "blue": "#0000ff", "teal": "#008080", "aqua": "#00ffff", "cyan": "#00ffff",
     "transparent": "#00000000",
-}
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
