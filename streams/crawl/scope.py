@@ -14,7 +14,7 @@ A URL belongs to the crawl if it matches one of the `+` patterns (or there are n
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Protocol, Self, TypedDict
+from typing import Protocol, Self, TypedDict, cast
 
 MAX_PATTERNS = 64
 """Maximum number of patterns of a crawl: its events carry them."""
@@ -120,15 +120,7 @@ class CrawlScope:
     @classmethod
     def of(cls, source: Scoped) -> Self:
         """Return the scope of an event or a stored URL."""
-        return cls(
-            source.depth,
-            source.max_depth,
-            source.max_pages,
-            source.same_host,
-            source.patterns,
-            source.crawl_id,
-            source.sitemap_level,
-        )
+        return cls(**_fields_of(source))
 
     def at_depth(self, depth: int, *, sitemap_level: int | None = None) -> Self:
         """Return the same limits for a page at this depth, or for a sitemap of this level."""
@@ -155,12 +147,8 @@ class CrawlScope:
 
     def fields(self) -> ScopeFields:
         """Return the fields by name."""
-        return ScopeFields(
-            depth=self.depth,
-            max_depth=self.max_depth,
-            max_pages=self.max_pages,
-            same_host=self.same_host,
-            patterns=self.patterns,
-            crawl_id=self.crawl_id,
-            sitemap_level=self.sitemap_level,
-        )
+        return _fields_of(self)
+
+
+def _fields_of(source: Scoped) -> ScopeFields:
+    return cast(ScopeFields, {name: getattr(source, name) for name in ScopeFields.__annotations__})

@@ -1,7 +1,7 @@
 """A page's record as one event of the dedup stage sees it: the outcome, and the other pages that it changed. Pure."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from uuid import UUID
 
 from streams.dedup.grouping import Decision
@@ -49,14 +49,7 @@ class Outcome:
 
     def in_record(self, record: Deduplicated) -> Deduplicated:
         """Return the record with this outcome."""
-        return replace(
-            record,
-            verdict=self.verdict,
-            canonical_page_id=self.canonical_page_id,
-            canonical_url=self.canonical_url,
-            distance=self.distance,
-            simhash=self.simhash,
-        )
+        return replace(record, **asdict(self))
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,62 +83,32 @@ class Log:
         return {**{event: self.overtaken[event] for event in former}, last: changes}
 
 
+_EMPTY = replace(Deduplicated.of_row({}), stored=None)
+
+
 def record_of_page(
     page: Fingerprint, *, repeats: bool, document_generation: int, copied: float, settled: str, crawl_id: str
 ) -> Deduplicated:
     """Return the record of a page that an event decides, before the decision."""
-    return Deduplicated(
+    return replace(
+        _EMPTY,
         url=page.url,
         generation=page.generation,
         document_ref=page.document_ref,
         content_hash=page.content_hash,
         words=page.words,
-        verdict=None,
-        canonical_page_id=None,
-        canonical_url=None,
-        distance=None,
-        simhash=None,
         repeats=repeats,
         document_generation=document_generation,
         copied=copied,
         first_seen=page.first_seen,
         settled=settled,
         crawl_id=crawl_id,
-        reason=None,
-        removed_text=None,
-        event=None,
-        changes=None,
-        overtaken=None,
-        at=0,
     )
 
 
 def record_of_removal(url: str, generation: int, reason: str, removed_text: RemovedText | None) -> Deduplicated:
     """Return the record of a page that was removed."""
-    return Deduplicated(
-        url=url,
-        generation=generation,
-        document_ref=None,
-        content_hash=None,
-        words=None,
-        verdict="removed",
-        canonical_page_id=None,
-        canonical_url=None,
-        distance=None,
-        simhash=None,
-        repeats=None,
-        document_generation=None,
-        copied=None,
-        first_seen=None,
-        settled=None,
-        crawl_id=None,
-        reason=reason,
-        removed_text=removed_text,
-        event=None,
-        changes=None,
-        overtaken=None,
-        at=0,
-    )
+    return replace(_EMPTY, url=url, generation=generation, verdict="removed", reason=reason, removed_text=removed_text)
 
 
 def with_facts(record: Deduplicated, page: Fingerprint) -> Deduplicated:

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from schemas import Event, PageFetched, PageNormalized, PageRemoved, PageSettled
 from schemas.envelope import utc_from_micros
@@ -77,7 +78,9 @@ class NormalizeAgent(Agent):
         if order and order.blocked:
             return [_removed_event(event, "blocked", order.block_reason), _settled_event(event)]
         if await self._missing.likeness(outcome.document, event.url, event.not_found_ref) >= MIN_LIKENESS:
-            return await self._end_soft_404(event, outcome, delivery.at)
+            # Nobody follows the links of such a page: each name that can't exist would lead to them.
+            await self._store(event, outcome, delivery.at)
+            return [_removed_event(event, "gone", _SOFT_404), PageSettled.following(event, verdict="soft_404")]
         page = await self._accept(event, outcome, delivery.at)
         # A feed that is linked to, too, is read as a feed: so the feeds come before the links.
         named = [*feeds(event, outcome, self._allowed), *discoveries(event, outcome, self._allowed)]
@@ -109,20 +112,18 @@ class NormalizeAgent(Agent):
 
     async def _accept(self, event: PageFetched, outcome: PageOutcome, at: int) -> list[Event]:
         """Store the document and the record. Return the events about the page itself and its anchors."""
-        reference = await self._stores.blobs.put(outcome.document)
+        reference = await self._store(event, outcome, at)
         expired = is_expired(outcome.directives, utc_from_micros(event.generation))
         noindex = expired or "noindex" in outcome.directives
-        await self._stores.pages.put(event.page_id, _normalized_part(event, outcome, reference), at)
         if noindex:  # the page ends here, so this stage settles its fetch. Dedup settles all other pages
             return [_removed_event(event, "noindex", _NOINDEX_EXPIRED if expired else _NOINDEX), _settled_event(event)]
         # The links first: those that the page has no more are looked for when the other event comes.
         return [*anchors(event, outcome), _normalized_event(event, outcome, reference)]
 
-    async def _end_soft_404(self, event: PageFetched, outcome: PageOutcome, at: int) -> Sequence[Event]:
-        """Store what the page said. Nobody follows its links: each name that can't exist would lead to them."""
+    async def _store(self, event: PageFetched, outcome: PageOutcome, at: int) -> str:
         reference = await self._stores.blobs.put(outcome.document)
         await self._stores.pages.put(event.page_id, _normalized_part(event, outcome, reference), at)
-        return [_removed_event(event, "gone", _SOFT_404), PageSettled.following(event, verdict="soft_404")]
+        return reference
 
     async def _refuse(self, event: PageFetched, refusal: Refused, at: int) -> Sequence[Event]:
         part = Normalized.of_refusal(event.url, event.generation, str(refusal))
@@ -138,19 +139,11 @@ def _settled_event(event: PageFetched) -> PageSettled:
 def _normalized_part(event: PageFetched, outcome: PageOutcome, reference: str) -> Normalized:
     facts = outcome.facts
     return Normalized(
+        **_common_fields(outcome, reference),
         url=event.url,
         generation=event.generation,
-        document_ref=reference,
-        content_hash=outcome.content_hash,
-        title=outcome.title,
-        description=outcome.description,
-        language=outcome.language,
-        language_confidence=outcome.language_confidence,
         canonical=outcome.canonical_url,
-        directives=outcome.directives,
-        text_chars=outcome.text_chars,
         blocks=outcome.blocks,
-        links=len(outcome.links),
         author=facts.get("author"),
         published=facts.get("published"),
         modified=facts.get("modified"),
@@ -167,18 +160,17 @@ def _normalized_part(event: PageFetched, outcome: PageOutcome, reference: str) -
 def _normalized_event(event: PageFetched, outcome: PageOutcome, reference: str) -> PageNormalized:
     return PageNormalized.following(
         event,
-        document_ref=reference,
-        content_hash=outcome.content_hash,
-        title=outcome.title,
-        description=outcome.description,
-        language=outcome.language,
-        language_confidence=outcome.language_confidence,
+        **_common_fields(outcome, reference),
         canonical_url=outcome.canonical_url,
-        directives=outcome.directives,
-        text_chars=outcome.text_chars,
-        links=len(outcome.links),
         quality=outcome.quality.get("score"),
     )
+
+
+def _common_fields(outcome: PageOutcome, reference: str) -> dict[str, Any]:
+    """Return the facts that the record and the event have under the same names."""
+    names = ("content_hash", "title", "description", "language", "language_confidence", "directives", "text_chars")
+    fields = {name: getattr(outcome, name) for name in names}
+    return {**fields, "document_ref": reference, "links": len(outcome.links)}
 
 
 def _removed_event(event: PageFetched, reason: str, detail: str) -> PageRemoved:

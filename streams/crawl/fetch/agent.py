@@ -11,7 +11,7 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 import structlog
 
@@ -91,16 +91,18 @@ class FetchAgent(Agent):
         if scheduled.purpose == "page" and is_held_back(known):
             held_back = _event(scheduled, Answer(REMOVED), None, scheduled.generation or self._now())
             return [held_back.model_copy(update={"removed_on_request": True})]
-        answered = _answer_to(scheduled.lease_id, known.fetched)
-        if answered:
-            return [answered]
+        if known.fetched.lease_id == scheduled.lease_id:  # a redelivery
+            return [known.fetched.event()]
         bound = round(self._settings.clock_bound_seconds * 1_000_000)
         if self._now() >= micros_from_utc(scheduled.lease_until) + bound:
             log.info("the lease expired before the fetch", url=scheduled.url, lease_id=str(scheduled.lease_id))
-            return [_expired_answer(scheduled, self._now())]
+            fields = {"outcome": "timeout", "lease_expired": True, "error": "the lease expired before the fetch"}
+            return [_answer_without_request(scheduled, self._now(), fields)]
         thread = await self._started()
         if postponed := await self._wait_for_turn(scheduled, thread):
-            return [_postponed_answer(scheduled, self._now(), postponed)]
+            error = f"its host, domain or address was asked a moment ago; it can be asked in {postponed:.3g} s"
+            fields = {"outcome": "rate_limited", "postponed_seconds": round(postponed, 3), "error": error}
+            return [_answer_without_request(scheduled, self._now(), fields)]
         answer = await self._get(_with_valid_conditions(scheduled, known), thread)
         body_ref = None if answer.body is None else await self._stores.blobs.put(answer.body)
         exchange_ref = await self._keep_exchange(answer)
@@ -145,37 +147,14 @@ class FetchAgent(Agent):
         return windows_of(host, await thread.addresses(scheduled.url), self._settings, delay)
 
 
-def _answer_to(lease_id: UUID, fetched: Fetched) -> PageFetched | None:
-    """Return the stored answer to this lease, or None. With an answer, the event is a redelivery."""
-    return fetched.event() if fetched.lease_id == lease_id else None
+def _answer_without_request(scheduled: PageScheduled, now: int, fields: dict[str, Any]) -> PageFetched:
+    return PageFetched(**_request_fields(scheduled), **fields, retryable=True, generation=scheduled.generation or now)
 
 
-def _expired_answer(scheduled: PageScheduled, now: int) -> PageFetched:
-    """Return the answer to an expired lease. No request is made."""
-    error = "the lease expired before the fetch"
-    return _answer_without_request(scheduled, now, outcome="timeout", lease_expired=True, error=error)
-
-
-def _postponed_answer(scheduled: PageScheduled, now: int, seconds: float) -> PageFetched:
-    """Return the answer to a request that would come too soon. No request is made."""
-    error = f"its host, domain or address was asked a moment ago; it can be asked in {seconds:.3g} s"
-    fields = {"postponed_seconds": round(seconds, 3), "error": error}
-    return _answer_without_request(scheduled, now, outcome="rate_limited", **fields)
-
-
-def _answer_without_request(scheduled: PageScheduled, now: int, **fields: Any) -> PageFetched:
-    return PageFetched(
-        page_id=scheduled.page_id,
-        url=scheduled.url,
-        host=scheduled.host,
-        purpose=scheduled.purpose,
-        retryable=True,
-        generation=scheduled.generation or now,
-        lease_id=scheduled.lease_id,
-        attempt=scheduled.attempt,
-        **fields,
-        **CrawlScope.of(scheduled).fields(),
-    )
+def _request_fields(scheduled: PageScheduled) -> dict[str, Any]:
+    """Return what an answer repeats of the event that asked for it."""
+    names = ("page_id", "url", "host", "purpose", "lease_id", "attempt")
+    return {**{name: getattr(scheduled, name) for name in names}, **CrawlScope.of(scheduled).fields()}
 
 
 def _event(
@@ -183,15 +162,10 @@ def _event(
 ) -> PageFetched:
     verdict = answer.verdict
     return PageFetched(
-        page_id=scheduled.page_id,
-        url=scheduled.url,
-        host=scheduled.host,
-        purpose=scheduled.purpose,
+        **_request_fields(scheduled),
         outcome=verdict.outcome,
         retryable=verdict.retryable,
         generation=generation,
-        lease_id=scheduled.lease_id,
-        attempt=scheduled.attempt,
         status=answer.status,
         headers=with_signals_of_host(answer.headers, scheduled.content_signal, tdm_reserved=scheduled.tdm_reserved),
         body_ref=body_ref,
@@ -201,7 +175,6 @@ def _event(
         redirect_to=verdict.redirect_to,
         error=verdict.error,
         elapsed_ms=round(answer.elapsed_ms, 3),
-        **CrawlScope.of(scheduled).fields(),
     )
 
 

@@ -53,9 +53,8 @@ class Limits:
     """The limits of one answer."""
 
     body_bytes: int
-    header_bytes: int
     total_seconds: float
-    bytes_per_second: int
+    bytes_per_second: int = MIN_BYTES_PER_SECOND
 
 
 @dataclass(slots=True)
@@ -88,7 +87,7 @@ def user_agent(settings: CrawlSettings) -> str:
 
 def limits_of(settings: CrawlSettings) -> Limits:
     """Return the limits of the settings."""
-    return Limits(settings.max_body_bytes, MAX_HEADER_BYTES, settings.timeout_seconds, MIN_BYTES_PER_SECOND)
+    return Limits(settings.max_body_bytes, settings.timeout_seconds)
 
 
 def open_session(settings: CrawlSettings) -> aiohttp.ClientSession:
@@ -179,8 +178,8 @@ async def _read(
 ) -> None:
     answer.status = response.status
     size = sum(len(name) + len(value) + 4 for name, value in response.raw_headers)
-    if size > limits.header_bytes:
-        raise _Stop(Verdict("too_large", error=f"{size} bytes of headers, {limits.header_bytes} are allowed"))
+    if size > MAX_HEADER_BYTES:
+        raise _Stop(Verdict("too_large", error=f"{size} bytes of headers, {MAX_HEADER_BYTES} are allowed"))
     headers: dict[str, list[str]] = {}
     for name, value in response.raw_headers:
         headers.setdefault(name.decode("latin-1").lower(), []).append(header_text(value))
@@ -243,7 +242,9 @@ async def _read_body(
         for piece in decoder.feed(data):
             body += piece
             if len(body) > cap:
-                return _cut_body(body, cap, purpose)
+                if purpose == "robots":
+                    return bytes(body[:cap])
+                raise _Stop(Verdict("too_large", error=f"the body is longer than {cap} bytes"))
             await turns.next()
     decoder.finish()
     return bytes(body)
@@ -267,19 +268,9 @@ class _Turns:
             seconds = self._monotonic() - self._began
             if seconds > self._limits.total_seconds:
                 raise _Stop(_timeout(self._limits))
-            _check_rate(self.received, seconds, self._limits)
-
-
-def _cut_body(body: bytearray, cap: int, purpose: Purpose) -> bytes:
-    if purpose == "robots":
-        return bytes(body[:cap])
-    raise _Stop(Verdict("too_large", error=f"the body is longer than {cap} bytes"))
-
-
-def _check_rate(received: int, seconds: float, limits: Limits) -> None:
-    if seconds > MIN_RATE_GRACE_SECONDS and received < limits.bytes_per_second * seconds:
-        rate = received / seconds
-        raise _Stop(Verdict("timeout", True, f"{rate:.0f} bytes/s, below the minimum of {limits.bytes_per_second}"))
+            if seconds > MIN_RATE_GRACE_SECONDS and self.received < self._limits.bytes_per_second * seconds:
+                rate = f"{self.received / seconds:.0f} bytes/s, below the minimum of {self._limits.bytes_per_second}"
+                raise _Stop(Verdict("timeout", True, rate))
 
 
 def _timeout(limits: Limits) -> Verdict:

@@ -114,9 +114,6 @@ class _Reading:
         self._nodes += sum(1 for _ in zip(node.traverse(), range(MAX_NODES), strict=False))
         return " ".join(node.text().split()).translate(_SIGNS)
 
-    def _space(self, node: LexborNode) -> str:
-        return " "
-
     def _fraction(self, node: LexborNode) -> str:
         above, below = self._parts(node, 2)[:2]
         name = "binom" if _NO_BAR.fullmatch(node.attributes.get("linethickness") or "") else "frac"
@@ -183,7 +180,7 @@ class _Reading:
 
 _WRITERS: dict[str, Callable[[_Reading, LexborNode], str]] = {
     **dict.fromkeys(("-text", "mi", "mn", "mo", "mtext", "ms"), _Reading._token),
-    "mspace": _Reading._space,
+    "mspace": lambda reading, node: " ",
     "mfrac": _Reading._fraction,
     "msqrt": _Reading._square_root,
     "mroot": _Reading._root,

@@ -5,6 +5,7 @@ the step at the end of an element is kept as a method on a stack.
 """
 
 from collections.abc import Callable, Collection
+from functools import partial
 from sys import intern
 
 from selectolax.lexbor import LexborNode
@@ -56,7 +57,7 @@ class _Walker:
         self._link = ("", "")
         """href and rel of the open link."""
         self._open = [body.mem_id]
-        self._endings: list[Callable[[], None] | None] = [None]
+        self._endings: list[Callable[[], object] | None] = [None]
         """For each open element, what its end does."""
         self._skipped: set[int] = set()
         """Elements without text of their own, and all nodes below them."""
@@ -88,14 +89,14 @@ class _Walker:
             SKIP: self._skip,
             INLINE: self._inline,
             BLOCK: self._block,
-            HEADING: self._heading,
-            PRE: self._preformatted,
+            HEADING: partial(self._undivided_element, kind=HEADING),
+            PRE: partial(self._undivided_element, kind=PRE),
             BREAK: self._break,
             LINK: self._link_element,
             SPAN: self._span,
             SMALL: self._small,
-            SUPERSCRIPT: self._superscript,
-            SUBSCRIPT: self._subscript,
+            SUPERSCRIPT: partial(self._small_digits, kind=SUPERSCRIPT),
+            SUBSCRIPT: partial(self._small_digits, kind=SUBSCRIPT),
             IMAGE: self._image,
             MATH: self._math,
         }
@@ -142,12 +143,9 @@ class _Walker:
         text = self._run.close_link()
         self._page.links.append((href, text, rel, len(self._page.segments), form_of(href)))
 
-    def _end_span(self) -> None:
-        self._run.close_span()
-
     # Entering elements
 
-    def _enter(self, node: LexborNode, ending: Callable[[], None] | None = None) -> None:
+    def _enter(self, node: LexborNode, ending: Callable[[], object] | None = None) -> None:
         self._open.append(node.mem_id)
         self._endings.append(ending)
 
@@ -172,12 +170,6 @@ class _Walker:
         else:
             self._start_element(node)
             self._enter(node, self._end_block)
-
-    def _heading(self, node: LexborNode) -> None:
-        self._undivided_element(node, HEADING)
-
-    def _preformatted(self, node: LexborNode) -> None:
-        self._undivided_element(node, PRE)
 
     def _undivided_element(self, node: LexborNode, kind: int) -> None:
         if self._undivided:
@@ -237,7 +229,7 @@ class _Walker:
             self._inline(node)
         else:
             self._run.open_span(SPAN_KINDS[node.tag or ""])
-            self._enter(node, self._end_span)
+            self._enter(node, self._run.close_span)
 
     def _name_code(self, node: LexborNode) -> None:
         """Give the class of `<pre><code class="language-python">` to the outer element."""
@@ -253,12 +245,6 @@ class _Walker:
         if note := " ".join(node.text().split()):
             self._run.add_point("footnote", note)
         self._skip(node)
-
-    def _superscript(self, node: LexborNode) -> None:
-        self._small_digits(node, SUPERSCRIPT)
-
-    def _subscript(self, node: LexborNode) -> None:
-        self._small_digits(node, SUBSCRIPT)
 
     def _small_digits(self, node: LexborNode, kind: int) -> None:
         written = unicode_form(node, kind)
