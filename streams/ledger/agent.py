@@ -27,12 +27,10 @@ FETCHES_PER_TRIM = 4
 class LedgerAgent(Agent):
     """Stores the transition that each event is."""
 
-    def __init__(
-        self, ledger: Ledger, links: LinkMemory | None = None, max_gathering_seconds: float = MAX_SECONDS
-    ) -> None:
+    def __init__(self, ledger: Ledger, max_gathering_seconds: float = MAX_SECONDS) -> None:
         self._ledger = ledger
         self._gathered = GatheredLedger(ledger, max_gathering_seconds)
-        self._links = links or LinkMemory()
+        self._links = LinkMemory()
 
     async def handle(self, delivery: Delivery) -> Sequence[Event]:
         """Store the event. Raises PoisonError for an event that is about no page."""

@@ -28,10 +28,9 @@ class _Group:
 class GatheredLedger:
     """A ledger that gathers the transitions of each page before it writes them."""
 
-    def __init__(self, ledger: Ledger, max_seconds: float = MAX_SECONDS, max_waiting: int = MAX_WAITING) -> None:
+    def __init__(self, ledger: Ledger, max_seconds: float = MAX_SECONDS) -> None:
         self._ledger = ledger
         self._max_seconds = max_seconds
-        self._max_waiting = max_waiting
         self._groups: dict[UUID, _Group] = {}
         self._writing: set[asyncio.Task[None]] = set()
 
@@ -48,7 +47,7 @@ class GatheredLedger:
             group.rows[transition.event_id] = transition
         if last:
             group.due.set()
-        if sum(len(waiting.rows) for waiting in self._groups.values()) >= self._max_waiting:
+        if sum(len(waiting.rows) for waiting in self._groups.values()) >= MAX_WAITING:
             for waiting in self._groups.values():
                 waiting.due.set()
         await asyncio.shield(group.written)

@@ -45,16 +45,13 @@ def frontier_steps(url: FrontierUrl, stored: Sequence[Transition]) -> Iterator[T
 
 def removal_steps(page_id: UUID, record: PageRecord, stored: Sequence[Transition]) -> Iterator[Transition]:
     """Yield the removal on request if only the page's record has it."""
-    if is_held_back(record) and not any(_is_request(step) for step in stored):
+    in_ledger = any(step.topic == PageRemoved.topic and step.data.get("reason") == "request" for step in stored)
+    if is_held_back(record) and not in_ledger:
         at, removed = requested(record), record.removed
         url = removed.url or record.deduplicated.url
         yield _make_transition(
             PageRemoved(page_id=page_id, url=url, generation=at, reason="request", detail=removed.detail), at
         )
-
-
-def _is_request(step: Transition) -> bool:
-    return step.topic == PageRemoved.topic and step.data.get("reason") == "request"
 
 
 def _is_discovery(step: Transition, url: FrontierUrl) -> bool:

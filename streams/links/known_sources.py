@@ -23,10 +23,6 @@ class KnownSources:
         self._hosts = SizedCache[str, set[int] | None](max_remembered, lambda known: len(known or ()) + 1)
         """None: the host is full."""
 
-    def __len__(self) -> int:
-        """Return the number of hosts that are remembered."""
-        return len(self._hosts)
-
     def knows(self, host: str) -> bool:
         """Return whether the host was loaded and not forgotten since."""
         return host in self._hosts

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from streams.search.query_language.query import normalize_query
 from streams.stores.protocols import KEPT_DAYS, DayCounts, QueryCounts
 
 HALF_LIFE_DAYS = 14.0
@@ -26,11 +25,6 @@ class Counts:
     """Number of questions of the last two hours."""
     empty: float = 0.0
     """Number of questions without results, the older the less."""
-
-
-async def read_counts(store: QueryCounts, language: str, query: str, now: datetime) -> Counts:
-    """Return the counts of a query, in any spelling of its letters. Zeros if too few people asked it."""
-    return sum_days(await store.days(language, normalize_query(query)), now)
 
 
 async def list_queries(store: QueryCounts, now: datetime, days: int) -> Sequence[tuple[str, str, Counts]]:

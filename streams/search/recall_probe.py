@@ -56,11 +56,6 @@ class RecallProbe:
             self._running.cancel()
             await asyncio.gather(self._running, return_exceptions=True)
 
-    async def finish(self) -> None:
-        """Wait for a running probe."""
-        if self._running is not None:
-            await self._running
-
     async def _probe(self, vector: Sequence[float]) -> None:
         try:
             recall = await self._part.read(

@@ -9,6 +9,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
+from operator import itemgetter
 
 from streams.language.marks import is_closed
 from streams.pages.document.model import Block, Document
@@ -128,7 +129,7 @@ def _is_link(text: str, draft: Draft, links: Sequence[Span]) -> bool:
     asks for: "ACID transactions, even after power loss".
     """
     inside, first = 0, draft.end
-    for index in range(bisect_right(links, draft.start, key=_end_of), len(links)):
+    for index in range(bisect_right(links, draft.start, key=itemgetter(1)), len(links)):
         start, end = max(links[index][0], draft.start), min(links[index][1], draft.end)
         if start >= end:
             break
@@ -137,10 +138,6 @@ def _is_link(text: str, draft: Draft, links: Sequence[Span]) -> bool:
         return True
     behind = _count_letters(text[first : draft.end])
     return text[draft.start : first].rstrip().endswith(",") and inside >= MIN_LINK_SHARE * behind > 0
-
-
-def _end_of(span: Span) -> int:
-    return span[1]
 
 
 def _count_letters(text: str) -> int:
@@ -229,7 +226,7 @@ def _is_name_and_value(document: Document, piece: Piece) -> bool:
     if name.endswith(_COLONS):
         return True
     is_described = is_closed(value) or _is_of_code(name)
-    return is_described and not is_closed(name) and word_count(value) >= MIN_VALUE_WORDS and _has_letters(name)
+    return is_described and not is_closed(name) and word_count(value) >= MIN_VALUE_WORDS and any(map(str.isalpha, name))
 
 
 def _leads_to_one_page(document: Document, piece: Piece) -> bool:
@@ -250,10 +247,6 @@ def _leads_to_one_page(document: Document, piece: Piece) -> bool:
 def _is_of_code(name: str) -> bool:
     """Return whether a cell is a name such as `os.path` or `page_size`."""
     return not any(map(str.isspace, name)) and not _MARKS_OF_CODE.isdisjoint(name[1:-1])
-
-
-def _has_letters(text: str) -> bool:
-    return any(map(str.isalpha, text))
 
 
 def listing_spans(text: str) -> list[Span]:

@@ -6,6 +6,7 @@ texts pass through a bounded queue that all pages of this worker share (`batchin
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -52,18 +53,17 @@ class EmbedAgent(Agent):
                 vectors_ref, statements = await self._make_vectors(event, model, former)
             except PageErased:
                 return []
-        part = Embedded(
-            url=event.url,
-            generation=event.generation,
-            statements_ref=event.statements_ref,
-            vectors_ref=vectors_ref,
-            statements=statements,
-            model=model.name,
-            model_version=model.version,
-            dimensions=model.dimensions,
-        )
+        made: dict[str, Any] = {
+            "statements_ref": event.statements_ref,
+            "vectors_ref": vectors_ref,
+            "statements": statements,
+            "model": model.name,
+            "model_version": model.version,
+            "dimensions": model.dimensions,
+        }
+        part = Embedded(url=event.url, generation=event.generation, **made)
         await self._stores.pages.put(event.page_id, part, delivery.at)
-        return [_make_event(event, part)]
+        return [PageEmbedded.following(event, **made)]
 
     async def _read_former_record(self, event: PageChunked, model: ModelInfo) -> Embedded | None:
         """Return the record of an earlier fetch if the record is whole and of the same model."""
@@ -104,18 +104,6 @@ class EmbedAgent(Agent):
             parts.append(await self._batcher.embed(texts[start : start + PART_TEXTS], former))
             self.steps += 1
         return np.concatenate(parts) if parts else np.empty((0, dimensions), np.float32)
-
-
-def _make_event(event: PageChunked, part: Embedded) -> PageEmbedded:
-    return PageEmbedded.following(
-        event,
-        statements_ref=part.statements_ref,
-        vectors_ref=part.vectors_ref,
-        statements=part.statements,
-        model=part.model,
-        model_version=part.model_version,
-        dimensions=part.dimensions,
-    )
 
 
 async def build(settings: Settings, stores: Stores) -> Agent:

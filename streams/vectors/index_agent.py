@@ -29,6 +29,7 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from typing import Any
 
 from schemas import Event, PageEmbedded, PageIndexed, PageRemoved
 from streams.errors import PageErased, TransientError
@@ -89,14 +90,24 @@ class IndexAgent(Agent):
             self._ages.note(event.generation / 1_000_000, self._now())
         # A record of an earlier generation is replaced, whatever the senders' clocks were.
         replaces = record.indexed.generation < event.generation
-        part = _make_part(event, page, collection, max(at, record.indexed.at + replaces))
+        made: dict[str, Any] = {
+            "title": page.title,
+            "language": page.language,
+            "statements": len(page.statements),
+            "model": event.model,
+            "model_version": event.model_version,
+            "collection": collection,
+        }
+        references: dict[str, Any] = {"statements_ref": event.statements_ref, "vectors_ref": event.vectors_ref}
+        at = max(at, record.indexed.at + replaces)
+        part = Indexed(url=event.url, generation=event.generation, at=at, **references, **made)
         await self._stores.pages.put(event.page_id, part, part.at)
         # After the record: a worker that read the records before has written its older points by now.
         # Overwritten points of this page stay: a statement has the same text in both generations.
         await self._stores.vectors.remove_page(
             collection, event.page_id, before_generation=event.generation, keep=[point.id for point in points]
         )
-        return [_make_event(event, part)]
+        return [PageIndexed.following(event, **made)]
 
     async def _make_points(
         self, event: PageEmbedded, statements_ref: str, vectors_ref: str, generation: int, record: PageRecord
@@ -227,34 +238,6 @@ def _is_new_fetch(record: PageRecord, event: PageEmbedded) -> bool:
     A generation is the time of the fetch, but of an imported page it may be the date of its file or archive.
     """
     return record.fetched.source == CRAWL and record.indexed.generation < event.generation
-
-
-def _make_part(event: PageEmbedded, page: PageStatements, collection: str, at: int) -> Indexed:
-    return Indexed(
-        url=event.url,
-        generation=event.generation,
-        title=page.title,
-        language=page.language,
-        statements=len(page.statements),
-        model=event.model,
-        model_version=event.model_version,
-        collection=collection,
-        statements_ref=event.statements_ref,
-        vectors_ref=event.vectors_ref,
-        at=at,
-    )
-
-
-def _make_event(event: PageEmbedded, part: Indexed) -> PageIndexed:
-    return PageIndexed.following(
-        event,
-        title=part.title,
-        language=part.language,
-        statements=part.statements,
-        model=part.model,
-        model_version=part.model_version,
-        collection=part.collection,
-    )
 
 
 async def build(settings: Settings, stores: Stores) -> Agent:

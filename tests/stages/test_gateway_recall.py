@@ -58,6 +58,12 @@ async def vector_of(stores: Stores, text: str) -> list[float]:
     return vector
 
 
+async def finish(job: RecallProbe) -> None:
+    """Wait until what runs in the background has ended."""
+    if job._running is not None:
+        await job._running
+
+
 @pytest.mark.parametrize("found", [NEAREST, 9, 5, 0])
 async def test_the_recall_is_the_share_of_the_nearest_that_the_index_finds(found: int) -> None:
     stores = await searchable(STATEMENTS)
@@ -82,7 +88,7 @@ async def test_an_empty_index_has_no_recall() -> None:
     metrics = Metrics()
     probe = probe_of(Stores(vectors=index), metrics)
     probe.offer([1.0])
-    await probe.finish()
+    await finish(probe)
     assert values(metrics.registry) == (0, 0, 0)
 
 
@@ -96,7 +102,7 @@ async def test_a_share_of_the_searches_is_compared_and_seldom() -> None:
     for time in (0.0, 1.0, 2.0, PAUSE_SECONDS + 1, PAUSE_SECONDS + 2.0):
         now = time
         probe.offer(await vector_of(stores, "tides"))
-        await probe.finish()
+        await finish(probe)
         counts.append(values(metrics.registry)[0])
     assert counts == [0, 0, 1, 1, 2], "two not chosen, one compared, one too early, one compared"
     count, total, failures = values(metrics.registry)
@@ -127,7 +133,7 @@ async def test_an_index_that_fails_is_counted_and_no_search_fails_with_it() -> N
     async with client(app) as web:
         answer = await web.get("/api/v1/search", params={"q": "tides"})
     assert answer.status_code == 200, answer.text
-    await app.state.gateway.search.recall.finish()
+    await finish(app.state.gateway.search.recall)
     async with client(app.state.admin) as admin:
         exposition = (await admin.get("/metrics")).text
     assert "riffle_search_recall_failures_total 1.0" in exposition
@@ -139,7 +145,7 @@ async def test_searches_of_the_gateway_are_compared_unless_the_share_is_zero(sha
     app = gateway(await searchable(STATEMENTS), deadline_seconds=30, limits={"recall_share": share}, admin_port=8081)
     async with client(app) as web:
         await web.get("/api/v1/search", params={"q": "tides"})
-    await app.state.gateway.search.recall.finish()
+    await finish(app.state.gateway.search.recall)
     async with client(app.state.admin) as admin:
         assert f"riffle_search_recall_count {compared}" in (await admin.get("/metrics")).text
     await app.state.gateway.close()

@@ -12,7 +12,7 @@ from streams.errors import PoisonError, StoreUnavailable
 from streams.queries.collection.agent import QueriesAgent, build
 from streams.queries.collection.counting import Counted, QueriesOfToday
 from streams.queries.collection.offering import SuggestedQueries, is_due
-from streams.queries.counts import list_queries, list_unanswered, quarter_of, read_counts
+from streams.queries.counts import Counts, list_queries, list_unanswered, quarter_of, sum_days
 from streams.queries.suggestions.block_words import BlockedWords
 from streams.queries.suggestions.prefix_lists import best
 from streams.runtime.agent import Delivery
@@ -20,7 +20,7 @@ from streams.search.query_language.query import normalize_query
 from streams.settings import QueriesSettings, Settings
 from streams.stores.memory import MemoryQueryCounts, MemorySuggestions
 from streams.stores.opener import memory_stores
-from streams.stores.protocols import DayCounts
+from streams.stores.protocols import DayCounts, QueryCounts
 from streams.topology import TOPICS, stage
 
 NOW = datetime(2026, 3, 4, 12, 0, tzinfo=UTC)
@@ -39,6 +39,11 @@ def asked(
 def agent(store: MemoryQueryCounts, now: datetime = NOW) -> QueriesAgent:
     suggested = SuggestedQueries(store, MemorySuggestions(), lambda: now, BlockedWords())
     return QueriesAgent(store, suggested, PEOPLE, lambda: now, b"salt")
+
+
+async def read_counts(store: QueryCounts, language: str, query: str, now: datetime) -> Counts:
+    """Return the counts of a query, in any spelling of its letters. Zeros if too few people asked it."""
+    return sum_days(await store.days(language, normalize_query(query)), now)
 
 
 async def total(store: MemoryQueryCounts, query: str = "tides") -> float:

@@ -1,6 +1,6 @@
 """`riffle queries`: the counts of queries that enough people asked."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Annotated
@@ -12,7 +12,6 @@ from streams.queries.click_model import learn_examination, read_clicks
 from streams.queries.counts import Counts, list_queries, list_unanswered
 from streams.stores.index_maps import purge_map
 from streams.stores.opener import open_stores
-from streams.stores.protocols import PlaceCounts
 
 queries_app = command_group("Counts of queries, where the operator collects them: show them, delete them.")
 LEARN_DAYS = 30
@@ -50,7 +49,9 @@ async def list_counted(
         rows = await (list_unanswered if by is By.empty else list_queries)(counts, now, days)
         if by is By.unclicked:
             clicks = await read_clicks(counts, now, days)
-            rows = [row for row in rows if row[:2] in clicks and not _has_clicks(clicks[row[:2]])]
+            rows = [
+                row for row in rows if row[:2] in clicks and not any(each.clicked for each in clicks[row[:2]].values())
+            ]
     _show(rows[:limit], as_json=as_json)
 
 
@@ -77,10 +78,6 @@ async def learn(as_json: AsJson = False) -> None:
     for place, probability in enumerate(found, 1):
         shown.add_row(str(place), f"{probability:.0%}")
     out.print(shown)
-
-
-def _has_clicks(pages: Mapping[str, PlaceCounts]) -> bool:
-    return any(counts.clicked for counts in pages.values())
 
 
 @queries_app.command("purge")

@@ -69,11 +69,11 @@ class LanguageIndex:
             :limit
         ]
 
-    def range_of(self, prefix: bytes, start: int = 0, end: int | None = None) -> tuple[int, int]:
+    def range_of(self, prefix: bytes) -> tuple[int, int]:
         """Return the first place of the keys with this prefix, and the place behind them."""
-        end = self._size if end is None else end
-        first = bisect_left(range(end), prefix, start, end, key=self.key)
-        return first, bisect_left(range(end), prefix + _AFTER, first, end, key=self.key)
+        places = range(self._size)
+        first = bisect_left(places, prefix, key=self.key)
+        return first, bisect_left(places, prefix + _AFTER, first, key=self.key)
 
     def has(self, prefix: bytes, start: int, end: int) -> bool:
         """Return True if a key between two places begins with these bytes."""
@@ -84,13 +84,6 @@ class LanguageIndex:
         """Return the key at a place."""
         starts = self._sorted.starts
         return self._sorted.keys[starts[place] : starts[place + 1]]
-
-    @property
-    def memory_bytes(self) -> int:
-        """The size of the buffers, without the texts that are shown with accents."""
-        found = self._sorted
-        lists = sum(len(prefix) + 8 * len(best) + 180 for prefix, best in self._best.items())
-        return len(found.keys) + found.starts.itemsize * len(found.starts) + found.weights.nbytes + lists
 
     def _suggestion(self, place: int) -> Suggestion:
         text = self._sorted.shown.get(place)

@@ -112,11 +112,6 @@ class Suggester:
     def __len__(self) -> int:
         return sum(map(len, self._indexes.values()))
 
-    @property
-    def memory_bytes(self) -> int:
-        """The size of the buffers."""
-        return sum(index.memory_bytes for index in self._indexes.values())
-
     def suggest(self, typed: str, language: str = "", limit: int = MAX_SHOWN) -> list[Suggestion]:
         """Return at most `limit` suggestions, best first. `language`: suggestions of this language come first."""
         prefix = key_of(normalize_prefix(typed))

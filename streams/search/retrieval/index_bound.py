@@ -67,11 +67,6 @@ class IndexBound:
         if self._running is None and self._clock() >= self._next_at:
             self._running = asyncio.create_task(self.measure())
 
-    async def finish(self) -> None:
-        """Wait for a running measurement."""
-        if self._running is not None:
-            await self._running
-
     async def drain(self) -> None:
         """End a running measurement."""
         if self._running is not None:

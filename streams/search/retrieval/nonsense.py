@@ -123,10 +123,6 @@ def _identifier(drawn: _Drawn) -> str:
     )
 
 
-def _mixed(drawn: _Drawn) -> str:
-    return _senseless(drawn, _WORDS)
-
-
 def _senseless(drawn: _Drawn, kinds: Mapping[str, str]) -> str:
     return drawn.choose(_SENSELESS).format(**{kind: drawn.choose(words.split()) for kind, words in kinds.items()})
 
@@ -136,5 +132,5 @@ _KINDS: Mapping[str, Callable[[_Drawn], str]] = {
     "invented": _invented,
     "questions": _question,
     "identifiers": _identifier,
-    "mixed": _mixed,
+    "mixed": lambda drawn: _senseless(drawn, _WORDS),
 }
