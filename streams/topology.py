@@ -70,7 +70,7 @@ class Stage:
     outputs: tuple[type[Event], ...]
     agent: str
     """`module:function` that builds the Agent from the settings and stores."""
-    stores: tuple[Store, ...] = ()
+    stores: tuple[Store, ...] = ("records",)
     concurrency: int = 16
     """Maximum number of events in progress at once in one worker."""
     workers: int = 1
@@ -136,7 +136,6 @@ STAGES: tuple[Stage, ...] = (
         inputs=(PageDiscovered, PageFetched, PageSettled),
         outputs=(PageScheduled, PageDiscovered, OriginChanged, PageRemoved),
         agent="streams.crawl.frontier.agent:build",
-        stores=("records",),
         concurrency=64,
         source=True,
         urgent=(PageDiscovered,),
@@ -147,7 +146,6 @@ STAGES: tuple[Stage, ...] = (
         inputs=(PageScheduled,),
         outputs=(PageFetched,),
         agent="streams.crawl.fetch.agent:build",
-        stores=("records",),
         concurrency=32,
         regional=True,
     ),
@@ -157,7 +155,6 @@ STAGES: tuple[Stage, ...] = (
         inputs=(PageFetched,),
         outputs=(PageNormalized, PageDiscovered, LinkFound, PageRemoved, PageSettled),
         agent="streams.pages.agent:build",
-        stores=("records",),
         concurrency=8,
         order="subject",  # the key is the host: an import of one large site is parsed side by side
     ),
@@ -167,7 +164,6 @@ STAGES: tuple[Stage, ...] = (
         inputs=(PageNormalized,),
         outputs=(PageFetched,),
         agent="streams.render.agent:build",
-        stores=("records",),
         concurrency=2,
         beside_journey=True,
     ),
@@ -177,7 +173,6 @@ STAGES: tuple[Stage, ...] = (
         inputs=(PageNormalized, PageRemoved),
         outputs=(PageDeduplicated, PageRemoved, PageSettled),
         agent="streams.dedup.agent:build",
-        stores=("records",),
         urgent=(PageRemoved,),
     ),
     Stage(
@@ -214,7 +209,6 @@ STAGES: tuple[Stage, ...] = (
         inputs=(LinkFound, PageNormalized, PageRemoved),
         outputs=(LinkFound,),  # the links that a page lost: the worker of each linked host counts anew
         agent="streams.links.agent:build",
-        stores=("records",),
         concurrency=64,
         beside_journey=True,
     ),
@@ -224,7 +218,6 @@ STAGES: tuple[Stage, ...] = (
         inputs=PAGE_EVENTS,
         outputs=(),
         agent="streams.ledger.agent:build",
-        stores=("records",),
         concurrency=512,
         beside_journey=True,
         order="none",  # each event is a row of its own
@@ -235,7 +228,6 @@ STAGES: tuple[Stage, ...] = (
         inputs=(QueryAsked, ResultClicked),
         outputs=(),
         agent="streams.queries.collection.agent:build",
-        stores=("records",),
         concurrency=64,
         beside_journey=True,
     ),
@@ -245,7 +237,6 @@ STAGES: tuple[Stage, ...] = (
         inputs=(PageIndexed,),
         outputs=(),
         agent="streams.queries.suggestions.agent:build",
-        stores=("records",),
         concurrency=32,
         beside_journey=True,
     ),

@@ -42,7 +42,6 @@ class Launch:
 
     command: list[str]
     environment: Mapping[str, str] = field(default_factory=dict)
-    folder: Path | None = None
     nice: int = 0
     timer_slack: int = 0
 
@@ -63,7 +62,6 @@ class Child:
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 env={**os.environ, **launch.environment, CHILD_VARIABLE: self.mark},
-                cwd=launch.folder,
                 start_new_session=True,  # so that Ctrl-C reaches only the parent, which stops the children in order
             )
         self._nice = launch.nice

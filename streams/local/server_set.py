@@ -7,7 +7,6 @@
 """
 
 import asyncio
-import threading
 from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -17,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from streams.local.child_process import stop
-from streams.local.servers.server import Report, StoreServer, start_all
+from streams.local.servers.server import StoreServer, start_all
 from streams.local.servers.triton import Triton, why_not
 from streams.local.tls.access import apply_grants
 from streams.local.tls.identities import OPERATOR, Identities
@@ -93,8 +92,6 @@ def running_servers(
     names: Collection[str] = NAMES,
     *,
     base: Settings | None = None,
-    report: Report = lambda _what, _details: None,
-    warn: Warn = print,
 ) -> Iterator[Settings]:
     """Start the servers with these names, create topics and tables, and yield settings with their addresses.
 
@@ -102,8 +99,8 @@ def running_servers(
     because their data isn't used again. Raises StartError.
     """
     base = base or Settings.load(home=home)
-    servers = plan(base, warn, home=home, names=names)
-    children = start_all(servers.all, home.resolve() / "logs", report, threading.Event())
+    servers = plan(base, print, home=home, names=names)
+    children = start_all(servers.all, home.resolve() / "logs", lambda _what, _details: None)
     try:
         settings = with_addresses(base, home, servers.addresses)
         create_topics_and_tables(settings, names)

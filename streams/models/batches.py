@@ -1,13 +1,15 @@
 """The batches of a call with many texts: texts of similar length together, several batches at a time."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 
 from streams.errors import RiffleError
 from streams.models.protocols import Vectors
 
+T = TypeVar("T")
 BATCH_SIZE = 64
 """Number of texts in one request: as many as the configurations of the models take."""
 
@@ -22,11 +24,15 @@ async def embed_in_batches(
     async def embed_batch(batch: list[int]) -> None:
         vectors[batch] = await embed([texts[index] for index in batch])
 
-    # In a TaskGroup one failure cancels the other batches, and is raised as a group: raise the failure itself.
+    await gather_all(embed_batch(order[start : start + size]) for start in range(0, len(order), size))
+    return vectors
+
+
+async def gather_all(works: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
+    """Return the results in order. The first failure cancels the others, and is raised itself, not as a group."""
     try:
         async with asyncio.TaskGroup() as group:
-            for start in range(0, len(order), size):
-                group.create_task(embed_batch(order[start : start + size]))
+            tasks = [group.create_task(work) for work in works]
     except* RiffleError as failures:
         raise failures.exceptions[0] from None
-    return vectors
+    return [task.result() for task in tasks]

@@ -10,7 +10,9 @@ model's vectors. A server without it serves queries by the bulk model, before th
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import structlog
@@ -168,13 +170,33 @@ class TritonEmbedder:
         return self._urgent_bulk
 
 
+G = TypeVar("G")
+
+
+class _Interface(Generic[G]):
+    """The interface of a model: a graph, or a model that takes texts. The configuration says it, and is read once."""
+
+    def __init__(self, connection: TritonConnection, model: str, make: Callable[[Mapping[str, Any]], G]) -> None:
+        self._connection, self._model, self._make = connection, model, make
+        self._found: tuple[G | None] | None = None
+
+    async def find_graph(self) -> G | None:
+        """Return the graph, or None for a model that takes texts. Raises StoreUnavailable."""
+        if self._found is None:
+            config = await self._connection.config(self._model)
+            self._found = (self._make(config) if is_graph(config) else None,)
+        return self._found[0]
+
+    def forget(self) -> None:
+        self._found = None
+
+
 class TritonChains:
     """The chain model on Triton. A long page is asked for in parts, so that each request ends within its deadline."""
 
     def __init__(self, connection: TritonConnection) -> None:
         self._connection = connection
-        self._graph: ChainGraph | None = None
-        self._is_known = False
+        self._interface = _Interface(connection, CHAIN_MODEL, partial(ChainGraph, connection))
 
     async def links(self, sentences: Sequence[str], *, deadline_seconds: float | None = None) -> list[Link]:
         seconds = self._connection.timeout_seconds if deadline_seconds is None else deadline_seconds
@@ -185,22 +207,14 @@ class TritonChains:
 
     async def _part(self, sentences: Sequence[str], start: int, seconds: float) -> list[Link]:
         try:
-            graph = await self._find_graph()
+            graph = await self._interface.find_graph()
             if graph is None:
                 return from_columns(await self._columns(_encode(sentences), seconds), start)
             found = await graph.links(_cut(sentences), seconds)
         except MissingModel:
-            self._is_known = False
+            self._interface.forget()
             raise
         return [shift_link(link, start) for link in found]
-
-    async def _find_graph(self) -> ChainGraph | None:
-        """Return the graph, or None for a model that takes texts. Raises StoreUnavailable."""
-        if not self._is_known:
-            config = await self._connection.config(CHAIN_MODEL)
-            self._graph = ChainGraph(self._connection, config) if is_graph(config) else None
-            self._is_known = True
-        return self._graph
 
     async def _columns(self, sentences: Sequence[bytes], seconds: float) -> Sequence[Tensor]:
         *columns, _ = await self._connection.infer(
@@ -218,8 +232,7 @@ class TritonReranker:
 
     def __init__(self, connection: TritonConnection, model: str) -> None:
         self._connection, self._model = connection, model
-        self._graph: RerankGraph | None = None
-        self._is_known = False
+        self._interface = _Interface(connection, model, partial(RerankGraph, connection, model))
 
     async def scores(
         self, query: str, texts: Sequence[str], *, deadline_seconds: float | None = None
@@ -228,21 +241,13 @@ class TritonReranker:
             return []
         seconds = self._connection.timeout_seconds if deadline_seconds is None else deadline_seconds
         try:
-            graph = await self._find_graph()
+            graph = await self._interface.find_graph()
             scores = await (graph.scores(query, _cut(texts), seconds) if graph else self._ask(query, texts, seconds))
         except MissingModel:
-            self._is_known = False
+            self._interface.forget()
             raise
         found: list[float] = scores.tolist()
         return found
-
-    async def _find_graph(self) -> RerankGraph | None:
-        """Return the graph, or None for a model that takes texts. Raises StoreUnavailable."""
-        if not self._is_known:
-            config = await self._connection.config(self._model)
-            self._graph = RerankGraph(self._connection, self._model, config) if is_graph(config) else None
-            self._is_known = True
-        return self._graph
 
     async def _ask(self, query: str, texts: Sequence[str], seconds: float) -> Tensor:
         asked, read = _encode([query]), _encode(texts)

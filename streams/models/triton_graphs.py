@@ -28,7 +28,8 @@ from typing import Any
 import numpy as np
 from tritonclient.grpc import InferInput
 
-from streams.errors import RiffleError, StoreUnavailable
+from streams.errors import StoreUnavailable
+from streams.models.batches import gather_all
 from streams.models.inference.chain_encoder import OUTPUTS, ChainReader, Pass
 from streams.models.inference.cross_encoder import Floats, read_scores
 from streams.models.inference.pairs import IDS, MASK, Feeds, PairTokenizer
@@ -94,12 +95,8 @@ class ChainGraph:
             async with slots:
                 return await self._run(each, seconds)
 
-        try:
-            async with asyncio.TaskGroup() as group:
-                tasks = [group.create_task(run(each)) for each in passes]
-        except* RiffleError as failures:
-            raise failures.exceptions[0] from None
-        return self._reader.make_links(self._reader.answers(sentences, passes, [task.result() for task in tasks]))
+        answers = await gather_all(run(each) for each in passes)
+        return self._reader.make_links(self._reader.answers(sentences, passes, answers))
 
     async def _run(self, each: Pass, seconds: float) -> list[Tensor]:
         ids = each.feeds[IDS]
@@ -138,12 +135,7 @@ class RerankGraph:
                 part = slice(start, start + self._batch_size)
                 scores[batch[part]] = await self._run({name: values[part] for name, values in feeds.items()}, seconds)
 
-        try:
-            async with asyncio.TaskGroup() as group:
-                for batch, feeds in batches:
-                    group.create_task(run(batch, feeds))
-        except* RiffleError as failures:
-            raise failures.exceptions[0] from None
+        await gather_all(run(batch, feeds) for batch, feeds in batches)
         return scores
 
     async def _run(self, feeds: Feeds, seconds: float) -> Floats:

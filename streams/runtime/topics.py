@@ -3,7 +3,8 @@
 Faust ignores a topic that doesn't exist when it starts, so every worker calls `create_topics` first.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any
 
@@ -74,19 +75,23 @@ def create_topics(settings: Settings, topics: tuple[Topic, ...] = TOPICS) -> lis
         for topic in topics
         if topic.name not in existing
     ]
-    created: list[str] = []
-    if wanted:
-        for name, future in admin.create_topics(wanted, operation_timeout=TIMEOUT_SECONDS).items():
-            try:
-                future.result(timeout=TIMEOUT_SECONDS)
-                created.append(name)
-            except KafkaException as error:
-                reason = error.args[0]
-                if not isinstance(reason, KafkaError) or reason.code() != KafkaError.TOPIC_ALREADY_EXISTS:
-                    raise StoreUnavailable(
-                        f"Kafka at {settings.kafka.bootstrap}: can't create {name}: {error}"
-                    ) from error
-    return created
+    return _wait_for_changes(settings, "create", admin.create_topics, wanted)
+
+
+def _wait_for_changes(
+    settings: Settings, what: str, change: Callable[..., Mapping[str, Future[None]]], wanted: Sequence[Any]
+) -> list[str]:
+    """Have Kafka change topics. Returns the names of those that this process changed. Raises StoreUnavailable."""
+    changed: list[str] = []
+    for name, future in change(wanted, operation_timeout=TIMEOUT_SECONDS).items() if wanted else ():
+        try:
+            future.result(timeout=TIMEOUT_SECONDS)
+            changed.append(name)
+        except KafkaException as error:
+            reason = error.args[0]
+            if not isinstance(reason, KafkaError) or reason.code() != KafkaError.TOPIC_ALREADY_EXISTS:
+                raise StoreUnavailable(f"Kafka at {settings.kafka.bootstrap}: can't {what} {name}: {error}") from error
+    return changed
 
 
 def set_record_times(settings: Settings, topics: Sequence[Topic] = TOPICS) -> list[str]:
@@ -121,15 +126,7 @@ def grow_topics(settings: Settings, partitions: int) -> list[str]:
             f"Choose at least {max(counts.values())}"
         )
     wanted = [NewPartitions(name, partitions) for name, count in counts.items() if count < partitions]
-    if wanted:
-        for name, future in admin.create_partitions(wanted, operation_timeout=TIMEOUT_SECONDS).items():
-            try:
-                future.result(timeout=TIMEOUT_SECONDS)
-            except KafkaException as error:
-                raise StoreUnavailable(
-                    f"Kafka at {settings.kafka.bootstrap}: can't add partitions to {name}: {error}"
-                ) from error
-    return sorted(name for name, count in counts.items() if count < partitions)
+    return sorted(_wait_for_changes(settings, "add partitions to", admin.create_partitions, wanted))
 
 
 def check_partitions(settings: Settings, stages: Sequence[Stage]) -> dict[str, int]:

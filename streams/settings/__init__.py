@@ -11,24 +11,3 @@ from streams.settings.root import Settings, read_stack_file, stack_file
 from streams.settings.search import GatewaySettings, SearchSettings
 from streams.settings.servers import MIN_BLOB_TTL_DAYS, CassandraSettings, KafkaSettings, QdrantSettings, TritonSettings
 from streams.settings.sources import AccessSettings, AnswersSettings, KnowledgeSettings, QueriesSettings
-
-__all__ = [
-    "MIN_BLOB_TTL_DAYS",
-    "AccessSettings",
-    "AdminSettings",
-    "AnswersSettings",
-    "CassandraSettings",
-    "CrawlSettings",
-    "GatewaySettings",
-    "KafkaSettings",
-    "KnowledgeSettings",
-    "QdrantSettings",
-    "QueriesSettings",
-    "RenderSettings",
-    "RuntimeSettings",
-    "SearchSettings",
-    "Settings",
-    "TritonSettings",
-    "read_stack_file",
-    "stack_file",
-]

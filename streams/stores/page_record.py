@@ -6,7 +6,7 @@ Each part is stored as a row (`rows`). A new fact gets a field here, and mypy na
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
 from uuid import UUID
 
 from schemas import PageFetched
@@ -51,6 +51,17 @@ class StoredPart:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RefusablePart(StoredPart):
+    """A part that a stage makes of the page, or the reason why it refuses the page."""
+
+    refused: str | None = None
+
+    @classmethod
+    def of_refusal(cls, url: str, generation: int, reason: str) -> Self:
+        return cls.of_row({"url": url, "generation": generation, "refused": reason})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Fetched(StoredPart):
     """The last answer to a request. Its row is the event, without facts that are None.
 
@@ -80,7 +91,7 @@ class Fetched(StoredPart):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Normalized(StoredPart):
+class Normalized(RefusablePart):
     """The document of the page, or why the document was refused."""
 
     PART: ClassVar[Part] = "normalized"
@@ -110,11 +121,6 @@ class Normalized(StoredPart):
     """The facts for readers of results: rating, price, duration, accepted answer."""
     quality: Mapping[str, float]
     """The quality of the page (`score`) and its parts, from 0 to 1."""
-    refused: str | None = None
-
-    @classmethod
-    def of_refusal(cls, url: str, generation: int, reason: str) -> Self:
-        return cls.of_row({"url": url, "generation": generation, "refused": reason})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,7 +177,7 @@ class Deduplicated(StoredPart):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Chunked(StoredPart):
+class Chunked(RefusablePart):
     """The statements of the page, or why the statements were refused."""
 
     PART: ClassVar[Part] = "chunked"
@@ -183,11 +189,6 @@ class Chunked(StoredPart):
     left_out: int
     readable: float | None
     """Share of its sentences that a reader can read, 0..1. None: too few, or not known."""
-    refused: str | None = None
-
-    @classmethod
-    def of_refusal(cls, url: str, generation: int, reason: str) -> Self:
-        return cls.of_row({"url": url, "generation": generation, "refused": reason})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -276,6 +277,14 @@ PART_TYPES: Mapping[Part, type[StoredPart]] = {
 }
 
 
+P = TypeVar("P", bound=StoredPart)
+
+
+def _part(kind: type[P]) -> cached_property[P]:
+    """Return the property of a record that has its part of this class."""
+    return cached_property(lambda record: kind.of_row(record.rows.get(kind.PART, {})))
+
+
 @dataclass(frozen=True)
 class PageRecord:
     """All parts of a page's record. A part that is not stored has the facts of an empty row."""
@@ -283,50 +292,25 @@ class PageRecord:
     rows: Mapping[str, Row] = field(default_factory=dict)
     """The rows of the stored parts by name, also the rows of parts that are unknown to this release."""
 
-    @cached_property
-    def fetched(self) -> Fetched:
-        return Fetched.of_row(self._row(Fetched))
-
-    @cached_property
-    def normalized(self) -> Normalized:
-        return Normalized.of_row(self._row(Normalized))
-
-    @cached_property
-    def deduplicated(self) -> Deduplicated:
-        return Deduplicated.of_row(self._row(Deduplicated))
-
-    @cached_property
-    def chunked(self) -> Chunked:
-        return Chunked.of_row(self._row(Chunked))
-
-    @cached_property
-    def embedded(self) -> Embedded:
-        return Embedded.of_row(self._row(Embedded))
-
-    @cached_property
-    def indexed(self) -> Indexed:
-        return Indexed.of_row(self._row(Indexed))
-
-    @cached_property
-    def removed(self) -> Removed:
-        return Removed.of_row(self._row(Removed))
-
-    @cached_property
-    def feed(self) -> Feed:
-        return Feed.of_row(self._row(Feed))
+    fetched = _part(Fetched)
+    normalized = _part(Normalized)
+    deduplicated = _part(Deduplicated)
+    chunked = _part(Chunked)
+    embedded = _part(Embedded)
+    indexed = _part(Indexed)
+    removed = _part(Removed)
+    feed = _part(Feed)
+    not_rendered = _part(NotRendered)
 
     def why_not_rendered(self) -> str:
         """Return why a browser left the last answer as it was fetched, or an empty text."""
-        refusal = NotRendered.of_row(self._row(NotRendered))
+        refusal = self.not_rendered
         return refusal.reason if refusal.generation == self.fetched.generation else ""
 
     def parts(self) -> list[StoredPart]:
         """Return the parts that are stored and known to this release, in the order of a page's journey."""
-        return [part.of_row(self._row(part)) for part in PART_TYPES.values() if self.has(part)]
+        return [part.of_row(self.rows[part.PART]) for part in PART_TYPES.values() if self.has(part)]
 
     def has(self, part: type[StoredPart]) -> bool:
         """Return True if this part is stored."""
         return part.PART in self.rows
-
-    def _row(self, part: type[StoredPart]) -> Row:
-        return self.rows.get(part.PART, {})

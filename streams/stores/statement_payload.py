@@ -39,6 +39,16 @@ Row = Mapping[str, Any]
 _new = object.__new__
 
 
+def _text(name: str) -> Any:
+    """Return a property with the text of this name in the row; empty if there is none."""
+    return property(lambda payload: str(payload._row.get(name) or ""))
+
+
+def _integer(name: str) -> Any:
+    """Return a property with the integer of this name in the row; 0 if there is none."""
+    return property(lambda payload: value if isinstance(value := payload._row.get(name), int) else 0)
+
+
 class StatementPayload:
     """The stored facts of one statement, which never change. Payloads with equal rows are equal."""
 
@@ -109,25 +119,24 @@ class StatementPayload:
         """The id of the page as text, which is faster as a key than a UUID: a string keeps its hash."""
         return str(self._row["page_id"])
 
-    @property
-    def url(self) -> str:
-        return str(self._row.get("url") or "")
-
-    @property
-    def host(self) -> str:
-        return str(self._row.get("host") or "")
+    url: str = _text("url")
+    host: str = _text("host")
+    title: str = _text("title")
+    text: str = _text("text")
+    language: str = _text("language")
+    published: str = _text("published")
+    page_type: str = _text("page_type")
+    kind: str = _text("kind")
+    before: str = _text("before")
+    """The sentence before a short one, which readers need and a search does not."""
+    ordinal: int = _integer("ordinal")
+    generation: int = _integer("generation")
+    page: int = _integer("page")
+    """The number of the page of a file, from 1; 0 if the page is not known."""
 
     @property
     def sites(self) -> tuple[str, ...]:
         return tuple(self._row.get("sites") or ())
-
-    @property
-    def title(self) -> str:
-        return str(self._row.get("title") or "")
-
-    @property
-    def text(self) -> str:
-        return str(self._row.get("text") or "")
 
     @property
     def context(self) -> tuple[str, ...]:
@@ -135,18 +144,6 @@ class StatementPayload:
         if isinstance(context, str):
             return (context,)
         return tuple(map(str, context)) if isinstance(context, list | tuple) else ()
-
-    @property
-    def language(self) -> str:
-        return str(self._row.get("language") or "")
-
-    @property
-    def published(self) -> str:
-        return str(self._row.get("published") or "")
-
-    @property
-    def page_type(self) -> str:
-        return str(self._row.get("page_type") or "")
 
     @property
     def day(self) -> int:
@@ -159,37 +156,15 @@ class StatementPayload:
         return str(self._row.get("extension") or "") or extension_of(self.url)
 
     @property
-    def page(self) -> int:
-        """The number of the page of a file, from 1; 0 if the page is not known."""
-        return _integer(self._row.get("page"))
-
-    @property
     def quality(self) -> float:
         """The quality of the page, from 0 to 1; 1 if it is not known."""
         value = self._row.get("quality", 1.0)
         return float(value) if isinstance(value, int | float) else 1.0
 
     @property
-    def ordinal(self) -> int:
-        return _integer(self._row.get("ordinal"))
-
-    @property
-    def kind(self) -> str:
-        return str(self._row.get("kind") or "")
-
-    @property
     def entry(self) -> bool:
         """True for an entry of a page that holds little but entries."""
         return self._row.get("entry") is True
-
-    @property
-    def before(self) -> str:
-        """The sentence before a short one, which readers need and a search does not."""
-        return str(self._row.get("before") or "")
-
-    @property
-    def generation(self) -> int:
-        return _integer(self._row.get("generation"))
 
     def __eq__(self, other: object) -> bool:
         return self._row == other._row if isinstance(other, StatementPayload) else NotImplemented
@@ -216,10 +191,6 @@ def extension_of(url: str) -> str:
     name = path.rpartition("/")[2].lower()
     extension = name.rpartition(".")[2] if "." in name else ""
     return "html" if extension in _WEB_PAGES else extension
-
-
-def _integer(value: object) -> int:
-    return value if isinstance(value, int) else 0
 
 
 @lru_cache(maxsize=8_192)

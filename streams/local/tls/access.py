@@ -40,7 +40,7 @@ def apply_grants(settings: Settings, wanted: Sequence[Grant]) -> None:
         if missing := list(bindings - existing):
             for created in admin.create_acls(missing, request_timeout=TIMEOUT_SECONDS).values():
                 created.result(timeout=TIMEOUT_SECONDS)
-        if obsolete := [_make_filter(binding) for binding in existing - bindings]:
+        if obsolete := [AclBindingFilter(*_fields_of(binding)) for binding in existing - bindings]:
             for deleted in admin.delete_acls(obsolete, request_timeout=TIMEOUT_SECONDS).values():
                 deleted.result(timeout=TIMEOUT_SECONDS)
         _wait_until_known(admin, bindings)
@@ -81,13 +81,6 @@ def _make_binding(grant: Grant) -> AclBinding:
     )
 
 
-def _make_filter(binding: AclBinding) -> AclBindingFilter:
-    return AclBindingFilter(
-        binding.restype,
-        binding.name,
-        binding.resource_pattern_type,
-        binding.principal,
-        binding.host,
-        binding.operation,
-        binding.permission_type,
-    )
+def _fields_of(binding: AclBinding) -> tuple[Any, ...]:
+    names = ("restype", "name", "resource_pattern_type", "principal", "host", "operation", "permission_type")
+    return tuple(getattr(binding, name) for name in names)

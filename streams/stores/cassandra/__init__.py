@@ -18,22 +18,3 @@ from streams.stores.cassandra.notes import CassandraNotes, CassandraPaceHolds
 from streams.stores.cassandra.queries import CassandraQueryCounts, CassandraSuggestions
 from streams.stores.cassandra.records import CassandraLedger, CassandraPages
 from streams.stores.cassandra.session import CassandraSession, connect
-
-__all__ = [
-    "CassandraApiKeys",
-    "CassandraBlobCollection",
-    "CassandraBlobs",
-    "CassandraEntities",
-    "CassandraFingerprints",
-    "CassandraFrontier",
-    "CassandraHostLinks",
-    "CassandraLedger",
-    "CassandraNotes",
-    "CassandraPaceHolds",
-    "CassandraPages",
-    "CassandraQueryCounts",
-    "CassandraSession",
-    "CassandraSuggestions",
-    "connect",
-    "migrate",
-]

@@ -76,24 +76,10 @@ class OnceMore(RetryPolicy):  # type: ignore[misc] # the driver ships no types
     Every statement of Riffle is idempotent, as a write carries its time and sets whole values.
     """
 
-    def _decide(self, consistency: Any, retry_num: int) -> tuple[int, Any]:
+    def on_read_timeout(self, _query: Any, consistency: Any, *_: Any, retry_num: int = 0, **__: Any) -> tuple[int, Any]:
         return (self.RETRY_NEXT_HOST, consistency) if retry_num == 0 else (self.RETHROW, None)
 
-    def on_read_timeout(self, _query: Any, consistency: Any, *_: Any, retry_num: int = 0, **__: Any) -> tuple[int, Any]:
-        return self._decide(consistency, retry_num)
-
-    def on_write_timeout(
-        self, _query: Any, consistency: Any, *_: Any, retry_num: int = 0, **__: Any
-    ) -> tuple[int, Any]:
-        return self._decide(consistency, retry_num)
-
-    def on_unavailable(self, _query: Any, consistency: Any, *_: Any, retry_num: int = 0, **__: Any) -> tuple[int, Any]:
-        return self._decide(consistency, retry_num)
-
-    def on_request_error(
-        self, _query: Any, consistency: Any, *_: Any, retry_num: int = 0, **__: Any
-    ) -> tuple[int, Any]:
-        return self._decide(consistency, retry_num)
+    on_write_timeout = on_unavailable = on_request_error = on_read_timeout
 
 
 def _is_news(record: logging.LogRecord) -> bool:

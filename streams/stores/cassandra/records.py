@@ -58,7 +58,6 @@ class CassandraPages:
         await self._session.execute_grouped((_PUT, row))
 
     async def get(self, page_id: UUID) -> PageRecord:
-        """Return the record of the page. It is empty if nothing is known."""
         read = _Read(page_id)
         await self._reads.call(read)
         return PageRecord(read.parts)
@@ -79,7 +78,6 @@ class CassandraPages:
             read.parts = dict(parts.get(read.page_id, {}))
 
     async def write_times(self, page_id: UUID) -> dict[str, int]:
-        """Return when each stored part of the page was written, by the name of the part."""
         return dict(await self._session.execute(_TIMES, {"page_id": page_id}))
 
     async def get_normalized(self, page_ids: Sequence[UUID]) -> dict[UUID, Normalized]:
@@ -91,12 +89,10 @@ class CassandraPages:
         return {page_id: Normalized.of_row(unpack(rows[0][0])) for page_id, rows in found if rows}
 
     async def scan(self, after: int, upto: int, limit: int) -> list[tuple[int, UUID]]:
-        """Return the next pages with a token above `after` and at most `upto`, by token."""
         rows = await self._session.execute(_SCAN, {"after": after, "upto": upto, "most": limit})
         return [(token, page_id) for page_id, token in rows]
 
     async def erase(self, page_id: UUID, before: int) -> None:
-        """Erase all parts that were written before this time."""
         await self._session.execute(_ERASE, {"page_id": page_id}, at=before - 1)
 
 
@@ -107,15 +103,7 @@ class CassandraLedger:
         self._session = session
 
     async def record(self, *transitions: Transition) -> None:
-        rows = [
-            {
-                "page_id": transition.page_id,
-                "event_id": transition.event_id,
-                "value": pack_row(transition),
-                "at": transition.at,
-            }
-            for transition in transitions
-        ]
+        rows = [{**_key(transition), "value": pack_row(transition)} for transition in transitions]
         await self._session.execute_grouped(*((_RECORD, row) for row in rows))
 
     async def history(self, page_id: UUID) -> list[Transition]:
@@ -127,12 +115,11 @@ class CassandraLedger:
     async def delete(self, *transitions: Transition) -> None:
         """Delete transitions of one page together, each at its own time: Cassandra prefers a deletion to a write of the
         same time, so a copy of a deleted event does not come back."""
-        rows = [
-            {"page_id": transition.page_id, "event_id": transition.event_id, "at": transition.at}
-            for transition in transitions
-        ]
-        await self._session.execute_batch([(_DELETE, row) for row in rows])
+        await self._session.execute_batch([(_DELETE, _key(transition)) for transition in transitions])
 
     async def erase(self, page_id: UUID, before: int) -> None:
-        """Erase the transitions before this time."""
         await self._session.execute(_ERASE_HISTORY, {"page_id": page_id}, at=before - 1)
+
+
+def _key(transition: Transition) -> dict[str, Any]:
+    return {"page_id": transition.page_id, "event_id": transition.event_id, "at": transition.at}

@@ -14,20 +14,3 @@ from streams.stores.memory.notes import MemoryNotes, MemoryPaceHolds
 from streams.stores.memory.queries import MemoryQueryCounts, MemorySuggestions
 from streams.stores.memory.records import MemoryBlobs, MemoryLedger, MemoryPages
 from streams.stores.memory.vectors import MemoryIndex
-
-__all__ = [
-    "MemoryApiKeys",
-    "MemoryBlobCollection",
-    "MemoryBlobs",
-    "MemoryEntities",
-    "MemoryFingerprints",
-    "MemoryFrontier",
-    "MemoryHostLinks",
-    "MemoryIndex",
-    "MemoryLedger",
-    "MemoryNotes",
-    "MemoryPaceHolds",
-    "MemoryPages",
-    "MemoryQueryCounts",
-    "MemorySuggestions",
-]

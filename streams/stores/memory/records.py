@@ -103,7 +103,6 @@ class MemoryLedger:
                 _write(rows, transition.event_id, (transition.at, pack_row(transition)))
 
     async def history(self, page_id: UUID) -> list[Transition]:
-        """Return the transitions of the page, the oldest first."""
         rows = self._cells.get(page_id, {})
         found = [
             unpack_row(Transition, packed, page_id=page_id, event_id=event_id) for event_id, (_, packed) in rows.items()
@@ -111,7 +110,6 @@ class MemoryLedger:
         return sorted(found, key=lambda transition: (transition.at, transition.event_id))
 
     async def delete(self, *transitions: Transition) -> None:
-        """Delete transitions of one page together."""
         for transition in transitions:
             key, rows = (transition.page_id, transition.event_id), self._cells.get(transition.page_id, {})
             self._deleted[key] = max(transition.at, self._deleted.get(key, transition.at))

@@ -118,7 +118,6 @@ class MemoryIndex:
         return sorted(self._collections)
 
     async def drop(self, collection: str) -> None:
-        """Remove a former model's collection. Raises UsageError if searches still read the collection."""
         if collection == self._active:
             raise still_active(collection)
         self._collections.pop(collection, None)

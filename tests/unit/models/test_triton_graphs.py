@@ -317,7 +317,7 @@ async def test_a_client_of_a_model_of_texts_reads_the_configuration_again_once_t
     described: Sequence[dict[str, Any]] = [{"name": "TEXT", "data_type": "TYPE_STRING", "dims": ["1"]}]
     server.configs |= {"sbert": {**graph, "input": described}, CHAIN_MODEL: {**chain, "input": described}}
     await embedder.info()
-    await chains._find_graph()
+    await chains._interface.find_graph()
     server.configs |= {"sbert": graph, CHAIN_MODEL: chain}
     for call in (lambda: embedder.embed(TEXTS[:2]), lambda: chains.links(PAGE[:6])):
         with pytest.raises(StoreUnavailable, match="of another release"):
