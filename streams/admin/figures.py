@@ -19,7 +19,7 @@ from streams.maintenance.sampling import FIRST_TOKEN, LAST_TOKEN
 from streams.queries.counts import list_unanswered
 from streams.runtime.dead_letters import DeadLetters
 from streams.runtime.lags.backpressure import describe_shortage
-from streams.runtime.lags.stage_lags import Lag, stage_lags
+from streams.runtime.lags.stage_lags import Lag, stage_lags, waiting_by_stage
 from streams.settings import Settings
 from streams.stores.host_buckets import BUCKETS
 from streams.stores.index_maps import newest_map, read_map
@@ -151,12 +151,9 @@ class Reader:
             _part(recent_reports(self.stores.notes), "the reports of jobs", missing),
         )
         figures = Figures((), lags or (), letters or {}, describe_shortage(self.settings), away or ())
-        waiting: Counter[str] = Counter()
-        for lag in lags or ():
-            waiting[lag.stage] += lag.events
         storage, newest = _storage(sample or ()), _newest(sample or ())
         return Overview(
-            waiting=waiting,
+            waiting=waiting_by_stage(lags or ()),
             letters=letters,
             problems=figures.problems(),
             frontier=frontier,

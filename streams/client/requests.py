@@ -127,10 +127,7 @@ def feed(q: str) -> ApiRequest[str]:
 
 
 def describe(method: Method, build: Callable[..., Any]) -> Method:
-    """Return a method of a client with the name, documentation and parameters of the function that builds its request.
-
-    The parameters are those of the function, behind the client itself.
-    """
+    """Return a method of a client with the name, documentation and parameters of the function that `build` is."""
     own = inspect.signature(build)
     client = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
     update_wrapper(method, build)

@@ -14,7 +14,7 @@ from streams.doctor.servers import Endpoint, judge_version, refused
 from streams.runtime.connection import MAX_RECORD_BYTES, client_config, unreachable_error
 from streams.runtime.dead_letters import DeadLetter, DeadLetters
 from streams.runtime.lags.offsets import active_groups, topic_sizes
-from streams.runtime.lags.stage_lags import Lag, input_topics, stage_lags
+from streams.runtime.lags.stage_lags import Lag, input_topics, stage_lags, waiting_by_stage
 from streams.runtime.sign_in import explain_refusal
 from streams.runtime.topics import partitions_problem, topic_config
 from streams.settings import Settings
@@ -212,9 +212,7 @@ def judge_lag(lags: Sequence[Lag], groups: set[str], max_events: int) -> Iterato
             "Find out why the stage was behind for so long. Its workers start only with --accept-loss.",
             *_shorten_list(lost),
         )
-    waiting: Counter[str] = Counter()
-    for lag in lags:
-        waiting[lag.stage] += lag.events
+    waiting = waiting_by_stage(lags)
     idle = [stage for stage in waiting if f"riffle-{stage}" not in groups]
     if idle:
         stuck = [f"{stage}: {waiting[stage]:,} events wait" for stage in idle if waiting[stage]]

@@ -11,6 +11,7 @@ from typing import Literal, Protocol
 from streams.allowed_hosts import LOCAL_NAMES
 from streams.doctor.findings import Check, Finding, Level, run_checks
 from streams.doctor.gateway import check_gateway
+from streams.runtime.lags.stage_lags import Lag, waiting_by_stage
 from streams.servers import SERVERS, find
 from streams.settings import Settings
 
@@ -18,17 +19,6 @@ WELL = ("ok", "paused")
 """Health of processes with which nothing is wrong. A backup pauses the workers of one machine."""
 SHOWN_ERRORS = 2
 """Number of kinds of dead letters that a problem names."""
-
-
-class StageLag(Protocol):
-    """The events of one topic that wait for a stage."""
-
-    @property
-    def stage(self) -> str: ...
-    @property
-    def events(self) -> int: ...
-    @property
-    def lost(self) -> int: ...
 
 
 class Process(Protocol):
@@ -60,7 +50,7 @@ class Figures:
     """The figures of an installation."""
 
     processes: Sequence[Process] = ()
-    lags: Sequence[StageLag] = ()
+    lags: Sequence[Lag] = ()
     letters: Mapping[tuple[str, str], int] = field(default_factory=dict)
     """Dead letters by stage and type of error."""
     crawling_paused_for: str | None = None
@@ -69,10 +59,7 @@ class Figures:
 
     def waiting(self) -> dict[str, int]:
         """Return the number of waiting events of each stage that has some."""
-        found: dict[str, int] = {}
-        for lag in self.lags:
-            found[lag.stage] = found.get(lag.stage, 0) + lag.events
-        return {stage: events for stage, events in found.items() if events}
+        return {stage: events for stage, events in waiting_by_stage(self.lags).items() if events}
 
     def problems(self) -> list[Problem]:
         """Return what is wrong, the worst first."""
@@ -99,7 +86,7 @@ def _problems_of_processes(processes: Iterable[Process]) -> Iterable[Problem]:
             yield Problem("warning", f"{process.title} was restarted {times}", f"Read its log: {process.log}")
 
 
-def _problems_of_lags(lags: Iterable[StageLag]) -> Iterable[Problem]:
+def _problems_of_lags(lags: Iterable[Lag]) -> Iterable[Problem]:
     lost: dict[str, int] = {}
     for lag in lags:
         lost[lag.stage] = lost.get(lag.stage, 0) + lag.lost

@@ -85,7 +85,6 @@ class _Shown:
 @asynccontextmanager
 async def open_lazily(
     settings: Settings,
-    needs: Iterable[Store] = STORES,
     *,
     open_store: OpenStores = open_stores,
     retry_seconds: Sequence[float] = RETRY_SECONDS,
@@ -95,7 +94,7 @@ async def open_lazily(
     shown = _Shown(Stores())
     stop = asyncio.Event()
     tasks = []
-    for store in needs:
+    for store in STORES:
         shown.absent(store, "it is being opened")
         tasks.append(
             asyncio.create_task(_hold_open(settings, store, shown, open_store, retry_seconds, restore_seconds, stop))

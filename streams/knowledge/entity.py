@@ -84,8 +84,8 @@ class Option(_Model):
     """The entity, or the article (`enwiki:Rust`)."""
 
 
-class Part(_Model):
-    """The statements of one source about an entity."""
+class _Described(_Model):
+    """The fields that parts and merged records share."""
 
     kind: Kind = "entity"
     label: Name = ""
@@ -99,7 +99,6 @@ class Part(_Model):
     summary: Annotated[str, Field(max_length=MAX_SUMMARY_CHARS)] = ""
     image: Image | None = None
     facts: tuple[Fact, ...] = ()
-    aliases: tuple[Name, ...] = ()
     links: tuple[str, ...] = ()
     """Related entities or articles, the most important first."""
     options: tuple[Option, ...] = ()
@@ -108,36 +107,28 @@ class Part(_Model):
     url: Address = ""
     """The page about the entity at its source."""
     website: Address = ""
+
+
+class Part(_Described):
+    """The statements of one source about an entity."""
+
+    aliases: tuple[Name, ...] = ()
     sitelinks: int = 0
     """Number of wikis with an article about the item."""
     licence: str = ""
     """Licence of the text."""
 
 
-class Entity(_Model):
+class Entity(_Described):
     """A merged record, as it is stored and as panels are made from it."""
 
     entity_id: str
-    kind: Kind = "entity"
-    label: str = ""
-    description: str = ""
-    type: str = ""
-    type_ids: tuple[str, ...] = ()
-    group: str = ""
-    summary: str = ""
     summary_url: str = ""
     summary_licence: str = ""
-    image: Image | None = None
-    facts: tuple[Fact, ...] = ()
     names: tuple[str, ...] = ()
     """The label and the aliases."""
-    links: tuple[str, ...] = ()
-    options: tuple[Option, ...] = ()
-    article: str = ""
     redirect: str = ""
     """The entity that this one is a part of."""
-    url: str = ""
-    website: str = ""
     rank: int = 0
     """A measure of how widely known it is: the number of wikis with an article."""
     collection: str = ""

@@ -20,7 +20,6 @@ from starlette.responses import StreamingResponse
 from streams.answers.criteria import clean_criterion
 from streams.answers.evidence import Evidence, evidence_of
 from streams.answers.follow_up import clean_turns
-from streams.answers.support.checked_sentences import CheckedSentence
 from streams.answers.writer import Outcome, Status
 from streams.gateway.access.bucket import ANSWER
 from streams.gateway.access.clients import address_of
@@ -175,7 +174,9 @@ def _streamed(running: RunningAnswer) -> StreamingResponse:
 async def _events(running: RunningAnswer) -> AsyncIterator[bytes]:
     async with aclosing(running.sentences) as sentences:  # type: ignore[type-var]  # generators can be closed
         async for sentence in sentences:
-            yield _event("sentence", {"text": sentence.text, "statement": cited(sentence).model_dump(mode="json")})
+            yield _event(
+                "sentence", {"text": sentence.text, "statement": _cited(sentence.evidence).model_dump(mode="json")}
+            )
     outcome = running.outcome
     end = {
         "status": outcome.status,
@@ -193,7 +194,7 @@ async def _ranked(running: RunningRank) -> AsyncIterator[bytes]:
     async with aclosing(running.judged) as pages:  # type: ignore[type-var]  # generators can be closed
         async for page in pages:
             judged.append(page)
-            met = [_of_statement(each).model_dump(mode="json") for each in page.met]
+            met = [_cited(each).model_dump(mode="json") for each in page.met]
             yield _event("page", {"page_id": str(page.page_id), "place": page.place + 1, "met": met})
     order = [
         {"page_id": str(result.page_id), "url": result.url, "was": result.place + 1, "met": len(page.met)}
@@ -203,11 +204,7 @@ async def _ranked(running: RunningRank) -> AsyncIterator[bytes]:
     yield _event("end", {"status": outcome.status, "reason": reason_of(outcome), "order": order})
 
 
-def cited(sentence: CheckedSentence) -> Cited:
-    return _of_statement(sentence.evidence)
-
-
-def _of_statement(found: Evidence) -> Cited:
+def _cited(found: Evidence) -> Cited:
     return Cited(
         statement_id=found.id,
         page_id=found.page_id,

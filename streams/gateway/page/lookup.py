@@ -150,7 +150,7 @@ async def look_up(context: GatewayContext, subject: str, sight: Sight) -> PageDa
     url = url or _url_of(record, history)
     if not sight.shows(url):
         raise ProblemError(unknown_page(url))
-    optional = _OptionalParts(context)
+    optional, stores = _OptionalParts(context), context.stores
     no_pages: list[RelatedPage] = []
     no_hits: list[Hit] = []
     no_links: list[PageLink] = []
@@ -158,7 +158,7 @@ async def look_up(context: GatewayContext, subject: str, sight: Sight) -> PageDa
         optional.get("records", "its representative", lambda: _representative(context, page_id, record), None),
         optional.get("records", "its duplicates", lambda: _duplicates(context, page_id), no_pages),
         optional.get("vectors", "its statements", lambda: _statements(context, page_id, record), no_hits),
-        optional.get("records", "who links to it", partial(_links, context, page_id), no_links),
+        optional.get("records", "who links to it", lambda: stores.host_links.page_links(page_id, MAX_LINKS), no_links),
         optional.get("records", HOST_PART, partial(_of_host, context, url), _OfHost()),
     )
     return PageData(
@@ -201,10 +201,6 @@ async def _representative(context: GatewayContext, page_id: UUID, record: PageRe
 async def _duplicates(context: GatewayContext, page_id: UUID) -> list[RelatedPage]:
     pages = await context.stores.fingerprints.duplicates(page_id, MAX_DUPLICATES)
     return [RelatedPage(page.page_id, page.url) for page in pages]
-
-
-async def _links(context: GatewayContext, page_id: UUID) -> list[PageLink]:
-    return await context.stores.host_links.page_links(page_id, MAX_LINKS)
 
 
 @dataclass(frozen=True, slots=True)

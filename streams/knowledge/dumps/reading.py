@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Literal, Protocol
+from typing import Any, BinaryIO, Literal, Protocol
 
 from streams.errors import UsageError
 
@@ -37,49 +37,24 @@ class Item:
     place: Place
 
 
-class _Unpacker(Protocol):
+class _Decompressor(Protocol):
+    """A decompressor of one member, of bzip2 or of gzip."""
+
     @property
     def eof(self) -> bool: ...
     @property
     def unused_data(self) -> bytes: ...
-    def unpack(self, data: bytes) -> Iterator[bytes]:
-        """Yield what these bytes unpack to, at most BLOCK_BYTES at a time."""
 
 
-class _Bzip2:
-    def __init__(self) -> None:
-        self._inner = bz2.BZ2Decompressor()
-
-    @property
-    def eof(self) -> bool:
-        return self._inner.eof
-
-    @property
-    def unused_data(self) -> bytes:
-        return self._inner.unused_data
-
-    def unpack(self, data: bytes) -> Iterator[bytes]:
-        yield self._inner.decompress(data, BLOCK_BYTES)
-        while not self._inner.eof and not self._inner.needs_input:
-            yield self._inner.decompress(b"", BLOCK_BYTES)
-
-
-class _Gzip:
-    def __init__(self) -> None:
-        self._inner = zlib.decompressobj(wbits=31)
-
-    @property
-    def eof(self) -> bool:
-        return self._inner.eof
-
-    @property
-    def unused_data(self) -> bytes:
-        return self._inner.unused_data
-
-    def unpack(self, data: bytes) -> Iterator[bytes]:
-        yield self._inner.decompress(data, BLOCK_BYTES)
-        while not self._inner.eof and (rest := self._inner.unconsumed_tail):
-            yield self._inner.decompress(rest, BLOCK_BYTES)
+def _unpack(inner: Any, data: bytes) -> Iterator[bytes]:
+    """Yield what these bytes of a member unpack to, at most BLOCK_BYTES at a time."""
+    yield inner.decompress(data, BLOCK_BYTES)
+    if isinstance(inner, bz2.BZ2Decompressor):
+        while not inner.eof and not inner.needs_input:
+            yield inner.decompress(b"", BLOCK_BYTES)
+    else:
+        while not inner.eof and (rest := inner.unconsumed_tail):
+            yield inner.decompress(rest, BLOCK_BYTES)
 
 
 class Dump:
@@ -111,14 +86,14 @@ class Dump:
     def _blocks(self, file: BinaryIO) -> Iterator[tuple[bytes, Place]]:
         """Yield unpacked blocks from the start on, each with the place at which it begins."""
         magic = file.read(3)
-        make = _Bzip2 if magic == b"BZh" else _Gzip if magic[:2] == b"\x1f\x8b" else None
+        is_bzip2 = magic == b"BZh"
         file.seek(self._start.member)
-        if make is None:
+        if not is_bzip2 and magic[:2] != b"\x1f\x8b":
             yield from self._plain_blocks(file)
             return
         member, rest, skip = self._start.member, b"", self._start.skip
         while True:
-            unpacker: _Unpacker = make()
+            unpacker: _Decompressor = bz2.BZ2Decompressor() if is_bzip2 else zlib.decompressobj(wbits=31)
             place, is_fed = 0, False
             while not unpacker.eof:
                 data = rest or file.read(BLOCK_BYTES)
@@ -129,7 +104,7 @@ class Dump:
                         return
                     raise EOFError("the file ends in the middle of a compressed part")
                 is_fed = True
-                for block in unpacker.unpack(data):
+                for block in _unpack(unpacker, data):
                     if place + len(block) > skip:
                         begin = max(0, skip - place)
                         yield block[begin:], Place(member, place + begin)

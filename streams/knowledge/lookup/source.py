@@ -10,6 +10,7 @@ from collections.abc import Callable
 import structlog
 
 from streams.errors import RiffleError
+from streams.knowledge.entity import Entity
 from streams.knowledge.lookup.finding import Finder, others
 from streams.knowledge.lookup.panel import Mention, Panel
 from streams.pages.document.consent import consent_of
@@ -97,10 +98,8 @@ class PanelSource:
         if not lookup.candidates or lookup.candidates[0].probability < least:
             return None
         best = lookup.candidates[0]
-        panel, mentions = await asyncio.gather(
-            self._finder.panel(best.entity, best.probability), self.mentions(best.entity.label, only, hidden)
-        )
-        return panel.model_copy(update={"others": tuple(others(lookup, best.entity)), "mentions": tuple(mentions)})
+        panel = await self._panel(best.entity, best.probability, only, hidden)
+        return panel.model_copy(update={"others": tuple(others(lookup, best.entity))})
 
     async def panel_of(
         self, entity_id: str, *, only: tuple[str, ...] = (), hidden: tuple[str, ...] = ()
@@ -109,8 +108,11 @@ class PanelSource:
         record = (await self._finder.records([entity_id])).get(entity_id)
         if record is None or record.kind != "entity":
             return None
+        return await self._panel(record, 1.0, only, hidden)
+
+    async def _panel(self, entity: Entity, probability: float, only: tuple[str, ...], hidden: tuple[str, ...]) -> Panel:
         panel, mentions = await asyncio.gather(
-            self._finder.panel(record, 1.0), self.mentions(record.label, only, hidden)
+            self._finder.panel(entity, probability), self.mentions(entity.label, only, hidden)
         )
         return panel.model_copy(update={"mentions": tuple(mentions)})
 

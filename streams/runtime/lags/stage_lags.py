@@ -1,6 +1,7 @@
 """The lag of each stage by the broker's offsets: for people, for health, for backpressure and for autoscaling."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 
@@ -24,6 +25,14 @@ class Lag:
     """Number of events that retention deleted before the stage handled them."""
     handled: int = 0
     """Number of events that the stage has handled since the topic exists: the sum of its committed offsets."""
+
+
+def waiting_by_stage(lags: Iterable[Lag]) -> Counter[str]:
+    """Return the number of events that wait for each stage of these lags."""
+    waiting: Counter[str] = Counter()
+    for lag in lags:
+        waiting[lag.stage] += lag.events
+    return waiting
 
 
 def input_topics(stage: Stage) -> list[str]:

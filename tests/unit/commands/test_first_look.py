@@ -29,6 +29,7 @@ from streams.commands.stack.status import (
 from streams.doctor import overview
 from streams.doctor.overview import Figures, Problem
 from streams.local.home import ProcessState
+from streams.runtime.lags.stage_lags import Lag
 from streams.runtime.worker import EXIT_CONFIGURATION, EXIT_FAILED
 from streams.settings import Settings
 from tests.unit.doctor.addresses import at_port
@@ -103,11 +104,8 @@ def test_no_traceback_of_a_driver_comes_before_the_message(tmp_path: Path) -> No
     assert "riffle up" in done.stderr
 
 
-@dataclass(frozen=True)
-class Lag:
-    stage: str
-    events: int
-    lost: int = 0
+def lag(stage: str, events: int, lost: int = 0) -> Lag:
+    return Lag(stage, "in", events, lost)
 
 
 @dataclass(frozen=True)
@@ -121,7 +119,7 @@ class Process:
 
 FIGURES = [
     (Figures(), []),
-    (Figures((Process("Kafka"),), (Lag("embed", 5),)), []),
+    (Figures((Process("Kafka"),), (lag("embed", 5),)), []),
     (Figures((Process("Worker", "paused"),)), []),
     (Figures((Process("Kafka", "ended"),)), [Problem("failure", "Kafka: ended", "Read its log: logs/x.log")]),
     (
@@ -129,7 +127,7 @@ FIGURES = [
         [Problem("failure", "Worker waits: a restore is not finished", "riffle doctor")],
     ),
     (
-        Figures((Process("Worker", restarts=2),), (Lag("embed", 0, 3), Lag("embed", 0, 4))),
+        Figures((Process("Worker", restarts=2),), (lag("embed", 0, 3), lag("embed", 0, 4))),
         [
             Problem(
                 "failure",
@@ -158,7 +156,7 @@ def test_what_is_wrong_and_what_to_do(figures: Figures, problems: list[Problem])
 
 
 def test_waiting_events_are_summed_by_stage() -> None:
-    figures = Figures(lags=(Lag("embed", 5), Lag("embed", 2), Lag("index", 0)))
+    figures = Figures(lags=(lag("embed", 5), lag("embed", 2), lag("index", 0)))
     assert figures.waiting() == {"embed": 7}
 
 
@@ -166,8 +164,8 @@ def test_waiting_events_are_summed_by_stage() -> None:
     ("figures", "shown"),
     [
         (Figures(), "All is well."),
-        (Figures(lags=(Lag("embed", 5),)), "Nothing is wrong so far. Whether the waiting events become fewer"),
-        (Figures(lags=(Lag("embed", 5, lost=1),)), "FAIL Kafka deleted 1 events"),
+        (Figures(lags=(lag("embed", 5),)), "Nothing is wrong so far. Whether the waiting events become fewer"),
+        (Figures(lags=(lag("embed", 5, lost=1),)), "FAIL Kafka deleted 1 events"),
     ],
     ids=["nothing waits", "events wait", "something is wrong"],
 )
