@@ -47,7 +47,8 @@ async def query() -> list[ValueTrace]:
 
 def walk(name: str) -> list[ValueTrace]:
     """Return the traces of `page` or `query`, of a process of its own."""
-    done = subprocess.run([sys.executable, "-m", __name__, name], capture_output=True, text=True, check=False)
+    command = [sys.executable, "-m", __name__, name]
+    done = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return [
         ValueTrace(*({file: set(types) for file, types in part.items()} for part in parts))
