@@ -25,7 +25,7 @@ async def stored_leases(web: World) -> list[Any]:
     [place] = web.frontier_store._hosts
     row = await web.frontier_store.host(*place)
     assert row is not None
-    return list(row.state["leases"])
+    return list(row.state.get("leases", ()))  # a row leaves out what is empty
 
 
 async def run_until_a_lease_ended(web: World) -> LiveHost:
@@ -104,4 +104,4 @@ async def test_the_backoff_of_a_host_in_trouble_and_the_time_that_it_asks_for_ar
         [place] = web.frontier_store._hosts
         row = await web.frontier_store.host(*place)
         assert row is not None
-        assert (row.state["next_at"], row.state["leases"]) == (live.host.next_at, [])
+        assert (row.state["next_at"], row.state.get("leases", [])) == (live.host.next_at, [])

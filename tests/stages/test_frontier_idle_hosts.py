@@ -118,7 +118,7 @@ async def test_an_idle_host_is_read_again_after_another_worker_owned_it() -> Non
     assert former is not None
     assert later is not None
     assert later.at > former.at
-    assert later.state["crawls"] == [["c", True, 3]], "a seed, and three scheduled pages"
+    assert later.state["crawls"] == [["c", {"seeded": True, "scheduled": 3}]], "a seed, and three scheduled pages"
 
 
 async def place_of(web: World) -> tuple[int, str]:
