@@ -84,7 +84,8 @@ class DedupAgent(Agent):
         self._grouping = Grouping(stores.fingerprints, self._compare)
         self._applier = DecisionApplier(stores.fingerprints, stores.pages, self._grouping)
         self._moved = MovedPages(stores.pages, stores.fingerprints, stores.ledger)
-        self._learner = AliasLearner(stores.fingerprints, self._is_found_by_site, monotonic)
+        found_by_site = Discoveries(stores.frontier, stores.ledger).is_found_by_site
+        self._learner = AliasLearner(stores.fingerprints, found_by_site, monotonic)
         self._shingles = SizedCache[str, Hashes](MAX_SHINGLE_BYTES, lambda shingles: shingles.nbytes)
 
     async def start(self, emit: Emit) -> None:
@@ -113,7 +114,9 @@ class DedupAgent(Agent):
         # A replay gets a later generation than everything that was published about its fetch.
         generation = max(event.generation, known)
         try:
-            history = await self._read_history(event, former)
+            # A fetch that has a fingerprint already needs no history.
+            is_known = former is not None and is_same_fetch(event, former)
+            history = () if is_known else await self._stores.ledger.history(event.page_id)
             made = await self._make_fingerprint(event, former, generation, history)
             made = await self._keep_former_text(made, former)
         except Refused as refusal:
@@ -241,15 +244,6 @@ class DedupAgent(Agent):
             return made
         kept = ("content_hash", "simhash", "document_ref", "words", "sketch")
         return replace(made, **{name: getattr(former, name) for name in kept}) if any(answer) else made
-
-    async def _is_found_by_site(self, url: str) -> bool:
-        return await Discoveries(self._stores.frontier, self._stores.ledger).is_found_by_site(url)
-
-    async def _read_history(self, event: PageNormalized, former: Fingerprint | None) -> Sequence[Transition]:
-        """Return the page's history; nothing for a fetch that has a fingerprint already."""
-        if former and is_same_fetch(event, former):
-            return ()
-        return await self._stores.ledger.history(event.page_id)
 
     async def _compare(self, one: Fingerprint, other: Fingerprint) -> float:
         """Return the similarity of the texts, or its estimate if a text is not stored or too large for the sandbox."""

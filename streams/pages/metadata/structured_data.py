@@ -159,7 +159,7 @@ class Structured:
         made: Item = {"type": types[0]} if types else {}
         if len(types) > 1:
             made["types"] = types
-        left_out = _DROPPED_OF_ARTICLES if any(map(_is_article, types)) else _DROPPED
+        left_out = _DROPPED_OF_ARTICLES if any(kind.endswith(_ARTICLES) for kind in types) else _DROPPED
         for key, inner in islice(value.items(), MAX_PROPERTIES):
             if key not in left_out and not key.startswith("@"):
                 kept = self._text(inner) if isinstance(inner, str) else self._value(inner, depth + 1, key)
@@ -171,7 +171,7 @@ class Structured:
 
     def _note(self, item: Item, types: list[str]) -> None:
         """Remember the names and dates of an item that are not the page's."""
-        if any(map(_is_reply, types)):
+        if any(kind.endswith(REPLIES) for kind in types):
             into = self.others if any(kind.endswith("Review") for kind in types) else self.replies
             for name in ("author", *_DATES):
                 into.update(texts(item.get(name)))
@@ -271,14 +271,6 @@ def _type_names(item: Item) -> list[str]:
 @lru_cache(maxsize=1_000)
 def _type_name(value: str) -> str:
     return value.strip().rstrip("/").rpartition("/")[2].rpartition("#")[2].rpartition(":")[2]
-
-
-def _is_article(kind: str) -> bool:
-    return kind.endswith(_ARTICLES)
-
-
-def _is_reply(kind: str) -> bool:
-    return kind.endswith(REPLIES)
 
 
 def _owner(

@@ -3,6 +3,7 @@
 Request: MessagePack of [url, headers, body]. Answer: MessagePack of the fields of the result.
 """
 
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 from urllib.parse import urlsplit
@@ -17,8 +18,9 @@ from streams.pages.formats.reading import warm_up_files
 from streams.pages.parse.charset import load_codecs
 from streams.pages.quirks import load_quirks
 from streams.pages.sandbox.explaining import explain_removals
+from streams.pages.sandbox.explanation import Explanation
 from streams.pages.sandbox.normalizing import normalize_to_outcome
-from streams.pages.sandbox.worker_messages import pack_page
+from streams.pages.sandbox.worker_messages import PageOutcome, pack_page
 from streams.pages.text.language import load_language_model
 from streams.sandbox.limits import MemoryRefused
 
@@ -32,22 +34,12 @@ _WARM_UP_PAGE = b"""<title>This page loads all models and libraries before the l
 
 def normalize_page(request: bytes) -> bytes:
     """Normalize a page. Raises Refused."""
-    url, headers, body = msgpack.unpackb(request, raw=False)
-    try:
-        fields = normalize_to_outcome(body, url=url, headers=headers).to_fields()
-    except Refused as refusal:
-        raise _as_memory_refusal(refusal) from None
-    return _pack(fields)
+    return _answer(normalize_to_outcome, request)
 
 
 def explain_page(request: bytes) -> bytes:
     """List the texts that were removed from a page. Raises Refused."""
-    url, headers, body = msgpack.unpackb(request, raw=False)
-    try:
-        fields = explain_removals(body, url=url, headers=headers).to_fields()
-    except Refused as refusal:
-        raise _as_memory_refusal(refusal) from None
-    return _pack(fields)
+    return _answer(explain_removals, request)
 
 
 def read_urls(request: bytes) -> bytes:
@@ -72,8 +64,13 @@ def warm_up() -> None:
         normalize_page(pack_page(file, "https://start.example/", {"content-type": kind}))
 
 
-def _as_memory_refusal(refusal: Refused) -> Refused:
-    return MemoryRefused(refusal.rule, refusal.detail) if refusal.rule == _SHORT_OF_MEMORY else refusal
+def _answer(read: Callable[..., PageOutcome | Explanation], request: bytes) -> bytes:
+    url, headers, body = msgpack.unpackb(request, raw=False)
+    try:
+        return _pack(read(body, url=url, headers=headers).to_fields())
+    except Refused as refusal:
+        is_memory = refusal.rule == _SHORT_OF_MEMORY
+        raise (MemoryRefused(refusal.rule, refusal.detail) if is_memory else refusal) from None
 
 
 def _pack(fields: dict[str, Any]) -> bytes:

@@ -63,11 +63,8 @@ class DueHosts:
             self._when[host] = when
             heappush(self._heap, (when, host))
             if len(self._heap) > 2 * len(self._when) + SPARE_ENTRIES:
-                self._drop_former_times()
-
-    def _drop_former_times(self) -> None:
-        self._heap = list({(when, host) for when, host in self._heap if self._when.get(host) == when})
-        heapify(self._heap)
+                self._heap = list({entry for entry in self._heap if self._when.get(entry[1]) == entry[0]})
+                heapify(self._heap)
 
     def pop(self, now: int, random: Callable[[], float]) -> str | None:
         """Return a host that is due, or None. The host is not due again until it is put again."""

@@ -91,8 +91,9 @@ class Dispatcher:
         await self._put_away()
         if self._behind():
             return self._state.now() + RETRY_MICROS
+        pop = self._hosts.due.pop
         while self._hosts.leased < self._in_flight and not self._hosts.paused:
-            due = [name for name in (self._pop() for _ in range(VISITS_AT_ONCE)) if name]
+            due = [name for name in (pop(self._state.now(), self._state.random) for _ in range(VISITS_AT_ONCE)) if name]
             if not due and not await self._hosts.read_more():
                 return self._hosts.next_at()
             await asyncio.gather(*(self._visit(name) for name in due))
@@ -127,9 +128,6 @@ class Dispatcher:
         for partition in due:
             del self._claim_again[partition]
         self._wanted |= due
-
-    def _pop(self) -> str | None:
-        return self._hosts.due.pop(self._state.now(), self._state.random)
 
     async def _visit(self, name: str) -> None:
         partition = self._hosts.partition_of(name)
