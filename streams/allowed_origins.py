@@ -106,7 +106,6 @@ class AllowedOrigins:
 
 
 def origin_of(url: str) -> str:
-    """Return the origin of a canonical URL."""
     scheme, _, rest = url.partition("://")
     return f"{scheme}://{rest.partition('/')[0]}"
 

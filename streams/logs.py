@@ -92,7 +92,6 @@ class LogThrottle(logging.Filter):
         self._left_out: dict[str, int] = {}
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Return whether the record is logged."""
         library = record.name.partition(".")[0]
         if library not in self._libraries:
             return True

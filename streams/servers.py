@@ -117,7 +117,6 @@ _BY_ROLE: dict[Role, Server] = {server.role: server for server in SERVERS}
 
 
 def server_of(role: Role) -> Server:
-    """Return the server with this role."""
     return _BY_ROLE[role]
 
 

@@ -44,7 +44,6 @@ class Budgets:
         return ""
 
     def count(self, now: datetime) -> None:
-        """Count one answer."""
         self._turn(now)
         self._answers += 1
 

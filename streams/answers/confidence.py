@@ -90,7 +90,6 @@ class Logistic:
     deviations: Features
 
     def value(self, features: Features) -> float:
-        """Return the logit of these features."""
         return self.intercept + math.fsum(
             coefficient * (features[name] - self.means[name]) / self.deviations[name]
             for name, coefficient in self.coefficients.items()
@@ -151,7 +150,6 @@ def calibration_features(question: str, judged: Sequence[tuple[float, str, Featu
 
 
 def features_of(question: str, evidence: Sequence[Evidence]) -> list[dict[str, float]]:
-    """Return the features of each statement."""
     asked = _Asked.of(question)
     return [_features(each, asked) for each in _place(evidence)]
 

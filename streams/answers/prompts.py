@@ -86,7 +86,6 @@ def text_cache() -> SizedCache[bytes, str]:
 
 
 def key_of(model: str, messages: Sequence[Message]) -> bytes:
-    """Return the key of a request."""
     digest = blake2b(digest_size=32)
     for part in (model, *(part for each in messages for part in (each.role, each.content))):
         content = part.encode("utf-8", "replace")

@@ -42,7 +42,6 @@ def refuse_points(settings: QdrantSettings) -> None:
 
 
 def drop_collections(settings: QdrantSettings) -> None:
-    """Drop all collections of Riffle."""
     with QdrantRest(settings, REQUEST_SECONDS) as qdrant:
         for name in _own_collections(qdrant):
             qdrant.drop(name)

@@ -34,7 +34,6 @@ class InvalidExchange(PoisonError):
 
 
 def encode_exchange(exchange: Exchange) -> bytes:
-    """Return the bytes of an exchange."""
     layout = [VERSION, exchange.request, exchange.response, exchange.address, exchange.received]
     packed: bytes = msgpack.packb(layout, use_bin_type=True)
     return packed

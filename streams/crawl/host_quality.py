@@ -56,7 +56,6 @@ class HostQuality:
 
 
 def judge_host(host: HostRecord) -> HostQuality:
-    """Return the quality of a host with its parts."""
     pages = (host.quality_sum + MIN_PAGES * MIDDLE) / (max(host.settled, host.unique) + MIN_PAGES)
     links = RANK_GAIN * standing(host.rank)
     score = min(max(pages, 0.0) + links, 1.0)

@@ -146,7 +146,6 @@ class CrawlScope:
         return self.asked_at + 1
 
     def fields(self) -> ScopeFields:
-        """Return the fields by name."""
         return _fields_of(self)
 
 

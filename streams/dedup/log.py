@@ -48,7 +48,6 @@ class Outcome:
         return cls(record.verdict, page_id, url, distance, simhash)
 
     def in_record(self, record: Deduplicated) -> Deduplicated:
-        """Return the record with this outcome."""
         return replace(record, **asdict(self))
 
 
@@ -107,7 +106,6 @@ def record_of_page(
 
 
 def record_of_removal(url: str, generation: int, reason: str, removed_text: RemovedText | None) -> Deduplicated:
-    """Return the record of a page that was removed."""
     return replace(_EMPTY, url=url, generation=generation, verdict="removed", reason=reason, removed_text=removed_text)
 
 

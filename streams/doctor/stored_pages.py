@@ -109,7 +109,6 @@ def _describe(found: Comparison) -> str:
 
 
 def _notes(compared: Compared) -> list[str]:
-    """Return what was not compared, and why."""
     reasons: Mapping[str, int] = {
         "indexed with another model: not compared": compared.other_model,
         f"drafted by another release: links not compared. New links: {REPLAY}": (

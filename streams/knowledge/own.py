@@ -107,7 +107,6 @@ def _reason(error: ValidationError) -> str:
 
 
 def json_schema() -> dict[str, Any]:
-    """Return the JSON Schema of a line."""
     schema = OwnEntity.model_json_schema()
     schema.pop("title", None)
     name = "urn:riffle:schema:own-entity.v1"

@@ -18,7 +18,6 @@ from streams.vectors.bm25 import document_vector
 
 
 def point_id(entity_id: str) -> UUID:
-    """Return the id of an entity's point."""
     return uuid5(NAMESPACE_URL, f"entity:{entity_id}")
 
 

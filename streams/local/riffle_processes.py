@@ -81,7 +81,6 @@ def start_command(home: Path, name: str, *arguments: str) -> Child:
 
 
 def shared_worker(home: Path, stages: tuple[Stage, ...] = STAGES) -> RiffleProcess:
-    """Return the worker that runs all stages in one process."""
     (port,) = free_ports(1)
     return _make_worker(home, "worker", "Worker", [stage.name for stage in stages], 0, port)
 

@@ -201,7 +201,6 @@ def assess(document: Document, counts: PageCounts) -> Quality:
 
 
 def text_parts(features: TextFeatures) -> dict[str, float]:
-    """Return the parts that follow from the text."""
     return {
         "repetition": scale(features.repetition, REPETITION),
         "stuffing": scale(features.stuffing, STUFFING),

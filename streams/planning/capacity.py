@@ -134,7 +134,6 @@ class Plan:
 
 
 def plan(workload: Workload, costs: UnitCosts) -> Plan:
-    """Return the plan for a workload."""
     rates = fetch_rates(workload)
     stages = tuple(_stage(name, rates, costs) for name in costs.stages)
     partitions = partitions_for(max(stage.workers for stage in stages))

@@ -45,7 +45,6 @@ async def list_unanswered(store: QueryCounts, now: datetime, days: int) -> Seque
 
 
 def sum_days(days: Mapping[int, DayCounts], now: datetime) -> Counts:
-    """Return the counts of all days together."""
     last = quarter_of(now)
     total = empty = 0.0
     recent = 0

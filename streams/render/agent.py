@@ -115,7 +115,6 @@ class RenderAgent(Agent):
 
 
 def limits_of(settings: RenderSettings) -> RenderLimits:
-    """Return the limits of the settings."""
     return RenderLimits(process=ProcessLimits(CPU_SECONDS, settings.memory_mb << 20))
 
 

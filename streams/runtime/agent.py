@@ -56,7 +56,6 @@ class Agent:
         """Begin: called before the first event. Keep `emit` to send events without an input. Must return soon."""
 
     async def handle(self, delivery: Delivery) -> Sequence[Event]:
-        """Handle one event and return the events that follow."""
         raise NotImplementedError
 
     def delivered(self, delivery: Delivery, outputs: Sequence[Event]) -> None:

@@ -76,7 +76,6 @@ class Progress:
         self.finished = finished
 
     def note_kafka(self, answered: bool, now: float) -> None:
-        """Note whether Kafka has answered."""
         if answered or self.answered_at is None:
             self.answered_at = now
 

@@ -95,7 +95,6 @@ def confine() -> list[str]:
 
 
 def missing(in_force: Collection[str]) -> list[str]:
-    """Return the layers that are not in force."""
     return [layer for layer in LAYERS if layer not in in_force]
 
 

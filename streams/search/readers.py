@@ -105,7 +105,6 @@ class ClickReader:
 
 
 def sum_clicks(parts: Iterable[PageClicks]) -> dict[UUID, PlaceCounts]:
-    """Return the counts of each page in all parts together."""
     shown: dict[UUID, dict[int, int]] = defaultdict(lambda: defaultdict(int))
     clicked: dict[UUID, dict[int, int]] = defaultdict(lambda: defaultdict(int))
     for part in parts:

@@ -17,7 +17,6 @@ _WORD = 0xFFFFFFFF
 
 
 def bucket_of(host: str) -> int:
-    """Return the bucket of a host."""
     return _positive_hash(host) % BUCKETS
 
 

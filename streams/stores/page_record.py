@@ -46,7 +46,6 @@ class StoredPart:
         return read_row(cls, row)
 
     def row(self) -> dict[str, Any]:
-        """Return the row to be stored."""
         return row_of(self)
 
 

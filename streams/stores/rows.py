@@ -67,7 +67,6 @@ class _Form:
 
 
 def row_of(value: Any) -> dict[str, Any]:
-    """Return the row of a dataclass."""
     form = _form_of(cast(Any, type(value)))  # mypy takes classes of dataclasses for unhashable
     row = {}
     for name, default in form.defaults.items():
@@ -106,7 +105,6 @@ def read_row(kind: type[Kind], row: Row) -> Kind:
 
 
 def pack_row(value: Any) -> bytes:
-    """Return the row of a dataclass as bytes."""
     return pack(row_of(value))
 
 

@@ -59,7 +59,6 @@ def indexed_page(page_id: UUID, record: PageRecord) -> IndexedPage | None:
 
 
 def facts_of(record: PageRecord, generation: int) -> PageFacts:
-    """Return the facts about a page, by its records."""
     published = (record.normalized.published or "")[:10]
     return PageFacts(
         generation, published, page_type(record), file_type(record), page_quality(record).get("score", 1.0)

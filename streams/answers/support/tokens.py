@@ -156,5 +156,4 @@ def stem_of(word: str) -> str:
 
 
 def keys_of(texts: Sequence[str]) -> frozenset[str]:
-    """Return the keys of all tokens of these texts."""
     return frozenset(token.key for text in texts for token in tokens_of(text) if token.role != "boundary")

@@ -86,7 +86,6 @@ def user_agent(settings: CrawlSettings) -> str:
 
 
 def limits_of(settings: CrawlSettings) -> Limits:
-    """Return the limits of the settings."""
     return Limits(settings.max_body_bytes, settings.timeout_seconds)
 
 

@@ -157,7 +157,6 @@ def lease_of(url: FrontierUrl, policy: Policy, now: int) -> Lease:
 
 
 def host_lease_of(host: Host, purpose: LeasePurpose, page_id: UUID, policy: Policy, now: int) -> Lease:
-    """Return a lease for a file of the host."""
     attempt = host.robots.failures + 1 if purpose == "robots" else 1
     known = host.files.get(purpose, host.robots)
     begin_by, until = policy.lease_times(now)

@@ -67,7 +67,6 @@ def host_file_scheduled(host: Host, lease: Lease, policy: Policy, region: str) -
 
 
 def seed_removal(event: PageDiscovered, generation: int, reason: str) -> PageRemoved:
-    """Return the event for a seed that is not queued."""
     return PageRemoved.following(event, generation=generation, reason="refused", detail=reason, refused_by="address")
 
 

@@ -62,7 +62,6 @@ def pack_items(language: str, items: Sequence[bytes], day: str = "") -> bytes:
 
 
 def read_answer(answer: bytes) -> Rows:
-    """Return the answer of a task."""
     rows, skipped, lost = msgpack.unpackb(answer, raw=False)
     return Rows(tuple(Row(*row) for row in rows), skipped, lost)
 

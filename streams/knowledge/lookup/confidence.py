@@ -63,7 +63,6 @@ def confidence(features: Features) -> float:
 def measure(
     entity: Entity, reading: Reading, rank_share: float, similarity: float, *, by_label: bool | None = None
 ) -> Features:
-    """Return the features of an entity that has the name of the reading."""
     known = frozenset(_known_words(entity))
     rest = [word for word in reading.rest if not _stem(word) & known and word not in ATTRIBUTES]
     return Features(
@@ -84,7 +83,6 @@ def has_as_label(entity: Entity, name: str) -> bool:
 
 
 def weight_of(entity: Entity, name: str) -> float:
-    """Return the weight of an entity among those with one name."""
     return (entity.rank + RANK_OFFSET) * (1.0 if has_as_label(entity, name) else ALIAS_WEIGHT)
 
 

@@ -47,7 +47,6 @@ def sentence_ends(text: str, max_chars: int) -> Iterator[re.Match[str]]:
 
 
 def drop_marks(text: str) -> str:
-    """Return a text without its marks."""
     return without_mark_signs(_MARKS.sub("", text))
 
 

@@ -237,7 +237,6 @@ def idle_share() -> float:
 
 
 def exit_words(code: int) -> str:
-    """Return an exit status in words."""
     return f"exit code {code}" if code >= 0 else f"signal {-code}"
 
 

@@ -54,7 +54,6 @@ def windows(sentences: Sequence[Sequence[int]], cls: int, sep: int) -> list[Wind
 
 
 def window(sentences: Sequence[Sequence[int]], first: int, scored: int, end: int, cls: int, sep: int) -> Window:
-    """Return the window of these sentences."""
     ids, sentence_of = [cls], [OUTSIDE]
     for number, tokens in enumerate(sentences[first:end]):
         ids += [*tokens, sep]

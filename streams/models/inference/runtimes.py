@@ -119,7 +119,6 @@ def _onnxruntime(model: Path, threads: int) -> Run:
 
 
 def _openvino_network(model: Path, threads: int, activations: Path | None = None, callers: int = 1) -> Any:
-    """Return a compiled model."""
     # Its converter for other formats imports a library that reports usage to its makers, and is not needed.
     sys.modules.setdefault("openvino.tools.ovc", None)  # type: ignore[arg-type]  # how Python marks what can't be imported
     import openvino

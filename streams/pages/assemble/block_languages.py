@@ -115,7 +115,6 @@ def name_languages(blocks: tuple[Block, ...], page: Identified) -> tuple[Block, 
 
 
 def remove_page_language(blocks: tuple[Block, ...], language: str) -> tuple[Block, ...]:
-    """Remove the language of each block that has the page's language."""
     if not any(block.language for block in blocks):
         return blocks
     own = language.partition("-")[0].lower()

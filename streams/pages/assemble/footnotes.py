@@ -116,7 +116,6 @@ class _Notes:
         self._begun: dict[str, list[int]] | None = None
 
     def of(self, index: int, raw: RawSpan, name: str) -> _Note:
-        """Return the note of a mark."""
         segment = self._page.segments[index]
         is_plain = self._page.tags[segment.element] != "pre" and _is_plain_mark(segment.text, raw)
         if is_plain and (index, raw) in self._in_rows:

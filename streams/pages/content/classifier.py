@@ -38,7 +38,6 @@ class Neighbours:
 
 
 def group_neighbours(stats: SegmentStats) -> Neighbours:
-    """Group the segments of a page."""
     elements, words = stats.elements, stats.words
     parents = np.maximum(stats.parents, 0).astype(np.int64)
     words_below = tree_sums.subtree_sums(stats.parents, np.bincount(elements, words, len(parents)).astype(np.float64))

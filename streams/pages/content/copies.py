@@ -18,7 +18,6 @@ _REPEATING_TAGS = frozenset({"pre", "td", "th"})
 
 
 def find_copies(page: Walk, stats: SegmentStats, kept: list[int]) -> set[int]:
-    """Find the kept segments that are copies of earlier segments."""
     compared = [index for index in kept if _is_compared(page, stats, index)]
     texts = [page.segments[index].text for index in compared]
     times = Counter(texts)

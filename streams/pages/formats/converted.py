@@ -49,12 +49,10 @@ def clean(text: str) -> str:
 
 
 def element(tag: str, text: str) -> str:
-    """Return an element with this text."""
     return f"<{tag}>{escape(clean(text), quote=False)}</{tag}>"
 
 
 def page(number: int, blocks: Iterable[str]) -> str:
-    """Return the blocks of a page, in an element that has its number."""
     return f'<section {PAGE_ATTRIBUTE}="{number}">' + "\n".join(blocks) + "</section>"
 
 

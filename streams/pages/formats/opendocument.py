@@ -70,7 +70,6 @@ class _Writer:
         self._notes = 0
 
     def write(self, node: Any, depth: int) -> None:
-        """Write an element and what is in it."""
         name = local_name(node)
         if not name or name in _SKIPPED or depth > MAX_XML_DEPTH or self.chars > MAX_CHARS:
             return

@@ -44,7 +44,6 @@ _TAG = re.compile(r"<[^<>]{0,300}>")
 
 
 def convert_plain(body: bytes, headers: Mapping[str, str], url: str) -> Converted:
-    """Convert a plain text."""
     text = clean(decode(body, headers.get("content-type", ""))[:MAX_CHARS].replace("\r\n", "\n").replace("\r", "\n"))
     parts = [part for part in _BLANK.split(text) if part.strip()]
     title = _title(parts)
@@ -156,7 +155,6 @@ def _is_prose(lines: list[str]) -> bool:
 
 
 def convert_markdown(body: bytes, headers: Mapping[str, str], url: str) -> Converted:
-    """Convert a Markdown file."""
     text = clean(decode(body, headers.get("content-type", ""))[:MAX_MARKDOWN_CHARS].replace("\r\n", "\n"))
     fields, text = _split_front(text)
     parser = MarkdownIt("commonmark", {"html": True, "maxNesting": MAX_NESTING}).enable(["table", "strikethrough"])

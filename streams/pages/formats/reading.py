@@ -66,7 +66,6 @@ def warm_up_files() -> dict[str, bytes]:
 
 
 def pack_zip(members: dict[str, bytes]) -> bytes:
-    """Return a zip archive with these members."""
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in members.items():

@@ -7,7 +7,6 @@ Item = dict[str, Any]
 
 
 def kinds(item: Item) -> list[str]:
-    """Return all types of an item."""
     return item.get("types") or [item["type"]] if "type" in item else []
 
 

@@ -97,7 +97,6 @@ def outermost(nodes: Iterable[LexborNode]) -> Iterator[LexborNode]:
 
 
 def with_ancestors(nodes: Iterable[LexborNode]) -> set[int]:
-    """Return the identities of the nodes and of all their ancestors."""
     known: set[int] = set()
     for node in nodes:
         element: LexborNode | None = node

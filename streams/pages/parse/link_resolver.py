@@ -16,7 +16,6 @@ OTHER, ROOTED, ABSOLUTE = range(3)
 
 
 def form_of(href: str) -> int:
-    """Return the form of a link."""
     plain = href.partition("#")[0]
     if len(href) > MAX_HREF_CHARS or "/." in plain:
         return OTHER

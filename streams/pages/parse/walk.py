@@ -82,7 +82,6 @@ class _Walker:
         return self._page
 
     def _methods(self) -> dict[int, Callable[[LexborNode], None]]:
-        """Return the method for each kind of node."""
         return {
             TEXT: self._text,
             COMMENT: self._ignore,

@@ -111,7 +111,6 @@ def _translate(text: str) -> str:
 
 
 def _word_of(folded: str) -> re.Pattern[str]:
-    """Return the pattern of words in this text."""
     return _marked_word() if _MAY_BE_MARKED.search(folded) else _PLAIN_WORD
 
 

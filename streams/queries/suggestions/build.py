@@ -114,7 +114,6 @@ async def run_map(stores: Stores, job: Job, number: int) -> int:
 
 
 async def run_reduce(stores: Stores, job: Job, shard: int) -> Reduced:
-    """Run the reduce task of a shard."""
     store, blocked = stores.suggestions, BlockedWords(job.blocked)
     word_sums = unpack_words(await store.parts(job.name, "word sums", shard))
     words = choose_words(word_sums, job.word_sites, blocked.blocks, -(-MAX_CHOSEN_WORDS // SHARDS))

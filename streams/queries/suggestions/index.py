@@ -81,7 +81,6 @@ class LanguageIndex:
         return first < end and self.key(first).startswith(prefix)
 
     def key(self, place: int) -> bytes:
-        """Return the key at a place."""
         starts = self._sorted.starts
         return self._sorted.keys[starts[place] : starts[place + 1]]
 

@@ -107,7 +107,6 @@ def site_hash(host: str, key: str) -> int:
 
 
 def add_words(sums: WordSums, words: Iterable[str], site: int) -> None:
-    """Add the words of one page."""
     found = WordSum(1, (site,))
     for word in words:
         known = sums.get(word)

@@ -152,5 +152,4 @@ def _by_weight(suggestion: Suggestion) -> tuple[float, str]:
 
 
 def _first_of_each(suggestions: Iterable[Suggestion], limit: int) -> list[Suggestion]:
-    """Return the first suggestion with each text."""
     return list({suggestion.text: suggestion for suggestion in reversed(list(suggestions))}.values())[::-1][:limit]

@@ -73,7 +73,6 @@ Sums = dict[Text, Sum]
 
 
 def add_to(sums: Sums, text: Text, found: Sum) -> None:
-    """Add what was found of a text."""
     known = sums.get(text)
     if known is None:
         sums[text] = found
@@ -136,7 +135,6 @@ def _is_named(own: Sum) -> bool:
 
 
 def pack(value: object) -> bytes:
-    """Return a value as MessagePack."""
     packed = msgpack.packb(value)
     assert isinstance(packed, bytes)
     return packed

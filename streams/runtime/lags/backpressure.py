@@ -111,7 +111,6 @@ def stage_behind(lags: Sequence[Lag], max_events: int) -> str:
 
 
 def sum_by_stage(numbers: Iterable[tuple[str, int]]) -> dict[str, int]:
-    """Return the sum of the numbers of each stage."""
     sums: dict[str, int] = {}
     for stage, number in numbers:
         sums[stage] = sums.get(stage, 0) + number

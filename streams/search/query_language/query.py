@@ -219,7 +219,6 @@ def apply_choices(query: str, choices: Choices, today: date) -> str:
 
 
 def remove_operators(query: str, names: Collection[str]) -> str:
-    """Return the query without the operators of these names."""
     while found := next((each for each in find_operators(query) if each.operator.name in names), None):
         query = found.query_without
     return query

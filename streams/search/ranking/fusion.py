@@ -161,7 +161,6 @@ def _sparse_floor(found: Candidates) -> float | None:
 
 
 def _group_by_page(ordered: Iterable[Hit], pages: Mapping[UUID, float]) -> list[PageHits]:
-    """Return the pages with their statements."""
     groups: defaultdict[str, list[Hit]] = defaultdict(list)
     for hit in ordered:
         groups[hit.payload.page_key].append(hit)

@@ -90,7 +90,6 @@ def _put_addressed_first(context: RankingContext, pages: Sequence[PageHits]) -> 
 def _gains_by_name(
     context: RankingContext, asked: Sequence[str], pages: Sequence[PageHits]
 ) -> dict[UUID, dict[str, float]]:
-    """Return what each page gains, by the name of the signal."""
     title, site = context.options.title_weight, context.options.site_weight
     gains: defaultdict[UUID, dict[str, float]] = defaultdict(dict)
     wanted, common = _forms(asked), cache(partial(find_common_words, pages))

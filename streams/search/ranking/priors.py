@@ -90,7 +90,6 @@ def lack_of_quality(quality: float, min_quality: float) -> float:
 
 
 def hosts_of(pages: Iterable[PageHits]) -> frozenset[str]:
-    """Return the hosts of the pages."""
     return frozenset(host for page in pages if (host := host_of(page)))
 
 

@@ -166,7 +166,6 @@ def _read_domain(text: str) -> str:
 
 
 def merge_block_lists(lists: Iterable[BlockList]) -> BlockList:
-    """Return all lists as one."""
     found = list(lists)
     return BlockList(
         frozenset().union(*(one.blocked for one in found)),

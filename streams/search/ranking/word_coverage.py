@@ -66,7 +66,6 @@ def words_on(page: PageHits, words: Words) -> frozenset[int]:
 
 
 def words_in(terms: Collection[int], words: Words) -> frozenset[int]:
-    """Return the places of the words that have one of these terms."""
     return frozenset(place for place, forms in enumerate(words) if any(form in terms for form in forms))
 
 

@@ -260,7 +260,6 @@ class CassandraFingerprints:
         return [page for rows in answers for row in rows if (page := _page(*row))]
 
     async def _add_representatives(self, pages: Sequence[Fingerprint]) -> list[Fingerprint]:
-        """Return the pages with the representatives of their groups."""
         groups = sorted({page.group for page in pages if page.group not in (None, page.page_id)})
         known = await self._session.execute(_GET_REPRESENTATIVES, {"keys": groups}) if groups else []
         moved: dict[UUID | None, UUID] = {group: representative for group, representative in known if representative}

@@ -119,5 +119,4 @@ class CassandraHostLinks:
 
 
 def _group_id(group: LinkGroup) -> UUID:
-    """Return the id of a group of links."""
     return page_id_of(" ".join((*group.urls, "followed" if group.followed else "nofollow")))

@@ -194,7 +194,6 @@ class MemoryFingerprints:
         return self._groups.get(group, (0, group))[1]
 
     def _find_groups(self, representative: UUID) -> list[UUID]:
-        """Return the groups of this representative."""
         groups = {representative: None, **self._groups_of[representative]}
         return [group for group in groups if self._representative(group) == representative]
 

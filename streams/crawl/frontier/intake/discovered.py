@@ -312,7 +312,6 @@ async def _leave_other_crawl(batch: UrlBatch, event: PageDiscovered, known: Fron
 
 
 def _alias_removal(event: PageDiscovered, target: AliasTarget, generation: int) -> PageRemoved:
-    """Return the removal of an alias, with its target as the canonical page."""
     rules = ", ".join(target.applied)
     return PageRemoved.following(
         event,

@@ -47,5 +47,4 @@ def purpose_of(url: FrontierUrl) -> Literal["page", "sitemap", "feed"]:
 
 
 def event_purpose_of(url: FrontierUrl) -> Purpose:
-    """Return the purpose in events of a URL in the queue."""
     return PURPOSES[purpose_of(url)].event

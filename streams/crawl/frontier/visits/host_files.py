@@ -49,7 +49,6 @@ async def _is_allowed(frontier: FrontierState, host: Host, purpose: LeasePurpose
 
 
 async def schedule_host_file(frontier: FrontierState, live: LiveHost, purpose: LeasePurpose) -> None:
-    """Schedule the fetch of a file of the host."""
     host, policy, now = live.host, frontier.policy, frontier.now()
     # The page id of the host's own robots.txt, even after a redirect: the answer never touches another page's record.
     lease = decisions.host_lease_of(host, purpose, page_id_of(host.file_url(purpose, policy)), policy, now)
