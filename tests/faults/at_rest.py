@@ -58,7 +58,7 @@ async def check_limbo(stores: Stores, crawl_id: str, web: DiskWeb) -> None:
     for host in {host_of(url) for url in allowed}:
         row = await stores.frontier.host(bucket_of(host), host)
         assert row, f"the frontier does not know {host}"
-        assert not row.state["leases"], f"leased for ever: {row.state['leases']}"
+        assert not row.state.get("leases"), f"leased for ever: {row.state['leases']}"
     ends = await asyncio.gather(*(_end(stores, page_id(url)) for url in allowed))
     wrong = {url: end for url, end in zip(allowed, ends, strict=True) if end not in _GOOD_ENDS}
     assert not wrong, f"pages without a final status: {wrong}"

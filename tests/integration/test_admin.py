@@ -94,7 +94,7 @@ async def test_orders_for_a_host_are_in_the_frontier_and_on_its_page(
             await act(web, action, host=host, **fields)
             await until_jobs_ended(web)
         overview = (await web.get("/admin")).text
-        assert "are at least 7.5 s apart" in overview
+        assert "delay 7.5 s" in overview
         assert "at most 12 pages" in overview
         assert ((await order()).delay_seconds, (await order()).max_pages, (await order()).blocked) == (7.5, 12, True)
         page = (await web.get("/admin/host", params={"name": host})).text

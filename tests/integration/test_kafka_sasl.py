@@ -150,7 +150,7 @@ def settings_of(
     port, protocol = broker.sasl_port, "SASL_PLAINTEXT"
     if "ca_file" in changes:
         port, protocol = broker.tls_port, "SASL_SSL"
-    file = broker.ca.with_name(f"{password}.password")
+    file = broker.ca.with_name(f"{len(password)}-characters.password")
     file.write_text(password)
     given: dict[str, Any] = {
         "bootstrap": f"127.0.0.1:{port}",

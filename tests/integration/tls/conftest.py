@@ -63,17 +63,17 @@ class _gateway:  # noqa: N801 - used as a context manager
         self._settings, self._identities = settings, identities
 
     def __enter__(self) -> None:
-        gateway = self._settings.gateway
+        gateway, own = self._settings.gateway, self._identities[GATEWAY]
         files = {
             "PORT": gateway.port,
-            "CERT_FILE": gateway.cert_file,
-            "KEY_FILE": gateway.key_file,
+            "CERT_FILE": own.cert,
+            "KEY_FILE": own.key,
             "CLIENT_CA_FILE": gateway.client_ca_file,
         }
         environment = {
             **os.environ,
             "RIFFLE_HOME": str(self._settings.home),
-            **self._identities[GATEWAY].environment(),
+            **own.environment(),
             **{f"RIFFLE_GATEWAY__{name}": str(value) for name, value in files.items()},
         }
         command = [sys.executable, "-c", "from streams.cli import main; main()", "gateway"]
