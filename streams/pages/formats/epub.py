@@ -9,10 +9,10 @@ from urllib.parse import unquote
 
 from selectolax.lexbor import LexborHTMLParser, SelectolaxError
 
+from streams.charset import decode_utf8
 from streams.errors import Refused
 from streams.pages.formats.converted import MAX_CHARS, Converted, clean, iso_date, title_of_url
 from streams.pages.formats.zipped import Archive, local_name, parse_xml, serialize_html
-from streams.pages.parse.charset import decode_utf8
 from streams.pages.parse.page import SAFE_TAGS, refuse_nesting
 
 CONTAINER = "META-INF/container.xml"

@@ -11,8 +11,8 @@ from html import unescape
 
 from markdown_it import MarkdownIt
 
+from streams.charset import decode
 from streams.pages.formats.converted import MAX_CHARS, Converted, clean, element, iso_date, join_lines, title_of_url
-from streams.pages.parse.charset import decode
 
 MAX_TITLE_CHARS = 120
 MIN_LINE_CHARS = 20

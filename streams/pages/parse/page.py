@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 
 from selectolax.lexbor import LexborDocumentOptions, LexborHTMLParser, LexborNode, SelectolaxError
 
+from streams.charset import decode_utf8
 from streams.crawl.urls import host_of
 from streams.errors import Refused
 from streams.pages.document.from_html import read_written_fields
-from streams.pages.parse.charset import decode_utf8
 from streams.pages.parse.head import Head, last_day, read_head, read_kinds
 from streams.pages.parse.hiding.hidden import Hidden, find_hidden, hidden_links
 from streams.pages.parse.link_resolver import form_of

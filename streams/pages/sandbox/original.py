@@ -5,8 +5,8 @@ The gateway and the commands read originals only through this module and `stream
 
 from collections.abc import Mapping
 
+from streams.charset import decode
 from streams.crawl.file_kinds import media_type
-from streams.pages.parse.charset import decode
 
 __all__ = ["media_type", "original_text"]
 

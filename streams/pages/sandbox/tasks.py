@@ -10,12 +10,12 @@ from urllib.parse import urlsplit
 
 import msgpack
 
+from streams.charset import load_codecs
 from streams.crawl.robots import parse
 from streams.crawl.sitemaps import ROBOTS_PATH, Sitemap, read_sitemap
 from streams.errors import Refused
 from streams.pages.content.classifier import content_model
 from streams.pages.formats.reading import warm_up_files
-from streams.pages.parse.charset import load_codecs
 from streams.pages.quirks import load_quirks
 from streams.pages.sandbox.explaining import explain_removals
 from streams.pages.sandbox.explanation import Explanation

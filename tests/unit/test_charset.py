@@ -4,7 +4,7 @@
 import pytest
 from webencodings import LABELS
 
-from streams.pages.parse.charset import declared_encoding, decode, decode_utf8
+from streams.charset import declared_encoding, decode, decode_utf8
 
 TEXTS = {
     "gbk": "房子在路的尽头，自从老人和他的妻子搬走以后，就再也没有人住在那里了。昨天下午，市民在公园散步。",
