@@ -72,7 +72,7 @@ class PageDiscovered(Event):
     """Time between two changes of each URL by the `changefreq` of a sitemap (seconds). 0, or empty: as `modified`."""
     sitemap_level: int | None = Field(None, ge=0)
     """Level of a sitemap: 1 if an index names it, or a page (a feed); else 0. The pages of a sitemap of level 1 have
-    its depth, and pages of level 0 are one hop further. None: no sitemap, or one of an earlier release."""
+    its depth, and pages of level 0 are one hop further. None: no sitemap."""
     priorities: tuple[int, ...] = Field((), max_length=1_001)
     """Priority of each URL among the URLs of its site, as a sitemap says (percent). Empty: it says so of no URL."""
 

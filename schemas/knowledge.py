@@ -13,8 +13,6 @@ class EntityChanged(Event):
 
     entity_id: str
     """Wikidata's id (`Q42`), an article (`enwiki:Douglas Adams`), or the id of an own entity."""
-    label: str = ""
-    description: str = ""
     record_ref: str | None = None
     """The blob with what the source says about the entity, as JSON. None: the source has removed the entity, or the
     event is an alias."""

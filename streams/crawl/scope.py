@@ -115,7 +115,7 @@ class CrawlScope:
     crawl_id: str = ""
     """The `riffle crawl` that reports on these pages. Empty: none."""
     sitemap_level: int | None = None
-    """Level of a sitemap, as in `pages.discovered`."""
+    """Level of a sitemap, as in `pages.discovered`; None for what is no sitemap."""
 
     @classmethod
     def of(cls, source: Scoped) -> Self:
@@ -131,14 +131,9 @@ class CrawlScope:
         return self.max_depth is None or depth <= self.max_depth
 
     @property
-    def level(self) -> int:
-        """The level of a sitemap. Earlier releases had no levels: a depth of 0 or 1 was the level, too."""
-        return min(self.depth, 1) if self.sitemap_level is None else self.sitemap_level
-
-    @property
     def asked_at(self) -> int:
         """The depth of the page that led to a sitemap, or to the index that names it."""
-        return self.depth - self.level
+        return self.depth - (self.sitemap_level or 0)
 
     @property
     def depth_of_pages(self) -> int:

@@ -35,9 +35,9 @@ def sitemap_events(
         return
     if urlsplit(event.url).path == ROBOTS_PATH:  # it names sitemaps, and they may be indexes
         named = list(_own(event, found.sitemaps or (DEFAULT_PATH,), allowed))
-        yield from _events(event, named, "sitemap", scope.at_depth(event.depth, sitemap_level=scope.level))
+        yield from _events(event, named, "sitemap", scope.at_depth(event.depth, sitemap_level=scope.sitemap_level))
         return
-    if scope.level == 0:
+    if not scope.sitemap_level:
         parts = scope.at_depth(scope.depth_of_pages, sitemap_level=1)
         yield from _events(event, _own(event, found.sitemaps, allowed), "sitemap", parts)
     news_since = event.generation // 1_000_000 - NEWS_SECONDS

@@ -2,15 +2,13 @@
 
 The bytes are MessagePack, with the version of the layout in front.
 
-    page       [1, page id, url, title, language, 0, statements]
-    statement  [id, text, context, kind, block, start, end, chain, need, leaf, page of the file]
+    page       [1, page id, url, title, language, statements]
+    statement  [id, text, context, kind, block, start, end, chain, need, leaf] and, in a file with pages, its page
 
 Statements are in the order of their ordinals, and ids are their 16 bytes. The facts about the page are there so that
-the indexer only needs this blob. The generation isn't among them (it was in the place of the 0): a page with unchanged
-statements has the same bytes at each fetch, so its vectors are not computed again. A later release may append to the
-arrays; this release ignores the appended fields. The chain and the probabilities were appended: statements of earlier
-releases have none. The page was appended, too: only statements of files with pages have it, so that the bytes of all
-other pages stay the same. Probabilities are in hundredths, so that machines that differ in the last bit agree.
+the indexer only needs this blob. The generation isn't among them: a page with unchanged statements has the same bytes
+at each fetch, so its vectors are not computed again. A later release may append to the arrays; this release ignores the
+appended fields. Probabilities are in hundredths, so that machines that differ in the last bit agree.
 """
 
 from collections.abc import Sequence
@@ -62,8 +60,7 @@ class Statement:
 
 
 VERSION = 1
-_NO_GENERATION = 0
-_PAGE_FIELDS, _STATEMENT_FIELDS = 6, 11
+_PAGE_FIELDS, _STATEMENT_FIELDS = 5, 11
 """Number of fields of a page behind the version, and of a statement."""
 
 
@@ -90,7 +87,6 @@ def encode_statements(page: PageStatements) -> bytes:
         page.url,
         page.title,
         page.language,
-        _NO_GENERATION,
         [_layout(statement) for statement in page.statements],
     ]
     packed: bytes = msgpack.packb(layout, use_bin_type=True, unicode_errors="surrogatepass")
@@ -103,7 +99,7 @@ def decode_statements(content: bytes) -> PageStatements:
         version, *layout = msgpack.unpackb(content, raw=False, unicode_errors="surrogatepass")
         if version != VERSION:
             raise InvalidStatements(f"statements layout {version}; this release reads layout {VERSION}")
-        page_id, url, title, language, _, rows = layout[:_PAGE_FIELDS]
+        page_id, url, title, language, rows = layout[:_PAGE_FIELDS]
         statements = tuple(_statement(ordinal, *row[:_STATEMENT_FIELDS]) for ordinal, row in enumerate(rows))
         return PageStatements(UUID(bytes=page_id), url, title, language, statements)
     except (ValueError, TypeError, msgpack.UnpackException) as error:
@@ -130,14 +126,14 @@ def _statement(
     ordinal: int,
     identity: bytes,
     text: str,
-    context: Sequence[str] = (),
-    kind: str = "sentence",
-    block: int = 0,
-    start: int = 0,
-    end: int = 0,
-    chain: Sequence[int] = (),
-    need: int = 0,
-    leaf: int = 100,
+    context: Sequence[str],
+    kind: str,
+    block: int,
+    start: int,
+    end: int,
+    chain: Sequence[int],
+    need: int,
+    leaf: int,
     page: int = 0,
 ) -> Statement:
     place = (kind, block, start, end)

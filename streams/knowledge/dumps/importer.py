@@ -266,8 +266,6 @@ def _event(row: Row, ref: str | None) -> EntityChanged:
     return EntityChanged(
         entity_id=row.entity_id,
         source=row.source,
-        label=row.label,
-        description=row.description,
         record_ref=ref,
         alias=row.alias,
     )

@@ -2,7 +2,7 @@
 
 A task gets some items at once, and returns a row for each one that is of interest:
 
-    entity_id, source, label, description, part, alias
+    entity_id, source, part, alias
 
 `part` is the part as JSON, or empty for an alias.
 """
@@ -37,8 +37,6 @@ class Row:
 
     entity_id: str
     source: str
-    label: str = ""
-    description: str = ""
     part: bytes = b""
     alias: str = ""
     lost: tuple[str, ...] = ()
@@ -164,11 +162,11 @@ def _row_of_own_line(line: bytes) -> Row | str:
 
 def _row(entity_id: str, source: str, part: Part) -> Row:
     content = orjson.dumps(part.model_dump(exclude_defaults=True))
-    return Row(entity_id, source, part.label, part.description, content)
+    return Row(entity_id, source, content)
 
 
 def _pack(rows: Iterable[Row], skipped: Mapping[str, int], lost: Mapping[str, int]) -> bytes:
-    values = [[row.entity_id, row.source, row.label, row.description, row.part, row.alias] for row in rows]
+    values = [[row.entity_id, row.source, row.part, row.alias] for row in rows]
     try:
         packed: bytes = msgpack.packb([values, dict(skipped), dict(lost)])
     except UnicodeEncodeError as error:  # half of a surrogate pair

@@ -21,28 +21,32 @@ SPEECH_WEIGHT = 0.2
 """The weight of pyspellchecker's frequencies, from subtitles, beside books: queries are not spoken."""
 TECHNICAL_WEIGHT = 0.02
 
+Books = list[list[str]]
+"""Rows of books: a word or a pair of words, and how often books have it."""
+
 
 @cache
 def base_corrector() -> Corrector:
     """Return the corrector that knows no index. It takes some seconds to make."""
-    return Corrector(Vocabulary(base_counts(), base_pairs()))
+    books = _books()
+    return Corrector(Vocabulary(base_counts(books), _pairs(books)))
 
 
-def base_counts() -> dict[str, float]:
+def base_counts(books: Books | None = None) -> dict[str, float]:
     """Return the base vocabulary, per billion words."""
+    books = _books() if books is None else books
     spoken = {word: float(count) for word, count in SpellChecker("en").word_frequency.dictionary.items()}
-    written = {row[0]: float(row[1]) for row in _books() if len(row) == 2}
+    written = {row[0]: float(row[1]) for row in books if len(row) == 2}
     merged = merge_counts([(written, BOOKS_WEIGHT), (spoken, SPEECH_WEIGHT), (_technical(), TECHNICAL_WEIGHT)])
     return add_regular_forms(merged)
 
 
-def base_pairs() -> dict[tuple[str, str], float]:
+def _pairs(books: Books) -> dict[tuple[str, str], float]:
     """Return how often two words stand one after the other."""
-    return {(row[0], row[1]): float(row[2]) for row in _books() if len(row) == 3}
+    return {(row[0], row[1]): float(row[2]) for row in books if len(row) == 3}
 
 
-def _books() -> list[list[str]]:
-    """Return the rows of books: a word or a pair of words, and how often books have it."""
+def _books() -> Books:
     packed = resources.files(__package__).joinpath("books.zst").read_bytes()
     return [line.split() for line in zstandard.decompress(packed).decode().splitlines()]
 

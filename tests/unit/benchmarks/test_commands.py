@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -25,10 +26,6 @@ def figures(*arguments: object) -> Any:
     return json.loads(run(*arguments, "--json"))
 
 
-GROUPS = ("eval",)
-"""Commands that have commands of their own, each with its example."""
-
-
 def rows(printed: str) -> dict[str, str]:
     """Each line's name and what stands behind it."""
     parts = [line.strip().partition("  ") for line in printed.splitlines()]
@@ -40,10 +37,18 @@ def test_the_program_lists_every_benchmark() -> None:
     assert [name for name in COMMANDS if f"  {name} " not in shown.stdout] == []
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_every_benchmark_has_an_example(name: str) -> None:
-    example = load_command(name, COMMANDS).help.partition("\n\n")[2]
-    assert f"python -m benchmarks {name}" in example or name in GROUPS
+def leaves() -> Iterator[tuple[str, Any]]:
+    """Yield each benchmark that measures something, those of a group by both names: `eval search`."""
+    for name in COMMANDS:
+        command = load_command(name, COMMANDS)
+        below = getattr(command, "commands", {})
+        yield from ((f"{name} {each}", child) for each, child in below.items()) if below else [(name, command)]
+
+
+@pytest.mark.parametrize(("name", "command"), list(leaves()), ids=lambda value: value if isinstance(value, str) else "")
+def test_every_benchmark_has_an_example(name: str, command: Any) -> None:
+    examples = command.help.partition("\n\n")[2].splitlines()
+    assert any(f"python -m benchmarks {name} " in f"{line.strip()} " for line in examples)
 
 
 def test_an_unknown_benchmark_gets_the_names_that_are_like_it() -> None:

@@ -239,14 +239,12 @@ LEVELS = [
     ((1, 1), None, 1, "a sitemap of such an index: an index within an index is ignored"),
     ((3, 0), (4, 1), 4, "a page at depth 3 led to the host"),
     ((4, 1), None, 4, "a sitemap of that index"),
-    ((0, None), (1, 1), 1, "an event of an earlier release: depth and level were one number"),
-    ((1, None), None, 1, "the same within an index, or for a feed"),
 ]
 
 
 @pytest.mark.parametrize(("sitemap", "part", "of_pages", "why"), LEVELS)
 def test_the_depth_and_level_of_what_a_sitemap_names(
-    sitemap: tuple[int, int | None], part: tuple[int, int] | None, of_pages: int, why: str
+    sitemap: tuple[int, int], part: tuple[int, int] | None, of_pages: int, why: str
 ) -> None:
     depth, level = sitemap
     found = Sitemap(pages=(A,), sitemaps=(f"{A}.xml",))

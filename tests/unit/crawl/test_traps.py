@@ -97,6 +97,11 @@ def test_queries_of_a_path_explode_and_other_paths_do_not() -> None:
     assert traps.left_out == {"query explosion": 3}
 
 
+def test_parts_of_the_row_that_another_release_has_written_are_kept() -> None:
+    row = {"loops": {"a": 2}, "left_out": {"calendar": 1}}
+    assert Traps(row).row() == row
+
+
 def test_queries_that_strangers_lead_to_leave_out_no_link_of_the_site() -> None:
     traps = Traps()
     evil = "https://evil.example/"

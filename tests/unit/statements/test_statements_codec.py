@@ -1,4 +1,4 @@
-"""The bytes of statements: bytes of the previous layout, of a later release, and foreign bytes."""
+"""The bytes of statements: this release's, a later one's, and foreign bytes."""
 
 from typing import Any
 from uuid import UUID
@@ -21,44 +21,42 @@ ROW = [ID.bytes, "The log is copied back.", ["Guide"], "item", 3, 0, 23, [], 0, 
 EXPECTED = PageStatements(PAGE, "https://a.test/", "Guide", "en", (STATEMENT,))
 
 
-def test_bytes_with_a_generation_are_read() -> None:
-    """The layout byte by byte, as earlier releases wrote it: with the generation, which is ignored."""
+def test_the_layout_byte_by_byte() -> None:
+    """The bytes hold no generation: a page with unchanged statements has the same bytes at each fetch."""
     packed = bytes.fromhex(
-        "97"  # an array of 7
+        "96"  # an array of 6
         "01"  # layout 1
         "c4105f0c7a4e6f435f5c9a3c2f9f0a3f5b10"  # the page's id
         "af68747470733a2f2f612e746573742f"  # https://a.test/
         "a54775696465"  # Guide
         "a2656e"  # en
-        "07"  # generation 7
-        "9197"  # one statement of 7 fields
+        "919a"  # one statement of 10 fields
         "c4100a4f6f3e2f115a4b8c770f2f7a9d1c22"
         "b7546865206c6f6720697320636f70696564206261636b2e"
         "91a54775696465"
         "a46974656d"
-        "030017"
+        "030017"  # block 3, characters 0 to 23
+        "90"  # no chain
+        "0064"  # need 0 and leaf 100, in hundredths
     )
+    assert encode_statements(EXPECTED) == packed
     assert decode_statements(packed) == EXPECTED
 
 
 @pytest.mark.parametrize(
     ("layout", "why"),
     [
-        ([1, PAGE.bytes, "https://a.test/", "Guide", "en", 0, [ROW], "new"], "a later release appended a field"),
-        ([1, PAGE.bytes, "https://a.test/", "Guide", "en", 0, [[*ROW, 0, "new"]]], "and one to the statements"),
+        ([1, PAGE.bytes, "https://a.test/", "Guide", "en", [ROW], "new"], "a later release appended a field"),
+        ([1, PAGE.bytes, "https://a.test/", "Guide", "en", [[*ROW, 0, "new"]]], "and one to the statements"),
     ],
 )
 def test_fields_of_other_releases(layout: list[Any], why: str) -> None:
     assert decode_statements(msgpack.packb(layout)) == EXPECTED, why
 
 
-def test_a_statement_without_its_later_fields() -> None:
-    layout = [1, PAGE.bytes, "https://a.test/", "Guide", "en", 0, [ROW[:2]]]
-    assert decode_statements(msgpack.packb(layout)).statements == (Statement(ID, 0, "The log is copied back."),)
-
-
-def test_the_bytes_hold_no_generation() -> None:
-    assert msgpack.unpackb(encode_statements(EXPECTED)) == [1, PAGE.bytes, "https://a.test/", "Guide", "en", 0, [ROW]]
+def test_a_statement_that_lacks_a_field_is_refused() -> None:
+    with pytest.raises(InvalidStatements):
+        decode_statements(msgpack.packb([1, PAGE.bytes, "https://a.test/", "Guide", "en", [ROW[:2]]]))
 
 
 def test_a_chain_and_its_probabilities_survive() -> None:

@@ -68,7 +68,7 @@ class Traps:
     """The memory of a host's traps."""
 
     def __init__(self, row: Mapping[str, Mapping[str, int]] | None = None) -> None:
-        row = row or {}
+        self._stored = row = row or {}
         self.left_out: dict[str, int] = dict(row.get("left_out", {}))
         """Number of URLs that were left out, by the name of the trap."""
         self._of_site: dict[str, int] = dict(row.get("own_queries", {}))
@@ -77,13 +77,13 @@ class Traps:
         """The same of URLs that other sites led to first."""
 
     def row(self) -> dict[str, dict[str, int]]:
-        """Return what is stored. It is empty for most hosts."""
+        """Return what is stored: also parts that another release has written. It is empty for most hosts."""
         parts = {
             "left_out": self.left_out,
             "own_queries": self._of_site,
             "stranger_queries": self._of_strangers,
         }
-        return {name: part for name, part in parts.items() if part}
+        return {name: part for name, part in {**self._stored, **parts}.items() if part}
 
     def find(self, event: PageDiscovered, now_seconds: int) -> str | None:
         """Return why a URL is left out, and count that it is; or None."""
