@@ -1,4 +1,4 @@
-"""The pictures of the guide, taken in Chromium: `python -m tests.e2e.pictures docs/images`.
+"""The pictures of the guide and of the operators, taken in Chromium: `python -m tests.e2e.pictures docs/images`.
 
 Each is taken on a light and on a dark screen, as NAME.webp and NAME-dark.webp. Names of pictures behind the folder take
 only these. Two pictures have answers of SmolLM2, which `make chat` installs.
@@ -8,6 +8,7 @@ import asyncio
 import base64
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ from tests.e2e.foreign_page import SITE, foreign_page
 from tests.e2e.test_search_pages import PATHS
 from tests.e2e.test_suggestions import IS_OPEN, KNOWN
 from tests.model_server import Way, model_server
+from tests.stages.admin_fakes import AUTHORIZATION, admin
 from tests.stages.entities import import_entities
 from tests.stages.gateway_fakes import gateway
 
@@ -130,7 +132,7 @@ async def take_all(folder: Path, names: set[str]) -> None:
     program = chromium()
     assert program is not None, "the pictures need Debian's package `chromium`"
     async with browser(program) as tab:
-        for take_some in (take_pages, take_answers, take_box):
+        for take_some in (take_pages, take_answers, take_box, take_overview):
             await take_some(tab, folder, names)
 
 
@@ -189,6 +191,19 @@ async def take_box(tab: Tab, folder: Path, names: set[str]) -> None:
         ):
             if choose((picture,), names):
                 await take(tab, site, picture, folder)
+
+
+async def take_overview(tab: Tab, folder: Path, names: set[str]) -> None:
+    """Take the operators' first page, of the demo's stores: events wait at two stages, and two have failed."""
+    overview = Picture("admin", "/admin", 1280, 1160, has_dark=False)
+    if not choose((overview,), names):
+        return
+    letters = Counter({("embed", "TritonError"): 2})
+    with tempfile.TemporaryDirectory() as home:
+        async with admin(await demo_stores(), Path(home), letters=letters) as (app, _, _), served(app) as site:
+            await tab.command("Network.enable")
+            await tab.command("Network.setExtraHTTPHeaders", headers=AUTHORIZATION)
+            await take(tab, site, overview, folder)
 
 
 if __name__ == "__main__":
