@@ -9,7 +9,7 @@ from typing import Any
 
 from cryptography import x509
 
-from streams.credentials import TlsFiles, client_context
+from streams.credentials import client_context
 from streams.doctor.findings import Finding, Level, failure, ok, warning
 from streams.doctor.servers import Endpoint
 from streams.errors import UsageError
@@ -80,10 +80,9 @@ def endpoints(settings: Settings) -> Iterator[Endpoint]:
     """Yield the servers that the settings reach with TLS, one address of each."""
     found = (find(server.endpoint)(settings) for server in SERVERS)
     yield from (endpoint for endpoint in found if endpoint is not None)
-    if settings.gateway.cert_file:
-        gateway = settings.gateway
-        files = TlsFiles(gateway.ca_file, gateway.cert_file, gateway.key_file)
-        yield Endpoint("Gateway", gateway.host, gateway.port, files)
+    gateway = settings.gateway
+    if gateway.address.startswith("https:"):
+        yield Endpoint("Gateway", gateway.host, gateway.port, settings.gateway_client)
 
 
 def ask_server(endpoint: Endpoint, now: datetime) -> Finding:

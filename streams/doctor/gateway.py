@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping
 
 import httpx2
 
-from streams.credentials import TlsFiles, client_context
+from streams.credentials import client_context
 from streams.doctor.findings import Finding, failure, ok, warning
-from streams.settings import GatewaySettings, Settings
+from streams.settings import Settings
 
 REQUEST_SECONDS = 8.0
 
@@ -16,11 +16,9 @@ def check_gateway(settings: Settings, address: str = "") -> Iterator[Finding]:
     """Check the gateway at `address`, or at the address of the settings."""
     base = address or gateway_address(settings)
     try:
-        answer = httpx2.get(
-            f"{base}/readyz", verify=_context(base, settings.gateway), timeout=REQUEST_SECONDS, trust_env=False
-        )
+        answer = httpx2.get(f"{base}/readyz", verify=_context(base, settings), timeout=REQUEST_SECONDS, trust_env=False)
         if answer.status_code == httpx2.codes.NOT_FOUND:  # with an admin port, only that port knows the stores
-            yield _check_alive(base, settings.gateway)
+            yield _check_alive(base, settings)
             return
         stores: Mapping[str, str] = answer.json()["stores"]
     except (httpx2.HTTPError, ValueError, KeyError, TypeError) as error:
@@ -33,7 +31,7 @@ def check_gateway(settings: Settings, address: str = "") -> Iterator[Finding]:
     yield judge_readiness(base, stores)
 
 
-def _check_alive(base: str, settings: GatewaySettings) -> Finding:
+def _check_alive(base: str, settings: Settings) -> Finding:
     answer = httpx2.get(f"{base}/healthz", verify=_context(base, settings), timeout=REQUEST_SECONDS, trust_env=False)
     if answer.status_code != httpx2.codes.OK:
         return failure("gateway", f"{base} is no gateway of Riffle", "Say where it is: riffle doctor --gateway URL")
@@ -46,10 +44,8 @@ def gateway_address(settings: Settings) -> str:
     return public or settings.gateway.address
 
 
-def _context(base: str, settings: GatewaySettings) -> ssl.SSLContext | bool:
-    if not base.startswith("https:"):
-        return False
-    return client_context(TlsFiles(settings.ca_file, settings.cert_file, settings.key_file))
+def _context(base: str, settings: Settings) -> ssl.SSLContext | bool:
+    return base.startswith("https:") and client_context(settings.gateway_client)
 
 
 def judge_readiness(address: str, stores: Mapping[str, str]) -> Finding:

@@ -132,22 +132,13 @@ def local_key(home: Path) -> str:
 
 def _gateway_identity(tls: Identities, encrypted: Sequence[str]) -> dict[str, str]:
     own = tls[GATEWAY]
-    files = {"RIFFLE_GATEWAY__CERT_FILE": str(own.cert), "RIFFLE_GATEWAY__KEY_FILE": str(own.key)}
-    return {**files, **own.environment(encrypted)}
+    files = {"CERT_FILE": own.cert, "KEY_FILE": own.key, "CLIENT_CA_FILE": own.ca}
+    return {**{f"RIFFLE_GATEWAY__{name}": str(path) for name, path in files.items()}, **own.environment(encrypted)}
 
 
 def gateway_settings(port: int, tls: Identities | None = None) -> dict[str, object]:
-    """Return the settings of the commands that ask the gateway as the operator, and its own but for its identity."""
-    if tls is None:
-        return {"port": port}
-    operator = tls[OPERATOR]
-    files = {
-        "cert_file": operator.cert,
-        "key_file": operator.key,
-        "client_ca_file": operator.ca,
-        "ca_file": operator.ca,
-    }
-    return {"port": port, **{name: str(path) for name, path in files.items()}}
+    """Return the settings of the commands that ask the gateway."""
+    return {"port": port, **({"ca_file": str(tls[OPERATOR].ca)} if tls else {})}
 
 
 @dataclass(slots=True)

@@ -11,6 +11,7 @@ from pydantic import Field, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from streams.allowed_hosts import LOCAL_NAMES, host_of
+from streams.credentials import TlsFiles
 from streams.errors import UsageError
 from streams.servers import NAMES
 from streams.settings.crawl import CrawlSettings, RenderSettings
@@ -142,6 +143,11 @@ class Settings(BaseSettings):
                 "Set RIFFLE_CRAWL__CONTACT_URL to a page with your contact"
             )
         return self
+
+    @property
+    def gateway_client(self) -> TlsFiles:
+        """The files with which commands ask the gateway. An operator has one certificate, for Kafka and the gateway."""
+        return TlsFiles(self.gateway.ca_file, self.kafka.cert_file, self.kafka.key_file)
 
     @property
     def gateway_hosts(self) -> frozenset[str]:

@@ -80,19 +80,18 @@ class GatewaySettings(SearchSettings):
     suggestions: bool = True
     """Suggest queries while a person types, by the one script of the pages, and in the API."""
     cert_file: Path | None = None
-    """PEM file with the gateway's certificate: with it, the gateway serves only HTTPS. Commands that ask the gateway
-    (`riffle search`) show it as theirs."""
+    """PEM file with the gateway's certificate: with it, the gateway serves only HTTPS."""
     key_file: Path | None = None
     """PEM file with the key of the gateway's certificate."""
     client_ca_file: Path | None = None
     """PEM file with the authority of client certificates. With it, each client must have one: for a gateway behind a
     reverse proxy."""
     ca_file: Path | None = None
-    """PEM file with the authority of the gateway's certificate, for commands that ask the gateway. Default: the
-    authorities of the system."""
+    """PEM file with the authority of the gateway's certificate, for commands that ask the gateway (`riffle search`):
+    with it they ask by HTTPS, and show the certificate that they show Kafka. Default: the authorities of the system."""
 
     @property
     def address(self) -> str:
         """The address at which commands on this machine reach the gateway."""
         host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"{'https' if self.cert_file else 'http'}://{host}:{self.port}"
+        return f"{'https' if self.cert_file or self.ca_file else 'http'}://{host}:{self.port}"

@@ -37,7 +37,9 @@ def test_it_shows_the_certificate_of_operators_and_keeps_backups_on_a_claim() ->
     assert {"name": "backups", "persistentVolumeClaim": {"claimName": "riffle-backups"}} in volumes
     assert {"name": "backups", "mountPath": "/backups"} in containers(deployment)[0]["volumeMounts"]
     variables = environment(containers(deployment)[0])
-    assert variables["RIFFLE_GATEWAY__KEY_FILE"] == "/etc/riffle/tls/kafka/tls.key"
+    assert variables["RIFFLE_KAFKA__KEY_FILE"] == "/etc/riffle/tls/kafka/tls.key"
+    assert variables["RIFFLE_GATEWAY__CA_FILE"] == "/etc/riffle/tls/kafka/ca.crt"
+    assert "RIFFLE_GATEWAY__KEY_FILE" not in variables, "that is the gateway's own"
 
 
 @pytest.mark.parametrize("values", [each for each in VALUES if each != "region"])

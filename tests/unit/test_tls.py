@@ -150,10 +150,11 @@ def test_each_client_shows_the_certificate_of_its_settings() -> None:
         cassandra=CassandraSettings(ca_file=Path("ca"), cert_file=Path("cert"), key_file=Path("key")),
         qdrant=QdrantSettings(url="https://q", ca_file=Path("ca"), cert_file=Path("cert"), key_file=Path("key")),
         triton=TritonSettings(ca_file=Path("ca"), cert_file=Path("cert"), key_file=Path("key")),
-        gateway=GatewaySettings(ca_file=Path("ca"), cert_file=Path("cert"), key_file=Path("key")),
+        gateway=GatewaySettings(ca_file=Path("ca")),
     )
     found = list(endpoints(settings))
     assert len(found) == 5
+    assert settings.gateway.address.startswith("https:")
     assert {each.files for each in found} == {TlsFiles(*files.values())}
 
 

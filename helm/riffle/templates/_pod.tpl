@@ -131,11 +131,9 @@
 - name: RIFFLE_GATEWAY__PORT
   value: {{ int .Values.gateway.service.port | quote }}
 {{- if and .Values.gateway.tls.secret .Values.kafka.tls.clientSecret }}
-# The authority of the gateway's certificate is that of all others. A certificate file makes the address https, and is shown.
-{{- range $name, $file := dict "CA_FILE" "ca.crt" "CERT_FILE" "tls.crt" "KEY_FILE" "tls.key" }}
-- name: RIFFLE_GATEWAY__{{ $name }}
-  value: /etc/riffle/tls/kafka/{{ $file }}
-{{- end }}
+# The authority of the gateway's certificate is that of all others. It makes the address https.
+- name: RIFFLE_GATEWAY__CA_FILE
+  value: /etc/riffle/tls/kafka/ca.crt
 {{- end }}
 {{- end -}}
 

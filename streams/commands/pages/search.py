@@ -1,6 +1,5 @@
 """`riffle search`: a question to the gateway, from a terminal."""
 
-import ssl
 from textwrap import indent
 from typing import Annotated, Any
 
@@ -8,9 +7,9 @@ import httpx2
 import typer
 
 from streams.commands.console import EXIT_NO, AsJson, command, err, load_settings, out, print_json, styled
-from streams.credentials import TlsFiles, client_context
+from streams.credentials import client_context
 from streams.errors import StoreUnavailable, UsageError
-from streams.settings import GatewaySettings, Settings
+from streams.settings import Settings
 
 CLIENT_TIMEOUT_SECONDS = 30.0
 SIMILAR_SHOWN = 3
@@ -54,7 +53,7 @@ def ask_api(settings: Settings, path: str, parameters: dict[str, Any], address: 
             params=parameters,
             timeout=CLIENT_TIMEOUT_SECONDS,
             trust_env=False,
-            verify=gateway_context(settings.gateway) or False,
+            verify=address.startswith("https:") and client_context(settings.gateway_client),
         )
     except httpx2.InvalidURL as error:
         raise UsageError(
@@ -65,13 +64,6 @@ def ask_api(settings: Settings, path: str, parameters: dict[str, Any], address: 
             f"the gateway at {address} doesn't answer ({error}). Start it with `riffle up` or `riffle gateway`"
         ) from error
     return _answer_of(response)
-
-
-def gateway_context(settings: GatewaySettings) -> ssl.SSLContext | None:
-    """Return the TLS context for requests to the gateway, or None for a gateway without TLS. Raises UsageError."""
-    if settings.cert_file is None:
-        return None
-    return client_context(TlsFiles(settings.ca_file, settings.cert_file, settings.key_file))
 
 
 def _answer_of(response: httpx2.Response) -> dict[str, Any]:

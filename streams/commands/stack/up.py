@@ -100,8 +100,8 @@ def _runs_already(state: StackState, servers_only: bool, web: Path | None, *, tl
 def _greet(settings: dict[str, dict[str, Any]]) -> None:
     if gateway := settings.get("gateway"):
         out.print(f"\nSearch  {GatewaySettings(**gateway).address}")
-        if "client_ca_file" in gateway:
-            person = Path(gateway["cert_file"]).parents[1] / "person" / "person.p12"
+        if "ca_file" in gateway:
+            person = Path(gateway["ca_file"]).parents[1] / "person" / "person.p12"
             out.print(f"        with the certificate {person} (password: riffle) in the browser")
         out.advise("Next    riffle crawl URL   riffle status   riffle down")
     else:

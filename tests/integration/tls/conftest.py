@@ -68,7 +68,7 @@ class _gateway:  # noqa: N801 - used as a context manager
             "PORT": gateway.port,
             "CERT_FILE": own.cert,
             "KEY_FILE": own.key,
-            "CLIENT_CA_FILE": gateway.client_ca_file,
+            "CLIENT_CA_FILE": own.ca,
         }
         environment = {
             **os.environ,

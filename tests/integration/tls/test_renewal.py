@@ -9,7 +9,6 @@ import pytest
 
 from schemas import PageDiscovered
 from schemas.ids import page_id
-from streams.commands.pages.search import gateway_context
 from streams.credentials import client_context
 from streams.doctor.certificates import endpoints
 from streams.doctor.servers import Endpoint
@@ -56,7 +55,7 @@ def certificate_bytes(identity: Identity) -> bytes:
 
 async def test_all_are_renewed_while_clients_are_connected(tls_stack: TlsStack) -> None:
     settings = tls_stack.settings
-    gateway = gateway_context(settings.gateway)
+    gateway = client_context(settings.gateway_client)
     async with (
         open_stores(settings, ["records", "vectors", "models"]) as stores,
         EventProducer(settings, "test") as producer,
