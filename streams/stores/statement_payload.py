@@ -180,7 +180,10 @@ _WEB_PAGES = ("", "html", "htm", "xhtml")
 
 
 def day_of(published: str) -> int:
-    """Return an ISO date as a number that has the order of such dates; 0 if the text is no date."""
+    """Return an ISO date as a number that has the order of such dates; 0 if the text is no date.
+
+    What is stored was checked before, so nothing is checked here: each number has the order of its text.
+    """
     found = _DATE.match(published)
     return int(found[1]) * 10_000 + int(found[2] or 0) * 100 + int(found[3] or 0) if found else 0
 

@@ -57,7 +57,7 @@ def page(number: int, blocks: Iterable[str]) -> str:
 
 
 def iso_date(text: str) -> str:
-    """Return the date at the start of a text as ISO date; empty if there is none."""
+    """Return the date at the start of a text as ISO date, also of PDF (`D:20250301`); empty if there is none."""
     found = _DATE.match(text.strip().removeprefix("D:"))
     if not found or not "1900" <= found[1] <= "2200":
         return ""

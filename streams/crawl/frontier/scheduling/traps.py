@@ -68,7 +68,7 @@ class Traps:
     """The memory of a host's traps."""
 
     def __init__(self, row: Mapping[str, Mapping[str, int]] | None = None) -> None:
-        self._stored = row = row or {}
+        row = self._stored = {name: dict(part) for name, part in (row or {}).items()}
         self.left_out: dict[str, int] = dict(row.get("left_out", {}))
         """Number of URLs that were left out, by the name of the trap."""
         self._of_site: dict[str, int] = dict(row.get("own_queries", {}))
@@ -83,7 +83,7 @@ class Traps:
             "own_queries": self._of_site,
             "stranger_queries": self._of_strangers,
         }
-        return {name: part for name, part in {**self._stored, **parts}.items() if part}
+        return {name: part for name, part in (self._stored | parts).items() if part}
 
     def find(self, event: PageDiscovered, now_seconds: int) -> str | None:
         """Return why a URL is left out, and count that it is; or None."""
