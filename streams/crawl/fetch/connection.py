@@ -1,8 +1,7 @@
-"""Limits on a connection that aiohttp doesn't have: on what stands before a head, and on the overhead of chunks.
+"""Connections whose responses are brought into a strict form, with limits that aiohttp doesn't have.
 
-A server may send informational responses (1xx) or line breaks without end: aiohttp reads all of them, and never
-returns. It may also send a body in chunks of one byte: parsing the bytes of one TLS read then takes a tenth of a
-second.
+A server may send informational responses (1xx) or line breaks without end, or chunks of one byte: aiohttp reads all of
+them. It also refuses responses that browsers read. `framing` does both, before aiohttp's parser.
 """
 
 import asyncio
@@ -13,28 +12,22 @@ from typing import Any, Self
 import aiohttp
 from aiohttp.client_proto import ResponseHandler
 from aiohttp.connector import Connection
-from aiohttp.http import HttpVersion10, RawResponseMessage
-from aiohttp.streams import StreamReader
+from aiohttp.http import HttpVersion10
 
+from streams.crawl.fetch.framing import Framing, InvalidFraming
 from streams.crawl.fetch.tls_sessions import ResumingObject
-
-MAX_INFORMATIONAL = 20
-"""Maximum number of informational responses on a connection. One or two are usual (103 Early Hints)."""
-PARSED_BYTES = 4 * 1024
-"""Maximum bytes that are parsed before the limits are checked."""
-BEFORE_HEAD_BYTES = 256 * 1024
-"""Maximum bytes that are received while no head of a response is complete."""
-OVERHEAD_BYTES = 32 * 1024
-"""Maximum bytes of a response's chunks in addition to twice its body: so chunks of about six bytes pass."""
-
 
 TLS_BUFFER_BYTES = 64 * 1024
 """Size of the buffer of a TLS connection (bytes). asyncio's own is 256 KiB, filled with zeros for each connection: it
 was half of the memory of a fetch. A record of TLS has 16 KiB at most (RFC 8446, section 5.1)."""
 
 
-class LimitExceeded(aiohttp.ClientError):
-    """The server's response exceeds a limit of this module."""
+class RefusedFraming(aiohttp.ClientError):
+    """The server's response has no readable form, or exceeds a limit. `reason` says which one."""
+
+    def __init__(self, reason: InvalidFraming) -> None:
+        super().__init__(str(reason))
+        self.reason = reason
 
 
 class AddressedResponse(aiohttp.ClientResponse):
@@ -64,7 +57,7 @@ class AddressedResponse(aiohttp.ClientResponse):
 
 
 class LimitedConnector(aiohttp.TCPConnector):
-    """A connector with limits on each connection: it ends after too many informational responses."""
+    """A connector whose connections bring responses into a strict form."""
 
     def __init__(self, **arguments: Any) -> None:
         super().__init__(**arguments)
@@ -75,49 +68,51 @@ class LimitedConnector(aiohttp.TCPConnector):
 
 
 class LimitedResponses(ResponseHandler):
-    """The responses of one connection."""
+    """The responses of one connection. aiohttp's parser gets them in their strict form."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         super().__init__(loop)
-        self._informational = 0
-        self._body: StreamReader | None = None
-        self._received_bytes = 0
-        """Bytes received since the head of the last response, or since the end of its body."""
+        self._framing: Framing | None = None
+        """The response to the last request. None: no request was made."""
+
+    def set_response_params(self, **parameters: Any) -> None:
+        """Begin to read the response to the next request."""
+        self._framing = Framing()
+        super().set_response_params(**parameters)
 
     def data_received(self, data: bytes) -> None:
-        """Parse in small parts, and stop when a limit is exceeded."""
-        for start in range(0, max(len(data), 1), PARSED_BYTES):
-            part = data[start : start + PARSED_BYTES]
-            self._received_bytes += len(part)
-            super().data_received(part)
-            self._check_received()
-            if self.transport is None or self.transport.is_closing():
-                return
+        """Give received bytes on in their strict form. A response that can't be read ends the connection."""
+        framing = self._framing
+        if framing is None or not data:
+            super().data_received(data)
+            return
+        try:
+            strict = framing.feed(data)
+        except InvalidFraming as error:
+            self._refuse(error)
+            return
+        if framing.must_close:
+            self.force_close()
+        if strict:
+            super().data_received(strict)
+        if framing.has_surplus and self.transport is not None:
+            self.transport.close()
 
-    def _check_received(self) -> None:
-        body = self._body
-        if body is None or body.is_eof():
-            if body is not None:
-                self._body, self._received_bytes = None, 0
-            if self._received_bytes > BEFORE_HEAD_BYTES:
-                self.set_exception(self._close(f"no head of a response in {BEFORE_HEAD_BYTES} bytes"))
-        elif self._received_bytes > OVERHEAD_BYTES + 2 * body.total_bytes:
-            body.set_exception(self._close("the chunks of the body are too small"))
+    def connection_lost(self, exc: BaseException | None) -> None:
+        """End the response. It may be complete though the server left out the last line."""
+        if self._framing and (rest := self._framing.finish()):
+            super().data_received(rest)
+        super().connection_lost(exc)
 
-    def feed_data(self, data: tuple[RawResponseMessage, StreamReader], size: int = 0) -> None:
-        """Take a response with a parsed head. Too many informational or unread responses close the connection."""
-        message, self._body = data
-        self._received_bytes = 0
-        self._informational = self._informational + 1 if 100 <= message.code < 200 else 0
-        if max(self._informational, len(self._buffer)) > MAX_INFORMATIONAL:
-            self.set_exception(self._close(f"more than {MAX_INFORMATIONAL} informational responses"))
-        else:
-            super().feed_data(data, size)
-
-    def _close(self, reason: str) -> LimitExceeded:
+    def _refuse(self, error: InvalidFraming) -> None:
+        failure = RefusedFraming(error)
+        payload = self._payload
+        self._framing = self._parser = None
+        self.set_exception(failure)
+        if payload is not None and not payload.is_eof():
+            payload.set_exception(failure)
         if self.transport is not None:
             self.transport.close()
-        return LimitExceeded(reason)
 
 
 def _make_limited_responses(loop: asyncio.AbstractEventLoop) -> ResponseHandler:

@@ -19,8 +19,9 @@ from yarl import URL
 from schemas.crawl import Purpose
 from streams.allowed_origins import LOOPBACK_NETWORKS, parse_networks
 from streams.crawl.exchange import Exchange, head_of
-from streams.crawl.fetch.connection import AddressedResponse, LimitedConnector, LimitExceeded
+from streams.crawl.fetch.connection import AddressedResponse, LimitedConnector, RefusedFraming
 from streams.crawl.fetch.content_encoding import ACCEPT_ENCODING, BodyDecoder, BodyEndsEarly, InvalidBody
+from streams.crawl.fetch.framing import MAX_HEADER_BYTES, HeadTooLong
 from streams.crawl.fetch.guard import (
     GUARD_MARK,
     make_allowed_socket_factory,
@@ -36,10 +37,8 @@ from streams.settings import CrawlSettings
 ACCEPT = "text/html,application/xhtml+xml,application/pdf;q=0.8,text/markdown;q=0.8,text/plain;q=0.7,*/*;q=0.1"
 MIN_RATE_GRACE_SECONDS = 3.0
 """Time until the minimum rate counts (seconds): slow starts are normal, slow bodies are not."""
-MAX_FIELD_BYTES = 8_190
-"""Maximum length of the status line, and of one header field (bytes)."""
-MAX_HEADER_BYTES = 64 * 1024
-"""Maximum size of all headers of a response (bytes): browsers and servers have limits of this size."""
+MAX_FIELDS = MAX_HEADER_BYTES // len(b"a:\r\n")
+"""Maximum number of headers: as many as `framing` gives on."""
 MIN_BYTES_PER_SECOND = 500
 """Minimum rate of a response: a slower one is aborted. The slowest modems are faster."""
 READ_BYTES = 16 * 1024
@@ -127,8 +126,9 @@ def _session(
         trust_env=False,
         auto_decompress=False,
         headers={"User-Agent": user_agent(settings), "Accept": ACCEPT, "Accept-Encoding": ACCEPT_ENCODING},
-        max_line_size=MAX_FIELD_BYTES,
-        max_field_size=MAX_FIELD_BYTES,
+        max_line_size=MAX_HEADER_BYTES,
+        max_field_size=MAX_HEADER_BYTES,
+        max_headers=MAX_FIELDS,
         read_bufsize=READ_BYTES,
         timeout=aiohttp.ClientTimeout(total=settings.timeout_seconds, sock_connect=settings.timeout_seconds / 2),
     )
@@ -176,9 +176,6 @@ async def _read(
     any_type: bool,
 ) -> None:
     answer.status = response.status
-    size = sum(len(name) + len(value) + 4 for name, value in response.raw_headers)
-    if size > MAX_HEADER_BYTES:
-        raise _Stop(Verdict("too_large", error=f"{size} bytes of headers, {MAX_HEADER_BYTES} are allowed"))
     headers: dict[str, list[str]] = {}
     for name, value in response.raw_headers:
         headers.setdefault(name.decode("latin-1").lower(), []).append(header_text(value))
@@ -282,8 +279,10 @@ def _classify_failure(error: Exception, limits: Limits) -> Verdict:
     match error:
         case TimeoutError():
             return _timeout(limits)
-        case LimitExceeded():
-            return Verdict("invalid", False, text)
+        case RefusedFraming(reason=HeadTooLong()):
+            return Verdict("too_large", False, text)
+        case RefusedFraming():
+            return Verdict("invalid", False, f"not valid HTTP: {text}")
         case BodyEndsEarly():
             return Verdict("invalid", True, text)
         case InvalidBody():
