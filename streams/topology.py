@@ -237,7 +237,7 @@ STAGES: tuple[Stage, ...] = (
         inputs=(PageIndexed,),
         outputs=(),
         agent="streams.queries.suggestions.agent:build",
-        concurrency=32,
+        concurrency=512,
         beside_journey=True,
     ),
     Stage(

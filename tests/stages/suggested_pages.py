@@ -7,7 +7,7 @@ from schemas import Envelope, PageIndexed
 from schemas.ids import event_id, page_id
 from streams.queries.counts import quarter_of
 from streams.queries.suggestions.build import MAP_NUMBERS, Job, finish, run_map, run_reduce
-from streams.queries.suggestions.prefix_lists import best
+from streams.queries.suggestions.prefix_lists import best, read_list
 from streams.queries.suggestions.sums import SHARDS
 from streams.runtime.agent import Delivery
 from streams.statements.statement import PageStatements, Statement, encode_statements
@@ -53,7 +53,7 @@ async def build_all(stores: Stores, job: Job = JOB) -> int:
 
 
 async def stored(stores: Stores, prefix: str, language: str = "") -> list[str]:
-    return [each.text for each in best(await stores.suggestions.of_prefix(language, prefix), QUARTER)]
+    return [each.text for each in best(await read_list(stores.suggestions, language, prefix), QUARTER)]
 
 
 async def asked(stores: Stores, typed: str, **parameters: Any) -> list[str]:

@@ -28,6 +28,7 @@ from streams.queries.suggestions.build_notes import (
     note_statements,
 )
 from streams.queries.suggestions.page_words import unpack_chosen
+from streams.queries.suggestions.prefix_lists import new_title
 from streams.queries.suggestions.sums import SHARDS
 from streams.servers import Store
 from streams.settings import Settings
@@ -225,6 +226,17 @@ async def test_a_hidden_text_is_gone_from_memory_and_lists_and_comes_back_with_a
     agent = SuggestAgent(stores.suggestions, stores.api_keys, lambda: NOW, BlockedWords(), 0)
     await agent.handle(indexed("https://b.example/", "Tide tables"))  # before the removal
     assert await stored(stores, "tide") == []
+
+
+async def test_a_build_takes_over_the_titles_of_pages_that_were_searchable_when_it_began() -> None:
+    stores = memory_stores()
+    await store_page(stores, "https://a.example/", "Tide tables", "Text.")
+    for title, later in [("Tide tables", -1), ("Tide clock", 1)]:
+        await stores.suggestions.add_titles([new_title(title.lower(), "en", 1.0, JOB.at + later)])
+    assert await asked(stores, "tide") == ["tide clock", "tide tables"]
+    await build_all(stores)
+    assert [each.text for each in await stores.suggestions.titles("tide")] == ["tide clock"]
+    assert sorted(await asked(stores, "tide")) == ["tide clock", "tide tables"]
 
 
 @pytest.mark.parametrize("place", range(6))

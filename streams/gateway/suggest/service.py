@@ -20,7 +20,7 @@ from streams.queries.suggestions.build import read_build
 from streams.queries.suggestions.build_notes import current_build
 from streams.queries.suggestions.index import MAX_SHOWN, Suggestion
 from streams.queries.suggestions.normal_form import key_of, normalize_prefix
-from streams.queries.suggestions.prefix_lists import ALL_LANGUAGES, stored_prefix, weight_at
+from streams.queries.suggestions.prefix_lists import ALL_LANGUAGES, read_list, stored_prefix, weight_at
 from streams.queries.suggestions.suggester import Suggester
 from streams.search.optional import OnFailure, OptionalPart, Rest
 from streams.search.ranking.rules import ADULT_WORDS
@@ -199,7 +199,7 @@ class PrefixLists:
 
     async def _read(self, key: _Key) -> Rows | None:
         try:
-            read = partial(self._stores.suggestions.of_prefix, *key)
+            read = partial(read_list, self._stores.suggestions, *key)
             found = await self._part.read(read, asyncio.timeout(READ_SECONDS))
             if found is None:
                 return None

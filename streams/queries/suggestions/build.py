@@ -7,7 +7,8 @@
     reduce, shard             the sums of the shard, of all parts     the lists of prefixes of three characters or more,
                                                                       and for gateways the heaviest suggestions, and
                                                                       the words that queries may be corrected to
-    finish                    what the reduce tasks returned          the lists of shorter prefixes, the build's name
+    finish                    what the reduce tasks returned          the lists of shorter prefixes, the build's name;
+                                                                      it removes the titles of pages that were new
 
 A task gets the stores, the job and a number, and everything else is in the stores. So tasks may run anywhere, in any
 order, and twice: in this process, in several, or on the machines of a cluster (`streams.commands.operate.suggest`).
@@ -137,6 +138,7 @@ async def finish(stores: Stores, job: Job, reduced: Sequence[Reduced]) -> int:
     shown = {(row.suggestion.language, row.suggestion.text) for each in reduced for row in each.short}
     await hide_again(store, await hidden_texts(store, former), shown, _SHORT, job.at)
     await store.put_part("", "current", 0, "", job.name.encode())
+    await store.drop_titles(job.at)  # the pages were searchable when the build began, so it has their titles
     if former != job.name:
         await hand_on(store, former, job.name, job.at)
         await store.drop_parts(former, "hidden", 0)

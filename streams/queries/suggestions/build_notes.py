@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable
 
 import msgpack
 
-from streams.queries.suggestions.prefix_lists import rows_of
+from streams.queries.suggestions.prefix_lists import new_title, rows_of
 from streams.stores.opener import Stores
 from streams.stores.protocols import PrefixRow, StoredSuggestion, Suggestions
 
@@ -49,6 +49,7 @@ async def note_statements(store: Suggestions, statements: int) -> None:
 async def hide(store: Suggestions, text: str, language: str, at: int) -> None:
     """Hide a text in all its lists: a page with this title was removed on request."""
     await store.put(_rows(text, language), at)
+    await store.remove_title(new_title(text, language, HIDDEN, at))
     build = await current_build(store)
     for _ in range(_TRIES):
         await _remember(store, build, (language, text, at))

@@ -3,6 +3,8 @@
 Only prefixes of some lengths have a list. A longer prefix is answered from the list of its beginning. The weight of a
 suggestion is a blend of its long-term weight and of the last two hours, so a query of the day rises, and falls again.
 
+A title of a new page is in no list until the next build: the titles with a prefix are a range of all new titles.
+
 Suggestions are added without a lock and without an owner. A list is a row for each text. A writer reads a list, adds
 its row if the row is among the best, and removes what the list needs no longer. Two writers at one moment add two rows,
 and neither is lost. A row that one of them removed by mistake comes back with the next event or build.
@@ -14,7 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from streams.queries.counts import RECENT_QUARTERS
 from streams.queries.suggestions.index import MAX_SHOWN
 from streams.queries.suggestions.normal_form import key_of
-from streams.stores.protocols import PrefixRow, StoredSuggestion, Suggestions
+from streams.stores.protocols import NewTitle, PrefixRow, StoredSuggestion, Suggestions
 
 RECENT_WEIGHT = 10.0
 """Weight of a count of the last two hours, in counts of former days."""
@@ -58,6 +60,20 @@ def superfluous(stored: Iterable[StoredSuggestion], quarter: int) -> list[Stored
     every = list(stored)
     kept = {each.text for each in best(every, quarter, KEPT)}
     return [each for each in every if each.weight >= 0 and each.text not in kept]
+
+
+def new_title(text: str, language: str, weight: float, at: int) -> NewTitle:
+    """Return the title of a new page as it is stored. `text` is a normal form that is not empty."""
+    return NewTitle(key_of(text), StoredSuggestion(text, language, weight), at)
+
+
+async def read_list(store: Suggestions, language: str, prefix: str) -> list[StoredSuggestion]:
+    """Return the rows of a list. The list of all languages has the new titles with this prefix, too."""
+    if language != ALL_LANGUAGES:
+        return await store.of_prefix(language, prefix)
+    rows, titles = await asyncio.gather(store.of_prefix(language, prefix), store.titles(prefix))
+    listed = {row.text for row in rows}
+    return [*rows, *(title for title in titles if title.text not in listed)]
 
 
 async def offer(store: Suggestions, suggestions: Sequence[StoredSuggestion], quarter: int, at: int) -> None:

@@ -34,6 +34,7 @@ NOT_COPIED = frozenset(
         "query_counts_by_day",
         "query_digests",
         "suggestion_parts",
+        "suggestion_titles",
         "suggestions",
     }
 )

@@ -1,12 +1,15 @@
 """Counts of queries, and suggestions, in Cassandra.
 
 A count has a row for each query and day, twice: by query, and by day. A partition of suggestions is a language and a
-prefix, and there is one for each shard of a build.
+prefix, and there is one for each shard of a build. New titles are in a few partitions, by their first character, sorted
+by key: so the titles that are stored together are few writes, and a beginning is one range of one partition.
 """
 
 import asyncio
 import zlib
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
+from typing import Any
 
 import msgpack
 
@@ -14,6 +17,7 @@ from streams.stores.cassandra.session import CassandraSession, Params
 from streams.stores.protocols import (
     CountedQuery,
     DayCounts,
+    NewTitle,
     PageClicks,
     PartKind,
     PrefixRow,
@@ -65,6 +69,23 @@ _REMOVE = (
     "WHERE language = :language AND prefix = :prefix AND suggestion = :suggestion"
 )
 _CLEAR = "DELETE FROM suggestions USING TIMESTAMP :at WHERE language = :language AND prefix = :prefix"
+TITLE_SHARDS = 16
+"""Number of partitions of new titles. A day of ten million new pages is about 60 MB in each."""
+_LAST = "\U0010ffff"
+"""The last character, behind each key with a beginning."""
+_ADD_TITLE = (
+    "INSERT INTO suggestion_titles (shard, key, language, suggestion, value) "
+    "VALUES (:shard, :key, :language, :suggestion, :value) USING TIMESTAMP :at"
+)
+_TITLES = (
+    "SELECT suggestion, value FROM suggestion_titles "  # noqa: S608  # a constant
+    f"WHERE shard = :shard AND key >= :key AND key < :last LIMIT {MAX_ROWS}"
+)
+_REMOVE_TITLE = (
+    "DELETE FROM suggestion_titles USING TIMESTAMP :at "
+    "WHERE shard = :shard AND key = :key AND language = :language AND suggestion = :suggestion"
+)
+_DROP_TITLES = "DELETE FROM suggestion_titles USING TIMESTAMP :at WHERE shard = :shard"
 _PUT_PART = (
     "INSERT INTO suggestion_parts (build, kind, shard, part, value) VALUES (:build, :kind, :shard, :part, :value) "
     "USING TTL :ttl"
@@ -147,7 +168,7 @@ class CassandraSuggestions:
 
     async def put(self, rows: Iterable[PrefixRow], at: int) -> None:
         await self._session.execute_together(
-            _PUT_SUGGESTION, [{**_key_of(row), "value": _suggested(row)} for row in rows], at=at
+            _PUT_SUGGESTION, [{**_key_of(row), "value": _packed(row.suggestion)} for row in rows], at=at
         )
 
     async def replace(self, rows: Sequence[PrefixRow], at: int) -> None:
@@ -159,8 +180,30 @@ class CassandraSuggestions:
     async def remove(self, rows: Iterable[PrefixRow], at: int) -> None:
         await self._session.execute_together(_REMOVE, [_key_of(row) for row in rows], at=at)
 
+    async def add_titles(self, titles: Sequence[NewTitle]) -> None:
+        shards: dict[int, list[tuple[str, Params]]] = defaultdict(list)
+        for title in titles:
+            row = {**_title_key(title), "value": _packed(title.suggestion), "at": title.at}
+            shards[row["shard"]].append((_ADD_TITLE, row))
+        await asyncio.gather(*map(self._session.execute_batch, shards.values()))
+
+    async def titles(self, beginning: str) -> list[StoredSuggestion]:
+        if not beginning:
+            return []
+        place = {"shard": _title_shard(beginning), "key": beginning, "last": beginning + _LAST}
+        rows = await self._session.execute(_TITLES, place)
+        return [StoredSuggestion(text, *msgpack.unpackb(value)) for text, value in rows]
+
+    async def remove_title(self, title: NewTitle) -> None:
+        await self._session.execute(_REMOVE_TITLE, _title_key(title), at=title.at)
+
+    async def drop_titles(self, before: int) -> None:
+        shards = [{"shard": shard} for shard in range(TITLE_SHARDS)]
+        await self._session.execute_many(_DROP_TITLES, shards, at=before - 1)
+
     async def purge(self) -> None:
         await self._session.execute("TRUNCATE suggestions")
+        await self._session.execute("TRUNCATE suggestion_titles")
         await self._session.execute("TRUNCATE suggestion_parts")
 
     async def put_part(self, build: str, kind: PartKind, shard: int, part: str, value: bytes) -> None:
@@ -180,8 +223,16 @@ def _key_of(row: PrefixRow) -> Params:
     return {"language": row.language, "prefix": row.prefix, "suggestion": row.suggestion.text}
 
 
-def _suggested(row: PrefixRow) -> bytes:
+def _title_key(title: NewTitle) -> dict[str, Any]:
+    own = title.suggestion
+    return {"shard": _title_shard(title.key), "key": title.key, "language": own.language, "suggestion": own.text}
+
+
+def _title_shard(key: str) -> int:
+    return zlib.crc32(key[0].encode("utf-8", "replace")) % TITLE_SHARDS
+
+
+def _packed(own: StoredSuggestion) -> bytes:
     """Return the value of a row: without names, since a prefix has 64 rows, and a search reads several prefixes."""
-    own = row.suggestion
     packed: bytes = msgpack.packb((own.language, own.weight, own.recent, own.quarter))
     return packed

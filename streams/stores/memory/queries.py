@@ -3,7 +3,15 @@
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 
-from streams.stores.protocols import CountedQuery, DayCounts, PageClicks, PartKind, PrefixRow, StoredSuggestion
+from streams.stores.protocols import (
+    CountedQuery,
+    DayCounts,
+    NewTitle,
+    PageClicks,
+    PartKind,
+    PrefixRow,
+    StoredSuggestion,
+)
 from streams.stores.protocols.queries import MAX_ROWS
 
 
@@ -62,6 +70,8 @@ class MemorySuggestions:
 
     def __init__(self) -> None:
         self._rows: dict[tuple[str, str], dict[str, tuple[int, StoredSuggestion | None]]] = defaultdict(dict)
+        self._titles: dict[tuple[str, str, str], tuple[int, StoredSuggestion | None]] = {}
+        """By key, language and text. None: it was removed."""
         self._parts: dict[tuple[str, str, int], dict[str, bytes]] = defaultdict(dict)
 
     async def of_prefix(self, language: str, prefix: str) -> list[StoredSuggestion]:
@@ -86,8 +96,26 @@ class MemorySuggestions:
         for row in rows:
             self._write(row, None, at)
 
+    async def add_titles(self, titles: Sequence[NewTitle]) -> None:
+        for title in titles:
+            self._write_title(title, title.suggestion)
+
+    async def titles(self, beginning: str) -> list[StoredSuggestion]:
+        rows = sorted(self._titles.items(), key=lambda row: row[0])
+        begin = beginning or "\U0010ffff"
+        return [found for (key, _, _), (_, found) in rows if found is not None and key.startswith(begin)][:MAX_ROWS]
+
+    async def remove_title(self, title: NewTitle) -> None:
+        self._write_title(title, None)
+
+    async def drop_titles(self, before: int) -> None:
+        for place, (at, _) in self._titles.items():
+            if at < before:
+                self._titles[place] = (before - 1, None)
+
     async def purge(self) -> None:
         self._rows.clear()
+        self._titles.clear()
         self._parts.clear()
 
     async def put_part(self, build: str, kind: PartKind, shard: int, part: str, value: bytes) -> None:
@@ -104,3 +132,8 @@ class MemorySuggestions:
         text = row.suggestion.text
         if text not in rows or rows[text][0] <= at:
             rows[text] = (at, value)
+
+    def _write_title(self, title: NewTitle, value: StoredSuggestion | None) -> None:
+        place = title.key, title.suggestion.language, title.suggestion.text
+        if place not in self._titles or self._titles[place][0] <= title.at:
+            self._titles[place] = (title.at, value)

@@ -47,6 +47,7 @@ from streams.stores.protocols.queries import (
     KEPT_DAYS,
     CountedQuery,
     DayCounts,
+    NewTitle,
     PageClicks,
     PartKind,
     PlaceCounts,

@@ -116,8 +116,23 @@ class PrefixRow:
     suggestion: StoredSuggestion
 
 
+@dataclass(frozen=True, slots=True)
+class NewTitle:
+    """The title of a page that became searchable after the last build began."""
+
+    key: str
+    """The normal form by which titles are sorted and found. It is not empty."""
+    suggestion: StoredSuggestion
+    at: int
+    """The time of the page's event (microseconds since 1970 UTC)."""
+
+
 class Suggestions(Protocol):
-    """Suggestions by language and prefix. An older write never replaces a newer one."""
+    """Suggestions by language and prefix, and new titles by their beginning. An older write never replaces a newer one.
+
+    A suggestion has a row in the list of each of its prefixes, so that the best of a prefix are found among millions. A
+    new title has one row, in the order of keys: all new titles are worth about the same, and a build ends them.
+    """
 
     async def of_prefix(self, language: str, prefix: str) -> list[StoredSuggestion]:
         """Return the rows of a prefix, at most MAX_ROWS, in no order."""
@@ -134,8 +149,20 @@ class Suggestions(Protocol):
     async def remove(self, rows: Iterable[PrefixRow], at: int) -> None:
         """Remove rows, by their texts."""
 
+    async def add_titles(self, titles: Sequence[NewTitle]) -> None:
+        """Store new titles, each at its own time. The titles with the same first character are one write."""
+
+    async def titles(self, beginning: str) -> list[StoredSuggestion]:
+        """Return new titles whose key begins with these characters, at most MAX_ROWS, by key. Empty: none."""
+
+    async def remove_title(self, title: NewTitle) -> None:
+        """Remove a title, unless it was stored after the time of `title`."""
+
+    async def drop_titles(self, before: int) -> None:
+        """Remove all titles that were stored with a time before this one."""
+
     async def purge(self) -> None:
-        """Delete all suggestions, also the parts of builds."""
+        """Delete all suggestions and new titles, also the parts of builds."""
 
     async def put_part(self, build: str, kind: PartKind, shard: int, part: str, value: bytes) -> None: ...
 

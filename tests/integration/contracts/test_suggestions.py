@@ -14,7 +14,7 @@ from streams.queries.suggestions.sums import SHARDS, pack
 from streams.stores.cassandra import CassandraSuggestions
 from streams.stores.cassandra.grouped_writes import MAX_WRITES
 from streams.stores.memory import MemorySuggestions
-from streams.stores.protocols import PrefixRow, StoredSuggestion, Suggestions
+from streams.stores.protocols import NewTitle, PrefixRow, StoredSuggestion, Suggestions
 from streams.stores.protocols.queries import MAX_ROWS
 from tests.conftest import fresh_name
 from tests.integration.contracts.conftest import BOTH
@@ -84,6 +84,38 @@ async def test_the_lists_of_many_prefixes_are_written_and_read_together(store: S
     assert [each for each in prefixes[1:] if await store.of_prefix("en", each)] == []
 
 
+def title(key: str, text: str, at: int, language: str = "en") -> NewTitle:
+    return NewTitle(key, StoredSuggestion(text, language, 1.5), at)
+
+
+async def test_new_titles_are_found_by_their_beginning_until_a_build_or_a_removal(store: Suggestions) -> None:
+    name = fresh_name("title")
+    for _ in range(2):  # a redelivery
+        await store.add_titles(
+            [
+                title(f"{name} b", "B", 2),
+                title(f"{name} a", "Á", 1),
+                title(f"{name} a", "Á", 5, "hu"),
+                title("x", "X", 1),
+            ]
+        )
+
+    async def found(beginning: str) -> list[tuple[str, str]]:
+        return [(each.text, each.language) for each in await store.titles(beginning)]
+
+    assert await found(name) == [("Á", "en"), ("Á", "hu"), ("B", "en")], "sorted by key"
+    assert (await found(f"{name} b"), await found(f"{name} c"), await found("")) == ([("B", "en")], [], [])
+    await store.remove_title(title(f"{name} b", "B", 3))
+    await store.remove_title(title(f"{name} a", "Á", 4, "hu"))  # it was stored again since
+    await store.add_titles([title(f"{name} b", "B", 2)])  # it comes late
+    assert await found(name) == [("Á", "en"), ("Á", "hu")]
+    await store.drop_titles(5)
+    await store.add_titles([title(f"{name} a", "Á", 1)])
+    assert await found(name) == [("Á", "hu")]
+    await store.add_titles([title(f"{name} {number:03d}", "many", 6) for number in range(MAX_ROWS)])
+    assert len(await found(name)) == MAX_ROWS
+
+
 async def test_parts_of_a_build_are_kept_until_they_are_dropped(store: Suggestions) -> None:
     build = fresh_name("build")
     await store.put_part(build, "sums", 3, "b", b"2")
@@ -116,6 +148,7 @@ async def test_the_words_of_a_build_are_kept_and_dropped_beside_its_suggestions(
 async def test_a_purge_leaves_nothing(store: Suggestions) -> None:
     prefix, build = fresh_name("prefix"), fresh_name("build")
     await store.put([row(prefix, "text")], 1)
+    await store.add_titles([title(prefix, "Text", 1)])
     await store.put_part(build, "list", 0, "", b"1")
     await store.purge()
-    assert (await texts(store, prefix), await store.parts(build, "list", 0)) == ({}, [])
+    assert (await store.titles(prefix), await texts(store, prefix), await store.parts(build, "list", 0)) == ([], {}, [])
