@@ -42,7 +42,7 @@ SECTIONS: Sections = {
     "Documents, duplicates, links": {
         "files": ("benchmarks.documents.file_quality:run", "Files that are not HTML, as documents."),
         "page-languages": ("benchmarks.documents.page_languages:run", "Languages of pages, and what they declare."),
-        "simhash": ("benchmarks.dedup.simhash:run", "Look-ups and memory of a SimHash index in memory."),
+        "fingerprint": ("benchmarks.dedup.fingerprint:run", "The time to make the fingerprint of a text."),
         "link-ranks": ("benchmarks.links.link_ranks:run", "Ranks by the batch job."),
         "anchors": ("benchmarks.links.anchors:run", "Anchor texts as a field of retrieval."),
     },

@@ -20,9 +20,11 @@ from streams.dedup.grouping import SIMILARITY, Grouping
 from streams.errors import Refused, UsageError
 from streams.jsonl import read_rows
 from streams.sketches.features import jaccard
-from streams.sketches.simhash import MAX_DISTANCE, hamming
+from streams.sketches.simhash import hamming
 from streams.stores.protocols import Fingerprint, Fingerprints
 
+MAX_DISTANCE = 3
+"""Maximum number of different bits of two SimHashes that are near."""
 RANGES = ((0.0, 0.5), (0.5, 0.7), (0.7, 0.75), (0.75, 0.8), (0.8, 0.85), (0.85, 0.9), (0.9, 0.95), (0.95, 1.01))
 
 
@@ -119,6 +121,7 @@ def _make_fingerprint(name: str, content_hash: str, prints: Prints) -> Fingerpri
         document_ref=name,
         words=prints.words,
         sketch=prints.sketch,
+        bands=prints.bands,
     )
 
 

@@ -228,6 +228,7 @@ class DedupAgent(Agent):
             document_ref=event.document_ref,
             words=prints.words,
             sketch=prints.sketch,
+            bands=prints.bands,
         )
 
     async def _keep_former_text(self, made: Fingerprint, former: Fingerprint | None) -> Fingerprint:
@@ -242,7 +243,7 @@ class DedupAgent(Agent):
             answer = await self._sandbox.run(COMPARISON, pack_pair(*pair))
         except (MissingBlob, Refused):
             return made
-        kept = ("content_hash", "simhash", "document_ref", "words", "sketch")
+        kept = ("content_hash", "simhash", "document_ref", "words", "sketch", "bands")
         return replace(made, **{name: getattr(former, name) for name in kept}) if any(answer) else made
 
     async def _compare(self, one: Fingerprint, other: Fingerprint) -> float:

@@ -59,6 +59,8 @@ class Prints:
     simhash_version: int
     """The version of the word weights (`frequencies.VERSION`)."""
     sketch: bytes
+    bands: tuple[int, ...]
+    """The keys under which similar texts are looked up."""
     words: int
 
 
@@ -66,7 +68,7 @@ def fingerprint(text: str) -> Prints:
     """Return the fingerprint of a text. It is the same on every machine and depends on no other page."""
     hashes = word_hashes(words(text))
     least = minhash.minima(shingles(hashes))
-    return Prints(_weighted_simhash(hashes), VERSION, minhash.sketch(least), len(hashes))
+    return Prints(_weighted_simhash(hashes), VERSION, minhash.sketch(least), minhash.band_keys(least), len(hashes))
 
 
 def text_shingles(text: str) -> Hashes:

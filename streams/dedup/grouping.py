@@ -18,7 +18,6 @@ from streams.crawl.file_kinds import EXTENSIONS, extension_of
 from streams.crawl.urls import host_of
 from streams.dedup.election import oldest_first, order_by_preference, rank
 from streams.sketches.minhash import sketch_similarity
-from streams.sketches.simhash import MAX_DISTANCE
 from streams.stores.protocols import MIN_NEAR_WORDS, Fingerprint, Fingerprints
 
 MIN_WORDS = MIN_NEAR_WORDS
@@ -185,7 +184,7 @@ class Grouping:
 
     async def look_up(self, page: Fingerprint) -> list[Fingerprint]:
         """Return the page as it is stored, and the pages that may have the same text."""
-        return await self._store.look_up(page, MAX_DISTANCE, SIMILARITY - CERTAIN)
+        return await self._store.look_up(page, SIMILARITY - CERTAIN)
 
     async def _read_representatives(self, found: dict[UUID, Fingerprint]) -> dict[UUID, Fingerprint]:
         """Return the representatives of these pages. In a large group a look-up finds only some of its pages."""

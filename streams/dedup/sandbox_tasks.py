@@ -49,7 +49,8 @@ def pack_pair(former: bytes, present: bytes) -> bytes:
 
 def read_fingerprint(answer: bytes) -> Prints:
     """Return the answer of `make_fingerprint`."""
-    return Prints(**unpack(answer))
+    found = unpack(answer)
+    return Prints(**{**found, "bands": tuple(found["bands"])})
 
 
 def read_shingles(answer: bytes) -> Hashes:

@@ -87,9 +87,6 @@ class CassandraSettings(SettingsGroup):
     accepted."""
     request_timeout_seconds: float = 10.0
     """Maximum duration of one statement. After that time, the store counts as unavailable."""
-    simhash_tables: Literal[4, 10, 20] = 4
-    """Number of SimHash tables: 4 for tens of millions of pages, 10 for a billion, 20 for more. The keys of stored
-    rows depend on it."""
     blob_ttl_days: int = Field(0, ge=0)
     """Lifetime of a blob since it was stored last (days), even if pages refer to it: 22 or more. 0: no end."""
 

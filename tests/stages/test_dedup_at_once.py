@@ -342,7 +342,7 @@ async def test_after_any_events_at_once_the_index_contains_exactly_the_represent
     for page in known:
         found = {
             other.page_id
-            for other in await site.stores.fingerprints.look_up(replace(page, page_id=uuid4(), words=0), 0, 1.0)
+            for other in await site.stores.fingerprints.look_up(replace(page, page_id=uuid4(), words=0), 1.0)
         }
         assert (page.page_id in found) == (page.page_id in representatives), f"look-ups find {page.url}"
 

@@ -64,7 +64,7 @@ def site_over(session: CountingSession) -> Site:
     )
 
 
-HINTS = {"fingerprints_by_content": 1, "fingerprints_by_bits": 4, "fingerprints_by_band": 8}
+HINTS = {"fingerprints_by_content": 1, "fingerprints_by_band": 4}
 
 
 async def test_a_new_page_writes_each_hint_once_and_reads_each_key_once() -> None:

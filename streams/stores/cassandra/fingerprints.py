@@ -16,8 +16,7 @@ from itertools import chain
 from typing import Any
 from uuid import UUID
 
-from streams.sketches.minhash import band_keys, sketch_similarity
-from streams.sketches.simhash import DEFAULT_TABLES, MAX_DISTANCE, hamming, tables
+from streams.sketches.minhash import sketch_similarity
 from streams.stores.cassandra.session import CassandraSession
 from streams.stores.protocols import (
     MAX_FOUND,
@@ -31,8 +30,6 @@ from streams.stores.protocols import (
 )
 from streams.stores.rows import pack_list, pack_row, unpack_list, unpack_row
 
-PER_BITS = 2_000
-"""Maximum number of hints that are read under one key of a SimHash."""
 PER_BAND = 100
 """Maximum number of hints that are read under one band."""
 MAX_GROUPS = 100
@@ -58,9 +55,6 @@ _KEEP, _SHOW, _HIDE = _DECIDE.format(""), _DECIDE.format(", hidden = false"), _D
 _PUT_CONTENT = "INSERT INTO fingerprints_by_content (content_hash, page_id) VALUES (:content_hash, :page_id)"
 _GET_CONTENT = "SELECT page_id FROM fingerprints_by_content WHERE content_hash = :content_hash LIMIT :count"
 _CUT_CONTENT = "DELETE FROM fingerprints_by_content WHERE content_hash = :content_hash AND page_id = :page_id"
-_PUT_BITS = "INSERT INTO fingerprints_by_bits (bits, page_id, simhash) VALUES (:key, :page_id, :simhash)"
-_GET_BITS = "SELECT page_id, simhash FROM fingerprints_by_bits WHERE bits IN :keys PER PARTITION LIMIT :count"
-_CUT_BITS = "DELETE FROM fingerprints_by_bits WHERE bits = :key AND page_id = :page_id"
 _PUT_BAND = "INSERT INTO fingerprints_by_band (band, page_id, sketch) VALUES (:key, :page_id, :sketch)"
 _GET_BANDS = "SELECT page_id, sketch FROM fingerprints_by_band WHERE band IN :keys PER PARTITION LIMIT :count"
 _CUT_BAND = "DELETE FROM fingerprints_by_band WHERE band = :key AND page_id = :page_id"
@@ -107,11 +101,10 @@ class _Group:
 
 
 class CassandraFingerprints:
-    """Fingerprints, found by their own keys. `table_count` is 4, 10 or 20, and the same for all users of a keyspace."""
+    """Fingerprints, found by their own keys."""
 
-    def __init__(self, session: CassandraSession, table_count: int = DEFAULT_TABLES) -> None:
+    def __init__(self, session: CassandraSession) -> None:
         self._session = session
-        self._tables = tables(table_count)
 
     async def put(self, fingerprint: Fingerprint, at: int, former: Known = UNREAD) -> None:
         if former is UNREAD:
@@ -131,18 +124,18 @@ class CassandraFingerprints:
         found = await self._get_all([page_id])
         return found[0] if found else None
 
-    async def look_up(self, fingerprint: Fingerprint, distance: int, similarity: float) -> list[Fingerprint]:
+    async def look_up(self, fingerprint: Fingerprint, similarity: float) -> list[Fingerprint]:
         page = fingerprint
         look_ups = [self._exact_hints(page.content_hash)]
-        if page.words >= MIN_NEAR_WORDS:
-            look_ups += [self._near_hints(page.simhash, distance), self._similar_hints(page, similarity)]
+        if _bands(page):
+            look_ups.append(self._similar_hints(page, similarity))
         hints = await asyncio.gather(*look_ups)
         rows = await self._get_all([page.page_id, *chain(*hints)])
         others = [row for row in rows if row.page_id != page.page_id]
-        found = {other.page_id for other in _select_exact(others, page.content_hash)}
-        if page.words >= MIN_NEAR_WORDS:
-            near = _select_near(others, page.simhash, distance, page.simhash_version)
-            found |= {other.page_id for other in (*near, *_select_similar(others, page, similarity))}
+        found = {other.page_id for other in others if other.content_hash == page.content_hash}
+        if _bands(page):
+            alike = (other for other in others if sketch_similarity(page.sketch, other.sketch) >= similarity)
+            found |= {other.page_id for other in alike}
         return [row for row in rows if row.page_id == page.page_id or row.page_id in found]
 
     async def remove(self, page_id: UUID, at: int, former: Known = UNREAD) -> None:
@@ -274,17 +267,8 @@ class CassandraFingerprints:
         rows = await self._session.execute(_GET_CONTENT, {"content_hash": content_hash, "count": MAX_FOUND})
         return [page_id for (page_id,) in rows]
 
-    async def _near_hints(self, simhash: int, distance: int) -> list[UUID]:
-        if not 0 <= distance <= MAX_DISTANCE:
-            raise ValueError(f"a distance of {distance} bits can't be looked up: 0 to {MAX_DISTANCE} can")
-        rows = await self._session.execute(_GET_BITS, {"keys": self._keys(simhash), "count": PER_BITS})
-        distances = {page_id: hamming(_decode_bigint(other), simhash) for page_id, other in rows}
-        nearest = sorted((bits, page_id) for page_id, bits in distances.items() if bits <= distance)
-        return [page_id for _, page_id in nearest[:MAX_FOUND]]
-
     async def _similar_hints(self, fingerprint: Fingerprint, similarity: float) -> list[UUID]:
-        keys = _bands(fingerprint)
-        rows = await self._session.execute(_GET_BANDS, {"keys": keys, "count": PER_BAND}) if keys else []
+        rows = await self._session.execute(_GET_BANDS, {"keys": _bands(fingerprint), "count": PER_BAND})
         shares = {page_id: sketch_similarity(fingerprint.sketch, sketch) for page_id, sketch in rows}
         alike = sorted((-share, page_id) for page_id, share in shares.items() if share >= similarity)
         return [page_id for _, page_id in alike[:MAX_FOUND]]
@@ -315,38 +299,28 @@ class CassandraFingerprints:
         self, page: Fingerprint, at: int, statement: str = "", values: dict[str, Any] | None = None
     ) -> None:
         """Write the rows under which look-ups find the page, and the page's own row if a statement is given."""
-        bits, bands = self._bits(page), _bands(page)
+        bands = _bands(page)
         row = {
             "page_id": page.page_id,
             "content_hash": page.content_hash,
-            **({"simhash": _encode_bigint(page.simhash)} if bits else {}),
             **({"sketch": page.sketch} if bands else {}),
-            **_number_keys(bits, "bits"),
             **_number_keys(bands, "band"),
             **(values or {}),
         }
         puts = [statement] if statement else []
-        puts += [_PUT_CONTENT, *_repeat_for_keys(_PUT_BITS, bits, "bits"), *_repeat_for_keys(_PUT_BAND, bands, "band")]
+        puts += [_PUT_CONTENT, *_repeat_for_keys(_PUT_BAND, bands, "band")]
         await self._session.execute(_batch(puts), row, at=at)
 
     async def _cut(self, former: Fingerprint, kept: Fingerprint | None, at: int) -> None:
         """Delete the hints of a former fingerprint, except the hints that its successor has, too."""
-        bits = sorted({*self._bits(former)} - {*(self._bits(kept) if kept else ())})
         bands = sorted({*_bands(former)} - {*(_bands(kept) if kept else ())})
-        cuts = [*_repeat_for_keys(_CUT_BITS, bits, "bits"), *_repeat_for_keys(_CUT_BAND, bands, "band")]
-        row: dict[str, Any] = {"page_id": former.page_id, **_number_keys(bits, "bits"), **_number_keys(bands, "band")}
+        cuts = _repeat_for_keys(_CUT_BAND, bands, "band")
+        row: dict[str, Any] = {"page_id": former.page_id, **_number_keys(bands, "band")}
         if kept is None or kept.content_hash != former.content_hash:
             cuts.append(_CUT_CONTENT)
             row["content_hash"] = former.content_hash
         if cuts:
             await self._session.execute(_batch(cuts), row, at=at)
-
-    def _bits(self, fingerprint: Fingerprint) -> list[int]:
-        """Return the keys under which the page's SimHash is stored."""
-        return self._keys(fingerprint.simhash) if fingerprint.words >= MIN_NEAR_WORDS else []
-
-    def _keys(self, simhash: int) -> list[int]:
-        return sorted({_encode_bigint(table.key(simhash)) for table in self._tables})
 
 
 def _page(
@@ -375,23 +349,9 @@ def _page(
     )
 
 
-def _select_exact(pages: Iterable[Fingerprint], content_hash: str) -> list[Fingerprint]:
-    return [page for page in pages if page.content_hash == content_hash]
-
-
-def _select_near(pages: Iterable[Fingerprint], simhash: int, distance: int, version: int) -> list[Fingerprint]:
-    """Return the fingerprints of this version within the distance. Only the page's own row has a version, no hint."""
-    alike = [page for page in pages if page.simhash_version == version]
-    return [page for page in alike if hamming(page.simhash, simhash) <= distance]
-
-
-def _select_similar(pages: Iterable[Fingerprint], like: Fingerprint, similarity: float) -> list[Fingerprint]:
-    return [page for page in pages if sketch_similarity(like.sketch, page.sketch) >= similarity]
-
-
 def _bands(fingerprint: Fingerprint) -> list[int]:
     """Return the bands under which the page is stored and looked up."""
-    return list(band_keys(fingerprint.sketch)) if fingerprint.words >= MIN_NEAR_WORDS else []
+    return list(fingerprint.bands) if fingerprint.words >= MIN_NEAR_WORDS else []
 
 
 def _batch(statements: Sequence[str]) -> str:
@@ -409,12 +369,3 @@ def _repeat_for_keys(statement: str, keys: Sequence[int], name: str) -> list[str
 
 def _number_keys(keys: Sequence[int], name: str) -> dict[str, int]:
     return {f"{name}_{number}": key for number, key in enumerate(keys)}
-
-
-def _encode_bigint(value: int) -> int:
-    """Return an unsigned number of 64 bits as Cassandra's bigint."""
-    return value - (1 << 64) if value >> 63 else value
-
-
-def _decode_bigint(value: int) -> int:
-    return value & ((1 << 64) - 1)

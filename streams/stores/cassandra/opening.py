@@ -53,7 +53,7 @@ async def open_records(settings: Settings) -> Records:
         blob_collection=CassandraBlobCollection(session),
         pages=CassandraPages(session),
         ledger=CassandraLedger(session),
-        fingerprints=CassandraFingerprints(session, settings.cassandra.simhash_tables),
+        fingerprints=CassandraFingerprints(session),
         frontier=CassandraFrontier(session),
         host_links=CassandraHostLinks(session),
         notes=CassandraNotes(session),

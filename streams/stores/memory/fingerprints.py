@@ -6,8 +6,7 @@ from dataclasses import replace
 from itertools import islice
 from uuid import UUID
 
-from streams.sketches.minhash import band_keys, sketch_similarity
-from streams.sketches.simhash import DEFAULT_TABLES, MAX_DISTANCE, hamming, tables
+from streams.sketches.minhash import sketch_similarity
 from streams.stores.protocols import (
     MAX_FOUND,
     MIN_NEAR_WORDS,
@@ -33,8 +32,7 @@ class MemoryFingerprints:
     as there.
     """
 
-    def __init__(self, table_count: int = DEFAULT_TABLES) -> None:
-        self._tables = tables(table_count)
+    def __init__(self) -> None:
         self._rows: dict[UUID, Fingerprint] = {}
         self._decisions: dict[UUID, tuple[int, bytes, bytes]] = {}
         """Write time, group (or the page itself), and the first sights at other pages of the site, by page."""
@@ -73,28 +71,18 @@ class MemoryFingerprints:
         found = self._find_pages([("content", content_hash)])
         return [page for page in found if page.content_hash == content_hash][:MAX_FOUND]
 
-    def _near(self, simhash: int, distance: int, version: int) -> list[Fingerprint]:
-        if not 0 <= distance <= MAX_DISTANCE:
-            raise ValueError(f"a distance of {distance} bits can't be looked up: 0 to {MAX_DISTANCE} can")
-        found = self._find_pages(self._table_keys(simhash))
-        near = [
-            page for page in found if hamming(page.simhash, simhash) <= distance and page.simhash_version == version
-        ]
-        return sorted(near, key=lambda page: (hamming(page.simhash, simhash), page.page_id))[:MAX_FOUND]
-
     def _similar(self, fingerprint: Fingerprint, similarity: float) -> list[Fingerprint]:
         shares: dict[UUID, tuple[float, Fingerprint]] = {}
-        for band in band_keys(fingerprint.sketch):
+        for band in fingerprint.bands:
             for other in self._find_pages([("band", band)])[:PER_BAND]:
                 shares[other.page_id] = (sketch_similarity(fingerprint.sketch, other.sketch), other)
         alike = [found for found in shares.values() if found[0] >= similarity]
         return [page for _, page in sorted(alike, key=lambda found: (-found[0], found[1].page_id))[:MAX_FOUND]]
 
-    async def look_up(self, fingerprint: Fingerprint, distance: int, similarity: float) -> list[Fingerprint]:
+    async def look_up(self, fingerprint: Fingerprint, similarity: float) -> list[Fingerprint]:
         own = await self.get(fingerprint.page_id)
         found = self._exact(fingerprint.content_hash)
         if fingerprint.words >= MIN_NEAR_WORDS:
-            found += self._near(fingerprint.simhash, distance, fingerprint.simhash_version)
             found += self._similar(fingerprint, similarity)
         pages = {page.page_id: page for page in (own, *found) if page is not None}
         return list(pages.values())
@@ -211,9 +199,5 @@ class MemoryFingerprints:
     def _keys_of(self, fingerprint: Fingerprint) -> list[_Key]:
         keys: list[_Key] = [("content", fingerprint.content_hash)]
         if fingerprint.words >= MIN_NEAR_WORDS:
-            keys += self._table_keys(fingerprint.simhash)
-            keys += [("band", band) for band in band_keys(fingerprint.sketch)]
+            keys += [("band", band) for band in fingerprint.bands]
         return keys
-
-    def _table_keys(self, simhash: int) -> list[_Key]:
-        return [("table", number, table.key(simhash)) for number, table in enumerate(self._tables)]

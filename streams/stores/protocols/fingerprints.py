@@ -44,6 +44,8 @@ class Fingerprint:
     words: int = 0
     sketch: bytes = b""
     """8-bit minwise hashes of the text's shingles. The share of equal ones estimates the Jaccard similarity."""
+    bands: tuple[int, ...] = ()
+    """The keys under which similar texts are looked up, of 63 bits each."""
     representative: UUID | None = None
     """The page's representative. None: undecided. Only `set_representative` writes it, `put` doesn't."""
     decided_at: int = 0
@@ -111,7 +113,7 @@ class Fingerprints(Protocol):
     """
 
     async def put(self, fingerprint: Fingerprint, at: int, former: Known = UNREAD) -> None:
-        """Store the fingerprint under page, content hash, SimHash tables and bands, in place of the page's former one.
+        """Store the fingerprint under page, content hash and bands, in place of the page's former one.
 
         A text with fewer than MIN_NEAR_WORDS words is stored only under page and content hash.
         """
@@ -121,12 +123,11 @@ class Fingerprints(Protocol):
     async def get_all(self, page_ids: Sequence[UUID]) -> dict[UUID, Fingerprint]:
         """Return the pages that have a row, as they are stored: a duplicate is without its representative."""
 
-    async def look_up(self, fingerprint: Fingerprint, distance: int, similarity: float) -> list[Fingerprint]:
+    async def look_up(self, fingerprint: Fingerprint, similarity: float) -> list[Fingerprint]:
         """Return the page itself as it is stored now, and the pages that are like it, each once.
 
-        These have its content, or a SimHash of the same version with up to `distance` other bits (at most 3), or share
-        a band and have at least this estimated similarity: at most MAX_FOUND of each kind. A text with fewer than
-        MIN_NEAR_WORDS words has no near or similar pages.
+        These have its content, or share a band and have at least this estimated similarity: at most MAX_FOUND of each
+        kind. A text with fewer than MIN_NEAR_WORDS words has no similar pages.
         """
 
     async def remove(self, page_id: UUID, at: int, former: Known = UNREAD) -> None: ...

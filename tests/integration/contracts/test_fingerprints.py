@@ -20,13 +20,6 @@ def store(request: pytest.FixtureRequest) -> Fingerprints:
     return CassandraFingerprints(request.getfixturevalue("cassandra_session"))
 
 
-@pytest.fixture(params=[4, 10, 20])
-def store_of_any_size(store: Fingerprints, request: pytest.FixtureRequest) -> Fingerprints:
-    if isinstance(store, MemoryFingerprints):
-        return MemoryFingerprints(request.param)
-    return CassandraFingerprints(request.getfixturevalue("cassandra_session"), request.param)
-
-
 def a_page(**fields: object) -> Fingerprint:
     """A page unlike any other."""
     chance = random.SystemRandom()
@@ -41,34 +34,24 @@ def a_page(**fields: object) -> Fingerprint:
         document_ref="ab" * 32,
         words=400,
         sketch=chance.randbytes(128),
+        bands=tuple(chance.getrandbits(63) for _ in range(4)),
     )
     return replace(page, **fields)  # type: ignore[arg-type]  # each test knows the fields
 
 
 async def exact(store: Fingerprints, content_hash: str) -> list[Fingerprint]:
     """The pages with this content."""
-    return await store.look_up(a_page(content_hash=content_hash, words=0), 0, 1.0)
-
-
-async def near(store: Fingerprints, simhash: int, distance: int = 3, version: int = 1) -> list[Fingerprint]:
-    """The pages of this version with up to `distance` other bits."""
-    return await store.look_up(a_page(simhash=simhash, simhash_version=version), distance, 1.0)
+    return await store.look_up(a_page(content_hash=content_hash, words=0), 1.0)
 
 
 async def similar(store: Fingerprints, page: Fingerprint, similarity: float) -> list[Fingerprint]:
     """The pages whose sketch is like the page's."""
-    return await store.look_up(a_page(sketch=page.sketch), 0, similarity)
+    return await store.look_up(a_page(sketch=page.sketch, bands=page.bands), similarity)
 
 
 def changed(sketch: bytes, places: Iterable[int]) -> bytes:
     """The sketch with other bytes at these places."""
     return bytes(byte ^ 1 if place in set(places) else byte for place, byte in enumerate(sketch))
-
-
-def flipped(simhash: int, bits: Iterable[int]) -> int:
-    for bit in bits:
-        simhash ^= 1 << bit
-    return simhash
 
 
 async def test_a_stored_fingerprint_is_read(store: Fingerprints) -> None:
@@ -87,52 +70,19 @@ async def test_pages_are_found_by_content(store: Fingerprints) -> None:
     assert await exact(store, uuid4().hex) == []
 
 
-@pytest.mark.parametrize("distance", [0, 1, 2, 3])
-async def test_pages_are_found_by_every_near_simhash(store_of_any_size: Fingerprints, distance: int) -> None:
-    page, chance = a_page(), random.Random(distance)
-    await store_of_any_size.put(page, 1)
-    for _ in range(8):
-        simhash = flipped(page.simhash, chance.sample(range(64), distance))
-        assert page.page_id in [found.page_id for found in await near(store_of_any_size, simhash, distance)]
-        if distance:
-            assert await near(store_of_any_size, simhash, distance - 1) == []
-
-
-async def test_pages_farther_than_three_bits_are_not_near(store: Fingerprints) -> None:
-    page = a_page()
+@pytest.mark.parametrize("number", [0, 1, (1 << 63) - 1])
+async def test_numbers_of_63_bits_and_simhashes_of_64_come_back(store: Fingerprints, number: int) -> None:
+    page = a_page(simhash=2 * number + 1, bands=(number, *a_page().bands[1:]))
     await store.put(page, 1)
-    assert await near(store, flipped(page.simhash, (0, 20, 40, 60))) == []
-    with pytest.raises(ValueError, match="0 to 3"):
-        await near(store, page.simhash, 4)
-
-
-async def test_simhashes_of_different_versions_are_never_near(store: Fingerprints) -> None:
-    old = a_page()
-    new = a_page(simhash=old.simhash, simhash_version=2)
-    for page in (old, new):
-        await store.put(page, 1)
-    assert [page.page_id for page in await near(store, old.simhash)] == [old.page_id]
-    assert [page.page_id for page in await near(store, old.simhash, 0, 2)] == [new.page_id]
-    assert await near(store, old.simhash, version=3) == []
-    assert await store.get(new.page_id) == replace(new, written_at=1)
-    await store.put(replace(new, page_id=old.page_id), 2)
-    assert await near(store, old.simhash) == []
-
-
-@pytest.mark.parametrize("simhash", [0, 1, (1 << 63), (1 << 64) - 1])
-async def test_all_64_bits_come_back_unsigned(store: Fingerprints, simhash: int) -> None:
-    page = a_page(simhash=simhash, sketch=bytes([255]) * 32 + uuid4().bytes * 6)
-    await store.put(page, 1)
-    assert page.page_id in [found.page_id for found in await near(store, simhash, 0)]
     assert page.page_id in [found.page_id for found in await similar(store, page, 0.9)]
     assert await store.get(page.page_id) == replace(page, written_at=1)
 
 
 async def test_pages_are_similar_that_share_a_band_and_most_of_the_sketch(store: Fingerprints) -> None:
     page = a_page()
-    alike = a_page(sketch=changed(page.sketch, range(0, 28, 4)))
-    other_sketch = a_page(sketch=page.sketch[:32] + a_page().sketch[32:])
-    other_bands = a_page(sketch=changed(page.sketch, range(0, 32, 4)))
+    alike = a_page(sketch=changed(page.sketch, range(0, 28, 4)), bands=(*a_page().bands[:3], page.bands[3]))
+    other_sketch = a_page(sketch=page.sketch[:32] + a_page().sketch[32:], bands=page.bands)
+    other_bands = a_page(sketch=page.sketch)
     for one in (alike, other_sketch, other_bands):
         await store.put(one, 1)
     assert [found.page_id for found in await similar(store, page, 0.7)] == [alike.page_id]
@@ -145,9 +95,8 @@ async def test_a_new_fingerprint_replaces_the_old_one_under_every_key(store: Fin
     await store.put(new, 2)
     assert await store.get(old.page_id) == replace(new, written_at=2)
     assert await exact(store, old.content_hash) == []
-    assert await near(store, old.simhash) == []
     assert await similar(store, old, 0.5) == []
-    assert [page.page_id for page in await near(store, new.simhash)] == [old.page_id]
+    assert [page.page_id for page in await similar(store, new, 0.9)] == [old.page_id]
 
 
 async def test_keys_that_old_and_new_share_stay(store: Fingerprints) -> None:
@@ -155,7 +104,7 @@ async def test_keys_that_old_and_new_share_stay(store: Fingerprints) -> None:
     new = replace(old, generation=2, sketch=old.sketch[:100] + bytes(28))
     await store.put(old, 1)
     await store.put(new, 2)
-    for found in (await exact(store, old.content_hash), await near(store, old.simhash), await similar(store, new, 0.9)):
+    for found in (await exact(store, old.content_hash), await similar(store, new, 0.9)):
         assert [page.page_id for page in found] == [old.page_id]
 
 
@@ -177,11 +126,7 @@ async def test_a_removed_page_is_not_found_and_an_older_write_does_not_restore_i
     await store.remove(page.page_id, 2)
     await store.put(page, 1)
     assert await store.get(page.page_id) is None
-    for found in (
-        await exact(store, page.content_hash),
-        await near(store, page.simhash),
-        await similar(store, page, 0.5),
-    ):
+    for found in (await exact(store, page.content_hash), await similar(store, page, 0.5)):
         assert found == []
     await store.put(page, 3)
     assert await store.get(page.page_id) == replace(page, written_at=3)
@@ -323,44 +268,43 @@ async def test_first_sights_come_back_and_inherited_ones_count_until_the_next_fi
 
 async def found_by_look_ups(store: Fingerprints, page: Fingerprint) -> list[bool]:
     """True if each look-up finds the page."""
-    look_ups = (await exact(store, page.content_hash), await near(store, page.simhash), await similar(store, page, 0.9))
+    look_ups = (await exact(store, page.content_hash), await similar(store, page, 0.9))
     return [page.page_id in [other.page_id for other in found] for found in look_ups]
 
 
 async def test_look_ups_find_representatives_and_undecided_pages_only(store: Fingerprints) -> None:
     page, representative = a_page(), uuid4()
     await store.put(page, 1)
-    assert await found_by_look_ups(store, page) == [True] * 3, "undecided"
+    assert await found_by_look_ups(store, page) == [True] * 2, "undecided"
     await store.set_representative(page.page_id, representative, 2)
-    assert await found_by_look_ups(store, page) == [False] * 3, "a duplicate"
+    assert await found_by_look_ups(store, page) == [False] * 2, "a duplicate"
     await store.put(page, 1)
-    assert await found_by_look_ups(store, page) == [False] * 3, "a duplicate, after a redelivery"
+    assert await found_by_look_ups(store, page) == [False] * 2, "a duplicate, after a redelivery"
     await store.set_representative(page.page_id, page.page_id, 3)
-    assert await found_by_look_ups(store, page) == [True] * 3, "promoted"
+    assert await found_by_look_ups(store, page) == [True] * 2, "promoted"
     await store.set_representative(page.page_id, representative, 4)
     await store.put(page, 9)
-    assert await found_by_look_ups(store, page) == [True] * 3, "fetched again"
+    assert await found_by_look_ups(store, page) == [True] * 2, "fetched again"
 
 
 async def test_a_look_up_by_all_keys_finds_the_page_itself_and_what_each_look_up_finds(store: Fingerprints) -> None:
     page, representative = a_page(), uuid4()
     exact = a_page(content_hash=page.content_hash)
-    near = a_page(simhash=flipped(page.simhash, (1, 60)))
-    similar = a_page(sketch=changed(page.sketch, range(4, 32, 4)))
-    duplicate, of_old_weights = a_page(content_hash=page.content_hash), a_page(simhash=page.simhash, simhash_version=9)
-    for one in (page, exact, near, similar, duplicate, of_old_weights):
+    similar = a_page(sketch=changed(page.sketch, range(4, 32, 4)), bands=page.bands)
+    duplicate, of_simhash = a_page(content_hash=page.content_hash), a_page(simhash=page.simhash)
+    for one in (page, exact, similar, duplicate, of_simhash):
         await store.put(one, 1)
     await store.set_representative(duplicate.page_id, representative, 2)
-    found = {one.page_id for one in await store.look_up(page, 3, 0.7)}
-    assert found == {one.page_id for one in (page, exact, near, similar)}
-    assert [one.page_id for one in await store.look_up(replace(page, words=49), 3, 0.7)][1:] == [exact.page_id]
-    assert await store.look_up(a_page(), 3, 0.7) == []
+    found = {one.page_id for one in await store.look_up(page, 0.7)}
+    assert found == {one.page_id for one in (page, exact, similar)}
+    assert [one.page_id for one in await store.look_up(replace(page, words=49), 0.7)][1:] == [exact.page_id]
+    assert await store.look_up(a_page(), 0.7) == []
 
 
 async def test_a_short_text_is_found_by_its_content_alone(store: Fingerprints) -> None:
     page = a_page(words=49)
     await store.put(page, 1)
-    assert await found_by_look_ups(store, page) == [True, False, False]
+    assert await found_by_look_ups(store, page) == [True, False]
 
 
 async def test_a_representative_that_another_worker_hid_shows_it_and_is_shown_again(store: Fingerprints) -> None:
@@ -373,15 +317,15 @@ async def test_a_representative_that_another_worker_hid_shows_it_and_is_shown_ag
     found = await store.get(page.page_id)
     assert found is not None
     assert (found.representative, found.is_hidden) == (page.page_id, True)
-    assert await found_by_look_ups(store, page) == [False] * 3
+    assert await found_by_look_ups(store, page) == [False] * 2
     for _ in range(2):
         await store.set_representative(page.page_id, page.page_id, 6, known=found)
         shown = await store.get(page.page_id)
         assert shown is not None
         assert (shown.representative, shown.is_hidden) == (page.page_id, False)
-        assert await found_by_look_ups(store, page) == [True] * 3
+        assert await found_by_look_ups(store, page) == [True] * 2
     await store.set_representative(page.page_id, uuid4(), 5, known=seen)
-    assert await found_by_look_ups(store, page) == [True] * 3, "an earlier decision changes nothing"
+    assert await found_by_look_ups(store, page) == [True] * 2, "an earlier decision changes nothing"
 
 
 async def test_a_former_row_that_is_out_of_date_deletes_no_hint_of_the_page(store: Fingerprints) -> None:
@@ -393,21 +337,17 @@ async def test_a_former_row_that_is_out_of_date_deletes_no_hint_of_the_page(stor
     await store.put(second, 5, seen)
     await store.put(third, 3, seen)
     assert await store.get(page_id) == replace(second, written_at=5)
-    assert await found_by_look_ups(store, second) == [True] * 3
-    assert await found_by_look_ups(store, first) == [False] * 3
+    assert await found_by_look_ups(store, second) == [True] * 2
+    assert await found_by_look_ups(store, first) == [False] * 2
     await store.remove(page_id, 4, seen)
-    assert await found_by_look_ups(store, second) == [True] * 3
+    assert await found_by_look_ups(store, second) == [True] * 2
 
 
 async def test_look_ups_are_bounded(store: Fingerprints) -> None:
     page = a_page()
     for _ in range(40):
         await store.put(replace(page, page_id=uuid4()), 1)
-    for found in (
-        await exact(store, page.content_hash),
-        await near(store, page.simhash),
-        await similar(store, page, 0.9),
-    ):
+    for found in (await exact(store, page.content_hash), await similar(store, page, 0.9)):
         assert len(found) == 32
     representative, _ = await group(store, 5)
     assert len(await store.duplicates(representative, 3)) == 3

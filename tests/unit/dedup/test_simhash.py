@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from streams.dedup.fingerprinting import fingerprint, inverse_document_frequencies, text_shingles
 from streams.sketches import minhash
 from streams.sketches.features import jaccard, shingles, word_hashes
-from streams.sketches.minhash import BANDS, band_keys, sketch_similarity
-from streams.sketches.simhash import hamming, simhash, tables
+from streams.sketches.minhash import BAND_MINIMA, BANDS, band_keys, sketch_similarity
+from streams.sketches.simhash import simhash
 
 WORDS = st.lists(st.sampled_from([f"word{number}" for number in range(50)]), max_size=200)
 SIMHASH = st.integers(0, 2**64 - 1)
@@ -42,7 +42,7 @@ def test_fingerprints_never_change() -> None:
     found = fingerprint("the quick brown fox jumps over the lazy dog")
     assert f"{found.simhash:016x}" == "8606c692895292e3"
     assert found.sketch.hex()[:16] == "fe3e11756046762e"
-    assert [f"{key:x}" for key in band_keys(found.sketch)[:2]] == ["fe3e1175", "16046762e"]
+    assert [f"{key:x}" for key in found.bands[:2]] == ["12543f358fb591b6", "1417464fbcbb732d"]
     assert found.words == 9
 
 
@@ -51,7 +51,8 @@ def test_any_text_has_a_fingerprint(text: str) -> None:
     found = fingerprint(text)
     assert 0 <= found.simhash < 2**64
     assert len(found.sketch) == minhash.HASHES
-    assert len(set(band_keys(found.sketch))) == BANDS
+    assert len(set(found.bands)) == BANDS
+    assert all(0 <= key < 2**63 for key in found.bands), "each is a bigint of Cassandra"
 
 
 def test_rare_words_weigh_more_than_common_ones() -> None:
@@ -82,23 +83,25 @@ def test_jaccard_is_that_of_the_sets(one: list[str], other: list[str]) -> None:
 @given(WORDS)
 def test_equal_texts_share_all_bands(words: list[str]) -> None:
     text = " ".join(words)
-    assert band_keys(fingerprint(text).sketch) == band_keys(fingerprint(text).sketch)
+    assert fingerprint(text).bands == fingerprint(text).bands
     assert sketch_similarity(fingerprint(text).sketch, fingerprint(text).sketch) == 1
 
 
-@pytest.mark.parametrize("count", [4, 10, 20])
-@given(simhash=SIMHASH, flips=st.sets(st.integers(0, 63), max_size=3))
-def test_three_bits_leave_some_table_untouched(count: int, simhash: int, flips: set[int]) -> None:
-    other = simhash
-    for bit in flips:
-        other ^= 1 << bit
-    assert hamming(simhash, other) == len(flips)
-    assert any(table.key(simhash) == table.key(other) for table in tables(count))
+@given(st.sets(st.integers(0, BANDS * BAND_MINIMA - 1)))
+def test_two_texts_share_the_bands_whose_minima_are_equal(other: set[int]) -> None:
+    one = np.arange(minhash.HASHES, dtype=np.uint64)
+    mixed = np.array([value + (place in other) for place, value in enumerate(one.tolist())], np.uint64)
+    shared = set(band_keys(one)) & set(band_keys(mixed))
+    whole = set(range(BANDS)) - {place // BAND_MINIMA for place in other}
+    assert shared == {band_keys(one)[band] for band in whole}
 
 
-@pytest.mark.parametrize(("count", "key_bits"), [(4, {16}), (10, {25, 26}), (20, {31, 32, 33})])
-def test_more_tables_have_longer_keys(count: int, key_bits: set[int]) -> None:
-    assert len(tables(count)) == count
-    assert {table.key_bits for table in tables(count)} == key_bits
-    with pytest.raises(ValueError, match="4, 10, 20"):
-        tables(5)
+@pytest.mark.parametrize(("cut", "share"), [(0, 1.0), (25, 0.99), (125, 0.9), (1_000, 0.0)])
+def test_the_more_alike_texts_are_the_more_often_they_share_a_band(cut: int, share: float) -> None:
+    """Expected are 1 - (1 - s^3)^4 of the pairs, with s the similarity: 1.0, 0.95, 0.78 and 0."""
+    shared = 0
+    for seed in range(40):
+        words = [f"w{number}" for number in random.Random(seed).sample(range(100_000), 1_000)]
+        edited = [*words[cut:], *(f"new{number}" for number in range(cut))]
+        shared += not set(fingerprint(" ".join(words)).bands).isdisjoint(fingerprint(" ".join(edited)).bands)
+    assert shared / 40 == pytest.approx(share, abs=0.1)
