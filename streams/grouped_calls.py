@@ -57,6 +57,7 @@ class GroupedCalls(Generic[T]):
         self._split = split
         self._whole = whole
         self._seconds, self._full = seconds, full
+        self._is_hurried = False
         self._waiting: list[_Call[T]] = []
         self._requests: set[asyncio.Task[None]] = set()
         """The requests that are on their way, but for the requests of `call_each`."""
@@ -66,7 +67,8 @@ class GroupedCalls(Generic[T]):
         """Send an item with others. Raises what `send` raises: for this item only, unless the whole request failed."""
         loop = asyncio.get_running_loop()
         if not self._waiting:
-            if seconds := self._seconds or (GATHER_SECONDS if self._requests else 0.0):
+            gathering_seconds = 0.0 if self._is_hurried else self._seconds
+            if seconds := gathering_seconds or (GATHER_SECONDS if self._requests else 0.0):
                 self._send_later = loop.call_later(seconds, self._send_waiting)
             else:
                 loop.call_soon(self._send_waiting)
@@ -75,6 +77,12 @@ class GroupedCalls(Generic[T]):
         if len(self._waiting) >= self._full:
             self._send_waiting()
         await call.done
+
+    def hurry(self, *, is_on: bool) -> None:
+        """Send the calls that gather now, and let later ones gather only while requests are on their way."""
+        self._is_hurried = is_on
+        if is_on and self._waiting:
+            self._send_waiting()
 
     async def call_each(self, items: Sequence[T]) -> None:
         """Send items in few requests, one after the other. Raises the first failure, when all have ended.

@@ -218,7 +218,7 @@ STAGES: tuple[Stage, ...] = (
         inputs=PAGE_EVENTS,
         outputs=(),
         agent="streams.ledger.agent:build",
-        concurrency=512,
+        concurrency=1_800,  # events that wait for others of their page, to be written with them
         beside_journey=True,
         order="none",  # each event is a row of its own
     ),

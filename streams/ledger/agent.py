@@ -1,6 +1,6 @@
 """The ledger stage: stores each transition of each page, with a line for people. It emits nothing.
 
-The events of a page that come within a second are one write (`gathering`). A redelivery writes the same row again.
+The events of a page that come within some seconds are one write (`gathering`). A redelivery writes the same row again.
 After about each fourth fetch of a page, the transitions that its history no longer needs are deleted (`trimming`).
 Links to a page are stored in a few rows (`discoveries`). The link that led to the discovery of a page has no row: the
 frontier's row of the URL has it (`history`). Every other event has a row of its own.
@@ -31,6 +31,9 @@ class LedgerAgent(Agent):
         self._ledger = ledger
         self._gathered = GatheredLedger(ledger, max_gathering_seconds)
         self._links = LinkMemory()
+
+    def hurry(self, *, is_on: bool) -> None:
+        self._gathered.hurry(is_on=is_on)
 
     async def handle(self, delivery: Delivery) -> Sequence[Event]:
         """Store the event. Raises PoisonError for an event that is about no page."""

@@ -10,9 +10,9 @@ from uuid import UUID
 
 from streams.stores.protocols import Ledger, Transition
 
-MAX_SECONDS = 1.0
-"""Maximum time that a transition waits for others of its page (seconds)."""
-MAX_WAITING = 256
+MAX_SECONDS = 10.0
+"""Maximum time that a transition waits for others of its page (seconds): most of a page's journey takes less."""
+MAX_WAITING = 1_500
 """Maximum number of transitions that wait. With more, all are written at once."""
 
 
@@ -21,6 +21,8 @@ class _Group:
     """Transitions of one page that are written together."""
 
     rows: dict[UUID, Transition] = field(default_factory=dict)
+    count: int = 0
+    """Number of events, also of those that came twice."""
     due: asyncio.Event = field(default_factory=asyncio.Event)
     written: asyncio.Future[None] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
 
@@ -32,6 +34,9 @@ class GatheredLedger:
         self._ledger = ledger
         self._max_seconds = max_seconds
         self._groups: dict[UUID, _Group] = {}
+        self._waiting = 0
+        """Number of events in all groups."""
+        self._is_hurried = False
         self._writing: set[asyncio.Task[None]] = set()
 
     async def record(self, transition: Transition, *, last: bool = False) -> None:
@@ -45,12 +50,23 @@ class GatheredLedger:
         known = group.rows.get(transition.event_id)
         if known is None or transition.at >= known.at:
             group.rows[transition.event_id] = transition
-        if last:
+        group.count += 1
+        self._waiting += 1
+        if last or self._is_hurried:
             group.due.set()
-        if sum(len(waiting.rows) for waiting in self._groups.values()) >= MAX_WAITING:
-            for waiting in self._groups.values():
-                waiting.due.set()
+        if self._waiting >= MAX_WAITING:
+            self._write_all()
         await asyncio.shield(group.written)
+
+    def hurry(self, *, is_on: bool) -> None:
+        """Write all transitions that wait, and let no later one wait, until `is_on` is False."""
+        self._is_hurried = is_on
+        if is_on:
+            self._write_all()
+
+    def _write_all(self) -> None:
+        for group in self._groups.values():
+            group.due.set()
 
     async def _write_when_due(self, page_id: UUID, group: _Group) -> None:
         try:
@@ -59,6 +75,7 @@ class GatheredLedger:
         except TimeoutError:
             pass
         del self._groups[page_id]
+        self._waiting -= group.count
         try:
             await self._ledger.record(*group.rows.values())
         except Exception as error:

@@ -65,6 +65,10 @@ class Agent:
         """Return the agent's own numbers, for the metrics and the health page: `riffle_NAME`, by stage."""
         return {}
 
+    def hurry(self, *, is_on: bool) -> None:
+        """Let no event wait to be written with later ones, until `is_on` is False: this worker is about to end, or to
+        lose partitions. For stages that write the effects of many events together."""
+
     async def assigned(self, partitions: frozenset[int]) -> None:
         """Take over these partitions of the stage's inputs, and no others: called when this worker gets them."""
 

@@ -27,6 +27,7 @@ from faust.sensors import Sensor
 from faust.types import TP
 
 from streams.errors import RecordTooLarge, RiffleError
+from streams.runtime.agent import Agent
 from streams.runtime.brake import Brake
 from streams.runtime.connection import COMPRESSION, MAX_RECORD_BYTES, ssl_context
 from streams.runtime.consumer import CompleteConsumer, accept_all_header_names
@@ -177,11 +178,12 @@ class StageApp:
         self._background: list[asyncio.Task[None]] = []
         self._started = asyncio.Event()
         self._observer: StageObserver | None = None
+        self._agent: Agent | None = None
         self.failed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     def connect(self, processor: Processor, observer: StageObserver) -> None:
         """Connect the stage's topics to the processor. Call it before `start`."""
-        self._observer = observer
+        self._observer, self._agent = observer, processor.agent
         feeders = {
             "main": [event.topic for event in self.stage.inputs],
             "retry": [self.stage.retry_topic],
@@ -289,7 +291,7 @@ class StageApp:
             task.cancel()
         if self.app.started:
             self.app.consumer.stop_flow()
-            await self._tasks.drain(grace_seconds)
+            await self._drain(grace_seconds)
             await self.app.stop()
 
     def crash_error(self) -> BaseException | None:
@@ -329,12 +331,23 @@ class StageApp:
         # after `forget`, and committed before the events that were forgotten.
         self.app.consumer_generation_id = NO_GENERATION
         await self._on_revoked()
-        if not await self._tasks.drain(self._drain_seconds):
+        is_done = await self._drain(self._drain_seconds)
+        self._hurry(is_on=False)
+        if not is_done:
             log.warning("events were cancelled at a rebalance", stage=self.stage.name)
         for order in self._orders.values():
             order.forget()
         if self._observer:
             self._observer.forget()
+
+    async def _drain(self, grace_seconds: float) -> bool:
+        """Drop the events that have not started, and finish the others. Returns False if some had to be cancelled."""
+        self._hurry(is_on=True)
+        return await self._tasks.drain(grace_seconds)
+
+    def _hurry(self, *, is_on: bool) -> None:
+        if self._agent:
+            self._agent.hurry(is_on=is_on)
 
     async def _announce(self, owned: set[TP]) -> None:
         main = self.stage.inputs[0].topic

@@ -242,6 +242,16 @@ async def test_too_many_waiting_events_are_all_written() -> None:
     assert ledger.writes == MAX_WAITING
 
 
+async def test_a_worker_that_ends_writes_what_waits_and_lets_nothing_wait() -> None:
+    agent = LedgerAgent(ledger := Counting(), max_gathering_seconds=3_600)
+    waiting = asyncio.create_task(agent.handle(delivery(fetched())))
+    await asyncio.sleep(0)
+    agent.hurry(is_on=True)
+    await asyncio.wait_for(waiting, 20)
+    await asyncio.wait_for(agent.handle(delivery(fetched(attempt=2), 1, cause="late")), 20)
+    assert (ledger.writes, len(await ledger.history(PAGE))) == (2, 2)
+
+
 async def test_a_write_that_fails_fails_for_all_of_its_events() -> None:
     agent = LedgerAgent(ledger := Counting(), max_gathering_seconds=0.01)
     events = [delivery(fetched(attempt=number), number, cause=str(number)) for number in range(3)]

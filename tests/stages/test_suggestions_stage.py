@@ -118,6 +118,17 @@ async def test_titles_that_come_within_seconds_are_stored_together_without_a_rea
     assert [each.text for each in await store.titles("tide table 00")] == [f"tide table {n:03d}" for n in range(10)]
 
 
+async def test_a_worker_that_ends_stores_the_titles_that_wait() -> None:
+    store = Crashing(0)
+    agent = SuggestAgent(store, MemoryApiKeys(), lambda: NOW, BlockedWords(), gather_seconds=600)
+    waiting = asyncio.create_task(agent.handle(indexed("https://a.example/", "Tide table")))
+    await asyncio.sleep(0.01)
+    agent.hurry(is_on=True)
+    await asyncio.wait_for(waiting, 20)
+    await asyncio.wait_for(agent.handle(indexed("https://b.example/", "Tide clock")), 20)
+    assert [each.text for each in await store.titles("tide")] == ["tide clock", "tide table"]
+
+
 async def test_the_stage_is_built_from_the_settings_and_another_event_is_poison(tmp_path: Any) -> None:
     (tmp_path / "words").write_text("Tide  # why\n")
     stores = memory_stores()

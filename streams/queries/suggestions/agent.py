@@ -23,7 +23,7 @@ from streams.settings import Settings
 from streams.stores.opener import Stores
 from streams.stores.protocols import ApiKeys, NewTitle, Suggestions, private_hosts
 
-GATHER_SECONDS = 5.0
+GATHER_SECONDS = 10.0
 """Maximum time that a title waits for others, to be stored with them (seconds)."""
 MAX_TOGETHER = 400
 """Maximum number of titles that are stored together: less than the stage handles at once, so that none waits long."""
@@ -48,6 +48,9 @@ class SuggestAgent(Agent):
         )
         self._private: tuple[str, ...] = ()
         self._read_at: datetime | None = None
+
+    def hurry(self, *, is_on: bool) -> None:
+        self._titles.hurry(is_on=is_on)
 
     async def handle(self, delivery: Delivery) -> Sequence[Event]:
         """Store the title of a page. Raises PoisonError for another event."""

@@ -357,3 +357,21 @@ async def test_the_app_has_all_that_faust_uses_of_its_statistics() -> None:
     monitor = new_app(STAGE, Settings()).monitor
     assert {name for name in used if not hasattr(monitor, name)} == {LEFT_OUT}
     assert used.count(LEFT_OUT) == inspect.getsource(AIOKafkaConsumerThread.verify_event_path).count(LEFT_OUT + ".get")
+
+
+async def test_events_that_wait_to_be_written_with_later_ones_are_written_before_their_partition_goes() -> None:
+    """Else each rebalance would wait for as long as a stage gathers events, or cancel them."""
+    gates, hurried = Gates(), list[bool]()
+    stage = RunningStage(gates.handle)
+
+    def hurry(*, is_on: bool) -> None:
+        hurried.append(is_on)
+        gates.open("a", 1)
+
+    stage.processor.agent.hurry = hurry  # type: ignore[method-assign]  # an agent that gathers
+    stream = stage.feed(asked("a", 1))
+    await settle()
+    await asyncio.wait_for(stage.app._revoked(), 20)
+    assert (gates.done, stream.acknowledged) == ([("a", 1)], [("tests.asked", 0, 1)])
+    assert hurried == [True, False], "later events may wait again"
+    await stage.stop()
