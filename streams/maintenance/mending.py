@@ -3,8 +3,8 @@
 Each page is compared with the models' answers of now (`recomputing`). Only what differs is written:
 
     what differs            what is written
-    links                   statements (blob), vectors (blob), `chunked`, `embedded`, points, `indexed`
-    vectors in a blob       vectors (blob), `embedded`, `indexed`
+    links                   statements (blob), vectors (blob), `chunked`, points, `indexed`
+    vectors in a blob       vectors (blob), `indexed`
     vectors in the index    points
 
 In this order, so that a run that was stopped finds the rest again: the part `indexed` comes last, and the next run
@@ -15,7 +15,7 @@ write time of `indexed` and a microsecond: later than the events of this fetch, 
 from dataclasses import dataclass, field, replace
 
 from streams.maintenance.page_writer import PageWriter, Target
-from streams.maintenance.recomputing import Comparison, Recomputer, is_embedding_of
+from streams.maintenance.recomputing import Comparison, Recomputer
 from streams.statements.statement import encode_statements
 from streams.stores.opener import Stores
 from streams.stores.page_record import PageRecord
@@ -81,7 +81,7 @@ class Mender:
                 statements_ref = await self._stores.blobs.put(encode_statements(statements))
             vectors_ref = await self._stores.blobs.put(encode_vectors(statements_ref, vectors))
             mended = refer_to(found.page, record, statements_ref, vectors_ref)
-            await self._put_stages(found.page, record, mended)
+            await self._put_chunked(found.page, record, mended)
         if found.links or found.index_vectors:
             page = indexed_page(found.page.page_id, mended)
             assert page is not None  # the record only refers to other blobs
@@ -89,14 +89,13 @@ class Mender:
         if mended is not record and await self._writer.read_recorded(found.page.page_id) == found.page:
             await self._stores.pages.put(found.page.page_id, mended.indexed, mended.indexed.at)
 
-    async def _put_stages(self, page: IndexedPage, record: PageRecord, mended: PageRecord) -> None:
-        """Write the parts of the stages before the index that the mending changed."""
-        for former, part in ((record.chunked, mended.chunked), (record.embedded, mended.embedded)):
-            for ahead in CLOCKS_AHEAD if part != former else ():
-                await self._stores.pages.put(page.page_id, part, mended.indexed.at + ahead)
-                stored = await self._stores.pages.get(page.page_id)
-                if former not in (stored.chunked, stored.embedded):
-                    break
+    async def _put_chunked(self, page: IndexedPage, record: PageRecord, mended: PageRecord) -> None:
+        """Write the part of the statements stage if the mending changed it."""
+        former, part = record.chunked, mended.chunked
+        for ahead in CLOCKS_AHEAD if part != former else ():
+            await self._stores.pages.put(page.page_id, part, mended.indexed.at + ahead)
+            if (await self._stores.pages.get(page.page_id)).chunked != former:
+                break
 
     def _count(self, found: Comparison) -> None:
         lists = (self.outcome.links, self.outcome.blob_vectors, self.outcome.index_vectors)
@@ -107,10 +106,8 @@ class Mender:
 
 def refer_to(page: IndexedPage, record: PageRecord, statements_ref: str, vectors_ref: str) -> PageRecord:
     """Return the records with these references in the parts that refer to the page's statements or vectors."""
-    indexed, embedded, rows = record.indexed, record.embedded, dict(record.rows)
+    indexed, rows = record.indexed, dict(record.rows)
     rows["indexed"] = replace(indexed, statements_ref=statements_ref, vectors_ref=vectors_ref, at=indexed.at + 1).row()
     if record.chunked.statements_ref == page.statements_ref:
         rows["chunked"] = replace(record.chunked, statements_ref=statements_ref).row()
-    if is_embedding_of(page, record):
-        rows["embedded"] = replace(embedded, statements_ref=statements_ref, vectors_ref=vectors_ref).row()
     return PageRecord(rows)

@@ -157,11 +157,11 @@ class PageWriter:
     async def _vectors(
         self, page: IndexedPage, statements: PageStatements, record: PageRecord, model: ModelInfo
     ) -> Vectors:
-        embedded = record.embedded
-        of_model = (embedded.model, embedded.model_version) == (model.name, model.version)
-        if of_model and embedded.statements_ref == page.statements_ref:
+        indexed = record.indexed
+        of_model = (indexed.model, indexed.model_version) == (model.name, model.version)
+        if of_model and indexed.statements_ref == page.statements_ref:
             try:
-                return decode_vectors(await self._stores.blobs.get(embedded.vectors_ref), page.statements_ref)
+                return decode_vectors(await self._stores.blobs.get(indexed.vectors_ref), page.statements_ref)
             except PoisonError:
                 pass  # the blob is damaged or gone: embed again
         texts = texts_of(statements)

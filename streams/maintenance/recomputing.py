@@ -110,15 +110,14 @@ class Recomputer:
         return "compared", await chain_drafts(self._stores.chains, page.page_id, stored.url, drafted)
 
     async def _count_in_blobs(self, page: IndexedPage, record: PageRecord, vectors: Vectors) -> int:
-        """Return the statements with a foreign vector in the blobs that the records name."""
-        foreign: set[int] = set()
-        for reference in vector_references(page, record):
-            try:
-                kept = decode_vectors(await self._stores.blobs.get(reference), page.statements_ref)
-            except PoisonError:  # missing, damaged, or of other statements
-                return max(len(vectors), 1)
-            foreign.update(find_foreign_vectors(kept, vectors))
-        return len(foreign)
+        """Return the statements with a foreign vector in the blob that the record names."""
+        if not record.indexed.vectors_ref:
+            return 0
+        try:
+            kept = decode_vectors(await self._stores.blobs.get(record.indexed.vectors_ref), page.statements_ref)
+        except PoisonError:  # missing, damaged, or of other statements
+            return max(len(vectors), 1)
+        return len(set(find_foreign_vectors(kept, vectors)))
 
     async def _count_in_index(
         self, page: IndexedPage, stored: PageStatements, collection: str, vectors: Vectors
@@ -151,24 +150,6 @@ def find_document(record: PageRecord) -> str:
     decided = record.deduplicated
     first = decided.generation if decided.document_generation is None else decided.document_generation
     return (decided.document_ref or "") if first <= record.indexed.generation else ""
-
-
-def vector_references(page: IndexedPage, record: PageRecord) -> list[str]:
-    """Return the references of the blobs with the vectors of the page's statements."""
-    indexed, embedded = record.indexed, record.embedded
-    found = [indexed.vectors_ref]
-    if is_embedding_of(page, record):
-        found.append(embedded.vectors_ref)
-    return sorted(set(filter(None, found)))
-
-
-def is_embedding_of(page: IndexedPage, record: PageRecord) -> bool:
-    """Return True if the part `embedded` has vectors of the page's statements, by the model of the index."""
-    indexed, embedded = record.indexed, record.embedded
-    return embedded.statements_ref == page.statements_ref and (embedded.model, embedded.model_version) == (
-        indexed.model,
-        indexed.model_version,
-    )
 
 
 async def compare_pages(

@@ -17,7 +17,6 @@ Part = Literal[
     "normalized",
     "deduplicated",
     "chunked",
-    "embedded",
     "indexed",
     "removed",
     "feed",
@@ -191,22 +190,8 @@ class Chunked(RefusablePart):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Embedded(StoredPart):
-    """The vectors of the page's statements."""
-
-    PART: ClassVar[Part] = "embedded"
-
-    statements_ref: str
-    vectors_ref: str
-    statements: Annotated[int, Missing(-1)]
-    model: str
-    model_version: str
-    dimensions: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Indexed(StoredPart):
-    """The points of the page in the index."""
+    """The points of the page in the index, and the vectors of its statements."""
 
     PART: ClassVar[Part] = "indexed"
 
@@ -217,9 +202,8 @@ class Indexed(StoredPart):
     model_version: str
     collection: str
     statements_ref: str
-    """Empty in the records of a release that didn't keep the reference."""
     vectors_ref: str
-    """Empty in the records of a release that didn't keep the reference."""
+    dimensions: int
     at: int
     """Time of the write, microseconds since 1970 UTC."""
 
@@ -267,7 +251,6 @@ PART_TYPES: Mapping[Part, type[StoredPart]] = {
         Normalized,
         Deduplicated,
         Chunked,
-        Embedded,
         Indexed,
         Removed,
         Feed,
@@ -295,7 +278,6 @@ class PageRecord:
     normalized = _part(Normalized)
     deduplicated = _part(Deduplicated)
     chunked = _part(Chunked)
-    embedded = _part(Embedded)
     indexed = _part(Indexed)
     removed = _part(Removed)
     feed = _part(Feed)

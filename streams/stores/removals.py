@@ -16,7 +16,6 @@ from streams.errors import MissingBlob, PageErased
 from streams.stores.page_record import (
     Chunked,
     Deduplicated,
-    Embedded,
     Fetched,
     Indexed,
     Normalized,
@@ -33,7 +32,6 @@ _KEPT: Mapping[type[StoredPart], frozenset[str]] = {
     Fetched: frozenset(PageFetched.model_fields) - _REFS,
     Normalized: frozenset({"url", "generation", "directives", "refused"}),
     Chunked: _OF_INDEX,
-    Embedded: _OF_INDEX,
     Indexed: _OF_INDEX,
 }
 """The facts that the record of a page that left keeps, by part. The other parts hold no text of the page."""

@@ -1,7 +1,7 @@
 """The embed stage: a page's statements become vectors, each statement in its context.
 
-The vectors of unchanged statements are not computed again: the page's record names vectors of the same model. Other
-texts pass through a bounded queue that all pages of this worker share (`batching`).
+The vectors of unchanged statements are not computed again: the record of the indexed page names vectors of the same
+model. Other texts pass through a bounded queue that all pages of this worker share (`batching`).
 """
 
 import asyncio
@@ -17,7 +17,7 @@ from streams.runtime.agent import Agent, Delivery
 from streams.settings import Settings
 from streams.statements.statement import decode_statements
 from streams.stores.opener import Stores
-from streams.stores.page_record import Embedded
+from streams.stores.page_record import Indexed
 from streams.stores.removals import blob_of_page
 from streams.vectors.batching import Half, Key, TextBatcher, text_key
 from streams.vectors.points import decode_vectors, encode_vectors, texts_of
@@ -27,7 +27,7 @@ PART_TEXTS = 512
 
 
 class EmbedAgent(Agent):
-    """Blob (vectors) -> record (`embedded`) -> PageEmbedded. Nothing if the page was removed on request meanwhile."""
+    """Blob (vectors) -> PageEmbedded. The index stage records it. Nothing if the page was removed on request."""
 
     def __init__(self, stores: Stores) -> None:
         self._stores = stores
@@ -61,19 +61,17 @@ class EmbedAgent(Agent):
             "model_version": model.version,
             "dimensions": model.dimensions,
         }
-        part = Embedded(url=event.url, generation=event.generation, **made)
-        await self._stores.pages.put(event.page_id, part, delivery.at)
         return [PageEmbedded.following(event, **made)]
 
-    async def _read_former_record(self, event: PageChunked, model: ModelInfo) -> Embedded | None:
-        """Return the record of an earlier fetch if the record is whole and of the same model."""
-        former = (await self._stores.pages.get(event.page_id)).embedded
+    async def _read_former_record(self, event: PageChunked, model: ModelInfo) -> Indexed | None:
+        """Return the record of the indexed page if the record is whole and of the same model."""
+        former = (await self._stores.pages.get(event.page_id)).indexed
         made_by = (former.model, former.model_version, former.dimensions)
         is_same_model = made_by == (model.name, model.version, model.dimensions)
-        is_whole = former.vectors_ref and former.statements_ref and former.statements >= 0
+        is_whole = former.vectors_ref and former.statements_ref
         return former if is_same_model and is_whole else None
 
-    async def _make_vectors(self, event: PageChunked, model: ModelInfo, former: Embedded | None) -> tuple[str, int]:
+    async def _make_vectors(self, event: PageChunked, model: ModelInfo, former: Indexed | None) -> tuple[str, int]:
         """Return the reference of the vectors, and their number."""
         page = decode_statements(
             await blob_of_page(self._stores.blobs, self._stores.pages, event, event.statements_ref)
@@ -82,7 +80,7 @@ class EmbedAgent(Agent):
         reference = await self._stores.blobs.put(encode_vectors(event.statements_ref, vectors))
         return reference, len(page.statements)
 
-    async def _former_vectors(self, former: Embedded | None) -> dict[Key, Half]:
+    async def _former_vectors(self, former: Indexed | None) -> dict[Key, Half]:
         """Return the vectors of the page's statements at an earlier fetch, by the hash of their text."""
         if former is None:
             return {}

@@ -38,7 +38,7 @@ from streams.runtime.agent import Agent, Delivery
 from streams.settings import Settings
 from streams.statements.statement import PageStatements, decode_statements
 from streams.stores.opener import Stores
-from streams.stores.page_record import Embedded, Indexed, PageRecord, Removed
+from streams.stores.page_record import Chunked, Indexed, PageRecord, Removed
 from streams.stores.protocols import Point
 from streams.stores.removals import blob_of_page, is_held_back, withdrawn
 from streams.stores.vector_collection import MissingCollection
@@ -98,7 +98,8 @@ class IndexAgent(Agent):
             "model_version": event.model_version,
             "collection": collection,
         }
-        references: dict[str, Any] = {"statements_ref": event.statements_ref, "vectors_ref": event.vectors_ref}
+        names = ("statements_ref", "vectors_ref", "dimensions")
+        references: dict[str, Any] = {name: getattr(event, name) for name in names}
         at = max(at, record.indexed.at + replaces)
         part = Indexed(url=event.url, generation=event.generation, at=at, **references, **made)
         await self._stores.pages.put(event.page_id, part, part.at)
@@ -221,11 +222,12 @@ class IndexAgent(Agent):
 
 
 def _may_have_points(record: PageRecord) -> bool:
-    """Return False for a page that was never embedded, as most removed pages: URLs that robots.txt disallows.
+    """Return False for a page that never had statements, as most removed pages: URLs that robots.txt disallows.
 
-    The embed stage writes its record before its event, so the result is True while a page's points are being written.
+    The statements stage writes its record before its event, so the result is True while a page's points are being
+    written.
     """
-    return record.has(Embedded) or record.has(Indexed)
+    return record.has(Chunked) or record.has(Indexed)
 
 
 def _has_other_statements(indexed: Indexed, event: PageEmbedded) -> bool:

@@ -39,7 +39,7 @@ class IndexedPage:
     statements: int
     """The number of the page's statements."""
     statements_ref: str
-    """The reference of the page's statements. Empty in the records of a release that didn't keep the reference."""
+    """The reference of the page's statements."""
     facts: PageFacts
 
 

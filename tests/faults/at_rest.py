@@ -18,7 +18,7 @@ from streams.settings import Settings
 from streams.statements.statement import decode_statements
 from streams.stores.host_buckets import bucket_of
 from streams.stores.opener import Stores
-from streams.stores.page_record import Chunked, Deduplicated, Embedded, Fetched
+from streams.stores.page_record import Chunked, Deduplicated, Fetched, Indexed
 from streams.topology import STAGES
 from streams.vectors.points import encode_vectors, texts_of
 from tests.faults.disk_web import DiskWeb
@@ -115,9 +115,9 @@ async def check_vectors(stores: Stores, web: DiskWeb) -> int:
     wrong, compared = [], 0
     for url in sorted(web.allowed):
         record = await stores.pages.get(page_id(canonicalize(url)))
-        if not record.has(Embedded):
+        if not record.has(Indexed):
             continue
-        part = record.embedded
+        part = record.indexed
         texts = texts_of(decode_statements(await stores.blobs.get(part.statements_ref)))
         expected = encode_vectors(part.statements_ref, await stores.embedder.embed(texts))
         if await stores.blobs.get(part.vectors_ref) != expected:

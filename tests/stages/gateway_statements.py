@@ -26,7 +26,7 @@ async def chunked(stores: Stores, url: str, html: str, **records: Any) -> None:
     vectors = encode_vectors(reference, await stores.embedder.embed(texts_of(page)))
     parts: dict[Any, dict[str, Any]] = {
         "chunked": {"url": url, "statements_ref": reference},
-        "embedded": {
+        "indexed": {
             "url": url,
             "statements_ref": reference,
             "vectors_ref": await stores.blobs.put(vectors),

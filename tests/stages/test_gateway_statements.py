@@ -82,7 +82,7 @@ async def test_a_query_orders_the_statements_of_this_page_alone() -> None:
 
 
 @pytest.mark.parametrize(
-    ("embedded", "reason"),
+    ("indexed", "reason"),
     [
         ({"vectors_ref": ""}, "have no vectors yet"),
         ({"statements_ref": "0" * 64}, "have no vectors yet"),
@@ -90,8 +90,8 @@ async def test_a_query_orders_the_statements_of_this_page_alone() -> None:
         ({"model": "another"}, "of another model"),
     ],
 )
-async def test_a_query_that_can_t_be_tried_says_why(embedded: dict[str, str], reason: str) -> None:
-    html = await shown(await stored(embedded=embedded), ask="log")
+async def test_a_query_that_can_t_be_tried_says_why(indexed: dict[str, str], reason: str) -> None:
+    html = await shown(await stored(indexed=indexed), ask="log")
     assert reason in html.partition("The query was not tried.")[2].partition("</p>")[0]
     assert numbers(html) == [0, 1, 2, 3, 4]
 

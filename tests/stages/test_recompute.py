@@ -34,7 +34,7 @@ from streams.stores.page_record import StoredPart
 from streams.stores.protocols import Point
 from streams.vectors.points import decode_vectors, encode_vectors
 from tests.inline_sandbox import InlineSandbox
-from tests.stages.whole_journey import SECOND, WholeJourney
+from tests.stages.whole_journey import WholeJourney
 
 METALS = ("zirconium", "hafnium", "osmium", "iridium", "rhenium")
 URLS = [f"https://site.test/{metal}" for metal in METALS]
@@ -116,8 +116,6 @@ async def spoil_blob(stores: Stores) -> None:
     vectors = decode_vectors(await stores.blobs.get(record.indexed.vectors_ref), ref)
     foreign = await stores.blobs.put(encode_vectors(ref, vectors[::-1]))
     at = record.indexed.at + 1
-    # The clock of a worker was ahead: the part `embedded` is later than the part `indexed`.
-    await stores.pages.put(page_id(URLS[2]), replace(record.embedded, vectors_ref=foreign), at + 5 * SECOND)
     await stores.pages.put(page_id(URLS[2]), replace(record.indexed, vectors_ref=foreign, at=at), at)
 
 
@@ -140,14 +138,13 @@ async def contents(stores: Stores) -> dict[str, Any]:
     points = stores.vectors._of(collection).points  # type: ignore[attr-defined] # the fake's
     for url in URLS:
         record = await stores.pages.get(page_id(url))
-        indexed, embedded, chunked = record.indexed, record.embedded, record.chunked
-        assert indexed.statements_ref == embedded.statements_ref == chunked.statements_ref
+        indexed, chunked = record.indexed, record.chunked
+        assert indexed.statements_ref == chunked.statements_ref
         found[url] = (
             decode_statements(await stores.blobs.get(indexed.statements_ref)),
             decode_vectors(await stores.blobs.get(indexed.vectors_ref), indexed.statements_ref).tolist(),
-            decode_vectors(await stores.blobs.get(embedded.vectors_ref), embedded.statements_ref).tolist(),
             {id: (point.payload.row(), list(point.dense)) for id, point in points.items() if point.payload.url == url},
-            (indexed.generation, chunked.generation, indexed.statements, embedded.statements),
+            (indexed.generation, chunked.generation, indexed.statements),
         )
     return found
 

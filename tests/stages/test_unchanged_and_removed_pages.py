@@ -321,7 +321,7 @@ async def test_a_missing_blob_is_an_error_unless_its_page_was_removed_on_request
     else:
         stores: Any = journey.stores
         stores.blobs._contents.clear()
-        for part in ("embedded", "indexed"):
+        for part in ("indexed",):
             stores.pages._cells[page_id(A)].pop(part)
     if on_request:
         outcome = [type(one).__name__ for one in await journey.handle(event, 40)]

@@ -31,7 +31,7 @@ from streams.statements.agent import StatementsAgent
 from streams.statements.sandbox_tasks import DRAFT
 from streams.statements.statement import PageStatements, Statement, decode_statements
 from streams.stores.opener import Stores, memory_stores
-from streams.stores.page_record import Embedded, Fetched, PageRecord
+from streams.stores.page_record import Fetched, Indexed, PageRecord
 from streams.stores.protocols import Hit
 from streams.vectors.bm25 import query_vector
 from streams.vectors.embed_agent import EmbedAgent
@@ -267,8 +267,8 @@ async def test_of_a_changed_page_only_the_changed_statements_are_embedded(journe
 
 async def test_former_vectors_that_are_missing_are_made_again(journey: Journey) -> None:
     await journey.through(await journey.deduplicated(generation=1))
-    record = dict((await journey.stores.pages.get(PAGE)).rows["embedded"], vectors_ref="00" * 32)
-    await journey.stores.pages.put(PAGE, Embedded.of_row(record), record.get("at", 0) or 2**60)
+    record = dict((await journey.stores.pages.get(PAGE)).rows["indexed"], vectors_ref="00" * 32)
+    await journey.stores.pages.put(PAGE, Indexed.of_row(record), record["at"])
     events = await journey.through(await journey.deduplicated(Block("p", "All of it is new text here."), generation=2))
     assert isinstance(events[-1], PageIndexed)
 
@@ -277,7 +277,7 @@ class Interrupted(BaseException):
     """The process is killed."""
 
 
-@pytest.mark.parametrize("moment", ["blobs.get", "embedder.embed", "blobs.put", "pages.put"])
+@pytest.mark.parametrize("moment", ["blobs.get", "embedder.embed", "blobs.put"])
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
 async def test_the_embed_stage_may_be_killed_at_every_call(journey: Journey, moment: str, after: bool) -> None:
     """The event is delivered again to another worker, which stores and returns what an undisturbed one does."""

@@ -65,8 +65,7 @@ class PageContent:
             raise ProblemError(_gone()) from error
 
     async def vectors(self, data: PageData, ref: str, after: int, limit: int) -> PageVectors:
-        indexed, embedded = data.record.indexed, data.record.embedded
-        known = indexed if indexed.vectors_ref else embedded
+        known = data.record.indexed
         wanted = _same(ref, known.vectors_ref)
         try:
             vectors = decode_vectors(await self._blob(wanted), known.statements_ref)

@@ -144,12 +144,12 @@ async def _scores(
     context: GatewayContext, data: PageData, ref: str, ask: str
 ) -> tuple[NDArray[np.float32] | None, str]:
     """Return the cosine of each statement and the query; or None, and the reason why."""
-    embedded = data.record.embedded
+    indexed = data.record.indexed
     if not ask:
         return None, ""
-    if not embedded.vectors_ref or embedded.statements_ref != ref:
+    if not indexed.vectors_ref or indexed.statements_ref != ref:
         return None, "The page's statements have no vectors yet."
-    packed = await read_blob(context, embedded.vectors_ref)
+    packed = await read_blob(context, indexed.vectors_ref)
     if packed is None:
         return None, "The page's vectors are no longer kept."
     part = OptionalPart("cosines of the statements", partial(context.metrics.count_failure, "models"))
@@ -159,7 +159,7 @@ async def _scores(
     if query_vector is None:
         return None, "The embedding model does not answer."
     model, query = query_vector
-    if (embedded.model, embedded.model_version) != (model.name, model.version):
+    if (indexed.model, indexed.model_version) != (model.name, model.version):
         return None, "The page's vectors are of another model than the one that embeds queries."
     try:
         return await asyncio.to_thread(_cosines, packed, ref, query), ""
