@@ -3,9 +3,9 @@
 A page's author writes its title, its URL and its texts, and a server its headers. Shown unchanged, they could move
 the cursor, change the terminal's title, or disguise an address. Markup is escaped by each output itself.
 
-A stranger's ISO date is read here, too. Other grammars of dates have other tasks: `crawl.web_dates` reads those of
+A stranger's ISO date is read here, too. Other grammars of dates have other tasks: `crawl.web_dates` reads dates of
 protocols, to the second; `pages.text.dates` the first date in a text of any language; `queries.quick.dates` what people
-ask, also without a year; `answers.disagreement` all dates of an English sentence, also years alone.
+ask, also without a year; `answers.disagreement` all dates and years of an English sentence.
 """
 
 import re

@@ -158,6 +158,18 @@ def test_each_client_shows_the_certificate_of_its_settings() -> None:
     assert {each.files for each in found} == {TlsFiles(*files.values())}
 
 
+@pytest.mark.parametrize(
+    ("gateway", "scheme"),
+    [
+        (GatewaySettings(), "http"),
+        (GatewaySettings(cert_file=Path("cert"), key_file=Path("key")), "https"),  # on the gateway's machine
+        (GatewaySettings(ca_file=Path("ca")), "https"),  # for commands elsewhere
+    ],
+)
+def test_commands_ask_a_gateway_with_a_certificate_by_https(gateway: GatewaySettings, scheme: str) -> None:
+    assert gateway.address == f"{scheme}://127.0.0.1:8080"
+
+
 def test_answers_trust_the_authority_of_their_server(identities: Identities) -> None:
     own = AnswersSettings(url="https://model.example/v1", model="mine")
     context = GatewayContext(Settings(answers=own), memory_stores(), Metrics(), lambda: NOW)

@@ -8,12 +8,14 @@ was fetched later. A file without a possible time (1970 in Nix, 1980 in a ZIP) i
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from http import HTTPStatus
 from typing import BinaryIO, Literal
 from urllib.parse import quote
 
 from schemas.envelope import micros_from_utc
 from streams.allowed_origins import origin_of
-from streams.crawl.archives.warc import HttpResponse, WarcRecord, parse_response, read_records
+from streams.crawl.archives.revisits import Originals
+from streams.crawl.archives.warc import HttpResponse, WarcFile, WarcRecord, content_of
 from streams.crawl.fetch.content_encoding import BodyDecoder, InvalidBody
 from streams.crawl.fetch.outcomes import classify_response, select_headers
 from streams.crawl.file_kinds import EXTENSIONS
@@ -104,34 +106,74 @@ class Limits:
 
 
 def read_warc(file: BinaryIO, limits: Limits) -> Iterator[ArchivedPage | Skipped]:
-    """Read each HTTP response of a WARC file, and each text of a WET file. Raises NotWarc.
+    """Read each page of a WARC file (responses, resources, revisits of these), and each text of a WET file.
 
-    Other records are ignored.
+    Every other record is skipped with a reason, except those of hosts that were not asked for. Raises NotWarc.
     """
-    place = limits.place
-    for record in read_records(file, limits.max_body_bytes + MAX_HEAD_BYTES):
+    archive = WarcFile(file, limits.max_body_bytes + MAX_HEAD_BYTES)
+    reader = _Reader(limits, Originals(archive))
+    for record in archive.records():
         if record.damage:
             yield Skipped("damaged record", record.damage)
-        elif not limits.allow_host(_target(record)):
-            continue
-        elif record.headers.get("warc-type") == "conversion":
-            yield _page_of_text(record, limits)
-        elif record.headers.get("warc-type") == "response":
-            if place.address and not place.origin:
-                place = replace(place, origin=origin_of(_target(record)).lower())
+        elif limits.allow_host(_target(record)):
             try:
-                yield _page_of_record(record, replace(limits, place=place))
+                yield reader.read(record)
             except Exception as error:  # one bad record never ends an import
                 yield Skipped("damaged record", f"{record.headers.get('warc-target-uri', '')}: {error!r}")
 
 
-def _page_of_record(record: WarcRecord, limits: Limits) -> ArchivedPage | Skipped:
-    target = limits.place.of_record(_target(record))
-    if record.block is None:
-        return Skipped("too large", target)
-    response = parse_response(record.block)
-    if response is None:
-        return Skipped("no HTTP response", target)
+_NO_PAGES = frozenset({"warcinfo", "request", "metadata", "continuation"})
+"""Types of records that are never pages."""
+
+
+class _Reader:
+    """Reads the records of one file, each of which may need what came before it."""
+
+    def __init__(self, limits: Limits, originals: Originals) -> None:
+        self._limits, self._originals = limits, originals
+        self._has_pages = False
+        """True behind the first page: then a conversion is another form of a page, and not a text of a WET file."""
+
+    def read(self, record: WarcRecord) -> ArchivedPage | Skipped:
+        kind, target = record.headers.get("warc-type", "").lower(), _target(record)
+        if kind in _NO_PAGES:
+            return Skipped(f"no page, but a record of type {kind}", target)
+        if record.headers.get("warc-segment-number"):
+            return Skipped("one of several records of a page", target)
+        if kind == "conversion":
+            other = Skipped("another form of a page in this file (conversion)", target)
+            return other if self._has_pages else _page_of_text(record, self._limits)
+        if kind not in ("response", "resource", "revisit"):
+            return Skipped("a record of an unknown type", f"{kind[:40]} {target}")
+        if kind == "resource" and not target.lower().startswith(("http:", "https:")):
+            return Skipped("no page of the web", target)
+        return self._read_page(kind, record)
+
+    def _read_page(self, kind: str, record: WarcRecord) -> ArchivedPage | Skipped:
+        self._has_pages = True
+        place = self._limits.place
+        if place.address and not place.origin:
+            self._limits = replace(self._limits, place=replace(place, origin=origin_of(_target(record)).lower()))
+        target = self._limits.place.of_record(_target(record))
+        if record.block is None:
+            return Skipped("too large", target)
+        if kind == "revisit":
+            response = self._originals.response_of(record)
+            missing = "the same content as a record that is not in front of it in this file (revisit)"
+        else:
+            self._originals.note(record)
+            response = content_of(record)
+            missing = "no HTTP response"
+        if response is None:
+            return Skipped(missing, target)
+        if response.status == HTTPStatus.NOT_MODIFIED:
+            return Skipped("not modified", target)
+        return _page_of_response(record, response, target, self._limits)
+
+
+def _page_of_response(
+    record: WarcRecord, response: HttpResponse, target: str, limits: Limits
+) -> ArchivedPage | Skipped:
     verdict = classify_response(target, response.status, response.headers, "page", False)
     if verdict.outcome != "ok":
         return Skipped(verdict.outcome.replace("_", " "), f"{target}: {verdict.error or verdict.redirect_to or ''}")

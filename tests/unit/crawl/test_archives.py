@@ -25,12 +25,14 @@ def record(
     uri: str = "https://example.org/a",
     date: str = "2024-05-01T00:00:00Z",
     kind: str = "response",
+    warc: str = "",
     **headers: str,
 ) -> bytes:
     lines = [f"{name.replace('_', '-')}: {value}" for name, value in {"Content_Type": "text/html", **headers}.items()]
     block = "\r\n".join([f"HTTP/1.1 {status}", *lines, "", ""]).encode() + body
     head = (
-        f"WARC/1.1\r\nWARC-Type: {kind}\r\nWARC-Target-URI: {uri}\r\nWARC-Date: {date}\r\nContent-Length: {len(block)}"
+        f"WARC/1.1\r\nWARC-Type: {kind}\r\nWARC-Target-URI: {uri}\r\nWARC-Date: {date}\r\n{warc}"
+        f"Content-Length: {len(block)}"
     )
     return head.encode() + b"\r\n\r\n" + block + b"\r\n\r\n"
 
@@ -128,8 +130,25 @@ def test_no_record_ends_an_import(noise: bytes, position: int) -> None:
     assert read(record() + bytes(damaged) + record(b"next"))
 
 
-def test_records_that_are_not_responses_are_ignored() -> None:
-    assert read(record(kind="request") + record(kind="warcinfo") + record(kind="revisit")) == []
+NO_PAGES = [
+    ("warcinfo", {}, "no page, but a record of type warcinfo"),
+    ("request", {}, "no page, but a record of type request"),
+    ("metadata", {}, "no page, but a record of type metadata"),
+    ("continuation", {}, "no page, but a record of type continuation"),
+    ("response", {"warc": "WARC-Segment-Number: 1\r\n"}, "one of several records of a page"),
+    ("resource", {"uri": "urn:pageinfo:https://example.org/"}, "no page of the web"),  # Browsertrix
+    ("resource", {"uri": "metadata://gnu.org/software/wget/warc/wget.log"}, "no page of the web"),  # wget
+    ("revisit", {}, "the same content as a record that is not in front of it in this file (revisit)"),
+    ("screenshot", {}, "a record of an unknown type"),
+    ("", {}, "a record of an unknown type"),
+]
+
+
+@pytest.mark.parametrize(("kind", "headers", "reason"), NO_PAGES)
+def test_a_record_that_is_no_page_is_counted_by_its_reason(kind: str, headers: Any, reason: str) -> None:
+    (found,) = read(record(kind=kind, **headers))
+    assert isinstance(found, Skipped)
+    assert found.reason == reason
 
 
 @pytest.mark.parametrize("date", ["2024-05-01T00:00:00Z", "2024-05-01T00:00:00", "2024-05-01T02:00:00.000000000+02:00"])

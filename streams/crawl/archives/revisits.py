@@ -1,0 +1,70 @@
+"""Revisits of a WARC file: records of a visit whose content an earlier record of the file has. Pure.
+
+A crawler that finds known content stores a `revisit` without it (WARC 1.1, section 6.7): the earlier record is named by
+its URL, or by the digest of its payload. Only the places of earlier records are kept, and their content is read again.
+What is found is believed only if it has the digest that the revisit names.
+"""
+
+from collections.abc import Mapping
+
+import xxhash
+
+from streams.crawl.archives.warc import HttpResponse, WarcFile, WarcRecord, content_of, digest_matches, parse_response
+
+MAX_PLACES = 400_000
+"""Maximum number of places of earlier records that are kept, two for most records: the oldest is forgotten (60 MB)."""
+_DIGEST = "warc-payload-digest"
+
+
+class Originals:
+    """The places of the responses that were read, by the digests of their payloads and by their URLs."""
+
+    def __init__(self, file: WarcFile) -> None:
+        self._file = file
+        self._places: dict[int, int] = {}
+
+    def note(self, record: WarcRecord) -> None:
+        """Remember a response. One that can't be read alone is not remembered."""
+        if record.place is None:
+            return
+        for name in (_DIGEST, "warc-target-uri"):
+            if value := record.headers.get(name):
+                key = _key(value)
+                self._places.pop(key, None)
+                self._places[key] = record.place
+        while len(self._places) > MAX_PLACES:
+            del self._places[next(iter(self._places))]
+
+    def response_of(self, revisit: WarcRecord) -> HttpResponse | None:
+        """Return the response of a revisit: its own status and headers, with the content of an earlier response.
+
+        None if there is no such response, or it has other content.
+        """
+        digest = revisit.headers.get(_DIGEST, "")
+        for value in (digest, revisit.headers.get("warc-refers-to-target-uri"), revisit.headers.get("warc-target-uri")):
+            place = self._places.get(_key(value)) if value else None
+            record = None if place is None else self._file.read_again(place)
+            if record is None or record.block is None:
+                continue
+            earlier = content_of(record)
+            if earlier and (not digest or _has_payload(record, earlier, digest)):
+                return _joined(parse_response((revisit.block or b"") + b"\r\n\r\n"), earlier)
+        return None
+
+
+def _has_payload(record: WarcRecord, response: HttpResponse, digest: str) -> bool:
+    """Return whether a response has a payload with this digest, by its record's own digest or by its bytes."""
+    own = record.headers.get(_DIGEST)
+    return own == digest or (digest_matches(digest, response.body) and own is None)
+
+
+def _joined(own: HttpResponse | None, earlier: HttpResponse) -> HttpResponse:
+    if own is None:
+        return earlier
+    codings: Mapping[str, list[str]] = {"content-encoding": earlier.headers.get("content-encoding", [])}
+    headers = {**earlier.headers, **own.headers, **codings}
+    return HttpResponse(own.status, headers, earlier.body, earlier.complete)
+
+
+def _key(value: str) -> int:
+    return xxhash.xxh3_64_intdigest(value.strip("<>").encode("utf-8", "replace"))
