@@ -5,7 +5,7 @@ many pages and hosts of a registrable domain have it: one owner can make any num
 subdomain has its own owner, have suffixes of their own in the public suffix list. Links within a domain and links
 marked nofollow don't count. A redelivery finds its row, and writes nothing.
 
-The count is written before the row. So after a crash between the two, the same link gets the same number again.
+The count and the row are one write. So after a crash the same link gets the same number again, or is known.
 
 The links of a page to other domains are also stored under the page. When the page is removed (but for a duplicate,
 which is still there), or read again, the worker of the page emits them as lost, and the worker of each linked host
@@ -74,9 +74,8 @@ class LinksAgent(Agent):
         domain = registrable_domain(source)
         number = self._known.number_of(host, domain)
         if number is not None:
-            if is_written(number):
-                await self._links.put_in_links(host, number)
-            await self._links.add(host, source, event.source_url, event.generation)
+            counted = number if is_written(number) else None
+            await self._links.add(host, source, event.source_url, event.generation, counted)
             self._known.add(host, domain)
 
     async def _store_of_page(self, event: LinkFound, links: Sequence[PageLink]) -> bool:

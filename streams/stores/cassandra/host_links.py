@@ -1,4 +1,7 @@
-"""The graph of hosts in Cassandra: a row for each pair of hosts, and a row for what is known of a host."""
+"""The graph of hosts in Cassandra: a row for each pair of hosts, beside what is known of the linked host.
+
+So a new pair and the count of its host are one write.
+"""
 
 from collections.abc import Collection, Mapping
 from uuid import UUID
@@ -13,9 +16,9 @@ _ALL_SOURCES = "SELECT source FROM host_links WHERE host = :host"
 _ADD = "INSERT INTO host_links (host, source, source_url) VALUES (:host, :source, :source_url) USING TIMESTAMP :at"
 _SOURCE_PAGE = "SELECT source_url, WRITETIME(source_url) FROM host_links WHERE host = :host AND source = :source"
 _REMOVE = "DELETE FROM host_links USING TIMESTAMP :at WHERE host = :host AND source = :source"
-_PUT_IN_LINKS = "INSERT INTO host_ranks (host, in_links) VALUES (:host, :in_links)"
-_PUT_RANK = "INSERT INTO host_ranks (host, rank) VALUES (:host, :rank)"
-_RANK = "SELECT in_links, rank FROM host_ranks WHERE host = :host"
+_PUT_IN_LINKS = "INSERT INTO host_links (host, in_links) VALUES (:host, :in_links)"
+_PUT_RANK = "INSERT INTO host_links (host, rank) VALUES (:host, :rank)"
+_RANK = "SELECT DISTINCT in_links, rank FROM host_links WHERE host = :host"
 _SCAN = (
     "SELECT DISTINCT host, token(host) FROM host_links WHERE token(host) > :after AND token(host) <= :upto LIMIT :most"
 )
@@ -46,15 +49,16 @@ class CassandraHostLinks:
 
     async def sources(self, host: str, limit: int) -> dict[str, str]:
         rows = await self._session.execute(_SOURCES, {"host": host, "most": limit})
-        return dict(rows)
+        return {source: source_url for source, source_url in rows if source is not None}
 
     async def source_page(self, host: str, source: str) -> tuple[str, int] | None:
         rows = await self._session.execute(_SOURCE_PAGE, {"host": host, "source": source})
         return (rows[0][0], rows[0][1]) if rows else None
 
-    async def add(self, host: str, source: str, source_url: str, at: int) -> None:
+    async def add(self, host: str, source: str, source_url: str, at: int, in_links: int | None = None) -> None:
         row = {"host": host, "source": source, "source_url": source_url, "at": at}
-        await self._session.execute_grouped((_ADD, row))
+        counted = [] if in_links is None else [(_PUT_IN_LINKS, {"host": host, "in_links": in_links})]
+        await self._session.execute_grouped((_ADD, row), *counted)
 
     async def remove(self, host: str, source: str, at: int) -> None:
         await self._session.execute(_REMOVE, {"host": host, "source": source}, at=at)
@@ -72,15 +76,20 @@ class CassandraHostLinks:
             host: HostRank(in_links or 0, rank)
             for host, rows in zip(asked, answers, strict=True)
             for in_links, rank in rows
+            if in_links is not None or rank is not None
         }
 
     async def scan(self, after: int, upto: int, limit: int) -> list[tuple[int, str, tuple[str, ...]]]:
-        rows = await self._session.execute(_SCAN, {"after": after, "upto": upto, "most": limit})
-        answers = await self._session.execute_many(_ALL_SOURCES, [{"host": host} for host, _ in rows])
-        return [
-            (token, host, tuple(source for (source,) in sources))
-            for (host, token), sources in zip(rows, answers, strict=True)
-        ]
+        while rows := await self._session.execute(_SCAN, {"after": after, "upto": upto, "most": limit}):
+            answers = await self._session.execute_many(_ALL_SOURCES, [{"host": host} for host, _ in rows])
+            hosts = [
+                (token, host, tuple(source for (source,) in sources if source is not None))
+                for (host, token), sources in zip(rows, answers, strict=True)
+            ]
+            if found := [host for host in hosts if host[2]]:
+                return found
+            after = hosts[-1][0]  # all of these have a rank, and no links any more
+        return []
 
     async def put_page_links(self, links: Collection[PageLink], at: int) -> None:
         rows = [

@@ -52,7 +52,9 @@ class MemoryHostLinks:
     async def source_page(self, host: str, source: str) -> tuple[str, int] | None:
         return self._links[host].get(source) if host in self._links else None
 
-    async def add(self, host: str, source: str, source_url: str, at: int) -> None:
+    async def add(self, host: str, source: str, source_url: str, at: int, in_links: int | None = None) -> None:
+        if in_links is not None:
+            await self.put_in_links(host, in_links)
         self._links.setdefault(host, _Rows()).put(source, source_url, at)
 
     async def remove(self, host: str, source: str, at: int) -> None:

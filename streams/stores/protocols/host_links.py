@@ -53,8 +53,11 @@ class HostLinks(Protocol):
     async def source_page(self, host: str, source: str) -> tuple[str, int] | None:
         """Return the page behind the link of `source` to `host`, and the write time of the row."""
 
-    async def add(self, host: str, source: str, source_url: str, at: int) -> None:
-        """Store a link from a page of the host `source` to `host`. The last page of a source stays."""
+    async def add(self, host: str, source: str, source_url: str, at: int, in_links: int | None = None) -> None:
+        """Store a link from a page of the host `source` to `host`. The last page of a source stays.
+
+        `in_links`: the number of hosts that link to `host`, which is stored with the link: both or none.
+        """
 
     async def remove(self, host: str, source: str, at: int) -> None:
         """Delete the link of `source` to `host`."""

@@ -62,8 +62,14 @@ async def test_counts_and_ranks_are_written_apart(links: HostLinks) -> None:
     await links.put_ranks({ranked: 2.5, counted: 1.85})
     await links.put_in_links(counted, 4)
     assert await links.ranks([counted, ranked, unknown]) == {counted: HostRank(4, 1.85), ranked: HostRank(0, 2.5)}
-    await links.put_in_links(unknown, 1)
+    await links.add(unknown, "a.example", "https://a.example/", 5, in_links=1)
+    await links.add(unknown, "b.example", "https://b.example/", 5)
     assert await links.ranks([unknown]) == {unknown: HostRank(1, None)}
+    assert set(await links.sources(unknown, 10)) == {"a.example", "b.example"}
+    assert await links.sources(counted, 10) == {}, "a host with a rank may have no links"
+    linked = fresh_host()
+    await links.add(linked, "a.example", "https://a.example/", 5)
+    assert await links.ranks([linked]) == {}, "it is neither counted nor ranked"
     assert await links.ranks([]) == {}
 
 
