@@ -6,7 +6,7 @@ Servers send many files as `application/octet-stream` or `text/plain`, so the ex
 from collections.abc import Mapping
 from typing import Literal
 
-Kind = Literal["html", "pdf", "text", "markdown", "epub", "opendocument"]
+Kind = Literal["html", "pdf", "text", "markdown", "epub", "opendocument", "docx", "pptx", "xlsx"]
 
 TYPES: Mapping[str, Kind] = {
     "": "html",
@@ -21,16 +21,29 @@ TYPES: Mapping[str, Kind] = {
     "application/vnd.oasis.opendocument.text": "opendocument",
     "application/vnd.oasis.opendocument.presentation": "opendocument",
     "application/vnd.oasis.opendocument.spreadsheet": "opendocument",
+    "application/vnd.openxmlformats-officedocument.wordprocessingml.document": "docx",
+    "application/vnd.openxmlformats-officedocument.presentationml.presentation": "pptx",
+    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": "xlsx",
+    "application/vnd.ms-word.document.macroenabled.12": "docx",
+    "application/vnd.ms-powerpoint.presentation.macroenabled.12": "pptx",
+    "application/vnd.ms-excel.sheet.macroenabled.12": "xlsx",
+    "application/msword": "docx",
+    "application/vnd.ms-powerpoint": "pptx",
+    "application/vnd.ms-excel": "xlsx",
 }
 """Media types that can be read."""
 UNTYPED = frozenset({"application/octet-stream", "binary/octet-stream", "application/download", "application/zip"})
 """Media types that say nothing. The URL's extension decides."""
 EXTENSIONS: Mapping[str, Kind] = {
     "pdf": "pdf", "md": "markdown", "markdown": "markdown", "epub": "epub", "odt": "opendocument",
-    "odp": "opendocument", "ods": "opendocument", "txt": "text", "text": "text",
+    "odp": "opendocument", "ods": "opendocument", "txt": "text", "text": "text", "docx": "docx", "docm": "docx",
+    "doc": "docx", "pptx": "pptx", "pptm": "pptx", "ppt": "pptx", "xlsx": "xlsx", "xlsm": "xlsx", "xls": "xlsx",
 }  # fmt: skip
-"""Extensions of files that can be read, without the extensions of web pages."""
+"""Extensions of files that can be read, without the extensions of web pages. Files of Office 97 to 2003 (`doc`, `ppt`,
+`xls`) are refused when they are read, with what to do."""
 _ZIPPED = b"PK\x03\x04"
+COMPOUND_FILE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+"""The first bytes of a compound file ([MS-CFB] 2.2): an old file of Office, or an encrypted new one."""
 _PDF = b"%PDF-"
 _MAGIC_BYTES = 1_024
 """Number of bytes in which the magic number of a PDF may stand (PDF 1.7, appendix H, note 13)."""
@@ -69,4 +82,6 @@ def _fits(body: bytes, extension: str) -> bool:
             return _PDF in body[:_MAGIC_BYTES]
         case "epub" | "opendocument":
             return body.startswith(_ZIPPED)
+        case "docx" | "pptx" | "xlsx":
+            return body.startswith((_ZIPPED, COMPOUND_FILE))
     return b"\0" not in body[:_MAGIC_BYTES]

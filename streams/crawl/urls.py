@@ -44,10 +44,10 @@ _LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
 
 # Not .js: on Wikipedia and elsewhere /Node.js is a page, and scripts are seldom the target of a link.
 _FILE_EXTENSIONS = (
-    "7z aac apk avi avif bin bmp bz2 css csv dat deb dmg doc docx eot exe flac flv gif gz ico ics img iso jar "
+    "7z aac apk avi avif bin bmp bz2 css csv dat deb dmg doc eot exe flac flv gif gz ico ics img iso jar "
     "jpeg jpg json jsonld m4a m4v mid mkv mov mp3 mp4 mpeg mpg msi ogg ogv otf png ppt "
-    "pptx ps rar rpm rtf svg swf tar tgz tif tiff torrent ttf wasm wav webm webmanifest webp whl wmv woff woff2 xls "
-    "xlsx xz zip zst"
+    "ps rar rpm rtf svg swf tar tgz tif tiff torrent ttf wasm wav webm webmanifest webp whl wmv woff woff2 xls "
+    "xz zip zst"
 )
 _NOT_PAGES = frozenset(_FILE_EXTENSIONS.split())
 _BY_SERVICE = {

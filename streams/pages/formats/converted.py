@@ -19,10 +19,18 @@ _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffe\uffff\ud800-
 _DATE = re.compile(r"(\d{4})-?(\d\d)?-?(\d\d)?")
 _SPACELESS = "\u3001-\u303f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff01-\uff60"
 _GAP = re.compile(rf"(?<=[{_SPACELESS}]) (?=[{_SPACELESS}])")
+MAX_TITLE_CHARS = 300
+"""Maximum length of a title that is looked at (characters)."""
 MIN_GAPS = 3
 """Minimum gaps in a text that show a justified line: its Latin words stand apart, too."""
 MIN_LETTERS = 4
 """Minimum single letters in a row that are a word."""
+
+_NO_TITLE = re.compile(
+    r"\s*(?:untitled.*|(?:sub)?title|draft|document\d*|slide \d+|(?:powerpoint )?presentation|"
+    r".*\.(?:docx?|tex|dvi|indd|ps|qxd|rtf|odt|pptx?|xlsx?)|microsoft word - .*|)\s*",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +73,11 @@ def iso_date(text: str) -> str:
     if not month or not "01" <= month <= "12":
         return found[1]
     return f"{found[1]}-{month}-{day}" if "01" <= day <= "31" else f"{found[1]}-{month}"
+
+
+def is_no_title(text: str) -> bool:
+    """Return whether a template or a program made a stated title, or it is the name of a file."""
+    return bool(_NO_TITLE.fullmatch(text[:MAX_TITLE_CHARS]))
 
 
 def title_of_url(url: str) -> str:

@@ -19,6 +19,7 @@ from streams.pages.formats.converted import (
     clean,
     close_gaps,
     element,
+    is_no_title,
     iso_date,
     join_lines,
     page,
@@ -49,11 +50,6 @@ _PAGE_NUMBER = re.compile(r"(?:[-–—]\s?)?(?:page\s)?(?:\d{1,5}|[ivxlcIVXLC]{
 _BULLET = re.compile(r"(?:[•◦‣▪▸●○■□◆∙·⁃➢✓*]|[–—-])\s+(?=\S)")
 _ORDERED = re.compile(r"(?:\d{1,2}|[a-z])[.)]\s+(?=\S)|\[\d{1,3}\]\s")
 _SECTION = re.compile(r"(?:(?:Chapter|Section|Appendix)\s)?(?:\d{1,2}|[A-Z])(?:\.\d{1,2}){0,4}\.?\s+(?=\w)")
-_NO_TITLE = re.compile(
-    r"\s*(?:untitled.*|(?:sub)?title|draft|document\d*|slide \d+|powerpoint presentation|"
-    r".*\.(?:docx?|tex|dvi|indd|ps|qxd|rtf|odt|pptx?|xlsx?)|microsoft word - .*|)\s*",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,11 +159,11 @@ def style_of(pages: Sequence[Sequence[Line]]) -> Style:
 def _title(pdf: Pdf, pages: Sequence[Sequence[Line]], style: Style) -> str:
     """Return the title of the metadata, else the largest text at the top of the first page with text."""
     stated = " ".join(clean(pdf.metadata.get("Title", "")).split())
-    if not _NO_TITLE.fullmatch(stated[:MAX_HEADING_CHARS]):
+    if not is_no_title(stated):
         return stated
     lines = next((lines for lines in pages[:3] if lines), [])
     # A word across the page, such as "draft", is no title either.
-    first = [line for line in lines[:25] if not _NO_TITLE.fullmatch(line.text[:MAX_HEADING_CHARS])]
+    first = [line for line in lines[:25] if not is_no_title(line.text)]
     largest = max((line.size for line in first), default=0.0)
     if largest < HEADING_SIZE * style.size:
         return next((line.text for line in first[:3] if line.bold and len(line.text) <= MAX_HEADING_CHARS), "")

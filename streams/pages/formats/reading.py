@@ -12,6 +12,7 @@ from streams.crawl.file_kinds import Kind, kind_of, media_type
 from streams.errors import Refused
 from streams.pages.formats.converted import Converted
 from streams.pages.formats.epub import convert_epub
+from streams.pages.formats.office.reading import convert_office
 from streams.pages.formats.opendocument import convert_opendocument
 from streams.pages.formats.pdf import convert_pdf
 from streams.pages.formats.plain import convert_markdown, convert_plain
@@ -29,13 +30,18 @@ _PACKAGE = (
 )
 _CONTENT = b'<d xmlns:text="t"><text:h>A file</text:h><text:p>It is read.</text:p></d>'
 
+_RELATION = (
+    b'<Relationships><Relationship Id="r" Type="http://a.example/officeDocument" Target="d.xml"/></Relationships>'
+)
+_OFFICE = b'<w:document xmlns:w="w"><w:body><w:p><w:r><w:t>A file is read.</w:t></w:r></w:p></w:body></w:document>'
+
 
 def find_kind(body: bytes, headers: Mapping[str, str], url: str) -> Kind:
     """Return the kind of a file. `headers` have lower-case names. Raises Refused for a kind that can't be read."""
     kind = media_type(headers)
     found = kind_of(body, kind, url)
     if found is None:
-        raise Refused("type", f"{kind} is not HTML, text, Markdown, PDF, EPUB or OpenDocument")
+        raise Refused("type", f"{kind} is not HTML, text, Markdown, PDF, EPUB, OpenDocument or Office")
     return found
 
 
@@ -48,6 +54,8 @@ def convert(kind: Kind, body: bytes, headers: Mapping[str, str], url: str) -> Co
             return convert_epub(body, url)
         case "opendocument":
             return convert_opendocument(body, url)
+        case "docx" | "pptx" | "xlsx":
+            return convert_office(body, url)
         case "markdown":
             return convert_markdown(body, headers, url)
     return convert_plain(body, headers, url)
@@ -62,6 +70,9 @@ def warm_up_files() -> dict[str, bytes]:
         "text/plain": b"A file\n======\n\nIt is read.\n",
         "application/epub+zip": pack_zip({"META-INF/container.xml": _CONTAINER, "p.opf": _PACKAGE, "c.xhtml": chapter}),
         "application/vnd.oasis.opendocument.text": pack_zip({"content.xml": _CONTENT}),
+        "application/vnd.openxmlformats-officedocument.wordprocessingml.document": pack_zip(
+            {"_rels/.rels": _RELATION, "d.xml": _OFFICE}
+        ),
     }
 
 

@@ -273,6 +273,8 @@ KINDS = [
     ("text/plain", "https://a.example/README.md", b"# Hi", "markdown"),
     ("text/plain", "https://a.example/x.epub", b"PK\3\4", "epub"),
     ("text/plain", "https://a.example/x.epub", b"not zipped", "text"),
+    ("application/octet-stream", "https://a.example/x.docx", b"PK\3\4", "docx"),
+    ("application/vnd.ms-excel", "https://a.example/x", b"\xd0\xcf", "xlsx"),  # it is refused with what to do
     ("image/png", "https://a.example/x.pdf", b"\x89PNG", None),
 ]
 
