@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from http import HTTPStatus
+from itertools import chain
 from typing import BinaryIO, Literal
 from urllib.parse import quote
 
@@ -239,11 +240,10 @@ def _body(response: HttpResponse, max_bytes: int) -> bytes | None:
     body = bytearray()
     try:
         decoder = BodyDecoder(codings, max_bytes)
-        for piece in decoder.feed(response.body):
+        for piece in chain(decoder.feed(response.body), decoder.finish()):
             body += piece
             if len(body) > max_bytes:
                 return None
-        decoder.finish()
     except InvalidBody:
         if not _is_text(response.body):
             raise

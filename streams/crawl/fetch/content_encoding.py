@@ -3,8 +3,12 @@
 Only one piece of output is held at a time: 2 MB of gzip that would become 2 GiB stop at the caller's limit. The input
 bytes of each coding are limited, and so is the number of its members or frames, because both can be endless without any
 output. Each piece costs little time, so the caller decides how often it lets other tasks run.
+
+A coding that nobody registered (`utf-8`, `none`, `aws-chunked`) changes nothing, as in browsers, and so does a coding
+whose body is plain text in truth. A body that was compressed twice, and says so once, is unpacked twice.
 """
 
+import re
 import zlib
 from collections.abc import Iterator
 from typing import Protocol
@@ -18,12 +22,20 @@ MAX_CODINGS = 2
 ZSTD_WINDOW_LOG = 23
 """Maximum window, as a power of two: 8 MiB, the largest of this content coding (RFC 9659, section 3)."""
 ACCEPT_ENCODING = "gzip, deflate, br, zstd"
-
+FIRST_BYTES = 16
+"""Number of bytes by which a plain body is known from a compressed one."""
 
 MAX_MEMBERS = 1_000
 """Maximum number of gzip members and zstd frames in one body."""
 OVERHEAD_BYTES = 64 * 1024
 """Maximum excess of an encoded body over the decoded body (bytes)."""
+_UNREADABLE = frozenset({"aes128gcm", "compress", "dcb", "dcz", "exi", "pack200-gzip", "x-compress"})
+"""Registered codings that change a body and that no request asks for (IANA, HTTP Content Coding Registry)."""
+_GZIP = b"\x1f\x8b"
+_ZSTD_BYTES = 4
+_ZSTD = re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18")
+_CONTROL = re.compile(rb"[\0-\x08\x0e-\x1a\x1c-\x1f\x7f]")
+_MARKUP = (b"<!doctype", b"<html", b"<head", b"<?xml", b"<!--")
 
 
 class InvalidBody(ValueError):
@@ -156,6 +168,58 @@ class _Zstandard:
 _ERRORS = (zlib.error, brotli.error, zstd.ZstdError, EOFError)
 
 
+class _Coding:
+    """One coding of a body, which its first bytes may deny.
+
+    `is_declared` is False for a second gzip, which only the bytes can say.
+    """
+
+    def __init__(self, name: str, members: Members, *, is_declared: bool = True) -> None:
+        self._name = name
+        self._is_declared = is_declared
+        self._decoder: Decoder | None = _decoder(name, members)
+        self._first = b""
+        self._begun = False
+
+    @property
+    def complete(self) -> bool:
+        return self._decoder is None or self._decoder.complete
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        """Yield all output for `data`. It waits for FIRST_BYTES."""
+        if not self._begun:
+            data = self._first = self._first + data
+            if len(data) < FIRST_BYTES:
+                return
+        yield from self._decode(data)
+
+    def finish(self) -> Iterator[bytes]:
+        """Yield the output for a body that is shorter than FIRST_BYTES."""
+        if not self._begun:
+            yield from self._decode(self._first)
+
+    def _decode(self, data: bytes) -> Iterator[bytes]:
+        if not self._begun:
+            self._begun = True
+            if self._is_plain(data[:FIRST_BYTES]):
+                self._decoder = None
+        if self._decoder is None:
+            yield data
+        else:
+            yield from self._decoder.feed(data)
+
+    def _is_plain(self, first: bytes) -> bool:
+        """Return whether a body that begins like this can't be in the coding. Text has no control characters."""
+        match self._name:
+            case "gzip" if not self._is_declared:
+                return not first.startswith(_GZIP)
+            case "gzip":
+                return bool(first) and not first.startswith(_GZIP) and not _CONTROL.search(first)
+            case "zstd":
+                return len(first) >= _ZSTD_BYTES and not _ZSTD.match(first) and not _CONTROL.search(first)
+        return first.lstrip().lower().startswith(_MARKUP)
+
+
 class BodyDecoder:
     """Decodes one body from the codings of its Content-Encoding header.
 
@@ -164,12 +228,16 @@ class BodyDecoder:
     """
 
     def __init__(self, content_encoding: str, max_bytes: int) -> None:
-        names = [name.strip().lower() for name in content_encoding.split(",")]
-        names = [name for name in names if name not in ("", "identity")]
+        names = [_name_of(item) for item in content_encoding.split(",")]
+        if unreadable := _UNREADABLE.intersection(names):
+            raise InvalidBody(f"the content coding {min(unreadable)!r} was not asked for")
+        names = [name for name in names if name in _KNOWN]
         if len(names) > MAX_CODINGS:
             raise InvalidBody(f"{len(names)} content codings, {MAX_CODINGS} are allowed")
         members = Members()
-        self._chain = [_decoder(name, members) for name in reversed(names)]
+        self._chain = [_Coding(name, members) for name in reversed(names)]
+        if names == ["gzip"]:
+            self._chain.append(_Coding("gzip", members, is_declared=False))
         self._max_bytes = max_bytes + OVERHEAD_BYTES
         self._read_bytes = [0 for _ in self._chain]
 
@@ -190,23 +258,36 @@ class BodyDecoder:
         for piece in self._chain[level].feed(data):
             yield from self._decode(piece, level + 1)
 
-    def finish(self) -> None:
-        """Check, after the last part of the body, that nothing is missing. Raises BodyEndsEarly."""
-        if not all(decoder.complete for decoder in self._chain):
+    def finish(self) -> Iterator[bytes]:
+        """Yield the last pieces, after the last part of the body. Raises BodyEndsEarly if something is missing."""
+        try:
+            for level, coding in enumerate(self._chain):
+                for piece in coding.finish():
+                    yield from self._decode(piece, level + 1)
+        except _ERRORS as error:
+            raise InvalidBody(f"the body can't be decompressed: {error}") from error
+        if not all(coding.complete for coding in self._chain):
             raise BodyEndsEarly("the body ends before its content coding does")
+
+
+_KNOWN = frozenset({"gzip", "deflate", "br", "zstd"})
+
+
+def _name_of(item: str) -> str:
+    """Return the name of a coding, without parameters and quotes."""
+    name = item.partition(";")[0].strip(" \t\"'").lower()
+    return "gzip" if name == "x-gzip" else name
 
 
 def _decoder(name: str, members: Members) -> Decoder:
     match name:
-        case "gzip" | "x-gzip":
+        case "gzip":
             return _Deflate(True, members)
         case "deflate":
             return _Deflate(False, members)
         case "br":
             return _Brotli()
-        case "zstd":
-            return _Zstandard(members)
-    raise InvalidBody(f"unknown content coding {name[:40]!r}")
+    return _Zstandard(members)
 
 
 def _has_zlib_header(data: bytes) -> bool:

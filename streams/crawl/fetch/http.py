@@ -242,8 +242,9 @@ async def _read_body(
                     return bytes(body[:cap])
                 raise _Stop(Verdict("too_large", error=f"the body is longer than {cap} bytes"))
             await turns.next()
-    decoder.finish()
-    return bytes(body)
+    for piece in decoder.finish():
+        body += piece
+    return bytes(body[:cap])
 
 
 class _Turns:

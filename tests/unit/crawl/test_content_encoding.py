@@ -46,6 +46,7 @@ ENCODERS: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
     "zstd in raw deflate": ("zstd, deflate", lambda body: raw_deflate(zstd.compress(body))),
     "gzip in gzip": ("gzip, gzip", lambda body: gzip.compress(gzip.compress(body))),
     "not compressed": ("identity", bytes),
+    "gzip in gzip that says so once": ("gzip", lambda body: gzip.compress(gzip.compress(body))),
     "no coding": ("", bytes),
 }
 COMPRESSED = [name for name in ENCODERS if "two" not in name and "no" not in name]
@@ -74,8 +75,7 @@ def decoded(coding: str, data: bytes, cuts: list[int]) -> bytes:
     decoder = BodyDecoder(coding, MAX_BYTES)
     borders = sorted({0, len(data), *(cut % (len(data) + 1) for cut in cuts)})
     body = b"".join(piece for start, end in pairwise(borders) for piece in decoder.feed(data[start:end]))
-    decoder.finish()
-    return body
+    return body + b"".join(decoder.finish())
 
 
 SIZES = st.one_of(
@@ -120,6 +120,54 @@ def test_a_body_that_ends_early_is_not_accepted(encoder: str, size: int, missing
 @pytest.mark.parametrize("coding", ["gzip", "deflate", "br", "zstd"])
 def test_a_response_without_a_body_is_empty_in_any_coding(coding: str) -> None:
     assert decoded(coding, b"", []) == b""
+
+
+PAGE = b"<!DOCTYPE html><p>Hello from the page"
+PLAIN = [
+    # (Content-Encoding, why the body is as it is)
+    ("none", "a coding that nobody registered"),
+    ("utf-8", "a character set in the wrong header"),
+    ("UTF-8", "names have no case"),
+    ("binary", "the name of another header of mail"),
+    ("8bit", "another one"),
+    ("text/html", "a media type"),
+    ("aws-chunked", "how the file was uploaded"),
+    ("identity, none", "several of them"),
+    ("lzma", "registered by nobody"),
+    ("*", "a value of Accept-Encoding"),
+    ('""', "an empty string"),
+    (", ,", "an empty list"),
+    ("gzip", "the server forgot to compress, and so with the next ones"),
+    ("x-gzip", ""),
+    ("deflate", ""),
+    ("br", ""),
+    ("zstd", ""),
+    ("gzip, br", ""),
+]
+
+
+@pytest.mark.parametrize("coding", [row[0] for row in PLAIN])
+@pytest.mark.parametrize("body", [PAGE, b"<html>", b""])
+def test_a_coding_that_is_none_changes_nothing(coding: str, body: bytes) -> None:
+    for cuts in ([], list(range(len(body)))):
+        assert decoded(coding, body, cuts) == body
+
+
+@pytest.mark.parametrize("coding", ["none", "gzip", "zstd"])
+@pytest.mark.parametrize("body", [b"words", b"\xef\xbb\xbf" + PAGE, "кофе".encode(), b"<p>Hi"])
+def test_a_body_without_the_mark_of_its_coding_may_be_any_text(coding: str, body: bytes) -> None:
+    assert decoded(coding, body, []) == body
+
+
+@pytest.mark.parametrize("coding", ["gzip, aws-chunked", "aws-chunked,gzip", "GZIP;q=1", '"gzip"', "none, x-gzip"])
+def test_a_known_coding_is_decoded_beside_an_unknown_one(coding: str) -> None:
+    assert decoded(coding, gzip.compress(PAGE), [1, 5]) == PAGE
+
+
+@pytest.mark.parametrize("coding", ["compress", "x-compress", "gzip, exi", "dcb"])
+def test_a_registered_coding_that_nobody_asked_for_is_refused(coding: str) -> None:
+    with pytest.raises(InvalidBody, match="was not asked for"):
+        decoded(coding, PAGE, [])
 
 
 @given(st.lists(st.integers(0), max_size=5))
