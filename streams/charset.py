@@ -14,6 +14,8 @@ import re
 
 from webencodings import LABELS
 
+from streams.media_types import media_type
+
 _BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 _DECLARED = re.compile(
     rb"""<meta[^>]{0,200}?charset\s*+=\s*+["']?\s*+([A-Za-z0-9_:.-]{2,40})|<\?xml[^>]{0,100}encoding=["']([A-Za-z0-9_:.-]{2,40})""",
@@ -112,9 +114,10 @@ def _decode_other(content: bytes, name: str) -> str:
 
 def declared_encoding(content: bytes, content_type: str = "") -> str:
     """Return Python's name of the encoding that the header or the page declares; empty if none is known."""
-    header = _HEADER.search(content_type)
-    if header and (name := _python_name(header[1])):
-        return name
+    header = _HEADER.search(content_type)  # a header without a valid media type may name the encoding
+    for label in (media_type(content_type).charset, header[1] if header else ""):
+        if name := _python_name(label):
+            return name
     head = content[:SNIFFED_BYTES]
     for meta in _DECLARED.finditer(_COMMENT.sub(b"", head) if b"<!--" in head else head):
         if name := _python_name((meta[1] or meta[2]).decode("ascii")):

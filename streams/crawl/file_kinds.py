@@ -1,17 +1,20 @@
 """The kind of a file: by its media type, else by the extension of its URL, and by its first bytes.
 
 Servers send many files as `application/octet-stream` or `text/plain`, so the extension and the first bytes decide then.
+An image, an archive or an office file is no page, whatever type its server names.
 """
 
 from collections.abc import Mapping
 from typing import Literal
 
+from streams.media_types import BINARY, UNKNOWN, is_xhtml, media_type, sniff, sniff_mark
+
 Kind = Literal["html", "pdf", "text", "markdown", "epub", "opendocument", "docx", "pptx", "xlsx"]
 
 TYPES: Mapping[str, Kind] = {
-    "": "html",
     "text/html": "html",
     "application/xhtml+xml": "html",
+    "application/vnd.wap.xhtml+xml": "html",
     "text/plain": "text",
     "text/markdown": "markdown",
     "text/x-markdown": "markdown",
@@ -34,6 +37,8 @@ TYPES: Mapping[str, Kind] = {
 """Media types that can be read."""
 UNTYPED = frozenset({"application/octet-stream", "binary/octet-stream", "application/download", "application/zip"})
 """Media types that say nothing. The URL's extension decides."""
+XML_TYPES = frozenset({"text/xml", "application/xml"})
+"""Media types of any XML. Its root says whether it is a page."""
 EXTENSIONS: Mapping[str, Kind] = {
     "pdf": "pdf", "md": "markdown", "markdown": "markdown", "epub": "epub", "odt": "opendocument",
     "odp": "opendocument", "ods": "opendocument", "txt": "text", "text": "text", "docx": "docx", "docm": "docx",
@@ -41,17 +46,16 @@ EXTENSIONS: Mapping[str, Kind] = {
 }  # fmt: skip
 """Extensions of files that can be read, without the extensions of web pages. Files of Office 97 to 2003 (`doc`, `ppt`,
 `xls`) are refused when they are read, with what to do."""
-_ZIPPED = b"PK\x03\x04"
 COMPOUND_FILE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 """The first bytes of a compound file ([MS-CFB] 2.2): an old file of Office, or an encrypted new one."""
+_PACKED: Mapping[str, frozenset[Kind]] = {
+    "application/zip": frozenset({"epub", "opendocument", "docx", "pptx", "xlsx"}),
+    "application/x-ole-storage": frozenset({"docx", "pptx", "xlsx"}),
+}
+"""Kinds of files that begin as an archive does. The media type or the extension names the kind."""
 _PDF = b"%PDF-"
 _MAGIC_BYTES = 1_024
 """Number of bytes in which the magic number of a PDF may stand (PDF 1.7, appendix H, note 13)."""
-
-
-def media_type(headers: Mapping[str, str]) -> str:
-    """Return the media type in lower case, without parameters; empty if the response has none."""
-    return headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
 def extension_of(url: str) -> str:
@@ -60,28 +64,26 @@ def extension_of(url: str) -> str:
     return name.rpartition(".")[2] if "." in name else ""
 
 
-def is_readable(kind: str, url: str) -> bool:
-    """Return whether a response of this media type can be read. The body is not known yet."""
-    return kind in TYPES or (kind in UNTYPED and extension_of(url) in EXTENSIONS)
+def is_readable(content_type: str, url: str) -> bool:
+    """Return whether a response with this Content-Type can be read. The body is not known yet."""
+    kind = media_type(content_type).essence
+    return kind in TYPES or kind in UNKNOWN | XML_TYPES or (kind in UNTYPED and extension_of(url) in EXTENSIONS)
 
 
-def kind_of(body: bytes, kind: str, url: str) -> Kind | None:
-    """Return the kind of a file with this media type, or None if it can't be read."""
-    found = TYPES.get(kind) or (EXTENSIONS.get(extension_of(url)) if kind in UNTYPED else None)
-    if found in ("text", "html") and not (found == "html" and kind):
-        found = EXTENSIONS.get(extension_of(url), found) if _fits(body, extension_of(url)) else found
-    if found != "pdf" and _PDF in body[:_MAGIC_BYTES] and not body.lstrip().startswith(b"<"):
+def kind_of(body: bytes, content_type: str, url: str) -> Kind | None:
+    """Return the kind of a file with this Content-Type, or None if it can't be read."""
+    declared, extension, mark = media_type(content_type), extension_of(url), sniff_mark(body)
+    kind = sniff(body) if declared.essence in UNKNOWN else declared.essence
+    found = TYPES.get(kind) or (EXTENSIONS.get(extension) if kind in UNTYPED else None)
+    if kind in XML_TYPES and is_xhtml(body):
+        found = "html"
+    if mark in ("", "application/pdf") and _PDF in body[:_MAGIC_BYTES] and not body.lstrip().startswith(b"<"):
         return "pdf"
-    return found
-
-
-def _fits(body: bytes, extension: str) -> bool:
-    """Return whether the first bytes fit the extension."""
-    match EXTENSIONS.get(extension):
-        case "pdf":
-            return _PDF in body[:_MAGIC_BYTES]
-        case "epub" | "opendocument":
-            return body.startswith(_ZIPPED)
-        case "docx" | "pptx" | "xlsx":
-            return body.startswith((_ZIPPED, COMPOUND_FILE))
-    return b"\0" not in body[:_MAGIC_BYTES]
+    if mark in _PACKED:
+        named = EXTENSIONS.get(extension) if found in ("html", "text") else found
+        return named if named in _PACKED[mark] else None
+    if mark:
+        return TYPES.get(mark) if found or kind in UNTYPED else None
+    if found in ("text", "markdown") and not declared.charset.startswith("utf-16") and sniff(body) == BINARY:
+        return None
+    return EXTENSIONS[extension] if found == "text" and extension in ("md", "markdown") else found

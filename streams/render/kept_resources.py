@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from streams.caches import SizedCache
+from streams.media_types import media_type
 from streams.render.page import Resource
 
 MAX_BYTES = 32 * 1024 * 1024
@@ -32,6 +33,6 @@ class KeptResources:
 
     def put(self, url: str, resource: Resource) -> None:
         """Keep a script or a style sheet; nothing else is kept."""
-        kind = resource.headers.get("content-type", "").lower()
+        kind = media_type(resource.headers.get("content-type", "")).essence
         if any(name in kind for name in KINDS):
             self._resources.put(url, (self._monotonic(), resource))

@@ -22,6 +22,7 @@ from streams.crawl.fetch.outcomes import classify_response, select_headers
 from streams.crawl.file_kinds import EXTENSIONS
 from streams.crawl.scope import belongs
 from streams.crawl.urls import InvalidUrl, canonicalize, host_of
+from streams.media_types import media_type
 
 MAX_HEAD_BYTES = 256 * 1024
 """Maximum length of the HTTP head in front of a body (bytes)."""
@@ -195,7 +196,7 @@ def _page_of_text(record: WarcRecord, limits: Limits) -> ArchivedPage | Skipped:
     kind = record.headers.get("content-type", "")
     if record.block is None:
         return Skipped("too large", target)
-    if kind.partition(";")[0].strip().lower() != "text/plain":
+    if media_type(kind).essence != "text/plain":
         return Skipped("conversion to another type than text", f"{target}: {kind[:100]}")
     generation = generation_of(record.headers.get("warc-date", ""))
     headers = {"content-type": "text/plain; charset=utf-8"}

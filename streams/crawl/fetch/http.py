@@ -28,10 +28,12 @@ from streams.crawl.fetch.guard import (
     make_guarded_socket_factory,
     parse_local_hosts,
 )
-from streams.crawl.fetch.outcomes import Verdict, classify_response, header_text, select_headers
+from streams.crawl.fetch.outcomes import Verdict, classify_response, header_text, select_headers, unsupported
 from streams.crawl.fetch.resolver import Resolver
 from streams.crawl.fetch.tls_sessions import resume_sessions
+from streams.crawl.file_kinds import kind_of
 from streams.crawl.robots import MAX_ROBOTS_BYTES
+from streams.media_types import media_type, sniff_mark
 from streams.settings import CrawlSettings
 
 ACCEPT = "text/html,application/xhtml+xml,application/pdf;q=0.8,text/markdown;q=0.8,text/plain;q=0.7,*/*;q=0.1"
@@ -188,6 +190,10 @@ async def _read(
         encoding = ", ".join(headers.get("content-encoding", ()))
         received = bytearray() if purpose == "page" else None
         answer.body = await _read_body(response.content, encoding, purpose, limits, monotonic, received)
+        if received is not None and not any_type:
+            content_type = ", ".join(headers.get("content-type", ()))
+            if kind_of(answer.body, content_type, url) is None:
+                raise _Stop(unsupported(sniff_mark(answer.body) or media_type(content_type).essence))
         if received is not None:
             answer.exchange = _exchange(response, received if encoding else None)
 

@@ -1,5 +1,6 @@
 """The meaning of an HTTP response for the crawl: from its status and headers to an outcome. Pure."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -8,7 +9,9 @@ from email.utils import parsedate_to_datetime
 from schemas.crawl import Outcome, Purpose
 from streams.crawl.content_signals import robot_of
 from streams.crawl.file_kinds import is_readable
+from streams.crawl.refresh import MAX_REDIRECT_SECONDS, read_refresh
 from streams.crawl.urls import InvalidUrl, resolve
+from streams.media_types import media_type
 
 KEPT_HEADERS = frozenset({
     "content-type", "content-language", "content-signal", "content-usage", "content-encoding", "date", "etag",
@@ -17,15 +20,16 @@ KEPT_HEADERS = frozenset({
 """Headers that a later stage reads: validators, date, language, robots directives, opt-outs of text and data mining."""
 MAX_HEADER_CHARS = 2_048
 MAX_RETRY_AFTER_SECONDS = 86_400.0
+MAX_WAITS = 10
+"""Maximum number of times in a Retry-After header that are read."""
+_WAIT = re.compile(r"(?:pt)?(\d++(?:\.\d*+)?|\.\d++)\s*+((?:ms|milli|s|m|h|d)[a-z]*+)?\.?")
+_UNIT_SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0}
+_EARLIEST_EPOCH_SECONDS = 1e9
+"""Smallest number that is a time since 1970 (seconds, the year 2001), and no time to wait of 31 years."""
 
 _SPACE_FOR_CONTROLS = dict.fromkeys([*range(0x20), *range(0x7F, 0xA0)], " ")
-_PAGE_TYPES = frozenset({"text/html", "application/xhtml+xml"})
-_FEED_TYPES = {"application/rss+xml", "application/atom+xml", "application/rdf+xml", "application/feed+json"}
-_SITEMAP_TYPES = (
-    _PAGE_TYPES
-    | _FEED_TYPES
-    | {"text/xml", "application/xml", "application/json", "text/plain", "application/gzip", "application/x-gzip"}
-)
+_NO_SITEMAPS = frozenset({"audio", "font", "image", "model", "multipart", "video"})
+"""Families of media types that no sitemap or feed has. The bytes decide for all others."""
 _NEVER_BETTER = frozenset({501, 505, 508, 510, 511})
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
@@ -47,8 +51,12 @@ def classify_response(
     if status in _REDIRECTS:
         return _report_redirect(url, _first(headers, "location"))
     match status:
+        case _ if 200 <= status < 300 and purpose == "robots":  # RFC 9309, section 2.3.1.1: each success
+            return Verdict("ok")
+        case 200 | 203 if target := _refresh_target(url, _first(headers, "refresh")):
+            return _report_redirect(url, target)
         case 200 | 203:
-            return _check_type(url, _first(headers, "content-type"), purpose)
+            return _check_type(url, ", ".join(headers.get("content-type", ())), purpose)
         case 304 if conditional:
             return Verdict("not_modified")
         case 304:
@@ -95,17 +103,30 @@ def _names_robot(value: str) -> bool:
 
 
 def retry_after_seconds(value: str | None, now: datetime) -> float:
-    """Parse a Retry-After header (RFC 9110, section 10.2.3) as seconds, at most a day. 0 if it is invalid."""
-    value = (value or "").strip()
-    if value.isascii() and value.isdigit():
-        seconds = float(value[:12])
-    else:
+    """Parse a Retry-After header (RFC 9110, section 10.2.3) as seconds, at most a day. 0 if it is invalid.
+
+    Servers also send fractions, units, lists, ISO dates and seconds since 1970. A list counts by its longest time.
+    """
+    text = (value or "").strip(" \t\"'")
+    items = [text, *text.split(",")] if "," in text else [text]
+    waits = [_wait_seconds(item.strip(" \t\"'"), now) for item in items[:MAX_WAITS]]
+    return min(max(*waits, 0.0), MAX_RETRY_AFTER_SECONDS)
+
+
+def _wait_seconds(text: str, now: datetime) -> float:
+    if found := _WAIT.fullmatch(text.lower()):
+        number, unit = float(found[1][:20]), found[2] or ""
+        if not unit and number >= _EARLIEST_EPOCH_SECONDS:
+            number = number / 1_000 if number >= 1_000 * _EARLIEST_EPOCH_SECONDS else number
+            return number - now.timestamp() if number < 10 * _EARLIEST_EPOCH_SECONDS else number
+        return number * (0.001 if unit.startswith(("ms", "milli")) else _UNIT_SECONDS[unit[:1]])
+    for parse in (parsedate_to_datetime, datetime.fromisoformat):
         try:
-            moment = parsedate_to_datetime(value)
-            seconds = ((moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - now).total_seconds()
+            moment = parse(text)
+            return ((moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - now).total_seconds()
         except (ValueError, OverflowError):  # OverflowError: an offset from UTC of millions of years
-            return 0.0
-    return min(max(seconds, 0.0), MAX_RETRY_AFTER_SECONDS)
+            continue
+    return 0.0
 
 
 def _first(headers: Mapping[str, Sequence[str]], name: str) -> str:
@@ -123,11 +144,23 @@ def _report_redirect(url: str, location: str) -> Verdict:
         return Verdict(outcome, error=f"redirect to a URL that is not allowed: {error}")
 
 
+def _refresh_target(url: str, refresh: str) -> str:
+    """Return the address to which a browser goes on within a few seconds; empty if it stays at this URL."""
+    seconds, address = read_refresh(refresh) or (0, "")
+    if not address or seconds > MAX_REDIRECT_SECONDS:
+        return ""
+    try:
+        return address if resolve(url, address) != url.partition("#")[0] else ""
+    except InvalidUrl:
+        return ""
+
+
 def _check_type(url: str, content_type: str, purpose: Purpose) -> Verdict:
-    """Accept the media types that can be read. A missing type is trusted, and a robots.txt may have any type."""
-    media_type = content_type.partition(";")[0].strip().lower()
-    if purpose == "robots" or not media_type:
-        return Verdict("ok")
-    if media_type in _SITEMAP_TYPES if purpose == "sitemap" else is_readable(media_type, url):
-        return Verdict("ok")
-    return Verdict("unsupported_type", error=f"media type {media_type[:100]}")
+    """Accept the media types that can be read. Without a valid type the bytes decide; a robots.txt may have any."""
+    kind = media_type(content_type).essence
+    accepted = kind.partition("/")[0] not in _NO_SITEMAPS if purpose == "sitemap" else is_readable(content_type, url)
+    return Verdict("ok") if purpose == "robots" or accepted else unsupported(kind)
+
+
+def unsupported(kind: str) -> Verdict:
+    return Verdict("unsupported_type", error=f"media type {kind[:100]}")

@@ -15,10 +15,11 @@ from streams.gateway.http import presentation
 from streams.gateway.labs.explainer import Explainer, UnexplainedError
 from streams.gateway.labs.source_view import Source, read_source
 from streams.gateway.page.lookup import PageData, read_blob, refuse_copies
+from streams.media_types import media_type
 from streams.pages.document.codec import decode_document
 from streams.pages.document.model import Block, Document
 from streams.pages.sandbox.explanation import Explanation
-from streams.pages.sandbox.original import media_type, original_text
+from streams.pages.sandbox.original import original_text
 
 MAX_ORIGINAL_CHARS = 200_000
 """Maximum characters shown of the original."""
@@ -140,7 +141,7 @@ def _source(body: bytes | None, headers: Mapping[str, str]) -> tuple[Source | No
     """Return the original as text, or the reason why it isn't shown."""
     if body is None:
         return None, "The original is no longer kept."
-    kind = media_type(headers)
+    kind = media_type(headers.get("content-type", "")).essence
     if kind and not kind.startswith("text/") and not kind.endswith("xml"):
         return None, f"Its type is {kind}, which is not text."
     return read_source(original_text(body, headers), MAX_ORIGINAL_CHARS), ""

@@ -8,8 +8,9 @@ import io
 import zipfile
 from collections.abc import Mapping
 
-from streams.crawl.file_kinds import Kind, kind_of, media_type
+from streams.crawl.file_kinds import Kind, kind_of
 from streams.errors import Refused
+from streams.media_types import media_type, sniff, sniff_mark
 from streams.pages.formats.converted import Converted
 from streams.pages.formats.epub import convert_epub
 from streams.pages.formats.office.reading import convert_office
@@ -38,9 +39,10 @@ _OFFICE = b'<w:document xmlns:w="w"><w:body><w:p><w:r><w:t>A file is read.</w:t>
 
 def find_kind(body: bytes, headers: Mapping[str, str], url: str) -> Kind:
     """Return the kind of a file. `headers` have lower-case names. Raises Refused for a kind that can't be read."""
-    kind = media_type(headers)
-    found = kind_of(body, kind, url)
+    content_type = headers.get("content-type", "")
+    found = kind_of(body, content_type, url)
     if found is None:
+        kind = sniff_mark(body) or media_type(content_type).essence or sniff(body)
         raise Refused("type", f"{kind} is not HTML, text, Markdown, PDF, EPUB, OpenDocument or Office")
     return found
 

@@ -6,9 +6,6 @@ The gateway and the commands read originals only through this module and `stream
 from collections.abc import Mapping
 
 from streams.charset import decode
-from streams.crawl.file_kinds import media_type
-
-__all__ = ["media_type", "original_text"]
 
 
 def original_text(body: bytes, headers: Mapping[str, str]) -> str:
