@@ -18,7 +18,7 @@ from streams.pages.sandbox.pool import ParsePool
 from streams.render.chromium import find_chromium
 from tests.hostile.rendered_pages import HOSTILE_PAGES
 from tests.hostile.rendered_pages import Meeting as RenderMeeting
-from tests.hostile.rendered_pages import meet as render_hostile
+from tests.hostile.rendered_pages import measure as render_hostile
 from tests.hostile.traps import TRAPS, Trap, crawl
 from tests.hostile.zoo import ZOO, Kind, meet
 

@@ -73,6 +73,11 @@ def healthy(minutes: int = MINUTES) -> Series:
     }  # fmt: skip
 
 
+def healthy_commands(minutes: int) -> Series:
+    """The scheduled commands of a healthy installation by themselves: promtool plays a day of all series for long."""
+    return {name: values for name, values in healthy(minutes).items() if "cronjob" in name}
+
+
 def of_stage(stage: str, **values: str) -> Series:
     return {f'riffle_{name}{{stage="{stage}"}}': f"{value}x{MINUTES}" for name, value in values.items()}
 
@@ -316,7 +321,7 @@ def test_no_alert_fires_in_a_healthy_installation_or_in_a_near_miss(tmp_path: Pa
             assert alert not in others
             assert changed.keys() <= healthy().keys(), "a series is new"
             cases.append(Case(f"almost {alert}", healthy() | changed, others, judged=AT_ANY_TIME))
-    cases.append(Case("slow command", healthy(DAY + 30) | SLOW_RUN, set(), DAY + 30, AT_ANY_TIME))
+    cases.append(Case("slow command", healthy_commands(DAY + 30) | SLOW_RUN, set(), DAY + 30, AT_ANY_TIME))
     assert verdict(run(tmp_path, *cases)) == ""
 
 
@@ -335,7 +340,9 @@ def test_a_fault_fires_its_own_alerts_and_no_other(tmp_path: Path) -> None:
     cases = [Case(fault, healthy() | changed, alerts) for fault, (changed, alerts) in FAULTS.items()]
     for fault, (changed, _) in FAULTS.items():
         assert changed.keys() <= healthy().keys() | {key for key in changed if "TritonError" in key}, fault
-    failing = Case("a command fails", healthy(DAY + 30) | SLOW_FAULT, {"RiffleScheduledCommandFails"}, DAY + 30)
+    failing = Case(
+        "a command fails", healthy_commands(DAY + 30) | SLOW_FAULT, {"RiffleScheduledCommandFails"}, DAY + 30
+    )
     assert verdict(run(tmp_path, *cases, failing)) == ""
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from tests.e2e.browser import Tab
 from tests.e2e.demo import demo_stores, served
-from tests.e2e.test_search_pages import look_at, text
+from tests.e2e.test_search_pages import look_at, screens_of, text
 from tests.stages.entities import import_entities
 from tests.stages.gateway_fakes import gateway
 
@@ -30,7 +30,7 @@ async def site() -> AsyncIterator[str]:
 @pytest.mark.parametrize("name", PATHS)
 async def test_a_panel_is_accessible_and_fits_on_every_screen(tab: Tab, site: str, name: str, pictures: Path) -> None:
     await tab.open(f"{site}/search?q=warm+up")  # the first look whether there are entities
-    await look_at(tab, name, site + PATHS[name], pictures)
+    await look_at(tab, name, site + PATHS[name], pictures, screens_of(list(PATHS).index(name)))
     assert await tab.evaluate("document.querySelectorAll('.panel').length") == 1
 
 

@@ -11,7 +11,7 @@ import os
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import psutil
@@ -24,6 +24,8 @@ URL = "https://app.example/start"
 LIMITS = RenderLimits(seconds=40.0, requests=10, request_bytes=100_000, html_bytes=200_000,
                       process=ProcessLimits(6.0, 1_000 << 20))  # fmt: skip
 """Smaller than those of a worker, so that the pages end sooner. A browser by itself takes a second of CPU time."""
+ENDLESS_LIMITS = replace(LIMITS, process=ProcessLimits(3.0, LIMITS.process.memory_bytes))
+"""For pages of which only the limit of CPU time can be the end: by day the tests let them work half as long."""
 LOOK_SECONDS = 0.1
 UNREACHABLE = ("file:", "/form", "/beacon", "/popup", "/frame", "/sw.js", "/other", "other.example")
 """Parts of addresses that the crawler's client is never asked for. It refuses private addresses itself."""
@@ -41,6 +43,8 @@ class HostilePage:
     shows: str = ""
     """A part of the rendered document."""
     outcome: Outcome = "rendered"
+    endless: bool = False
+    """True if only the limit of CPU time ends it."""
 
 
 @dataclass(slots=True)
@@ -79,18 +83,25 @@ ANSWERS = {
 }
 
 
-async def meet(page: HostilePage) -> Meeting:
+async def meet(page: HostilePage, limits: RenderLimits = LIMITS) -> Meeting:
     """Render a page, as the stage does."""
     loader, found = Loader(), Meeting()
     began = time.monotonic()
-    async with _watched(found):
-        try:
-            program = find_chromium()
-            found.rendered = await render(program, URL, page.html.encode(), "text/html", loader.load, LIMITS)
-        except Refused as refusal:
-            found.outcome, found.limit = "static document", _limit(str(refusal))
+    try:
+        program = find_chromium()
+        found.rendered = await render(program, URL, page.html.encode(), "text/html", loader.load, limits)
+    except Refused as refusal:
+        found.outcome, found.limit = "static document", _limit(str(refusal))
     found.held_seconds, found.asked = time.monotonic() - began, loader.asked
     return found
+
+
+async def measure(page: HostilePage) -> Meeting:
+    """Render a page, and look at its processes all the time: that alone costs a tenth of a processor."""
+    costs = Meeting()
+    async with _watched(costs):
+        found = await meet(page)
+    return replace(found, cpu_seconds=costs.cpu_seconds, memory_bytes=costs.memory_bytes)
 
 
 def _limit(reason: str) -> str:
@@ -137,6 +148,10 @@ def page_of(name: str, code: str, shows: str = "", outcome: Outcome = "rendered"
     return HostilePage(name, script(code), shows, outcome)
 
 
+def endless(name: str, code: str) -> HostilePage:
+    return HostilePage(name, script(code), outcome=LIMIT, endless=True)
+
+
 READ = ".then(() => done('read'), () => done('refused'))"
 REFUSED = '<p id="o">refused</p>'
 TEXT = "<p>Text</p>"
@@ -171,7 +186,7 @@ HOSTILE_PAGES = (
     # Windows and addresses
     page_of("three hundred windows", "let n = 0; while (n++ < 300) open('/popup'); done('went on')", "went on"),
     page_of("dialogs", "alert(1); confirm(2); prompt(3); print(); done('went on')", "went on"),
-    page_of("dialogs without end", "while (true) alert('again')", outcome=LIMIT),
+    endless("dialogs without end", "while (true) alert('again')"),
     page_of("a dialog that keeps the page", "done('text'); onbeforeunload = () => 'stay'; location = '/other'", "text"),
     page_of("another page", "done('text'); location = 'https://other.example/'", "text"),
     HostilePage("a refresh to another page",
@@ -183,21 +198,21 @@ HOSTILE_PAGES = (
     page_of("a camera", f"navigator.mediaDevices.getUserMedia({{video: true}}){READ}", REFUSED),
     page_of("the full screen", f"document.body.requestFullscreen(){READ}", REFUSED),
     # Work without end
-    page_of("a loop without end", "while (true) {}", outcome=LIMIT),
+    endless("a loop without end", "while (true) {}"),
     HostilePage("a parser that never ends",
-        "<script>document.write('<script>document.write(1); while(1){}<' + '/script>')</script>", outcome=LIMIT),
-    page_of("promises without end", "const next = () => Promise.resolve().then(next); next()", outcome=LIMIT),
+        "<script>document.write('<script>document.write(1); while(1){}<' + '/script>')</script>",
+        outcome=LIMIT, endless=True),
+    endless("promises without end", "const next = () => Promise.resolve().then(next); next()"),
     page_of("a worker without end", "new Worker(URL.createObjectURL(new Blob(['while (1) {}'])))"),
     page_of("timers without end", "const next = () => { for (let n = 0; n < 1e6; n++); setTimeout(next) }; next()"),
-    page_of("a regular expression that explodes", "/^(a+)+$/.test('a'.repeat(40) + 'b')", outcome=LIMIT),
-    page_of("WebAssembly without end", f"""WebAssembly.instantiate(new Uint8Array([{WEB_ASSEMBLY}]))
-        .then(made => made.instance.exports.f())""", outcome=LIMIT),
+    endless("a regular expression that explodes", "/^(a+)+$/.test('a'.repeat(40) + 'b')"),
+    endless("WebAssembly without end", f"""WebAssembly.instantiate(new Uint8Array([{WEB_ASSEMBLY}]))
+        .then(made => made.instance.exports.f())"""),
     page_of("five hundred requests", """let n = 0;
         const next = () => { if (n < 500) fetch('/x' + n++).catch(() => 0).then(next) }; next()"""),
-    page_of("requests without end", """while (true) {
-        const asked = new XMLHttpRequest(); asked.open('GET', '/x', false); try { asked.send() } catch (e) {} }""",
-        outcome=LIMIT),
-    page_of("messages without end", "while (true) console.log('a'.repeat(100))", outcome=LIMIT),
+    endless("requests without end", """while (true) {
+        const asked = new XMLHttpRequest(); asked.open('GET', '/x', false); try { asked.send() } catch (e) {} }"""),
+    endless("messages without end", "while (true) console.log('a'.repeat(100))"),
     page_of("a breakpoint", "debugger; done('went on')", "went on"),
     # Size without end
     page_of("a document that grows", "for (let n = 0; n < 1e5; n++) document.body.append(document.createElement('i'))"),

@@ -23,8 +23,18 @@ from streams.render.page import Resource, render
 from streams.settings import CrawlSettings
 from streams.stores.memory import MemoryPaceHolds
 from streams.stores.opener import memory_stores
-from tests.hostile.rendered_pages import HOSTILE_PAGES, LIMITS, UNREACHABLE, URL, HostilePage, Loader, meet
+from tests.hostile.rendered_pages import (
+    ENDLESS_LIMITS,
+    HOSTILE_PAGES,
+    LIMITS,
+    UNREACHABLE,
+    URL,
+    HostilePage,
+    Loader,
+    meet,
+)
 from tests.hostile.servers import bad_server, response
+from tests.sizes import FULL
 
 HAS_CHROMIUM = any(map(shutil.which, PROGRAMS))
 browser = pytest.mark.skipif(not HAS_CHROMIUM, reason="needs Debian's package chromium")
@@ -71,7 +81,7 @@ async def test_a_page_is_read_after_its_scripts_ran_and_its_dialogs_are_dismisse
 @browser
 @pytest.mark.parametrize("page", HOSTILE_PAGES, ids=[page.name for page in HOSTILE_PAGES])
 async def test_a_hostile_page_has_its_outcome_and_reaches_nothing(page: HostilePage) -> None:
-    found = await meet(page)
+    found = await meet(page, ENDLESS_LIMITS if page.endless and not FULL else LIMITS)
     assert found.outcome == page.outcome, found
     assert not [url for url in found.asked for part in UNREACHABLE if part in url]
     assert len(found.asked) <= LIMITS.requests
