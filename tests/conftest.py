@@ -60,7 +60,7 @@ for _number in (signal.SIGINT, signal.SIGTERM):
     signal.signal(_number, signal.default_int_handler)
 
 SERVERS = frozenset(NAMES)
-SHARED_SERVERS = {"tls_stack": "TlsStack", "stack": "Settings", "only_kafka": "Settings"}
+SHARED_SERVERS = {"tls_stack": "TlsStack", "stack": "Settings", "only_kafka": "Settings", "product": "Product"}
 """The fixtures whose servers are started once for many files, with their types."""
 TESTS = Path(__file__).parent
 WITHOUT_SERVERS = {"rules", "stages", "unit"}

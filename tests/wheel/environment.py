@@ -3,6 +3,7 @@
 The wheel is built and installed without a network. Its dependencies are links into the environment of the tests.
 """
 
+import json
 import os
 import re
 import subprocess
@@ -12,9 +13,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import Distribution, PackageNotFoundError, distribution, distributions
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+
+from tests.integration.collector import Collector
 
 ROOT = Path(__file__).parents[2]
 UV = Path(sys.executable).with_name("uv")
@@ -41,6 +45,38 @@ class Installed:
         return subprocess.run(
             command, cwd=self.folder, env=self.environ(**variables), capture_output=True, text=True, timeout=240
         )
+
+
+JARS = {"XDG_CACHE_HOME": os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")}
+"""The downloaded servers belong to this machine's user: other tests have fetched them."""
+
+
+@dataclass(frozen=True)
+class Product:
+    """An installation with a running stack."""
+
+    installed: Installed
+    variables: dict[str, str]
+    """Environment variables of the stack and of all its commands."""
+    traces: Collector
+    """What gets the traces of the stack."""
+
+    @property
+    def folder(self) -> Path:
+        return self.installed.folder
+
+    @property
+    def home(self) -> Path:
+        return self.folder / "home"
+
+    def output_of(self, *arguments: object, status: int = 0) -> str:
+        """Run a command, and return what it writes to stdout."""
+        shown = self.installed.run("riffle", *arguments, **self.variables)
+        assert shown.returncode == status, shown.stdout + shown.stderr
+        return shown.stdout
+
+    def answer(self, *arguments: object, status: int = 0) -> Any:
+        return json.loads(self.output_of(*arguments, "--json", status=status))
 
 
 def build_wheel(folder: Path) -> Path:

@@ -1,73 +1,38 @@
-"""The whole product from the wheel: a stack is started, a page makes its journey, and the stack is stopped."""
-
-import json
-import os
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
+"""The whole product from the wheel: a stack is started, a page makes its journey, and operators' commands work."""
 
 import pytest
 
-from tests.wheel.environment import Installed
+from tests.wheel.conftest import HOST
+from tests.wheel.environment import Product
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
-PAGE = "<title>Harbours</title><h1>Harbours</h1><p>The harbour of Oulu freezes in November each year.</p>"
-URL = "https://harbours.test/"
+URL = f"https://{HOST}/"
 QUESTION = "when does the harbour of Oulu freeze"
 
 
-@pytest.fixture(scope="module")
-def product(local: Installed) -> Iterator[Installed]:
-    """The environment, with a running stack and a crawled web of one page."""
-    page = local.folder / "web" / "harbours.test" / "index.html"
-    page.parent.mkdir(parents=True)
-    page.write_text(PAGE)
-    try:
-        output_of(local, "up", "--web", "web")
-        output_of(local, "crawl", URL)
-        yield local
-    finally:
-        local.run("riffle", "down")
-
-
-JARS = {"XDG_CACHE_HOME": os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")}
-"""The downloaded servers belong to this machine's user: other tests have fetched them."""
-
-
-def output_of(product: Installed, *arguments: object, status: int = 0) -> str:
-    """Run a command, and return what it writes to stdout."""
-    shown = product.run("riffle", *arguments, **JARS)
-    assert shown.returncode == status, shown.stdout + shown.stderr
-    return shown.stdout
-
-
-def answer(product: Installed, *arguments: object, status: int = 0) -> Any:
-    return json.loads(output_of(product, *arguments, "--json", status=status))
-
-
-def test_a_crawled_page_is_found_and_has_its_history(product: Installed) -> None:
-    assert answer(product, "search", QUESTION)["results"][0]["url"] == URL
-    assert answer(product, "page", URL)["url"] == URL
+def test_a_crawled_page_is_found_and_has_its_history(product: Product) -> None:
+    assert product.answer("search", QUESTION)["results"][0]["url"] == URL
+    assert product.answer("page", URL)["url"] == URL
 
 
 @pytest.mark.parametrize(
     "use",
     ["status", "status --topics", "doctor", "dead-letters list", "migrate", "links rank", "blobs sweep", "reindex"],
 )
-def test_commands_of_operators_work_on_the_stack(use: str, product: Installed) -> None:
-    output_of(product, *use.split())
+def test_commands_of_operators_work_on_the_stack(use: str, product: Product) -> None:
+    product.output_of(*use.split())
 
 
-def test_an_installation_is_copied(product: Installed) -> None:
-    output_of(product, "backup", "copy")
+def test_an_installation_is_copied(product: Product) -> None:
+    product.output_of("backup", "copy")
     assert (product.folder / "copy" / "manifest.json").exists()
 
 
-def test_a_page_makes_a_round_trip(product: Installed) -> None:
-    output_of(product, "round-trip")
+def test_a_page_makes_a_round_trip(product: Product) -> None:
+    product.output_of("round-trip")
 
 
-def test_a_page_is_removed_on_request(product: Installed) -> None:
-    output_of(product, "remove", URL, "--yes")
-    assert answer(product, "search", QUESTION, status=1)["results"] == []
+def test_a_page_is_removed_on_request(product: Product) -> None:
+    product.output_of("remove", URL, "--yes")
+    assert product.answer("search", QUESTION, "--host", HOST, status=1)["results"] == []

@@ -1,4 +1,7 @@
-"""The commands of the guide for one's own documents, run word by word on bundled pages of git-doc and sqlite3-doc."""
+"""The commands of the guide for one's own documents, run word by word on bundled pages of git-doc and sqlite3-doc.
+
+The stack runs already, with one more page in its index: `riffle up` finds it.
+"""
 
 import os
 import re
@@ -21,22 +24,22 @@ from streams.commands.operate.suggest import UNCHANGED
 from streams.local.demo import unpack
 from streams.local.ports import free_ports
 from streams.local.supervision.scheduled import QUARTER_SECONDS
-from tests.integration.collector import Collector, collector, find_leaks
+from tests.integration.collector import find_leaks
+from tests.sizes import FULL
+from tests.wheel.conftest import PAGE
+from tests.wheel.environment import Product
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(1_800)]
 
 GUIDE = ROOT / "docs" / "guide" / "own-documents.md"
 PATIENCE_SECONDS = 300.0
 LOOK_SECONDS = 0.2
-PROGRAM = f"{sys.executable} -c 'from streams.cli import main; main()'"
 
 
-OF_GIT = (
-    "index.html", "gittutorial.html", "git-clean.html", "git-mv.html", "git-reflog.html", "git-restore.html",
-    "git-revert.html", "git-var.html",
-)  # fmt: skip
-"""A quarter of the bundled pages of Debian's package `git-doc`: the commands are tried, not the models."""
-OF_SQLITE = 24
+OF_GIT: tuple[str, ...] = ("index.html", "git-clean.html", "git-mv.html", "git-var.html")
+OF_GIT += ("gittutorial.html", "git-reflog.html", "git-restore.html", "git-revert.html") if FULL else ()
+"""Some of the bundled pages of Debian's package `git-doc`: the commands are tried, not the models."""
+OF_SQLITE = 24 if FULL else 8
 """Number of pages of `sqlite3-doc`, the smallest ones, in a folder of their own."""
 
 
@@ -56,33 +59,23 @@ def _only_to_pages(link: "re.Match[str]") -> str:
 
 
 @pytest.fixture
-def traces() -> Iterator[Collector]:
-    with collector() as traces:
-        yield traces
-
-
-@pytest.fixture
-def shell(tmp_path: Path, traces: Collector) -> Iterator["Shell"]:
+def shell(product: Product, tmp_path: Path) -> "Shell":
     copy_site(unpack(tmp_path / "web"), tmp_path / "site")
-    shell = Shell(tmp_path, traces.address)
-    yield shell
-    shell.run(".venv/bin/riffle down --clean")
+    return Shell(product, tmp_path)
 
 
 class Shell:
-    """Runs lines of the guide in a folder, with the checkout's `riffle` and a free port for 8000."""
+    """Runs lines of the guide in a folder, with the `riffle` of the wheel and a free port for 8000."""
 
-    def __init__(self, folder: Path, traces_address: str) -> None:
-        self.folder = folder
+    def __init__(self, product: Product, folder: Path) -> None:
+        self.home, self.folder = product.home, folder
         (self._port,) = free_ports(1)
-        # Without a delay between pages: a reader of the guide waits a second for each.
-        own = {"RIFFLE_HOME": str(self.home), "PYTHONPATH": str(ROOT), "RIFFLE_CRAWL__DELAY_SECONDS": "0"}
-        own["RIFFLE_OTLP_ENDPOINT"] = traces_address
-        self._environment = {**os.environ, **own}
+        self._riffle = str(product.installed.prefix / "bin" / "riffle")
+        self._environment = product.installed.environ(**product.variables)
         self.background: list[subprocess.Popen[bytes]] = []
 
     def run(self, line: str, status: int = 0) -> str:
-        line = line.replace(".venv/bin/riffle", PROGRAM).replace("8000", str(self._port))
+        line = line.replace(".venv/bin/riffle", self._riffle).replace("8000", str(self._port))
         if line.endswith("&"):
             arguments = [sys.executable, *line.removesuffix("&").split()[1:]]
             self.background.append(subprocess.Popen(arguments, cwd=self.folder, stderr=subprocess.DEVNULL))
@@ -96,7 +89,7 @@ class Shell:
     @contextmanager
     def start(self, line: str) -> Iterator[subprocess.Popen[str]]:
         """Run a line that does not end by itself."""
-        line = f"exec {line.replace('.venv/bin/riffle', PROGRAM)}"
+        line = f"exec {line.replace('.venv/bin/riffle', self._riffle)}"
         process = subprocess.Popen(
             line,
             shell=True,
@@ -111,10 +104,6 @@ class Shell:
         finally:
             process.kill()
             process.wait()
-
-    @property
-    def home(self) -> Path:
-        return self.folder / "home"
 
     def build_suggestions(self) -> str:
         """Let a quarter of an hour pass for the build of suggestions, and wait for its end. Return its last line."""
@@ -172,10 +161,10 @@ def wait_for_line(output: IO[str], part: str) -> None:
 STAGES = ("normalize", "dedup", "statements", "embed", "index")
 
 
-def test_the_guide_word_by_word(shell: Shell, traces: Collector) -> None:
+def test_the_guide_word_by_word(product: Product, shell: Shell) -> None:
     """The stack of this guide also sends its traces: one search, and one page from its import to the index."""
     up, imported, asked, watched, served, crawled, shown = lines()
-    site = shell.folder / "site"
+    site, traces = shell.folder / "site", product.traces
     pages = len(list(site.rglob("*.html")))
     (gateway,) = re.findall(r"Search  (http\S+)", shell.run(up))
     assert f"Searchable: {pages};" in shell.run(imported)
@@ -184,11 +173,11 @@ def test_the_guide_word_by_word(shell: Shell, traces: Collector) -> None:
     search = traces.wait_for(lambda trace: trace.has("GET /api/v1/search", *stores), 60)
     page = traces.wait_for(lambda trace: trace.has(*STAGES, *stores, "Kafka send pages.indexed", "PUT /coll"), 60)
     query = asked.split('"')[1]
-    texts = [re.sub(r"<[^>]*>", " ", path.read_text()) for path in site.rglob("*.html")]
+    texts = [re.sub(r"<[^>]*>", " ", text) for text in (PAGE, *(path.read_text() for path in site.rglob("*.html")))]
     for trace in (search, page):
         print(trace.tree())
         assert find_leaks(trace.texts(), query, texts) == [], "a span has no word of the query, and no text of a page"
-    assert f"suggestions from {pages} pages" in shell.build_suggestions(), (
+    assert f"suggestions from {pages + 1} pages" in shell.build_suggestions(), (
         "the stack builds them by itself when the index has grown"
     )
     suggested = f"{gateway.rstrip('/')}/api/v1/suggest?q=git"
