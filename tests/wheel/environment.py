@@ -59,7 +59,7 @@ class Product:
     variables: dict[str, str]
     """Environment variables of the stack and of all its commands."""
     traces: Collector
-    """What gets the traces of the stack."""
+    """The collector that gets the traces of the stack."""
 
     @property
     def folder(self) -> Path:
