@@ -5,12 +5,15 @@ from typing import Any
 
 from schemas.ids import page_id
 from streams.allowed_origins import EVERY_ORIGIN
+from streams.crawl.frontier.host_caches import RobotsCache
 from streams.crawl.frontier.hosts.host_state import Host
 from streams.crawl.frontier.scheduling.traps import Traps
+from streams.crawl.frontier.visits.host_visit import disallowed_outcome
 from streams.crawl.host_quality import HostQuality, judge_host
 from streams.crawl.urls import host_of, reason_not_to_crawl
+from streams.errors import MissingBlob
 from streams.stores.host_buckets import BUCKETS, bucket_of
-from streams.stores.protocols import FrontierHost, FrontierStore, HostOrder, QueueEntry
+from streams.stores.protocols import Blobs, FrontierHost, FrontierStore, HostOrder, QueueEntry
 
 COUNTED_URLS = 10_000
 """Maximum number of waiting URLs that are counted."""
@@ -79,14 +82,16 @@ async def view_host(store: FrontierStore, name: str, now: int) -> HostView | Non
     )
 
 
-async def why_left_out(store: FrontierStore, url: str, now: int) -> str:
-    """Return why links to a URL are left out: by the rules of URLs, and the traps of its host as they are now.
+async def why_left_out(store: FrontierStore, blobs: Blobs, robot: str, url: str, now: int) -> str:
+    """Return why links to a URL are left out: by the rules of URLs, and by the traps and the robots.txt of its host as
+    they are now.
 
     Empty if the frontier has the URL, or would take it.
     """
     if not url or await store.url(page_id(url)):
         return ""
-    return reason_left_out(url, await store.host(bucket_of(host_of(url)), host_of(url)), now)
+    host = await store.host(bucket_of(host_of(url)), host_of(url))
+    return reason_left_out(url, host, now) or await why_disallowed(blobs, robot, url, host)
 
 
 def reason_left_out(url: str, host: FrontierHost | None, now: int) -> str:
@@ -95,6 +100,17 @@ def reason_left_out(url: str, host: FrontierHost | None, now: int) -> str:
         return reason
     traps = Host.from_row(host).traps if host else Traps()
     return traps.reason(url, now // 1_000_000) or ""
+
+
+async def why_disallowed(blobs: Blobs, robot: str, url: str, host: FrontierHost | None) -> str:
+    """Return why robots.txt keeps crawls from a URL, by the file that the frontier has of its host. Empty if it does
+    not, or is not known. `robot` is the product token of the crawler; `host` the row of the URL's host."""
+    ref = Host.from_row(host).robots.ref if host else None
+    try:
+        rules = await RobotsCache(blobs, robot).get(ref) if ref else None
+    except MissingBlob:
+        return ""
+    return "" if rules is None or rules.allowed(url) else disallowed_outcome(host_of(url))[1]
 
 
 async def change_order(store: FrontierStore, name: str, now: int, **changes: Any) -> HostOrder:

@@ -7,7 +7,9 @@ import pytest
 
 from schemas.ids import page_id
 from streams.crawl.frontier.progress import crawl_progress
+from streams.stores.host_buckets import bucket_of
 from streams.stores.opener import Stores
+from streams.stores.protocols import CRAWL_BUCKETS
 from tests.stages.frontier_world import SECOND, CrawlOptions, Site, World
 
 HOSTS, PAGES, DELAY_SECONDS = 20, 50, 1.0
@@ -75,10 +77,15 @@ async def test_every_allowed_page_is_fetched_and_each_delay_is_kept(
     progress = await crawl_progress(Stores(frontier=world.frontier_store), "c")
     assert progress.pending == 0
     assert progress.digesting == len(pages)
-    private = {page_id(f"https://{host}{path}") for host, s in sites.items() if s.robots for path in s.links
+    private = {page_id(f"https://{host}{path}"): host for host, s in sites.items() if s.robots for path in s.links
                if path.startswith("/private/")}  # fmt: skip
     assert await crawl_counts_of_rows(world, "c") == await world.frontier_store.crawl_counts("c")
     assert not world.removed, "what was never fetched needs no removal"
     rows = [await world.frontier_store.url(page) for page in private]
-    refused = [url for url in rows if url and url.outcome == "disallowed"]
-    assert len(refused) == len([url for url in rows if url]) == progress.refused
+    assert {url.outcome for url in rows if url} <= {"disallowed"}, "some were queued before robots.txt was known"
+    states = [
+        await world.frontier_store.states("c", bucket_of(host) % CRAWL_BUCKETS, [page])
+        for page, host in private.items()
+    ]
+    found = [state for by_page in states for state in by_page.values()]
+    assert found == ["refused"] * progress.refused

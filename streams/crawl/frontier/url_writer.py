@@ -1,7 +1,7 @@
 """Writes the rows of a URL: its state, its place in the queue, and its state in its crawl."""
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from uuid import UUID
 
 from streams.crawl.frontier.crawl_marks import CrawlMarks
@@ -11,6 +11,7 @@ from streams.crawl.frontier.hosts.live_hosts import Hosts
 from streams.crawl.frontier.scheduling.recrawl import waits_for_visit
 from streams.stores.protocols import CrawlState, FrontierStore, FrontierUrl, QueueEntry
 
+NONE_REFUSED: Mapping[str, Sequence[UUID]] = {}
 MAX_MARKED = 1_024
 """Maximum number of queued URLs that are marked again when a host is deferred, or answers again."""
 
@@ -23,11 +24,18 @@ class UrlWriter:
         self._store = store
         self._marks = marks
 
-    async def write(self, urls: Sequence[FrontierUrl], live: LiveHost, *, persist: bool = False) -> None:
+    async def write(
+        self,
+        urls: Sequence[FrontierUrl],
+        live: LiveHost,
+        *,
+        persist: bool = False,
+        refused: Mapping[str, Sequence[UUID]] = NONE_REFUSED,
+    ) -> None:
         """Write URLs of a host, their queue entries, their crawls' marks, and the host if necessary or if `persist`.
 
         The row of a new host comes first. The other writes run side by side: after a crash, the event's redelivery
-        repeats the missing ones.
+        repeats the missing ones. `refused`: pages by crawl that have no row, and are marked as refused.
         """
         await self._hosts.fill(live)  # before the push: a complete head in memory must hold the whole queue
         entries = sorted(self._waiting(urls, live))
@@ -35,7 +43,7 @@ class UrlWriter:
             live.head.push(entry)
         live.count_queued(len(entries))
         await self._hosts.begin(live)
-        writes = [*(self._hosts.put_url(live, url) for url in urls), self.mark(urls, live)]
+        writes = [*(self._hosts.put_url(live, url) for url in urls), self.mark(urls, live, refused)]
         if entries:
             writes.append(self._store.push(live.name, entries, max(url.at for url in urls)))
             persist = persist or not self._hosts.covers(live, entries[0].position)
@@ -78,9 +86,13 @@ class UrlWriter:
             await self.mark([url for url in urls if url and url.state == "queued"], live)
             marked, after = marked + len(entries), entries[-1]
 
-    async def mark(self, urls: Sequence[FrontierUrl], live: LiveHost) -> None:
-        """Write the state of URLs of a host in their crawls."""
-        crawls: dict[str, dict[UUID, CrawlState]] = {}
+    async def mark(
+        self, urls: Sequence[FrontierUrl], live: LiveHost, refused: Mapping[str, Sequence[UUID]] = NONE_REFUSED
+    ) -> None:
+        """Write the state of URLs of a host in their crawls. `refused`: further pages, by crawl."""
+        crawls: dict[str, dict[UUID, CrawlState]] = {
+            crawl_id: dict.fromkeys(page_ids, "refused") for crawl_id, page_ids in refused.items()
+        }
         for url in urls:
             crawls.setdefault(url.crawl_id, {})[url.page_id] = crawl_state(url, live.host)
         for crawl_id, states in crawls.items():

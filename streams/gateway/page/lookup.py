@@ -16,6 +16,7 @@ from schemas.envelope import micros_from_utc
 from schemas.ids import page_id as id_of
 from streams.crawl.frontier.hosts.host_state import Host
 from streams.crawl.host_quality import HostQuality, judge_host
+from streams.crawl.robots import product_token
 from streams.crawl.urls import InvalidUrl, host_of, possible_urls
 from streams.errors import MissingBlob, PoisonError, RiffleError
 from streams.gateway.access.clients import Sight
@@ -23,7 +24,7 @@ from streams.gateway.context import GatewayContext
 from streams.gateway.http.problems import Problem, ProblemError, records_unavailable, unknown_page
 from streams.ledger.history import read_record_and_history
 from streams.links.page_links import LinkingDomain, group_by_domain
-from streams.maintenance.frontier_hosts import reason_left_out
+from streams.maintenance.frontier_hosts import reason_left_out, why_disallowed
 from streams.maintenance.page_copies import directive_against_copies
 from streams.search.optional import OptionalPart
 from streams.servers import Store
@@ -218,7 +219,11 @@ async def _of_host(context: GatewayContext, url: str) -> _OfHost:
     host, store = host_of(url), context.stores.frontier
     known, row = await asyncio.gather(store.url(id_of(url)), store.host(bucket_of(host), host))
     quality = judge_host(Host.from_row(row).record) if row else None
-    return _OfHost(quality, "" if known else reason_left_out(url, row, micros_from_utc(context.clock())))
+    if known:
+        return _OfHost(quality)
+    robot = product_token(context.settings.crawl.user_agent)
+    reason = reason_left_out(url, row, micros_from_utc(context.clock()))
+    return _OfHost(quality, reason or await why_disallowed(context.stores.blobs, robot, url, row))
 
 
 async def _related(context: GatewayContext, page_id: UUID) -> RelatedPage:

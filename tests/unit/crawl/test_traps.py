@@ -12,7 +12,7 @@ from streams.crawl.frontier.scheduling.traps import MAX_PATHS, MAX_QUERIES, Trap
 from streams.maintenance.frontier_hosts import view_host, why_left_out
 from streams.settings import CrawlSettings
 from streams.stores.host_buckets import bucket_of
-from streams.stores.memory import MemoryFrontier
+from streams.stores.memory import MemoryBlobs, MemoryFrontier
 from streams.stores.protocols import FrontierUrl
 from tests.stages.frontier_world import SECOND, Site, World, discovered
 
@@ -195,13 +195,15 @@ LEFT_OUT = [
 @pytest.mark.parametrize(("url", "begin"), LEFT_OUT)
 async def test_who_asks_for_a_url_gets_the_reason(url: str, begin: str) -> None:
     store = MemoryFrontier()
-    reason = await why_left_out(store, url, TODAY * 1_000_000)
+    reason = await why_left_out(store, MemoryBlobs(), "rifflebot", url, TODAY * 1_000_000)
     assert reason.startswith(begin)
     assert bool(reason) == bool(begin)
     if url:
         host = url.split("/")[2]
         await store.put_url(FrontierUrl(page_id(url), url, host, "done", at=1))
-        assert not await why_left_out(store, url, TODAY * 1_000_000), "the frontier has it: a person gave it"
+        assert not await why_left_out(store, MemoryBlobs(), "rifflebot", url, TODAY * 1_000_000), (
+            "the frontier has it: a person gave it"
+        )
 
 
 def test_memory_is_bounded() -> None:
@@ -228,4 +230,7 @@ async def test_a_calendar_without_end_leaves_the_host_its_other_pages() -> None:
     assert view.left_out == {"calendar": 1}
     url = next(f"https://a.example{path}" for path in months if is_far_month(path[1:], world.now // SECOND))
     assert await world.frontier_store.url(page_id(url)) is None
-    assert await why_left_out(world.frontier_store, url, world.now) == "trap: calendar: a month far from today"
+    assert (
+        await why_left_out(world.frontier_store, MemoryBlobs(), "rifflebot", url, world.now)
+        == "trap: calendar: a month far from today"
+    )

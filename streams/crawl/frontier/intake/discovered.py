@@ -47,7 +47,11 @@ class Skip:
 
 @dataclass(frozen=True, slots=True)
 class Refuse:
-    """The host's known robots.txt disallows the URL. It ends without a place in the queue."""
+    """The host's known robots.txt disallows the URL. It ends without a place in the queue.
+
+    A new one has only its state in the crawl. A site may forbid more URLs than it has pages, and why no crawl follows a
+    link to such a URL is read from the host's robots.txt (`why_disallowed`).
+    """
 
     known: FrontierUrl | None
 
@@ -96,8 +100,9 @@ async def take_discovered(frontier: FrontierState, event: PageDiscovered, delive
         for one in news:
             await _note_seed(frontier, one, live)
             outputs_ += await _carry_out(batch, await _decide(batch, one), one)
-        if batch.writes or batch.is_trapped:
-            await frontier.urls.write(list(batch.writes.values()), live, persist=batch.is_trapped)
+        if batch.writes or batch.refused or batch.is_trapped:
+            refused = {event.crawl_id: batch.refused}
+            await frontier.urls.write(list(batch.writes.values()), live, persist=batch.is_trapped, refused=refused)
             if batch.is_urgent:
                 if live.host.is_deferred:  # a person asks, so its robots.txt is tried now
                     live.host.next_at = min(live.host.next_at, frontier.now())
@@ -262,13 +267,16 @@ async def _skip(batch: UrlBatch, decision: Skip, event: PageDiscovered) -> Seque
 
 async def _refuse(batch: UrlBatch, event: PageDiscovered, known: FrontierUrl | None) -> Sequence[Event]:
     """End a URL that robots.txt disallows, without a place in the queue."""
+    batch.seen.append(event.page_id)
+    if known is None and not decisions.is_seed(event):
+        batch.refused.append(event.page_id)
+        return []
     frontier = batch.frontier
     now = frontier.now()
     queued = decisions.queue_url(event, known, batch.cause, 0, now)
     ended = decisions.end_url(queued, *disallowed_outcome(event.host), now)
     await _leave_other_crawl(batch, event, known)
     batch.write(ended)
-    batch.seen.append(event.page_id)
     return _removal_events(ended)
 
 

@@ -27,6 +27,8 @@ class UrlBatch:
     """The rows of the event's URLs, as stored or about to be stored."""
     writes: dict[UUID, FrontierUrl] = field(default_factory=dict)
     """Rows to write, by page."""
+    refused: list[UUID] = field(default_factory=list)
+    """New pages that robots.txt disallows. They have no rows."""
     finder_rank: float = 1.0
     """The rank by links of the host that led to the URLs, if it is a stranger's."""
     rules: HostRules | None = None
