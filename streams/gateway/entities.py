@@ -73,8 +73,8 @@ def entity_routes(context: GatewayContext, source: PanelSource, views: Views, gu
 
     @router.get("/entities/{entity:path}", include_in_schema=False)
     async def page(request: Request, entity: Id) -> Response:
-        await guard.check_person(request)
-        panel = await _panel(context, source, entity, await guard.sight_of_people())
+        charge = await guard.charge_person(request)
+        panel = await _panel(context, source, entity, charge.sight)
         return HTMLResponse(views.render("entity.html", request, found=panel), headers={"Cache-Control": "no-cache"})
 
     router.include_router(api)

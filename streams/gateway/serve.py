@@ -139,6 +139,7 @@ def server_config(app: FastAPI, settings: GatewaySettings, *, any_client: bool =
         log_config=None,
         access_log=False,  # addresses of people and their searches are not stored
         server_header=False,
+        proxy_headers=False,  # only `access.trusted_proxies` says whose headers are believed
         http=LimitedProtocol,
         ws="none",
         limit_concurrency=settings.max_connections,

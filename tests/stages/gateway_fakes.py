@@ -183,6 +183,12 @@ def labelling(stores: Stores, folder: Path, **options: Any) -> FastAPI:
     return app
 
 
+TYPED = {"accept": "text/html", "sec-fetch-mode": "navigate", "sec-fetch-site": "none"}
+"""The headers of a browser for an address that a person typed, or chose from bookmarks."""
+FOLLOWED = {**TYPED, "sec-fetch-site": "same-origin"}
+"""The headers of a browser for a link of the gateway's own pages."""
+
+
 def client(app: FastAPI) -> httpx2.AsyncClient:
     """A client of the app, in process. An exception of the app becomes its response."""
     return httpx2.AsyncClient(

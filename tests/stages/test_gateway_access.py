@@ -1,13 +1,17 @@
 """Keys, scopes, budgets and sites at the gateway, as its clients see them."""
 
+import asyncio
 from typing import Any
 from urllib.parse import quote
 
+import httpx2
 import pytest
+import uvicorn
 
 from schemas.ids import page_id
 from streams.gateway.access.clients import make_key
-from streams.settings import AccessSettings
+from streams.gateway.serve import listen, server_config
+from streams.settings import AccessSettings, GatewaySettings
 from streams.stores.opener import Stores
 from streams.stores.page_record import Deduplicated, Normalized
 from streams.stores.protocols import ApiKey, PageLink, Site
@@ -123,6 +127,94 @@ async def test_addresses_have_budgets_also_for_the_result_page(stores: Stores) -
     assert [each.status_code for each in first] == [200, 200, 429]
     assert (people.status_code, "Too many requests" in people.text) == (429, True)
     assert second.status_code == 200
+
+
+FREE = {
+    # route, why it costs nothing
+    "/": "the empty form",
+    "/api/v1/suggest": "asked at each letter, and answered from memory or one row; its own deadline bounds it",
+    "/suggest": "as /api/v1/suggest",
+    "/healthz": "probes",
+    "/privacy": "a text",
+    "/help": "a text",
+    "/static/{name}": "files of the gateway",
+    "/favicon.ico": "a file",
+    "/robots.txt": "a text",
+    "/opensearch.xml": "a text",
+    "/api/v1/openapi.json": "a text",
+    "/preferences": "reads one cookie",
+    "/preferences/export": "reads one cookie",
+    "/preferences/shared": "reads its own address",
+    "/act": "reads its own address, and leads on",
+}
+EXAMPLES = {
+    "{page_id:uuid}": "6ba7b810-9dad-51d1-80b4-00c04fd430c8", "{page:path}": "https%3A%2F%2Fdocs.example%2Fwal",
+    "{entity:path}": "Q1", "{name}": "docs",
+}  # fmt: skip
+QUERY = "?" + "&".join((
+    "q=log", "url=https://docs.example/wal", "page=6ba7b810-9dad-51d1-80b4-00c04fd430c8", "by=short",
+))  # fmt: skip
+
+
+def routes_of(routes: Any) -> dict[str, Any]:
+    """The paths below these routes, with the names of their parameters; None where all are allowed."""
+    found: dict[str, Any] = {}
+    for route in routes:
+        router = getattr(route, "original_router", None)
+        if router:
+            found |= routes_of(router.routes)
+        elif "GET" in (route.methods or ()):
+            found[route.path] = {each.alias for each in route.dependant.query_params} if "/api/" in route.path else None
+    return found
+
+
+async def test_each_route_has_a_price_or_is_named_as_free(stores: Stores) -> None:
+    """A budget of one unit allows one request, of a program and of a person alike."""
+    await stores.api_keys.put_site(Site("docs", "Docs", ("docs.example",)), 1)
+    access = AccessSettings(anonymous_per_minute=1, trusted_proxies=("127.0.0.1",))
+    app = gateway(stores, limits={"publish_clicks": True, "keys": ("k" * 32,)}, admin_port=1, access=access)
+    free = set()
+    async with client(app) as web:
+        for number, (path, known) in enumerate(routes_of(app.routes).items()):
+            address = path
+            for placeholder, value in EXAMPLES.items():
+                address = address.replace(placeholder, value)
+            pairs = [pair for pair in QUERY[1:].split("&") if known is None or pair.partition("=")[0] in known]
+            if path == "/api/v1/search" or path == "/search":
+                pairs = [pair for pair in pairs if not pair.startswith("page=")]
+            headers = {"X-Forwarded-For": f"192.0.2.{number}", "Accept": "text/html, application/json"}
+            asked = [await web.get(f"{address}?{'&'.join(pairs)}", headers=headers) for _ in range(2)]
+            assert asked[0].status_code != 429, path
+            if asked[1].status_code != 429:
+                free.add(path)
+    assert free == set(FREE)
+
+
+async def test_a_real_server_believes_no_header_that_the_settings_do_not_name(stores: Stores) -> None:
+    """uvicorn by itself believes `X-Forwarded-For` of its own machine, where every local proxy passes it on."""
+    app = gateway(stores, access=AccessSettings(anonymous_per_minute=2), allowed_hosts=("127.0.0.1",))
+    settings = GatewaySettings(port=0)
+    listening = listen(settings)
+    server = uvicorn.Server(server_config(app, settings))
+    serving = asyncio.create_task(server.serve(sockets=[listening]))
+    base = f"http://127.0.0.1:{listening.getsockname()[1]}"
+    async with httpx2.AsyncClient(base_url=base, trust_env=False) as web:
+        asked = [(await web.get(ASK, headers={"X-Forwarded-For": f"192.0.2.{n}"})).status_code for n in range(4)]
+    server.should_exit = True
+    await serving
+    assert asked == [200, 200, 429, 429]
+
+
+async def test_deep_results_cost_people_what_they_cost_programs(stores: Stores) -> None:
+    access = AccessSettings(anonymous_per_minute=30, trusted_proxies=("127.0.0.1",))
+    async with client(gateway(stores, access=access)) as web:
+        answered = {}
+        for number, path in enumerate((f"{ASK}&page=50", "/search?q=log&page=50")):
+            headers = {"X-Forwarded-For": f"192.0.2.{number}", "Accept": "text/html, application/json"}
+            asked = [(await web.get(path, headers=headers)).status_code for _ in range(8)]
+            answered[path] = asked.count(200)
+    assert len(set(answered.values())) == 1, answered
+    assert max(answered.values()) < 8
 
 
 async def test_two_gateways_share_the_budget_of_a_key(stores: Stores) -> None:

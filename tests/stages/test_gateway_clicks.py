@@ -11,7 +11,7 @@ from fastapi import FastAPI
 from schemas import Event, ResultClicked, ResultRated
 from schemas.ids import page_id
 from streams.gateway.search.query_events import Publish
-from tests.stages.gateway_fakes import client, gateway, searchable, statement
+from tests.stages.gateway_fakes import FOLLOWED, TYPED, client, gateway, searchable, statement
 
 HTML = {"accept": "text/html"}
 KEY = "k" * 32
@@ -51,7 +51,7 @@ async def test_a_click_sends_one_event_and_leads_on() -> None:
         found = await links(web)
         assert found
         assert all(link.startswith("/act?c=") for link in found), "every outgoing link"
-        answers = [await web.get(link) for link in found]
+        answers = [await web.get(link, headers=FOLLOWED) for link in found]
         assert "no tracking" not in (await web.get("/", headers=HTML)).text
         assert "Clicks" in (await web.get("/search", params={"q": "log"}, headers=HTML)).text
     await made.state.gateway.clicks.drain()
@@ -69,15 +69,31 @@ async def test_a_click_sends_one_event_and_leads_on() -> None:
     assert re.fullmatch("[0-9a-f]{32}", event.query_hash)
 
 
-async def test_only_a_click_is_counted() -> None:
+NOT_CLICKED = [
+    ("a program", {}),
+    ("a page that is got ready", {**FOLLOWED, "sec-purpose": "prefetch;prerender"}),
+    ("a link on another site", {**FOLLOWED, "sec-fetch-site": "cross-site"}),
+    ("a link on another host of the same domain", {**FOLLOWED, "sec-fetch-site": "same-site"}),
+    ("an address that was typed", TYPED),
+    ("an image on a page of another site", {"sec-fetch-mode": "no-cors", "sec-fetch-site": "cross-site"}),
+    ("an image on a page of this site", {"sec-fetch-mode": "no-cors", "sec-fetch-site": "same-origin"}),
+    ("a script's request", {"sec-fetch-mode": "cors", "sec-fetch-site": "same-origin"}),
+]
+
+
+@pytest.mark.parametrize("headers", [case[1] for case in NOT_CLICKED], ids=[case[0] for case in NOT_CLICKED])
+async def test_only_a_link_that_a_person_followed_from_the_results_is_counted(headers: dict[str, str]) -> None:
     sent: list[Event] = []
     made = await app(sent)
     async with client(made) as web:
         link = (await links(web))[0]
-        assert (await web.head(link)).status_code == 303
-        assert (await web.get(link, headers={"Sec-Purpose": "prefetch;prerender"})).status_code == 303
+        assert (await web.get(link, headers=headers)).status_code == 303, "it leads on"
+        assert (await web.head(link, headers=FOLLOWED)).status_code == 303
+        assert sent == []
+        assert (await web.get(link, headers=FOLLOWED)).status_code == 303
+        assert (await web.get(link, headers=FOLLOWED)).status_code == 303
     await made.state.gateway.clicks.drain()
-    assert sent == []
+    assert len(sent) == 1, "the click that comes after it, once"
 
 
 async def test_a_click_does_not_wait_for_kafka() -> None:
@@ -86,7 +102,7 @@ async def test_a_click_does_not_wait_for_kafka() -> None:
 
     async with client(await app(publish=hang)) as web:
         async with asyncio.timeout(5):
-            assert (await web.get((await links(web))[0])).status_code == 303
+            assert (await web.get((await links(web))[0], headers=FOLLOWED)).status_code == 303
 
 
 async def test_a_lost_event_is_counted_and_the_click_leads_on() -> None:
@@ -95,7 +111,7 @@ async def test_a_lost_event_is_counted_and_the_click_leads_on() -> None:
 
     made = await app(publish=fail)
     async with client(made) as web:
-        assert (await web.get((await links(web))[0])).status_code == 303
+        assert (await web.get((await links(web))[0], headers=FOLLOWED)).status_code == 303
         await made.state.gateway.clicks.drain()
         assert "riffle_gateway_events_unpublished_total 1.0" in (await web.get("/metrics")).text
 
@@ -150,6 +166,8 @@ async def test_feedback_sends_one_event_and_leads_back_with_a_message_shown_once
     async with client(made) as web:
         page = (await web.get("/search", params={"q": "write-ahead log"}, headers=HTML)).text
         posted = await web.post("/feedback", data={**feedback_form(page), "helped": answer})
+        for again in ("yes", "no"):
+            await web.post("/feedback", data={**feedback_form(page), "helped": again})
         assert (posted.status_code, posted.headers["location"]) == (303, "/search?q=write-ahead+log")
         assert "HttpOnly" in posted.headers["set-cookie"]
         shown = [(await web.get("/search?q=write-ahead+log", headers=HTML)).text for _ in range(2)]

@@ -92,7 +92,8 @@ async def test_an_action_never_leads_to_another_site(back: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "headers", [{"origin": "https://evil.example"}, {"sec-fetch-site": "cross-site"}, {"origin": "null"}]
+    "headers",
+    [{"origin": "https://evil.example"}, {"sec-fetch-site": "cross-site"}, {"origin": "null"}, {"origin": "http://["}],
 )
 @pytest.mark.parametrize("path", ["", "/site", "/import", "/reset"])
 async def test_a_form_of_another_site_changes_nothing(path: str, headers: dict[str, str]) -> None:

@@ -9,9 +9,9 @@ from schemas import Event, QueryAsked
 from schemas.ids import query_hash
 from streams.gateway.search.query_events import DailySecret
 from streams.gateway.serve import server_config
-from streams.settings import GatewaySettings, QueriesSettings, Settings
+from streams.settings import AccessSettings, GatewaySettings, QueriesSettings, Settings
 from streams.stores.opener import Stores
-from tests.stages.gateway_fakes import NOW, Dead, client, gateway, searchable, statement
+from tests.stages.gateway_fakes import FOLLOWED, NOW, TYPED, Dead, client, gateway, searchable, statement
 
 HTML = {"Accept": "text/html"}
 
@@ -76,16 +76,25 @@ async def test_the_gateway_says_what_it_stores_about_people(stores: Stores) -> N
 
 async def test_collected_queries_have_a_hash_of_the_person_and_are_sent_once_a_search(stores: Stores) -> None:
     sent: list[Event] = []
-    app = gateway(stores, sent=sent, limits={"keys": ("k" * 32,)}, queries=QueriesSettings(collect=True, min_people=7))
+    app = gateway(
+        stores,
+        sent=sent,
+        limits={"keys": ("k" * 32,)},
+        queries=QueriesSettings(collect=True, min_people=7),
+        access=AccessSettings(trusted_proxies=("127.0.0.1",)),
+    )
+    one, two = {"x-forwarded-for": "198.51.100.1"}, {"x-forwarded-for": "198.51.100.2"}
     async with client(app) as web:
-        for agent, query in (("one", "The  LOG"), ("one", "the log"), ("two", "the log"), ("two", "x" * 300)):
-            await web.get("/search", params={"q": query}, headers={**HTML, "User-Agent": agent})
-        await web.get("/search", params={"q": "the log", "page": 2}, headers=HTML)
+        for person, query in ((one, "The  LOG"), (one, "the log"), (two, "the log"), (two, "x" * 300)):
+            await web.get("/search", params={"q": query}, headers={**TYPED, **person, "user-agent": query})
+        await web.get("/search", params={"q": "the log", "page": 2}, headers=FOLLOWED)
+        for nobody in (HTML, {**TYPED, "sec-fetch-site": "cross-site"}, {**TYPED, "sec-fetch-mode": "no-cors"}):
+            await web.get("/search", params={"q": "the log"}, headers=nobody)
         await web.get("/api/v1/search", params={"q": "the log"})
         page = (await web.get("/privacy")).text
     await app.state.gateway.search.drain()
     asked = [event for event in sent if isinstance(event, QueryAsked)]
-    assert len(asked) == len(sent) == 3, "programs and further pages ask nothing new"
+    assert len(asked) == len(sent) == 3, "programs, other sites, images and further pages ask nothing new"
     assert {(event.query, event.partial) for event in asked} == {("the log", False)}
     assert len({event.query_hash for event in asked}) == 1
     assert [event.person for event in asked] == [asked[0].person, asked[0].person, asked[2].person]
@@ -114,8 +123,8 @@ async def test_a_search_with_a_failed_part_is_collected_as_such(stores: Stores) 
     stores.embedder = Dead()
     app = gateway(stores, sent=sent, limits={"keys": ("k" * 32,)}, queries=QueriesSettings(collect=True))
     async with client(app) as web:
-        await web.get("/search", params={"q": "the log"}, headers=HTML)
-        await web.get("/search", params={"q": "zanzibar"}, headers=HTML)
+        await web.get("/search", params={"q": "the log"}, headers=TYPED)
+        await web.get("/search", params={"q": "zanzibar"}, headers=TYPED)
     await app.state.gateway.search.drain()
     asked = [(event.query, event.results, event.partial) for event in sent if isinstance(event, QueryAsked)]
     assert asked == [("the log", 1, True), ("zanzibar", 0, True)]

@@ -25,7 +25,7 @@ from streams.settings import QueriesSettings
 from streams.stores.memory import MemoryQueryCounts, MemorySuggestions
 from streams.stores.opener import Stores
 from streams.stores.protocols import DayCounts, PageClicks, PlaceCounts
-from tests.stages.gateway_fakes import NOW, Dead, client, gateway, searchable, statement
+from tests.stages.gateway_fakes import FOLLOWED, NOW, TYPED, Dead, client, gateway, searchable, statement
 
 PEOPLE = 3
 PAGES = tuple(UUID(int=number) for number in range(1, 4))
@@ -147,9 +147,9 @@ async def test_a_question_and_its_clicks_have_one_hash_and_name_the_pages_shown(
         await searchable(ROWS), deadline_seconds=20, sent=sent, limits=COLLECTING, queries=QueriesSettings(collect=True)
     )
     async with client(app) as web:
-        page = (await web.get("/search", params={"q": "Tides"}, headers=HTML)).text
+        page = (await web.get("/search", params={"q": "Tides"}, headers=TYPED)).text
         links = [unescape(link) for link in re.findall(r'<a href="(/act[^"]+)"', page)]
-        assert (await web.get(links[0])).status_code == 303
+        assert (await web.get(links[0], headers=FOLLOWED)).status_code == 303
     await app.state.gateway.close()
     (question,) = [event for event in sent if isinstance(event, QueryAsked)]
     (click,) = [event for event in sent if isinstance(event, ResultClicked)]
@@ -163,8 +163,8 @@ async def test_without_collection_a_click_has_no_person() -> None:
     sent: list[Event] = []
     app = gateway(await searchable(ROWS), deadline_seconds=20, sent=sent, limits=COLLECTING)
     async with client(app) as web:
-        page = (await web.get("/search", params={"q": "Tides"}, headers=HTML)).text
-        await web.get(unescape(re.findall(r'<a href="(/act[^"]+)"', page)[0]))
+        page = (await web.get("/search", params={"q": "Tides"}, headers=TYPED)).text
+        await web.get(unescape(re.findall(r'<a href="(/act[^"]+)"', page)[0]), headers=FOLLOWED)
     await app.state.gateway.close()
     (click,) = sent
     assert isinstance(click, ResultClicked)
@@ -199,7 +199,7 @@ async def test_a_page_gains_at_most_the_weight_and_the_page_says_why() -> None:
     assert strong["results"][0]["host"] == host
     app = gateway(stores, deadline_seconds=20, limits={"clicks_weight": 1.0}, queries=QueriesSettings(collect=True))
     async with client(app) as web:
-        page = (await web.get("/search", params={"q": "Tides"}, headers=HTML)).text
+        page = (await web.get("/search", params={"q": "Tides"}, headers=TYPED)).text
     await app.state.gateway.close()
     assert "people who asked this opened it more often than its place explains" in page
     assert "people who asked this opened it less often than others" in page

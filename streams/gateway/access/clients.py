@@ -3,8 +3,9 @@
 A key is `rfl_ID_SECRET`. The secret has 256 random bits, so its SHA-256 is enough: nobody can try all secrets, and a
 slow hash would only slow down every request. The prefix lets scanners of repositories find keys that were published.
 
-Addresses are stored nowhere: the store of budgets gets a hash, with a key of the day that follows from the first secret
-of the gateway. IPv6 addresses count by their network of 64 bits, since one customer has at least that.
+A person without a key is counted by network address, and by nothing that a client can choose, such as its user agent:
+only `person_of` says who is one person. Addresses are stored nowhere: the store of budgets gets a hash, with a key of
+the day that follows from the first secret of the gateway.
 """
 
 import base64
@@ -26,6 +27,10 @@ from streams.stores.protocols import ApiKey, Site, private_hosts
 
 MAX_HOPS = 20
 """Maximum number of addresses that are read of `X-Forwarded-For`."""
+PERSON_BITS = 64
+"""Length of the IPv6 network that counts as one person: one customer has at least that."""
+HOUSEHOLD_BITS = 56
+"""Length of the IPv6 network that asks as one person: providers give a home up to 256 networks (RIPE-690, 4.2)."""
 _MAPPED_BITS = 96
 """Length of the prefix of IPv4 addresses that are written as IPv6 ones (`::ffff:0:0/96`)."""
 
@@ -98,6 +103,16 @@ def given_key(request: Request) -> str:
     return ""
 
 
+def person_of(request: Request, proxies: Sequence[str], bits: int = PERSON_BITS) -> str:
+    """Return the network by which the sender of a request is counted as one person.
+
+    It is the IPv4 address, or the IPv6 network of this length. An address that is none stays as it is.
+    """
+    address = address_of(request, proxies)
+    given = _read(address)
+    return str(IPv6Network((given, bits), strict=False)) if isinstance(given, IPv6Address) else address
+
+
 def address_of(request: Request, proxies: Sequence[str]) -> str:
     """Return the client's address. `X-Forwarded-For` is read from its end, as far as trusted proxies wrote it.
 
@@ -145,14 +160,9 @@ def _network(text: str) -> IPv4Network | IPv6Network:
     return network
 
 
-def hash_address(address: str, day: int, secret: bytes) -> str:
-    """Return the hash of an address on a day. Something that is no address is hashed as it is."""
-    given = _read(address)
-    if given is None:
-        counted = address
-    else:
-        counted = str(IPv6Network((given, 64), strict=False)) if isinstance(given, IPv6Address) else str(given)
-    return "a" + blake2b(f"{day} {counted}".encode(), key=secret, digest_size=12).hexdigest()
+def hash_person(person: str, day: int, secret: bytes) -> str:
+    """Return the hash of a person (`person_of`) on a day."""
+    return "a" + blake2b(f"{day} {person}".encode(), key=secret, digest_size=12).hexdigest()
 
 
 Scope = Literal["search", "pages", "extract", "answer"]

@@ -22,10 +22,10 @@ from streams.gateway.access.clients import (
     GivenKey,
     Scope,
     Sight,
-    address_of,
     fault_of,
     given_key,
-    hash_address,
+    hash_person,
+    person_of,
     read_key,
     sight_of,
 )
@@ -104,15 +104,15 @@ class Guard:
             raise ProblemError(_too_much(verdict))
         return charge
 
-    async def check_person(self, request: Request) -> None:
-        """Check the budget of a person's address. Raises ProblemError."""
-        allowance = self._anonymous
-        if not allowance.is_limited:
-            return
-        verdict = await self.limiter.admit(self._address(request), allowance)
-        if not verdict.allowed:
-            self._context.metrics.limited.labels("address").inc()
-            raise ProblemError(_too_much(verdict))
+    async def charge_person(self, request: Request) -> Charge:
+        """Return the charge of a request for a page that people read. Raises ProblemError: no budget."""
+        client = Client(self._address(request), sight=await self.sight_of_people())
+        if self._anonymous.is_limited:
+            verdict = await self.limiter.admit(client.id, self._anonymous)
+            if not verdict.allowed:
+                self._context.metrics.limited.labels("address").inc()
+                raise ProblemError(_too_much(verdict))
+        return Charge(client, self.limiter)
 
     async def identify(self, request: Request) -> Client:
         """Return the client. Raises ProblemError if it sends a key that is refused, or that can't be read now."""
@@ -165,8 +165,8 @@ class Guard:
         return self._context.clock().timestamp()
 
     def _address(self, request: Request) -> str:
-        address = address_of(request, self._settings.trusted_proxies)
-        return hash_address(address, int(self._now() // 86_400), self._secret)
+        person = person_of(request, self._settings.trusted_proxies)
+        return hash_person(person, int(self._now() // 86_400), self._secret)
 
     async def _sight_of(self, key: ApiKey) -> Sight:
         if not key.site:

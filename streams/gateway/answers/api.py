@@ -22,7 +22,7 @@ from streams.answers.evidence import Evidence, evidence_of
 from streams.answers.follow_up import clean_turns
 from streams.answers.writer import Outcome, Status
 from streams.gateway.access.bucket import ANSWER
-from streams.gateway.access.clients import address_of
+from streams.gateway.access.clients import person_of
 from streams.gateway.access.guard import Charge, Guard
 from streams.gateway.answers.html import reason_of
 from streams.gateway.answers.service import ModelAnswers, RunningAnswer, RunningRank
@@ -110,7 +110,7 @@ def answer_api_routes(
         turns = clean_turns([q, *(then or ())])
         if not turns:
             raise ProblemError(Problem("query-empty", "No question was given.", title="There is nothing to answer"))
-        running = await _on(answers).converse(turns, search, charge.sight, address_of(request, proxies))
+        running = await _on(answers).converse(turns, search, charge.sight, person_of(request, proxies))
         charge.spend(ANSWER)
         return _streamed(running)
 
@@ -121,7 +121,7 @@ def answer_api_routes(
         page: Annotated[UUID, Query(description="`page_id` of a result.")],
         q: Annotated[str, Query(description="What the reader looks for.")] = "",
     ) -> StreamingResponse:
-        running = await _on(answers).summarize(page, q, charge.sight, address_of(request, proxies))
+        running = await _on(answers).summarize(page, q, charge.sight, person_of(request, proxies))
         if running is None:
             raise ProblemError(NOT_INDEXED)
         charge.spend(ANSWER)
@@ -137,7 +137,7 @@ def answer_api_routes(
         criterion = clean_criterion(by)
         if not criterion:
             raise ProblemError(Problem("query-empty", "`by` has no words.", title="There is no criterion"))
-        running = await _on(answers).rank(q, criterion, search, charge.sight, address_of(request, proxies))
+        running = await _on(answers).rank(q, criterion, search, charge.sight, person_of(request, proxies))
         charge.spend(ANSWER)
         return StreamingResponse(_ranked(running), media_type="text/event-stream", headers=HEADERS)
 
@@ -155,7 +155,7 @@ def answer_api_routes(
         found = await search.find(q, charge.sight.limit(FIRST_PAGE))
         charge.spend(ANSWER)
         outcome = Outcome()
-        questions = await on.related(q, evidence_of(found), address_of(request, proxies), outcome)
+        questions = await on.related(q, evidence_of(found), person_of(request, proxies), outcome)
         return Related(query=q, related=tuple(questions), status=outcome.status, reason=reason_of(outcome))
 
     return router

@@ -18,7 +18,8 @@ from streams.answers.follow_up import clean_turns, search_of_turns
 from streams.answers.support.checked_sentences import CheckedSentence
 from streams.answers.writer import Outcome
 from streams.errors import InvalidQuery, RiffleError
-from streams.gateway.access.clients import Sight, address_of
+from streams.gateway.access.bucket import ANSWER
+from streams.gateway.access.clients import Sight, person_of
 from streams.gateway.access.guard import Guard
 from streams.gateway.answers.service import ModelAnswers, RunningAnswer
 from streams.gateway.http.problems import Problem, invalid_query, search_unavailable
@@ -34,10 +35,10 @@ OFF = 404
 
 @dataclass(frozen=True, slots=True)
 class Viewer:
-    """The person who asks: the pages that they may see, and the address whose budget they use."""
+    """The person who asks: the pages that they may see, and the network whose budget they use."""
 
     sight: Sight
-    address: str
+    person: str
 
 
 def ask_html_routes(
@@ -48,29 +49,32 @@ def ask_html_routes(
     @router.get("/ask")
     async def ask(request: Request, q: str = "", then: Annotated[list[str] | None, Query()] = None) -> Response:
         turns = clean_turns([q, *(then or ())])
+        charge = await guard.charge_person(request)
         if answers is None or not turns:
             return _off(views, request, q)
-        await guard.check_person(request)
-        viewer = Viewer(await guard.sight_of_people(), address_of(request, proxies))
+        charge.spend(ANSWER)
+        viewer = Viewer(charge.sight, person_of(request, proxies))
         parts = _conversation(request, turns, search, answers, views, viewer)
         return StreamingResponse(parts, media_type="text/html", headers=STREAMED)
 
     @router.get("/rank")
     async def rank(request: Request, q: str = "", by: str = "") -> Response:
         criterion, query = clean_criterion(by), " ".join(q.split())
+        charge = await guard.charge_person(request)
         if answers is None or not query or not criterion:
             return _off(views, request, q)
-        await guard.check_person(request)
-        viewer = Viewer(await guard.sight_of_people(), address_of(request, proxies))
+        charge.spend(ANSWER)
+        viewer = Viewer(charge.sight, person_of(request, proxies))
         parts = _rank(request, query, criterion, search, answers, views, viewer)
         return StreamingResponse(parts, media_type="text/html", headers=STREAMED)
 
     @router.get("/summary")
     async def summary(request: Request, page: UUID, q: str = "") -> Response:
+        charge = await guard.charge_person(request)
         if answers is None:
             return _off(views, request, q)
-        await guard.check_person(request)
-        viewer = Viewer(await guard.sight_of_people(), address_of(request, proxies))
+        charge.spend(ANSWER)
+        viewer = Viewer(charge.sight, person_of(request, proxies))
         parts = _summary(request, page, q, answers, views, viewer)
         return StreamingResponse(parts, media_type="text/html", headers=STREAMED)
 
@@ -90,7 +94,7 @@ async def _conversation(
     yield views.render("ask_head.html", request, **shared)
     problem = None
     try:
-        running = await answers.converse(turns, search, viewer.sight, viewer.address)
+        running = await answers.converse(turns, search, viewer.sight, viewer.person)
         async for part in AnswerSection(answers, views).render(request, running, turns=turns):
             yield part
     except RiffleError as error:
@@ -105,7 +109,7 @@ async def _rank(
     yield views.render("rank_head.html", request, query=query, by=by)
     problem, order, reason = None, [], ""
     try:
-        running = await answers.rank(query, by, search, viewer.sight, viewer.address)
+        running = await answers.rank(query, by, search, viewer.sight, viewer.person)
         titles = {result.page_id: result.title for result in running.results}
         judged = []
         async with aclosing(running.judged) as pages:  # type: ignore[type-var]  # generators can be closed
@@ -127,7 +131,7 @@ async def _summary(
     yield views.render("ask_head.html", request, **shared)
     problem = None
     try:
-        running = await answers.summarize(page, query, viewer.sight, viewer.address)
+        running = await answers.summarize(page, query, viewer.sight, viewer.person)
         if running is None:
             problem = Problem("not-indexed", "Search again for it.")
         else:
@@ -184,7 +188,7 @@ class AnswerSection:
         """
         if found.notes.nearest_only:
             return
-        person = address_of(request, self._proxies)
+        person = person_of(request, self._proxies)
         running = self._answers.answer(question, found, person)
         async for part in self.render(request, running, turns=[question]):
             yield part

@@ -18,7 +18,7 @@ import structlog
 
 from streams.answers.budgets import Budgets, Limits, Refusal
 from streams.gateway.access.bucket import Allowance, Spending, put_spending, spending_of_day
-from streams.gateway.access.clients import hash_address
+from streams.gateway.access.clients import hash_person
 from streams.gateway.access.limiter import Limiter
 from streams.stores.opener import Stores
 
@@ -63,15 +63,15 @@ class SharedBudgets:
         self._was_read = False
         self._written = (0, 0)
 
-    async def take(self, address: str, now: datetime) -> Refusal:
-        """Count one answer for the person at this address, unless a budget is used up."""
+    async def take(self, person: str, now: datetime) -> Refusal:
+        """Count one answer for a person (`clients.person_of`), unless a budget is used up."""
         if self._budgets.limits.per_hour:
             syncing = self._start(0.0 if not self._was_read else self._sync_seconds)
             if not self._was_read:
                 await asyncio.wait({syncing}, timeout=FIRST_SECONDS)
         used_up = self._budgets.refusal
         # Asked again behind the wait for a person's rows: other answers may have begun meanwhile.
-        refusal = used_up(now) or await self._refusal_of_person(address, now) or used_up(now)
+        refusal = used_up(now) or await self._refusal_of_person(person, now) or used_up(now)
         if not refusal:
             self._budgets.count(now)
             if self._budgets.limits.per_hour:
@@ -87,12 +87,12 @@ class SharedBudgets:
             await self._try_exchange()
         await self._people.close()
 
-    async def _refusal_of_person(self, address: str, now: datetime) -> Refusal:
-        """Return "person" if the bucket of the person at this address is empty, otherwise take one answer out of it."""
+    async def _refusal_of_person(self, person: str, now: datetime) -> Refusal:
+        """Return "person" if the bucket of the person is empty, otherwise take one answer out of it."""
         if not self._person.is_limited:
             return ""
-        person = PERSON + hash_address(address, int(now.timestamp() // _DAY_SECONDS), self._secret)
-        return "" if (await self._people.admit(person, self._person)).allowed else "person"
+        counted = PERSON + hash_person(person, int(now.timestamp() // _DAY_SECONDS), self._secret)
+        return "" if (await self._people.admit(counted, self._person)).allowed else "person"
 
     def _start(self, wait_seconds: float) -> "asyncio.Task[None]":
         if self._sync is None or self._sync.done():

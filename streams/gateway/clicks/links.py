@@ -4,7 +4,7 @@ import secrets
 import struct
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Literal
 from uuid import UUID
@@ -12,6 +12,7 @@ from uuid import UUID
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
+from streams.caches import RecentCache
 from streams.gateway.http.keys import ID_BYTES, Key, derive_keys
 from streams.settings import GatewaySettings
 
@@ -63,6 +64,8 @@ MAX_AGE = timedelta(hours=24)
 NONCE_BYTES = 12
 MAX_CHARS = 12_000
 """Maximum length of a payload in a link."""
+MAX_SPENT = 100_000
+"""Number of links that are remembered, those that were used last: 12 MB."""
 _HEADS = {1: struct.Struct(">16s16sHI"), 2: struct.Struct(">16s16sHI16s")}
 """The fields before the address, by version."""
 _CLOCK_SKEW = timedelta(minutes=5)
@@ -91,6 +94,8 @@ class Click:
     url: str
     asked_hash: str = ""
     """32 hexadecimal digits: the query's hash for counts. Empty where queries are not counted."""
+    nonce: bytes = field(default=b"", compare=False)
+    """The random part of the payload, of an opened one."""
 
 
 def seal_click(click: Click, key: Key, nonce: bytes) -> str:
@@ -122,7 +127,21 @@ def open_click(payload: str, keys: Sequence[Key], now: datetime) -> Click:
     if not -_CLOCK_SKEW <= now - made <= MAX_AGE:
         raise InvalidLink("expired")
     url = packed[fields.size :].decode()
-    return Click(digest.hex(), UUID(bytes=page), rank, made, url, "".join(each.hex() for each in asked))
+    asked_hash = "".join(each.hex() for each in asked)
+    return Click(digest.hex(), UUID(bytes=page), rank, made, url, asked_hash, rest[:NONCE_BYTES])
+
+
+class SpentLinks:
+    """The links of one gateway process that were counted: each counts once as a click, and once as a rating."""
+
+    def __init__(self) -> None:
+        self._spent: RecentCache[bytes, bool] = RecentCache(MAX_SPENT)
+
+    def spend(self, click: Click) -> bool:
+        """Return True the first time."""
+        is_new = self._spent.get(click.nonce) is None
+        self._spent.put(click.nonce, True)
+        return is_new
 
 
 def _decode(payload: str) -> bytes:

@@ -1,6 +1,7 @@
 """`/act`: the way of a click on a result. It sends one event in the background, and redirects at once.
 
 The target is in the payload of the link, which only this gateway can make. The site that is opened gets no referrer.
+A link counts once, and only if a person followed it from a page of this gateway.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,11 +11,12 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from schemas import ResultClicked
-from streams.gateway.clicks.links import Click, Fault, InvalidLink, open_click
+from streams.gateway.clicks.links import Click, Fault, InvalidLink, SpentLinks, open_click
 from streams.gateway.context import GatewayContext
 from streams.gateway.http.keys import Key
 from streams.gateway.http.presentation import safe_href
 from streams.gateway.http.problems import Problem, ProblemError
+from streams.gateway.http.requests import was_chosen
 
 ACT_HEADERS = {"Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "X-Robots-Tag": "noindex, nofollow"}
 _PRINTABLE = "".join(map(chr, range(0x21, 0x7F)))
@@ -41,14 +43,14 @@ def click_routes(
 
     `identify` returns the hash of the person, empty where queries are not counted.
     """
-    router = APIRouter(include_in_schema=False)
+    router, spent = APIRouter(include_in_schema=False), SpentLinks()
 
     @router.api_route("/act", methods=["GET", "HEAD"])
     async def act(request: Request, c: str = "") -> Response:
         click = read_click(c, keys, context)
         if not safe_href(click.url):
             raise ProblemError(_PROBLEMS["tampered"])
-        if request.method == "GET" and not _is_prefetch(request):
+        if request.method == "GET" and was_chosen(request, "same-origin") and spent.spend(click):
             publish(_event_of(click, identify(request) if click.asked_hash else ""))
         return Response(status_code=303, headers={"Location": quote(click.url, safe=_PRINTABLE), **ACT_HEADERS})
 
@@ -61,12 +63,6 @@ def read_click(payload: str, keys: Sequence[Key], context: GatewayContext) -> Cl
         return open_click(payload, keys, context.clock())
     except InvalidLink as error:
         raise ProblemError(_PROBLEMS[error.fault]) from None
-
-
-def _is_prefetch(request: Request) -> bool:
-    """Return True if the browser only gets the page ready: nobody has clicked."""
-    purposes = (request.headers.get(name, "") for name in ("sec-purpose", "purpose", "x-moz"))
-    return any("prefetch" in purpose for purpose in purposes)
 
 
 def _event_of(click: Click, person: str) -> ResultClicked:

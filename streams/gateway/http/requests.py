@@ -7,7 +7,7 @@ another site must not reach it: a request that a browser marks as coming from an
 
 from collections.abc import AsyncIterator
 from difflib import get_close_matches
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs
 
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi.routing import APIRoute
@@ -81,9 +81,21 @@ async def _read_parts(request: Request, body: bytes) -> dict[str, str]:
 def refuse_other_sites(request: Request) -> None:
     """Raise ProblemError for a form of another site. A program that sends no such headers is no browser."""
     origin, site = request.headers.get("origin"), request.headers.get("sec-fetch-site", "same-origin")
-    foreign = origin is not None and urlsplit(origin).netloc != request.headers.get("host", "")
+    # Compared as text: an origin is a scheme, `://` and the host (RFC 6454, 6.2), and a malformed one is foreign, too.
+    foreign = origin is not None and origin.partition("://")[2] != request.headers.get("host", "")
     if site != "same-origin" or foreign:
         raise ProblemError(Problem("foreign-form", "Nothing was written."))
+
+
+def was_chosen(request: Request, *sites: str) -> bool:
+    """Return whether a person went to this address in a browser, from one of these kinds of sites.
+
+    A browser says so in `Sec-Fetch-Mode` and `Sec-Fetch-Site` (W3C Fetch Metadata), which no page can set: an image or
+    a script is no `navigate`, and a link of another site is `cross-site`. Over plain http browsers send them only to
+    their own machine, and programs send none: neither is counted.
+    """
+    mode, site = request.headers.get("sec-fetch-mode", ""), request.headers.get("sec-fetch-site", "")
+    return mode == "navigate" and site in sites and "prefetch" not in request.headers.get("sec-purpose", "")
 
 
 def _invalid() -> Problem:

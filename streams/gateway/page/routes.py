@@ -58,8 +58,9 @@ def page_html_routes(context: GatewayContext, views: Views, guard: Guard) -> API
     async def page(request: Request, url: str = "") -> Response:
         if not url.strip():
             return HTMLResponse(views.render("page_form.html", request, problem=None))
+        charge = await guard.charge_person(request)
         try:
-            data = await look_up(context, url, await guard.sight_of_people())
+            data = await look_up(context, url, charge.sight)
         except ProblemError as error:
             if not wants_html(request):
                 raise

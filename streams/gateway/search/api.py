@@ -11,7 +11,6 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 
-from streams.gateway.access.bucket import cost_of_search
 from streams.gateway.access.guard import Charge, Guard
 from streams.gateway.http import openapi
 from streams.gateway.http.requests import api_router
@@ -85,7 +84,7 @@ def search_api_routes(service: SearchService, guard: Guard) -> APIRouter:
         )
         running = service.start(q, charge.sight.limit(given), exact=exact)
         answer = await running.answer()
-        charge.spend(cost_of_search(answer.page, answer.per_page, len(answer.operators), reranks=service.reranks))
+        charge.spend(service.cost_of(answer))
         return limit_to(answer, charge.sight)
 
     return router
@@ -126,7 +125,7 @@ def feed_routes(service: SearchService, guard: Guard, public_url: str) -> APIRou
         given = Parameters(per_page=ENTRIES, sort="date", language=language, include=tuple(include or ()))
         running = service.start(q, charge.sight.limit(given), exact=True)
         answer = limit_to(await running.answer(), charge.sight)
-        charge.spend(cost_of_search(answer.page, answer.per_page, len(answer.operators), reranks=service.reranks))
+        charge.spend(service.cost_of(answer))
         base = (public_url or str(request.base_url)).rstrip("/")
         here = f"{base}{FEED_PATH}?{request.url.query}"
         content = write_atom(answer, f"{base}/search?{urlencode({'q': answer.query})}", here)

@@ -1,7 +1,8 @@
 """`/feedback`: a person says whether a result helped, by a form in the menu of the result.
 
-The form carries the sealed payload of the result's link, so nobody can rate what was not shown. One event
-(`results.rated`) is sent in the background. The person is led back to the results, with a message that is shown once.
+The form carries the sealed payload of the result's link, so nobody can rate what was not shown, or rate it twice. One
+event (`results.rated`) is sent in the background. The person is led back to the results, with a message that is shown
+once.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,6 +11,7 @@ from fastapi import APIRouter, Request
 from starlette.responses import RedirectResponse, Response
 
 from schemas import ResultRated
+from streams.gateway.clicks.links import SpentLinks
 from streams.gateway.clicks.routes import read_click
 from streams.gateway.context import GatewayContext
 from streams.gateway.http.keys import Key
@@ -26,7 +28,7 @@ def feedback_routes(
     context: GatewayContext, keys: Sequence[Key], cookies: Cookies, publish: Callable[[ResultRated], None]
 ) -> APIRouter:
     """Return the route. `publish` sends an event in the background: it neither waits nor fails."""
-    router = APIRouter(include_in_schema=False)
+    router, spent = APIRouter(include_in_schema=False), SpentLinks()
 
     @router.post("/feedback")
     async def feedback(request: Request) -> Response:
@@ -36,7 +38,10 @@ def feedback_routes(
         helpful = _ANSWERS.get(form.get("helped", ""))
         if helpful is None:
             raise ProblemError(Problem("invalid-form", "It says neither yes nor no."))
-        publish(ResultRated(query_hash=click.query_hash, page_id=click.page_id, position=click.rank, helpful=helpful))
+        if spent.spend(click):
+            publish(
+                ResultRated(query_hash=click.query_hash, page_id=click.page_id, position=click.rank, helpful=helpful)
+            )
         response = RedirectResponse(page_of_form(form, "/"), 303, headers={"Cache-Control": "no-store"})
         cookies.write_message(request, response, THANKS)
         return response

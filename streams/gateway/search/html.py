@@ -94,12 +94,14 @@ def search_html_routes(
             choices = Choices(published, after, before, filetype, pagetype, wishes)
             chosen = apply_choices(q, choices, service.searcher.clock().date())
             return RedirectResponse(address("/search", q=chosen, host=host, language=language, sort=sort), 303)
-        await guard.check_person(request)
+        charge = await guard.charge_person(request)
         own = cookies.read(request)
         # The value of `language` that searches all languages.
         everywhere = ALL_LANGUAGES if service.default_languages or own.language else ""
 
         def shown(answer: SearchAnswer, asked: SearchRequest) -> dict[str, Any]:
+            """Charge for the answer, and return its values."""
+            charge.spend(service.cost_of(answer))
             query = replace(asked, text=answer.query)  # the corrected query, if the results are its results
             # A corrected query has other results than the query that was asked.
             asked_hash = service.asked.hash_of(asked) if query.text == asked.text else ""
@@ -121,7 +123,7 @@ def search_html_routes(
             sort=sort,
             personal=own.rules(),
         )
-        given = (await guard.sight_of_people()).limit(given)
+        given = charge.sight.limit(given)
         running = service.start(q, given, exact=exact, person=service.asked.identify(request))
         await asyncio.wait({running.results, running.beside}, timeout=FIRST_PAINT_SECONDS)
         has_late = late is not None and late.wants(running.request)

@@ -14,8 +14,10 @@ from starlette.requests import Request
 
 from schemas import Event, QueryAsked, QueryMade
 from schemas.ids import query_hash
+from streams.gateway.access.clients import HOUSEHOLD_BITS, person_of
 from streams.gateway.http.keys import Key, derive_keys
 from streams.gateway.http.metrics import Metrics
+from streams.gateway.http.requests import was_chosen
 from streams.search.query_language.query import normalize_query
 from streams.search.request import SearchRequest
 from streams.search.searcher import Found
@@ -118,16 +120,17 @@ class AskedQueries:
         publish: Publish | None,
         metrics: Metrics,
         clock: Callable[[], datetime],
+        proxies: Sequence[str],
     ) -> None:
-        self._keys, self._clock = keys, clock
+        """`proxies`: the addresses whose `X-Forwarded-For` is believed."""
+        self._keys, self._clock, self._proxies = keys, clock, proxies
         self._events = BackgroundEvents(publish if keys else None, metrics)
 
     def identify(self, request: Request) -> str:
-        """Return the hash of the person who sent a request; empty where nothing is collected."""
-        if not self._events.is_on:
+        """Return the hash of the person who sent a request; empty where nothing is collected, or no person chose it."""
+        if not self._events.is_on or not was_chosen(request, "none", "same-origin"):
             return ""
-        address = request.client.host if request.client else ""
-        return self._hash("person", f"{address}\0{request.headers.get('user-agent', '')}")
+        return self._hash("person", person_of(request, self._proxies, HOUSEHOLD_BITS))
 
     def send(self, found: Found, person: str) -> None:
         """Send the question. Later pages of a query are no new question."""

@@ -11,6 +11,7 @@ import structlog
 
 from schemas.ids import query_hash
 from streams.errors import RiffleError
+from streams.gateway.access.bucket import cost_of_search
 from streams.gateway.context import GatewayContext
 from streams.gateway.search.answer_model import SearchAnswer
 from streams.gateway.search.answers import add_beside, found_statements, to_search_answer
@@ -84,7 +85,9 @@ class SearchService:
         self._metrics = metrics
         published = publish if context.settings.gateway.publish_queries else None
         self._events = BackgroundEvents(published, metrics)
-        self.asked = AskedQueries(person_keys(context.settings), publish, metrics, context.clock)
+        self.asked = AskedQueries(
+            person_keys(context.settings), publish, metrics, context.clock, context.settings.access.trusted_proxies
+        )
         self._secret = DailySecret(context.clock)
         self.recall = RecallProbe(
             context.stores,
@@ -129,6 +132,10 @@ class SearchService:
         results = asyncio.create_task(self._answer(running.results, quick, correct, person, shown))
         running.beside.add_done_callback(self._count_missing)
         return RunningSearch(running.request, results, running.beside, shown)
+
+    def cost_of(self, answer: SearchAnswer) -> int:
+        """Return the work units of a page of results."""
+        return cost_of_search(answer.page, answer.per_page, len(answer.operators), reranks=self.reranks)
 
     async def find(self, text: str, given: Parameters = FIRST_PAGE) -> Found:
         """Return the results of a query as data, without what comes beside them. Raises SearchUnavailable."""

@@ -35,9 +35,10 @@ def site_routes(service: SearchService, guard: Guard, views: Views, public_url: 
             base = (public_url or str(request.base_url)).rstrip("/")
             content = views.render("site.html", request, site=found, answer=None, box=box_of(found, base))
             return HTMLResponse(content, headers=CACHE)
-        await guard.check_person(request)
+        charge = await guard.charge_person(request)
         sight = sight_of(found, sites)
         answer = await service.start(q, sight.limit(Parameters(cursor=cursor)), exact=True).answer()
+        charge.spend(service.cost_of(answer))
         shown = limit_to(answer, sight)
         return HTMLResponse(
             views.render("site.html", request, site=found, answer=shown, query=shown.query), headers=CACHE

@@ -17,8 +17,9 @@ from streams.gateway.access.clients import (
     address_of,
     fault_of,
     given_key,
-    hash_address,
+    hash_person,
     make_key,
+    person_of,
     read_key,
     sight_of,
 )
@@ -168,14 +169,37 @@ def test_the_address_of_a_client(peer: str, forwarded: str, client: str, why: st
         assert address_of(asked, [network]) == client, why
 
 
-def test_addresses_are_hashed_with_a_key_of_the_day() -> None:
-    hashes = {
-        hash_address(address, 1, b"s") for address in ("192.0.2.1", "192.0.2.2", "2001:db8::1", "2001:db8:0:1::1")
-    }
-    assert len(hashes) == 4
-    assert hash_address("2001:db8::1", 1, b"s") == hash_address("2001:db8::ffff:1", 1, b"s"), "one network of 64 bits"
-    assert hash_address("192.0.2.1", 1, b"s") != hash_address("192.0.2.1", 2, b"s")
-    assert hash_address("::ffff:192.0.2.1", 1, b"s") == hash_address("192.0.2.1", 1, b"s"), "IPv4 written as IPv6"
+PEOPLE = [
+    # one address, another one, length of the network, are they one person
+    ("192.0.2.1", "192.0.2.1", 64, True),
+    ("192.0.2.1", "192.0.2.2", 64, False),
+    ("192.0.2.1", "::ffff:192.0.2.1", 64, True),  # IPv4 that is written as IPv6
+    ("2001:db8::1", "2001:db8::ffff:1", 64, True),
+    ("2001:db8::1", "2001:db8:0:1::1", 64, False),
+    ("2001:db8::1", "2001:db8:0:ff::1", 56, True),  # one home
+    ("2001:db8::1", "2001:db8:0:100::1", 56, False),
+    ("rubbish", "rubbish", 64, True),
+]
+
+
+@pytest.mark.parametrize(("one", "other", "bits", "are_one"), PEOPLE)
+@pytest.mark.parametrize("agents", [("a", "a"), ("a", "b")])
+def test_one_network_is_one_person_whatever_its_user_agent(
+    one: str, other: str, bits: int, are_one: bool, agents: tuple[str, str]
+) -> None:
+    people = [
+        person_of(
+            Request({"type": "http", "headers": [(b"user-agent", agent.encode())], "client": (address, 1)}), (), bits
+        )
+        for address, agent in zip((one, other), agents, strict=True)
+    ]
+    assert (people[0] == people[1]) == are_one
+
+
+def test_people_are_hashed_with_a_key_of_the_day() -> None:
+    assert hash_person("192.0.2.1", 1, b"s") == hash_person("192.0.2.1", 1, b"s")
+    assert hash_person("192.0.2.1", 1, b"s") != hash_person("192.0.2.1", 2, b"s")
+    assert hash_person("192.0.2.1", 1, b"s") != hash_person("192.0.2.1", 1, b"t")
 
 
 def test_a_key_comes_as_bearer_or_as_password() -> None:
