@@ -25,7 +25,7 @@ from streams.commands.pages.search import ask
 from streams.commands.pages.seeds import seed
 from streams.errors import RiffleError
 from streams.gateway.lazy_stores import RESTORE_SECONDS
-from streams.local.home import running_state
+from streams.local.home import running_state, workers_paused
 from streams.runtime.producer import EventProducer
 from streams.settings import Settings
 from streams.stores.cassandra import connect
@@ -71,8 +71,22 @@ class Drill:
         """Start a command without waiting for its end."""
         return subprocess.Popen([*RIFFLE, *arguments], env=self.environment, stdout=stdout, stderr=subprocess.DEVNULL)
 
-    def riffle(self, *arguments: str) -> str:
-        done = subprocess.run([*RIFFLE, *arguments], env=self.environment, capture_output=True, text=True)
+    def elsewhere(self, *arguments: str) -> str:
+        """Run a command with another home, as beside a cluster: it knows the servers, and has no workers to pause."""
+        own, home = self.settings, self.home.with_name("elsewhere")
+        servers = {
+            "KAFKA__BOOTSTRAP": own.kafka.bootstrap,
+            "KAFKA__PARTITIONS": str(own.kafka.partitions),
+            "CASSANDRA__HOSTS": json.dumps(own.cassandra.hosts),
+            "CASSANDRA__PORT": str(own.cassandra.port),
+            "QDRANT__URL": own.qdrant.url,
+            "TRITON__URL": own.triton.url,
+        }
+        return self.riffle(*arguments, HOME=str(home), **servers)
+
+    def riffle(self, *arguments: str, **variables: str) -> str:
+        environment = {**self.environment, **{f"RIFFLE_{name}": value for name, value in variables.items()}}
+        done = subprocess.run([*RIFFLE, *arguments], env=environment, capture_output=True, text=True)
         assert done.returncode == 0, f"riffle {' '.join(arguments)}: {done.stdout[-3_000:]}{done.stderr[-3_000:]}"
         return done.stdout
 
@@ -126,19 +140,18 @@ def test_everything_is_lost_and_restored(drill: Drill, tmp_path: Path) -> None:
     """The restore is killed and repeated, and what it restores is a backup of what was restored before."""
     before = drill.answers()
     assert all(before), "each question has an answer"
-    drill.riffle("down")
-    drill.riffle("up", "--servers-only")
-    asyncio.run(_discover(drill.settings, f"https://{LATE_HOST}/"))
+    with workers_paused(drill.home):
+        asyncio.run(_discover(drill.settings, f"https://{LATE_HOST}/"))
 
-    made = json.loads(drill.riffle("backup", str(tmp_path / "first"), "--json"))
-    assert made["rows"] > len(PAGES)
-    assert made["events"] >= 1, "the event in flight"
-    assert made["points"] >= len(PAGES)
-    drill.riffle("restore", str(tmp_path / "first"), "--replace")
-    drill.riffle("backup", str(tmp_path / "second"))
-    _hold_the_same(tmp_path / "first", tmp_path / "second")
+        made = json.loads(drill.elsewhere("backup", str(tmp_path / "first"), "--json"))
+        assert made["rows"] > len(PAGES)
+        assert made["events"] >= 1, "the event in flight"
+        assert made["points"] >= len(PAGES)
+        drill.elsewhere("restore", str(tmp_path / "first"), "--replace")
+        drill.elsewhere("backup", str(tmp_path / "second"))
+        _hold_the_same(tmp_path / "first", tmp_path / "second")
 
-    drill.riffle("down", "--clean")
+        drill.riffle("down", "--clean")
     drill.riffle("up")
     _kill_a_restore(drill, tmp_path / "second")
     _is_refused_until_restored(drill, tmp_path / "half")
