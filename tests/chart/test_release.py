@@ -82,7 +82,7 @@ def test_nothing_is_pushed_without_leave() -> None:
 )
 def test_arguments_are_looked_at_first(arguments: tuple[str, ...], status: int, message: str) -> None:
     command = [sys.executable, "-m", "docs.release", *arguments]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=240)
     assert done.returncode == status, done.stderr
     assert message in done.stdout + done.stderr
 
@@ -93,7 +93,7 @@ def test_a_command_that_fails_is_named(tmp_path: Path, monkeypatch: pytest.Monke
     builder.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     command = [sys.executable, "-m", "docs.release", "r.example", "--builder", "buildah"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=240)
     assert done.returncode == 1
     assert "no such base image" in done.stderr
     assert "ended with status 125:\n  buildah build" in done.stderr

@@ -137,7 +137,7 @@ socket.socket(socket.AF_INET).close()
 @pytest.mark.usefixtures("has_sandbox")
 def test_the_profile_refuses_what_a_browser_does_not_need() -> None:
     command = [sys.executable, "-m", "tests.chart.seccomp", str(PROFILE), sys.executable, "-c", REFUSED]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=240)
     assert done.returncode == 0, done.stderr
 
 

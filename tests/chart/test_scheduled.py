@@ -156,7 +156,7 @@ def test_the_command_starts_with_the_variables_of_its_pod(name: str, tmp_path: P
     variables = {key: str(value) for key, value in environment(one).items()}
     variables |= {"RIFFLE_CASSANDRA__PORT": str(cassandra), "RIFFLE_HOME": f"{tmp_path}/riffle"}
     command = [sys.executable, "-c", "from streams.cli import main; main()", *one["args"]]
-    done = subprocess.run(command, env={**os.environ, **variables}, capture_output=True, text=True, timeout=100)
+    done = subprocess.run(command, env={**os.environ, **variables}, capture_output=True, text=True, timeout=240)
     assert done.returncode == 3, done.stderr
     assert "127.0.0.1" in done.stderr
 

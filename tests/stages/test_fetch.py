@@ -245,7 +245,7 @@ async def test_the_end_of_the_thread_is_an_outage_at_once_and_the_next_request_s
         loop, *_ = ended._opened.result()
         with capture_logs() as logs:
             loop.call_soon_threadsafe(leave if way == "a callback leaves" else loop.stop)
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(60):
                 with pytest.raises(ThreadEnded) as raised:
                     await waiting
                 await asyncio.to_thread(ended._thread.join)
@@ -278,7 +278,7 @@ async def test_a_thread_without_a_loop_is_an_outage(monkeypatch: pytest.MonkeyPa
 
     policy = asyncio.get_event_loop_policy()
     monkeypatch.setattr(policy, "new_event_loop", refuse)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         with pytest.raises(ThreadEnded):
             await FetchThread.start(CrawlSettings())
 

@@ -101,7 +101,7 @@ async def test_a_click_does_not_wait_for_kafka() -> None:
         await asyncio.Event().wait()
 
     async with client(await app(publish=hang)) as web:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             assert (await web.get((await links(web))[0], headers=FOLLOWED)).status_code == 303
 
 

@@ -70,7 +70,7 @@ def test_bash_completes_commands_and_options(words: str, offered: str, tmp_path:
     )
     environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
     done = subprocess.run(
-        ["bash", "-c", "\n".join(lines)], capture_output=True, text=True, timeout=60, check=False, env=environment
+        ["bash", "-c", "\n".join(lines)], capture_output=True, text=True, timeout=240, check=False, env=environment
     )
     assert offered in done.stdout.split(), done.stderr
 
@@ -87,7 +87,7 @@ def test_other_shells_ask_the_program_as_their_script_says(shell: str, typed: di
     assert all(name in script for name in typed)
     environment = {**os.environ, "_RIFFLE_COMPLETE": f"complete_{shell}", **typed}
     command = [sys.executable, "-c", "from streams.cli import main; main()"]
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=60, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=240, check=False)
     assert "crawl" in done.stdout, done.stderr
 
 
@@ -98,7 +98,7 @@ def test_the_table_of_exit_statuses_has_those_of_workers() -> None:
 def test_no_traceback_of_a_driver_comes_before_the_message(tmp_path: Path) -> None:
     environment = {**os.environ, "RIFFLE_HOME": str(tmp_path), "RIFFLE_CASSANDRA__PORT": "1"}
     command = [sys.executable, "-c", "from streams.cli import main; main()", "page", "https://a.test/"]
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=60, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=240, check=False)
     assert (done.returncode, done.stdout) == (3, "")
     assert done.stderr.startswith("Error: Cassandra at")
     assert "riffle up" in done.stderr

@@ -28,7 +28,7 @@ def run(folder: Path, fails: str, *parts: str) -> subprocess.CompletedProcess[st
         (programs / name).chmod(0o755)
     environment = {"PATH": str(programs), "FAILS": fails, "HOME": os.environ.get("HOME", "/")}
     command = [str(programs / "bash"), str(folder / ".ci" / "run"), *parts]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=60)
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=240)
 
 
 @pytest.mark.parametrize(
