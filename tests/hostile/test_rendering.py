@@ -39,6 +39,15 @@ from tests.sizes import FULL
 HAS_CHROMIUM = any(map(shutil.which, PROGRAMS))
 browser = pytest.mark.skipif(not HAS_CHROMIUM, reason="needs Debian's package chromium")
 pytestmark = pytest.mark.browser
+AT_NIGHT = {
+    "dialogs without end",
+    "a parser that never ends",
+    "promises without end",
+    "a regular expression that explodes",
+    "requests without end",
+    "objects without end behind the page",
+}
+"""Further forms of work and size without end: each takes all of its CPU time, and by day there is one of each kind."""
 ANSWERS = {
     "https://app.example/app.js": ("text/javascript", b"""
         document.title = 'Loaded';
@@ -79,7 +88,13 @@ async def test_a_page_is_read_after_its_scripts_ran_and_its_dialogs_are_dismisse
 
 
 @browser
-@pytest.mark.parametrize("page", HOSTILE_PAGES, ids=[page.name for page in HOSTILE_PAGES])
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, id=page.name, marks=[pytest.mark.night] if page.name in AT_NIGHT else [])
+        for page in HOSTILE_PAGES
+    ],
+)
 async def test_a_hostile_page_has_its_outcome_and_reaches_nothing(page: HostilePage) -> None:
     found = await meet(page, ENDLESS_LIMITS if page.endless and not FULL else LIMITS)
     assert found.outcome == page.outcome, found
@@ -89,6 +104,10 @@ async def test_a_hostile_page_has_its_outcome_and_reaches_nothing(page: HostileP
         assert page.shows in found.rendered.html
         assert "chrome" not in found.rendered.html, "a page of the browser itself"
         assert len(found.rendered.html) <= LIMITS.html_bytes
+
+
+def test_each_page_of_the_night_is_there() -> None:
+    assert {page.name for page in HOSTILE_PAGES} >= AT_NIGHT
 
 
 async def test_a_machine_without_chromium_says_what_to_install() -> None:
