@@ -6,8 +6,10 @@ their sentences, nothing is linked but the pages of the statements, and nobody e
 
 import json
 import os
-from collections.abc import AsyncIterator
+from collections import Counter
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -30,9 +32,22 @@ from tests.hostile.injection import (
 from tests.model_server import THEFT, ModelServer, Way, model_server
 from tests.stages.gateway_fakes import client, gateway
 
+OF_EACH_KIND = 2
+"""Number of attacks of a kind by day."""
 SMALL_MODEL = os.environ.get("TEST_MODEL_URL", "")
 SMALL_MODEL_KEY = Path(file) if (file := os.environ.get("TEST_MODEL_KEY_FILE")) else None
 """Address of a real small model's server, for the slow suite: docs/guide/answers.md says how to start one."""
+
+
+def by_day(attacks: Sequence[dict[str, str]]) -> list[Any]:
+    """Return the attacks as parameters: the first ones of each kind, and the others for the night."""
+    found: Counter[str] = Counter()
+    parameters = []
+    for number, attack in enumerate(attacks):
+        found[attack["kind"]] += 1
+        marks = [pytest.mark.night] if found[attack["kind"]] > OF_EACH_KIND else []
+        parameters.append(pytest.param(attack, id=f"{attack['kind']}-{number}", marks=marks))
+    return parameters
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +67,7 @@ def test_there_are_enough_attacks_of_each_kind() -> None:
     assert len({attack["kind"] for attack in ATTACKS}) >= 9
 
 
-@pytest.mark.parametrize("attack", PAGES, ids=[f"{each['kind']}-{number}" for number, each in enumerate(PAGES)])
+@pytest.mark.parametrize("attack", by_day(PAGES))
 async def test_a_hostile_page_changes_nothing_about_others(
     attack: dict[str, str], obeying: ModelServer, unharmed: Shown
 ) -> None:
@@ -83,7 +98,7 @@ async def test_a_page_that_claims_to_meet_a_criterion_speaks_only_for_itself(obe
     assert verdicts[0] == verdicts[1], "the honest page is judged as before"
 
 
-@pytest.mark.parametrize("attack", QUERIES, ids=range(len(QUERIES)))
+@pytest.mark.parametrize("attack", by_day(QUERIES))
 async def test_a_hostile_query_makes_nobody_say_what_was_not_read(attack: dict[str, str], obeying: ModelServer) -> None:
     check_contained(await ask(obeying, [HOSTILE_TEXT], attack["query"][:300]), attack["query"])
 
