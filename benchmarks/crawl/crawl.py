@@ -5,7 +5,9 @@
 MIRROR holds HOST/path pages; they are spread over 50 hosts. Kafka and Cassandra are started for the run, with one
 worker of the stages frontier and fetch. No host has a delay. Each program gets the list of URLs, so that neither parses
 pages. A page of Riffle counts when it is durable: its body is in Cassandra, its event in Kafka, the state of its URL in
-the frontier's tables. Scrapy writes bodies into files, keeps its queue in memory, and loses it when it ends.
+the frontier's tables. Scrapy runs twice. Once it is as durable as a user would build it: its queue is on disk, each
+body is in Cassandra and an event in Kafka, both awaited. And once, for information, it writes bodies into files, keeps
+its queue in memory, and loses it when it ends.
 """
 
 import asyncio
@@ -73,10 +75,12 @@ async def run(
         urls = spread(mirror, home, pages)
         with _web(home) as port, running_servers(home / "stack", SERVERS, base=settings) as local:
             scrapy = run_scrapy(home, urls, port)
+            durable = await asyncio.to_thread(run_durable_scrapy, local, home, urls, port)
             riffle = await measure_riffle(local, home, urls, port)
     heap = {"operations_per_cpu_second": heap_rate(HEAP_HOSTS)}
     result = {"machine": conditions, "hosts": HOSTS, "pages": len(urls)}
-    result |= {"riffle": riffle, "scrapy": scrapy, "heap": heap} | per_page(riffle, scrapy, len(urls))
+    result |= {"riffle": riffle, "scrapy": scrapy, "durable_scrapy": durable, "heap": heap}
+    result |= per_page(riffle, scrapy, durable, len(urls))
     if as_json:
         print_json(result)
     else:
@@ -112,13 +116,23 @@ def _web(home: Path) -> Iterator[int]:
         process.wait()
 
 
-def run_scrapy(home: Path, urls: Sequence[str], port: int) -> dict[str, float]:
+def run_durable_scrapy(settings: Settings, home: Path, urls: Sequence[str], port: int) -> dict[str, Any]:
+    """Fetch the pages by Scrapy with its queue on disk, bodies in Cassandra and events in Kafka."""
+    pids, cassandra = server_pids(), settings.cassandra
+    before = {name: usage(pid)[1] for name, pid in pids.items()}
+    servers = [settings.kafka.bootstrap, cassandra.hosts[0], str(cassandra.port)]
+    scrapy = run_scrapy(home, urls, port, "--durable", *servers)
+    cpu = {name: usage(pid)[1] - before[name] for name, pid in pids.items()}
+    return {**scrapy, "cpu_seconds": {"worker": scrapy["cpu_seconds"], **cpu}}
+
+
+def run_scrapy(home: Path, urls: Sequence[str], port: int, *options: str) -> dict[str, float]:
     """Fetch the pages by Scrapy. Raises UsageError if a page is missing."""
     listed, bodies = home / "urls", home / "bodies"
     bodies.mkdir(exist_ok=True)
     listed.write_text("\n".join(url.replace(".test/", f".test:{port}/") for url in urls))
-    err.print("Scrapy ...", highlight=False)
-    command = [sys.executable, "-m", "benchmarks.crawl.scrapy_crawl", str(listed), str(bodies)]
+    err.print(" ".join(("Scrapy", *options[:1], "...")), highlight=False)
+    command = [sys.executable, "-m", "benchmarks.crawl.scrapy_crawl", str(listed), str(bodies), *options]
     done = subprocess.run(command, capture_output=True, text=True)
     figures: dict[str, float] = json.loads(done.stdout) if done.returncode == 0 and done.stdout else {}
     if figures.get("pages") != len(urls):
@@ -215,10 +229,12 @@ def _bytes_written(pids: dict[str, int]) -> int:
     return sum(psutil.Process(pids[name]).io_counters().write_bytes for name in SERVERS)
 
 
-def per_page(riffle: dict[str, Any], scrapy: dict[str, float], pages: int) -> dict[str, Any]:
+def per_page(riffle: dict[str, Any], scrapy: dict[str, float], durable: dict[str, Any], pages: int) -> dict[str, Any]:
     """Return what a page costs, by process, and the rates."""
     seconds = {**riffle["cpu_seconds"], "all": sum(riffle["cpu_seconds"].values()), "scrapy": scrapy["cpu_seconds"]}
+    seconds["durable_scrapy"] = sum(durable["cpu_seconds"].values())
     return {
+        "rate_of_durable_scrapy": round(seconds["durable_scrapy"] / seconds["all"], 2),
         "cpu_ms_per_page": {name: round(value * 1_000 / pages, 2) for name, value in seconds.items()},
         "pages_per_second": round(pages / riffle["seconds"]),
         "pages_per_cpu_second": round(pages / seconds["all"]),
@@ -229,20 +245,24 @@ def per_page(riffle: dict[str, Any], scrapy: dict[str, float], pages: int) -> di
 
 def show(result: dict[str, Any]) -> None:
     out.print(describe(result["machine"]), highlight=False)
-    riffle, scrapy, pages = result["riffle"], result["scrapy"], result["pages"]
-    rows = table(f"{pages} pages of {HOSTS} hosts", "", "Riffle", "Scrapy")
-    rows.add_row("pages/s", f"{result['pages_per_second']}", f"{pages / scrapy['seconds']:.0f}")
+    riffle, scrapy, durable, pages = (result[name] for name in ("riffle", "scrapy", "durable_scrapy", "pages"))
+    rows = table(f"{pages} pages of {HOSTS} hosts", "", "Riffle", "Scrapy, durable", "Scrapy, files")
+    rates = [f"{pages / each['seconds']:.0f}" for each in (durable, scrapy)]
+    rows.add_row("pages/s", f"{result['pages_per_second']}", *rates)
     rows.add_row(
         "pages per CPU second, all processes",
         f"{result['pages_per_cpu_second']}",
+        f"{pages / sum(durable['cpu_seconds'].values()):.0f}",
         f"{pages / scrapy['cpu_seconds']:.0f}",
     )
-    rows.add_row("pages per CPU second, the crawler", f"{pages / riffle['cpu_seconds']['worker']:.0f}", "")
-    rows.add_row("a plain heap, pops and pushes per CPU second", f"{result['heap']['operations_per_cpu_second']:,}", "")
+    rows.add_row("pages per CPU second, the crawler", f"{pages / riffle['cpu_seconds']['worker']:.0f}",
+                 f"{pages / durable['cpu_seconds']['worker']:.0f}")  # fmt: skip
+    rows.add_row("a plain heap, pops and pushes per CPU second", f"{result['heap']['operations_per_cpu_second']:,}")
     for name in riffle["cpu_seconds"]:
-        rows.add_row(f"CPU ms a page, {name}", f"{result['cpu_ms_per_page'][name]:.1f}", "")
-    rows.add_row("Kafka records a page", f"{result['kafka_records_per_page']}", "")
-    rows.add_row("Cassandra writes a page", f"{result['cassandra_writes_per_page']}", "")
-    rows.add_row("bytes written a page", f"{riffle['bytes_written'] / pages:,.0f}", "")
-    rows.add_row("memory of the worker at its peak", f"{riffle['memory_bytes'] / 1e6:.0f} MB", "")
+        own = f"{durable['cpu_seconds'][name] * 1_000 / pages:.1f}"
+        rows.add_row(f"CPU ms a page, {name}", f"{result['cpu_ms_per_page'][name]:.1f}", own)
+    rows.add_row("Kafka records a page", f"{result['kafka_records_per_page']}")
+    rows.add_row("Cassandra writes a page", f"{result['cassandra_writes_per_page']}")
+    rows.add_row("bytes written a page", f"{riffle['bytes_written'] / pages:,.0f}")
+    rows.add_row("memory of the worker at its peak", f"{riffle['memory_bytes'] / 1e6:.0f} MB")
     out.print(rows)
