@@ -123,6 +123,8 @@ class PageScheduled(Event):
     """Minimum time between two requests to the host, by its robots.txt or an operator. None: the setting's."""
     sitemap_level: int | None = Field(None, ge=0)
     """Level of a sitemap, as in `pages.discovered`."""
+    redirects: int = Field(ge=0, default=0)
+    """Number of redirects that led to the URL, as in `pages.discovered`."""
 
 
 class PageFetched(Event):
@@ -175,6 +177,8 @@ class PageFetched(Event):
     """Time when Riffle saw an imported page first, microseconds since 1970 UTC. None: at its generation."""
     sitemap_level: int | None = Field(None, ge=0)
     """Level of a sitemap, as in `pages.discovered`."""
+    redirects: int = Field(ge=0, default=0)
+    """Number of redirects that led to the URL, as in `pages.discovered`."""
 
 
 class PageSettled(Event):

@@ -18,7 +18,7 @@ from streams.media_types import media_type
 
 _BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 _DECLARED = re.compile(
-    rb"""<meta[^>]{0,200}?charset\s*+=\s*+["']?\s*+([A-Za-z0-9_:.-]{2,40})|<\?xml[^>]{0,100}encoding=["']([A-Za-z0-9_:.-]{2,40})""",
+    rb"""<meta[^>]{0,200}?charset\s*+=\s*+["']?\s*+([A-Za-z0-9_:.-]{2,40})|<\?xml[^>]{0,100}?encoding\s*+=\s*+["']([A-Za-z0-9_:.-]{2,40})""",
     re.IGNORECASE,
 )
 _COMMENT = re.compile(rb"<!-(?:->|-->|-.*?(?:-->|\Z))", re.DOTALL)
@@ -133,11 +133,11 @@ def _is_ambiguous(content: bytes) -> bool:
 
 def _detect_hidden_encoding(content: bytes, name: str) -> str:
     """Recognise ISO-2022-JP, or UTF-16 without a mark. Their bytes are often valid UTF-8."""
-    if name == _ISO_2022_JP or (not name and content.isascii()):
-        return _ISO_2022_JP if _ISO_2022_JP_ESCAPES.search(content) else ""
     for utf16, less_than in (("utf-16-le", b"<\0"), ("utf-16-be", b"\0<")):
         if content.startswith(less_than) or (name == utf16 and less_than in content):
             return utf16
+    if name == _ISO_2022_JP or (not name and content.isascii()):
+        return _ISO_2022_JP if _ISO_2022_JP_ESCAPES.search(content) else ""
     return ""
 
 

@@ -44,7 +44,7 @@ from streams.crawl.frontier.scheduling.recrawl import (
     first_seconds,
     recrawl,
 )
-from streams.crawl.sitemaps import CHANGE_SECONDS
+from streams.crawl.sitemap_entries import CHANGE_SECONDS
 from streams.pages.sitemap_events import NEWS_SECONDS
 
 DAY = 86_400.0

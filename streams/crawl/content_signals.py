@@ -6,8 +6,9 @@ need.
 
 import re
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
+from datetime import datetime
+
+from streams.crawl.web_dates import parse_any_date
 
 USES = ("search", "ai-input", "ai-train")
 """The uses that Riffle heeds."""
@@ -22,11 +23,6 @@ DIRECTIVES_WITH_VALUE = frozenset({"max-snippet", "max-image-preview", "max-vide
 _WITHOUT_EFFECT = frozenset({"all", "index", "follow", "archive", "snippet", "noodp", "noydir", "nositelinkssearchbox"})
 _SAME_SIGNALS = {"train-ai": "ai-train"}
 _SIGNAL = re.compile(r"([a-z][a-z0-9_-]{0,39}) ?= ?\"?(yes|y|no|n)(?![a-z0-9_-])")
-_ISO_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[t ][0-9:.+z-]{1,20})?")
-_WEEKDAY = re.compile(
-    r"(unavailable_after\s{0,9}:)\s{0,9}(?:mon|tue|tues|wed|wednes|thu|thur|thurs|fri|sat|satur|sun)(?:day)?\s{0,9}[,\s]"
-)
-"""The weekday before a date by RFC 822 or RFC 850. The comma after it divides no directives."""
 
 
 def parse_signals(text: str) -> dict[str, bool]:
@@ -79,21 +75,13 @@ def with_signals_of_host(headers: Mapping[str, str], of_robots: str, *, tdm_rese
     return {**headers, "content-signal": f"{own}, {of_robots}" if own else of_robots}
 
 
-def without_weekdays(directives: str) -> str:
-    """Return directives (in lower case) with dates that have no weekday, so that each comma divides directives."""
-    return _WEEKDAY.sub(r"\1", directives)
+def continues_date(item: str, following: str) -> bool:
+    """Return whether the text behind an item's comma is part of its date, as in `unavailable_after: Aug 25, 2030`."""
+    is_dated = "unavailable_after" in item and any(char.isdigit() for char in following.partition(":")[0])
+    return is_dated and not robot_of(following)[0]
 
 
 def is_expired(found: Iterable[str], at: datetime) -> bool:
     """Return whether the page asked not to be shown after a time that is past (`unavailable_after`)."""
-    moments = (_moment(each.partition(":")[2]) for each in found if each.startswith("unavailable_after:"))
+    moments = (parse_any_date(each.partition(":")[2]) for each in found if each.startswith("unavailable_after:"))
     return any(moment is not None and moment <= at for moment in moments)
-
-
-def _moment(text: str) -> datetime | None:
-    """Return the time of a date by ISO 8601, RFC 822 or RFC 850; None for other forms."""
-    try:
-        moment = datetime.fromisoformat(text.upper()) if _ISO_DATE.fullmatch(text) else parsedate_to_datetime(text)
-    except (ValueError, OverflowError):
-        return None
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -101,7 +101,7 @@ class NormalizeAgent(Agent):
         except PageErased:
             return False, []
         try:
-            found = await self._pool.read_sitemap(body, url=event.url)
+            found = await self._pool.read_sitemap(body, url=event.url, headers=event.headers)
         except Refused:  # it reached a limit: the pages of the site are found by its links
             return False, []
         changed = await note_feed(self._stores.pages, event, found, at) if found.is_feed else True

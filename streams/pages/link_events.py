@@ -38,7 +38,15 @@ MAX_SECONDS = 300.0
 def discoveries(
     event: PageFetched, outcome: PageOutcome, allowed: AllowedOrigins = NO_ORIGINS
 ) -> Iterator[PageDiscovered]:
-    """Announce the canonical page, if it is another one, and the links that may be followed."""
+    """Announce the canonical page, if it is another one, and the links that may be followed.
+
+    A refresh of a few seconds is a redirect: its target has the depth of the page, and counts as one of the redirects
+    in a row.
+    """
+    target = outcome.redirect_url and allowed.place(outcome.redirect_url)
+    if target and event.source == "crawl" and reason_not_to_crawl(target, allowed) is None:
+        hops = {"redirects": event.redirects + 1}
+        yield _discovery(event, [target], "redirect", event.depth).model_copy(update=hops)
     canonical = outcome.canonical_url and allowed.place(outcome.canonical_url)
     if canonical and canonical != event.url and reason_not_to_crawl(canonical, allowed) is None:
         yield _discovery(event, [canonical], "canonical", event.depth)
@@ -48,7 +56,7 @@ def discoveries(
     followed = [
         link
         for link in placed
-        if not link.nofollow and link.url != canonical and reason_not_to_crawl(link.url, allowed) is None
+        if not link.nofollow and link.url not in (canonical, target) and reason_not_to_crawl(link.url, allowed) is None
     ]
     for links in group_by_host(followed):
         yield _discovery(event, [link.url for link in links], "link", event.depth + 1)

@@ -24,6 +24,7 @@ from streams.pages.parse.link_resolver import Resolver
 from streams.pages.parse.page import Parsed, count_page, parse_page
 from streams.pages.parse.robots_directives import directives
 from streams.pages.parse.segments import RemovedTexts, Walk
+from streams.pages.parse.ways import Ways, ways_on
 from streams.pages.quality import NO_COUNTS, PageCounts
 from streams.pages.text.language import identify, language_tag
 
@@ -31,6 +32,7 @@ MAX_PAGE = 5_000
 """Maximum number of a page."""
 MAX_LINKS = 5_000
 """Maximum number of links that are read of a page."""
+_NOT_ENDORSED = frozenset({"nofollow", "ugc", "sponsored"})
 LANGUAGE_CHARS = 600
 """Length of the text that identifies the page's language (characters)."""
 
@@ -60,6 +62,8 @@ class Normalized:
     directives: tuple[str, ...] = ()
     canonical: str | None = None
     """The canonical URL that the page declares: absolute, as written."""
+    redirect: str | None = None
+    """The page to which a refresh leads within a few seconds."""
     counts: PageCounts = NO_COUNTS
     """The numbers of the page that its quality needs."""
     content_hash: str = ""
@@ -87,13 +91,18 @@ def normalize(
     document = Document(url=url, containers=containers, blocks=blocks)
     text = document.text
     written = parsed.written
+    on = ways_on(parsed.head.ways, headers, resolver)
+    parsed.walk.links += on.links
     fields = apply_written_fields(written, blocks) if written else _fields(parsed, blocks, text, kept, own, resolver)
+    if on.canonical and not written:
+        fields["facts"]["canonical"] = on.canonical
     document = replace(document, **fields)
     document = replace(document, blocks=remove_page_language(document.blocks, document.language))
     return Normalized(
         document=document,
         directives=directives(parsed.head.metas, headers),
         canonical=document.facts.get("canonical") or None,
+        redirect=on.redirect or None,
         content_hash=content_hash(text),
         counts=count_page(parsed),
     )
@@ -103,13 +112,15 @@ def normalize_file(file: Converted, *, kind: str, url: str, headers: Mapping[str
     """Normalize a file that is not HTML, after its conversion. All of it is content. Raises Refused."""
     parsed = parse_page(file.html, url=url, whole=True)
     resolver = Resolver(url, "")
+    on = ways_on(Ways(), headers or {}, resolver)
+    parsed.walk.links += on.links
     everything = label(parsed).kept
     kept = attach_notes(parsed.walk, everything, parsed.tree, url)
     builder = Builder(parsed.walk, resolver.absolute, (parsed.walk.segments[index] for index in kept), clean=True)
     containers, blocks = builder.result()
     declared = language_tag(file.language)
     language = identify(sample_for_language(blocks, LANGUAGE_CHARS), declared)
-    stated = {"author": file.author, "published": file.published, "modified": file.modified}
+    stated = {"author": file.author, "published": file.published, "modified": file.modified, "canonical": on.canonical}
     document = Document(
         url=url,
         title=file.title,
@@ -126,7 +137,11 @@ def normalize_file(file: Converted, *, kind: str, url: str, headers: Mapping[str
     )
     document = replace(document, blocks=remove_page_language(document.blocks, document.language))
     return Normalized(
-        document=document, directives=directives((), headers or {}), content_hash=content_hash(document.text)
+        document=document,
+        directives=directives((), headers or {}),
+        canonical=on.canonical or None,
+        redirect=on.redirect or None,
+        content_hash=content_hash(document.text),
     )
 
 
@@ -186,4 +201,5 @@ def _links(page: Walk, kept: frozenset[int], resolver: Resolver) -> tuple[Link, 
 
 
 def _is_nofollow(rel: str) -> bool:
-    return bool(rel) and "nofollow" in rel.lower()
+    """Return whether the author answers for no link: it is refused, paid for, or written by a reader."""
+    return bool(rel) and not _NOT_ENDORSED.isdisjoint(rel.lower().replace(",", " ").split())

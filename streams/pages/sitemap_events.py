@@ -15,7 +15,8 @@ from schemas.ids import page_id
 from streams.allowed_origins import NO_ORIGINS, AllowedOrigins
 from streams.crawl.domains import same_domain
 from streams.crawl.scope import CrawlScope
-from streams.crawl.sitemaps import DEFAULT_PATH, MIDDLE_PRIORITY, ROBOTS_PATH, Sitemap
+from streams.crawl.sitemap_entries import MIDDLE_PRIORITY, is_address
+from streams.crawl.sitemaps import DEFAULT_PATH, ROBOTS_PATH, Sitemap
 from streams.crawl.urls import InvalidUrl, host_of, reason_not_to_crawl, resolve
 from streams.stores.page_record import Feed
 from streams.stores.protocols import Pages
@@ -34,7 +35,8 @@ def sitemap_events(
     if not scope.includes(scope.depth_of_pages):
         return
     if urlsplit(event.url).path == ROBOTS_PATH:  # it names sitemaps, and they may be indexes
-        named = list(_own(event, found.sitemaps or (DEFAULT_PATH,), allowed))
+        sitemaps = list(filter(is_address, found.sitemaps))
+        named = list(_own(event, sitemaps or [DEFAULT_PATH], allowed))
         yield from _events(event, named, "sitemap", scope.at_depth(event.depth, sitemap_level=scope.sitemap_level))
         return
     if not scope.sitemap_level:

@@ -28,6 +28,7 @@ class WorldWithSitemaps(World):
 
     def __init__(self, pool: ParsePool, kill: float = 0.0, **settings: Any) -> None:
         robots = f"User-agent: *\nAllow: /\nSitemap: {HOST}/index.xml\nSitemap: https://evil.example/s.xml\n"
+        robots += "Sitemap: www.a.example/one.xml\nSitemap: words\n"  # no addresses: they lead to no request
         paths = ("/", "/a", "/b", "/index.xml", "/one.xml", "/sitemap.xml")
         sites = {"a.example": Site(robots=robots, links={path: [] for path in paths})}
         settings = {"delay_seconds": 1, "max_pages_per_host": 3, **settings}

@@ -153,7 +153,7 @@ def _answer_without_request(scheduled: PageScheduled, now: int, fields: dict[str
 
 def _request_fields(scheduled: PageScheduled) -> dict[str, Any]:
     """Return what an answer repeats of the event that asked for it."""
-    names = ("page_id", "url", "host", "purpose", "lease_id", "attempt")
+    names = ("page_id", "url", "host", "purpose", "lease_id", "attempt", "redirects")
     return {**{name: getattr(scheduled, name) for name in names}, **CrawlScope.of(scheduled).fields()}
 
 

@@ -15,7 +15,7 @@ from streams.media_types import media_type
 
 KEPT_HEADERS = frozenset({
     "content-type", "content-language", "content-signal", "content-usage", "content-encoding", "date", "etag",
-    "last-modified", "link", "location", "retry-after", "tdm-policy", "tdm-reservation", "x-robots-tag",
+    "last-modified", "link", "location", "refresh", "retry-after", "tdm-policy", "tdm-reservation", "x-robots-tag",
 })  # fmt: skip
 """Headers that a later stage reads: validators, date, language, robots directives, opt-outs of text and data mining."""
 MAX_HEADER_CHARS = 2_048

@@ -45,6 +45,7 @@ def page_scheduled(
         delay_seconds=delay_seconds,
         etag=url.etag if url.ok_generation else None,
         last_modified=url.last_modified if url.ok_generation else None,
+        redirects=url.redirects,
         **CrawlScope.of(url).fields(),
     )
 

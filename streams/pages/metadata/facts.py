@@ -42,7 +42,6 @@ class Facts:
 
     title: str
     description: str
-    canonical: str | None
     facts: dict[str, Any]
 
 
@@ -73,7 +72,6 @@ def collect_facts(
         "modified": modified,
         "site_name": site_name,
         "image": _image(head, written + items, resolver),
-        "canonical": next((resolver.absolute(href) for rel, href, _ in head.links if "canonical" in rel.split()), ""),
         "feeds": _feeds(head, resolver),
         "breadcrumbs": _breadcrumbs(items) or head.breadcrumbs,
         "licence": _licence(head, page, kept, items, resolver),
@@ -88,7 +86,6 @@ def collect_facts(
         # Both are shown in one line, in terminals and logs too.
         title=clean_line(title),
         description=clean_line(description),
-        canonical=facts["canonical"] or None,
         facts={key: value for key, value in facts.items() if value},
     )
 

@@ -13,11 +13,13 @@ from typing import Literal
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from streams.pages.document.model import CLEAN_GENERATOR
+from streams.pages.parse.ways import SELECTOR as WAYS_ON
+from streams.pages.parse.ways import Ways
 
 # One query for all, because the time of each query grows with the tree.
 _SELECTOR = (
     'title, base, meta, link, script[type*="json" i], time[datetime], [itemprop], [typeof], '
-    '.katex-html, .MathJax_Preview, mjx-container, script[type^="math/tex" i]'
+    f'.katex-html, .MathJax_Preview, mjx-container, script[type^="math/tex" i], {WAYS_ON}'
 )
 _SPACES = re.compile(r"[ \t\n\f\r]++")
 _DRAWN = frozenset({"katex-html", "MathJax_Preview"})
@@ -49,6 +51,7 @@ class HeadElements:
     - script with JSON: type, text, ""
     - time: datetime, "", ""
     """
+    ways: Ways = field(default_factory=Ways)
     has_microdata: bool = False
     has_rdfa: bool = False
     has_drawn_math: bool = False
@@ -63,6 +66,7 @@ def head_elements(tree: LexborHTMLParser) -> HeadElements:
         found.has_microdata = found.has_microdata or "itemprop" in attributes
         found.has_rdfa = found.has_rdfa or "typeof" in attributes
         found.has_drawn_math = found.has_drawn_math or _is_drawn_math(tag, attributes)
+        found.ways.add(node, tag, attributes)
         if tag == "title" and has_title:
             continue
         if row := _row(tag, attributes, node):
@@ -152,6 +156,8 @@ class Head:
     """Pairs (type in lower case, text) of scripts with data."""
     breadcrumbs: list[str] = field(default_factory=list)
     """The texts of the links in the page's breadcrumb menu."""
+    ways: Ways = field(default_factory=Ways)
+    """The ways on from the page, besides the links in its text."""
     kinds: tuple[str, ...] = ()
     """Types of the page in structured data and OpenGraph, as written."""
     until: str = ""
@@ -181,7 +187,9 @@ class Head:
 def read_head(tree: LexborHTMLParser) -> Head:
     """Read the head elements of a page."""
     found = head_elements(tree)
-    head = Head(has_microdata=found.has_microdata, has_rdfa=found.has_rdfa, has_drawn_math=found.has_drawn_math)
+    head = Head(
+        ways=found.ways, has_microdata=found.has_microdata, has_rdfa=found.has_rdfa, has_drawn_math=found.has_drawn_math
+    )
     root = tree.root
     if root is not None:
         head.language = (root.attributes.get("lang") or root.attributes.get("xml:lang") or "").strip()

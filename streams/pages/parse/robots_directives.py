@@ -10,9 +10,9 @@ from streams.crawl.content_signals import (
     DIRECTIVES,
     DIRECTIVES_WITH_VALUE,
     USES,
+    continues_date,
     parse_signals,
     robot_of,
-    without_weekdays,
 )
 
 BOT = "rifflebot"
@@ -47,8 +47,14 @@ def directives(metas: Iterable[tuple[str, str]], headers: Mapping[str, str]) -> 
 
 
 def _items(value: str) -> list[str]:
-    """Return the directives of a value in lower case. A date loses its weekday."""
-    return without_weekdays(value.lower()).replace(";", ",").split(",")
+    """Return the directives of a value in lower case. The commas within a date divide no directives."""
+    items: list[str] = []
+    for part in value.lower().replace(";", ",").split(","):
+        if items and continues_date(items[-1], part):
+            items[-1] += f",{part}"
+        else:
+            items.append(part)
+    return items
 
 
 def _parse(content: str) -> set[str]:

@@ -38,6 +38,7 @@ def normalize_to_outcome(
         language=document.language,
         language_confidence=document.language_confidence,
         canonical_url=_canonical(normalized.canonical, url) if normalized.canonical else None,
+        redirect_url=_canonical(normalized.redirect, url) if normalized.redirect else None,
         directives=normalized.directives,
         text_chars=len(document.text),
         blocks=len(document.blocks),

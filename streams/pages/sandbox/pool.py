@@ -50,9 +50,9 @@ class ParsePool:
         """List the texts that were removed from a page, within the same limits. Raises as `parse` does."""
         return Explanation.from_fields(await self._run(EXPLAIN, body, url, headers))
 
-    async def read_sitemap(self, body: bytes, *, url: str) -> Sitemap:
+    async def read_sitemap(self, body: bytes, *, url: str, headers: Mapping[str, str]) -> Sitemap:
         """Read the URLs of a sitemap or a feed, within the same limits. Raises as `parse` does."""
-        fields = await self._run(SITEMAP, body, url, {})
+        fields = await self._run(SITEMAP, body, url, headers)
         names = ("pages", "sitemaps", "modified", "change_seconds", "priorities")
         return Sitemap(**{name: tuple(fields[name]) for name in names}, is_feed=fields["is_feed"])
 

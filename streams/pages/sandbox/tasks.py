@@ -44,9 +44,11 @@ def explain_page(request: bytes) -> bytes:
 
 def read_urls(request: bytes) -> bytes:
     """Read the URLs of a sitemap or a feed, or the sitemaps that a robots.txt names."""
-    url, _, body = msgpack.unpackb(request, raw=False)
+    url, headers, body = msgpack.unpackb(request, raw=False)
     is_robots = urlsplit(url).path == ROBOTS_PATH
-    found = Sitemap(sitemaps=parse(body, "").sitemaps) if is_robots else read_sitemap(body)
+    found = (
+        Sitemap(sitemaps=parse(body, "").sitemaps) if is_robots else read_sitemap(body, headers.get("content-type", ""))
+    )
     return _pack(asdict(found))
 
 

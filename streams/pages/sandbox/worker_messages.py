@@ -47,6 +47,8 @@ class PageOutcome:
     language: str
     language_confidence: float
     canonical_url: str | None
+    redirect_url: str | None
+    """The page to which a refresh leads within a few seconds."""
     directives: tuple[str, ...]
     text_chars: int
     blocks: int

@@ -4,15 +4,10 @@ import re
 from datetime import UTC, datetime, timedelta
 
 from streams.language.months import MONTHS, fold_name
+from streams.language.time_zones import OFFSETS
 
-_ZONES = {
-    "Z": "+00:00", "UTC": "+00:00", "GMT": "+00:00", "EST": "-05:00", "EDT": "-04:00", "CST": "-06:00",
-    "CDT": "-05:00", "MST": "-07:00", "MDT": "-06:00", "PST": "-08:00", "PDT": "-07:00", "CET": "+01:00",
-    "CEST": "+02:00", "BST": "+01:00", "JST": "+09:00",
-}  # fmt: skip
-"""Abbreviations of time zones with one likely meaning. IST has three (India, Israel, Ireland), so it is not here."""
 _OFFSET = re.compile(r"\s*((?i:UTC|GMT)?)\s?([+\u2212-])(\d{1,2})(?::?(\d{2}))?(?![\d:])")
-_ZONE = re.compile(rf"\s*\(?((?i:Z|UTC|GMT)|{'|'.join(_ZONES)})\b")
+_ZONE = re.compile(rf"\s*\(?((?i:Z|UTC|GMT)|{'|'.join(OFFSETS)})\b")
 """A time zone by its name. All but UTC, GMT and Z need capitals: est is a word in French."""
 _CLOCK = re.compile(
     r"(?:[Tt]|,?\s+(?:(?:at|um|à|kl\.?|@)\s+)?|(?<=[日일号號]))(오[전후]|[上下]午|午[前後])?\s?"
@@ -136,7 +131,7 @@ def _zone(text: str, at: int) -> str:
         if past % 15 or past > (_FURTHEST_EAST if sign == "+" else _FURTHEST_WEST):
             return ""
         return f"{'+' if sign == '+' else '-'}{past // 60:02}:{past % 60:02}"
-    return _ZONES[found[1].upper()] if (found := _ZONE.match(text, at)) else ""
+    return OFFSETS[found[1].upper()] if (found := _ZONE.match(text, at)) else ""
 
 
 def _from_timestamp(seconds: int) -> str:

@@ -9,12 +9,11 @@ from hypothesis import strategies as st
 
 from schemas import PageFetched
 from schemas.ids import page_id
+from streams.crawl.sitemap_entries import DAY_SECONDS, MAX_URL_CHARS
 from streams.crawl.sitemaps import (
-    DAY_SECONDS,
     MAX_BYTES,
     MAX_MEMBERS,
     MAX_SITEMAPS,
-    MAX_URL_CHARS,
     MAX_URLS,
     Sitemap,
     _unpack,

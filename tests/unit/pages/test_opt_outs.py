@@ -109,6 +109,18 @@ def test_the_robot_has_the_name_of_the_setting() -> None:
         ("25 Jun 2010 15:00:00 PST", True),
         ("Fri 31 May 2030 15:00:00 GMT", True),
         ("Wednesday,15-May-30 15:52:01 UTC", True),
+        ("25-Aug-2020 15:00:00 EST", True),  # the form of the first documentation
+        ("2020-08-25 15:00:00 PST", True),
+        ("Tuesday, 25-Aug-20 15:00:00 UTC", True),
+        ("Aug 25, 2020", True),
+        ("Tuesday, August 25, 2020", True),
+        ("August 25, 2030, 3:00 pm EST", False),
+        ("25 August 2020 15:00", True),
+        ("2030-06-01", False),  # it lasts until the end of the day
+        ("20200825", True),
+        ("2030-06-01T00:00:00-12:00", False),
+        ("2020", False),  # no day
+        ("03/04/2020", False),  # of March, or of April
         ("soon", False),
         ("9999999999-01-01", False),
     ],

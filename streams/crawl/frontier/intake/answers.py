@@ -21,6 +21,7 @@ from streams.crawl.frontier.scheduling.change_hints import MAX_SITEMAPS
 from streams.crawl.frontier.state import FrontierState
 from streams.crawl.frontier.visits.host_visit import end_unanswered
 from streams.crawl.scope import CrawlScope
+from streams.crawl.sitemap_entries import is_address
 from streams.crawl.urls import InvalidUrl, host_of, resolve
 from streams.errors import MissingBlob
 from streams.stores.protocols import FrontierUrl
@@ -104,9 +105,12 @@ async def _sitemaps(
 
 
 def _own_sitemaps(named: Iterable[str], url: FrontierUrl, origins: AllowedOrigins) -> list[str]:
-    """Return the canonical URLs of those sitemaps of the page's registrable domain that its robots.txt names."""
+    """Return the canonical URLs of those sitemaps of the page's registrable domain that its robots.txt names.
+
+    `Sitemap: www.a.example/sitemap.xml` names none: a path of these words would be a page that nobody named.
+    """
     found: dict[str, None] = {}
-    for one in named:
+    for one in filter(is_address, named):
         try:
             target = origins.place(resolve(url.url, one))
         except InvalidUrl:

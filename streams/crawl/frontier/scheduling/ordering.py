@@ -19,7 +19,7 @@ import xxhash
 from schemas.crawl import PageDiscovered
 from streams.crawl.domains import same_domain
 from streams.crawl.host_quality import standing
-from streams.crawl.sitemaps import MIDDLE_PRIORITY
+from streams.crawl.sitemap_entries import MIDDLE_PRIORITY
 from streams.crawl.urls import host_of
 
 SECOND = 1_000_000
