@@ -48,3 +48,8 @@ def is_page_below(url: str, domains: Iterable[str]) -> bool:
 def is_below(host: str, domains: Iterable[str]) -> bool:
     """Return True if the host is one of the domains, or a subdomain of one."""
     return any(host == domain or host.endswith(f".{domain}") for domain in domains)
+
+
+def are_twins(host: str, other: str) -> bool:
+    """Return whether two hosts differ only by `www.`: people take them for one site."""
+    return host != other and host.removeprefix("www.") == other.removeprefix("www.") != ""

@@ -32,7 +32,17 @@ MAX_QUERY_PARAMETERS = 16
 MAX_HOST_CHARS = 253
 """Maximum characters of a host (RFC 1035, section 2.3.4, without the trailing dot)."""
 
-_SESSION_IN_PATH = re.compile(r";jsessionid=[^/;?]*", re.IGNORECASE)
+_SESSION_IN_PATH = re.compile(
+    r";(?:jsessionid|phpsessid|aspsessionid[a-z]{0,8}|cfid|cftoken)=[^/;?]*+|/\((?:[a-z]\([\w.*-]*+\))++\)(?=/)",
+    re.IGNORECASE,
+)
+"""Session ids of servlets, PHP, ColdFusion, and of ASP.NET without cookies: `/(S(lit3py55t21z5v55vlm25s55))/`."""
+_SORTED_LISTING = re.compile(
+    r"(?:[CFOPV]=[\w.*-]*+[;&]?+){1,5}+|[NMSD]=[AD]"  # Apache 2, nginx, lighttpd, Tomcat, Jetty; Apache 1.3
+    r"|sort=(?:name|namedirfirst|size|time)&order=(?:asc|desc)"  # Caddy
+)
+"""Queries that only sort the listing of a folder, by the names that servers give them."""
+_SORT_COLUMN = re.compile(r"(?:^|[;&])C=[NMSD](?:[;&]|$)|^[NMSD]=|^sort=")
 
 NEVER_IN_URLS = ' "<>[\\]^`{|}'
 """Characters in ASCII that RFC 3986 allows in no path and no query. Here they are always escaped, in both alike, so two
@@ -82,6 +92,7 @@ _BY_SERVICE = {
     "Rakuten": "rb_clickid",
     # Sessions of application servers.
     "PHP, Java, ASP": "phpsessid jsessionid aspsessionid",
+    "ColdFusion, osCommerce, xt:Commerce, Zen Cart": "cfid cftoken oscsid xtcsid zenid",
 }
 _TRACKING_NAMES = frozenset(name for names in _BY_SERVICE.values() for name in names.split())
 """Names in lower case."""
@@ -179,7 +190,7 @@ def _canonical(parsed: URL, allowed: Origins) -> str:
     origin = (_public_origin(authority) if scheme == "https" else None) or _origin(parsed, allowed)
     path, _, query = rest.partition("?")
     path = _path(f"/{path}")
-    query = _query(_normalize_escapes(query))
+    query = "" if _sorts_listing(path, query) else _query(_normalize_escapes(query))
     url = f"{origin}{path}{'?' if query else ''}{query}"
     if len(url) > MAX_URL_CHARS:
         raise InvalidUrl("length", f"{len(url)} characters, {MAX_URL_CHARS} are allowed")
@@ -215,7 +226,7 @@ def _origin(parsed: URL, allowed: Origins) -> str:
 def _path(path: str) -> str:
     """Return the path without session ids, with its escapes normalized."""
     path = _normalize_escapes(path)
-    if ";" not in path:
+    if ";" not in path and "/(" not in path:
         return path
     without_session = _SESSION_IN_PATH.sub("", path)
     if without_session == path:
@@ -247,6 +258,13 @@ def _escape(match: re.Match[str]) -> str:
 def _query(query: str) -> str:
     """Return the query without tracking parameters. The order is kept, since it may matter to the server."""
     return "&".join(pair for pair in query.split("&") if pair and not _is_tracking(pair)) if query else ""
+
+
+def _sorts_listing(path: str, query: str) -> bool:
+    """Return whether the URL is the listing of a folder in another order: each folder has 8 such links."""
+    if not query or not path.endswith("/"):
+        return False
+    return _SORTED_LISTING.fullmatch(query) is not None and _SORT_COLUMN.search(query) is not None
 
 
 def _is_tracking(pair: str) -> bool:

@@ -81,6 +81,41 @@ def test_seeds_of_a_file_and_of_arguments_are_each_sent_once(tmp_path: Path) -> 
         read_seeds([], file)
 
 
+FILES = [
+    (b"\xef\xbb\xbfhttps://a.example/\r\nhttps://b.example/\r\n", "UTF-8 with a mark, as Notepad writes it"),
+    ("https://a.example/\r\nhttps://b.example/".encode("utf-16"), "UTF-16, as PowerShell and Notepad write it"),
+    (b"\xfe\xff" + "https://a.example/\nhttps://b.example/".encode("utf-16-be"), "UTF-16, big end first"),
+    (b"https://a.example/\rhttps://b.example/\r", "ends of lines of old systems"),
+    ("\u200bhttps://a.example/\xa0\n\n  https://b.example/\t\n".encode(), "white space of a web page"),
+    (b"# ours\nhttps://a.example/  # the shop\n\t# old\nhttps://b.example/#not\n", "comments, and a fragment"),
+    ("# caf\xe9\nhttps://a.example/\nhttps://b.example/".encode("cp1252"), "a comment in an old encoding"),
+    (b"https://a.example/\nhttps://b.example/\nhttps://a.example/\n", "one twice"),
+]
+
+
+@pytest.mark.parametrize(("file", "why"), FILES, ids=[row[1] for row in FILES])
+def test_seeds_are_read_as_editors_write_them(tmp_path: Path, file: bytes, why: str) -> None:
+    """https://github.com/scrapy/scrapy/issues/6195"""
+    (tmp_path / "seeds.txt").write_bytes(file)
+    found = [seed(url, 0).url for url in read_seeds([], tmp_path / "seeds.txt")]
+    assert found == ["https://a.example/", "https://b.example/"], why
+
+
+def test_all_seeds_that_cannot_be_crawled_are_named_at_once(tmp_path: Path) -> None:
+    """https://github.com/webrecorder/browsertrix-crawler/issues/67"""
+    file = tmp_path / "seeds.txt"
+    file.write_text("https://a.example/\nftp://b.example/x\n# c\nhttps://192.0.2.1/\nd.example\n")
+    with pytest.raises(UsageError) as caught:
+        read_seeds(["mailto:x@y.example", "https://a.example/"], file)
+    first, second, third = str(caught.value).splitlines()
+    assert first.startswith("'mailto:x@y.example' can't be crawled")
+    assert second.startswith("line 2: 'ftp://b.example/x' can't be crawled: scheme")
+    assert third.startswith("line 4: 'https://192.0.2.1/' can't be crawled: host: 192.0.2.1 is an IP address")
+    file.write_text("ftp://b.example/\n" * 30)
+    with pytest.raises(UsageError, match=r"line 20: [^\n]*\n10 more$"):
+        read_seeds([], file)
+
+
 KEEP = "To keep http: RIFFLE_CRAWL__ALLOWED_ORIGINS='[\"http://plain.example\"]'"
 REWRITTEN = [
     (["http://Plain.example/a"], f"http://Plain.example/a is crawled as https://plain.example/a. {KEEP}"),

@@ -9,6 +9,7 @@ import pytest
 from schemas import Event, PageFetched, PageSettled
 from schemas.ids import page_id
 from streams.crawl.frontier.progress import CrawlProgress, crawl_progress
+from streams.crawl.urls import host_of
 from streams.errors import PoisonError
 from streams.maintenance.frontier_hosts import why_left_out
 from streams.stores.opener import Stores
@@ -100,6 +101,28 @@ async def test_a_crawl_may_stay_on_the_seeds_hosts() -> None:
     web.seed(f"{B}/", same_host=True)
     await web.run()
     assert sorted(web.pages()) == [f"{A}/", f"{B}/"]
+
+
+TWINS = [
+    ("https://a.example/", "https://www.a.example/1", True, "with www. behind a seed without it"),
+    ("https://www.a.example/", "https://a.example/1", True, "without www. behind a seed with it"),
+    ("https://a.example/", "https://shop.a.example/1", False, "another host of the same domain"),
+    ("https://a.example/", "https://www.b.example/1", False, "another domain"),
+    ("https://a.example/", "https://www.www.a.example/1", False, "www. twice"),
+]
+
+
+@pytest.mark.parametrize(("start", "linked", "fetched", "why"), TWINS, ids=[row[3] for row in TWINS])
+async def test_www_and_the_bare_name_are_one_site(start: str, linked: str, fetched: bool, why: str) -> None:
+    """https://github.com/SparkDevNetwork/Rock/issues/3029"""
+    further = linked.replace("/1", "/2")
+    host, other = host_of(start), host_of(linked)
+    sites = {host: Site(links={"/": [linked]}), other: Site(links={"/1": [further], "/2": []})}
+    for kill in (0.0, 0.02):
+        web = World(sites, CrawlOptions(), seed=1, kill_probability=kill)
+        web.seed(start, same_host=True)
+        await web.run()
+        assert set(web.pages()) == ({start, linked, further} if fetched else {start}), why
 
 
 @pytest.mark.parametrize("seeds", [[f"{A}/"], [f"{A}/", "https://own.corp/x"]])

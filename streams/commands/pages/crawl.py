@@ -97,7 +97,7 @@ async def crawl(
         patterns = make_patterns(include or (), exclude or ())
     except ValueError as error:
         raise UsageError(str(error)) from None
-    typed = read_seeds(urls or (), seeds_from)
+    typed = read_seeds(urls or (), seeds_from, origins)
     made = [seed(url, depth, max_pages, any_host=any_host, origins=origins) for url in typed]
     seeds = [as_sitemap(one, settings.crawl.max_pages_per_host) if sitemap_only else one for one in made]
     seeds = [one.model_copy(update={"patterns": patterns}) for one in seeds]

@@ -1,5 +1,6 @@
 """The seeds of a crawl: where they are named, the events that they become, and why a seed gave no page."""
 
+import re
 from collections.abc import AsyncIterator, Iterable, Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -7,6 +8,7 @@ from urllib.parse import urlsplit
 from schemas import PageDiscovered
 from schemas.ids import page_id
 from streams.allowed_origins import NO_ORIGINS, AllowedOrigins, origin_of
+from streams.charset import decode
 from streams.crawl.frontier.hosts.host_state import Host
 from streams.crawl.sitemaps import ROBOTS_PATH
 from streams.crawl.urls import InvalidUrl, host_of, resolve, with_scheme
@@ -20,17 +22,40 @@ from streams.stores.protocols import FrontierUrl
 
 MAX_EXPLAINED = 10
 """Maximum number of seeds whose reasons are shown."""
+MAX_FAULTS = 20
+"""Maximum number of seeds that can't be crawled that are named."""
+_COMMENT = re.compile(r"(?:^|(?<=\s))#.*", re.DOTALL)
+_AROUND = " \t\r\n\f\v\ufeff\u200b\xa0"
+"""Characters around a seed that are no part of it: white space, and what editors and web pages leave behind."""
 MAX_HOPS = 5
 """Maximum number of redirects from a seed that are followed."""
 
 
-def read_seeds(urls: Sequence[str], file: Path | None) -> list[str]:
-    """Return the seeds of the arguments, and of the lines of a file that don't begin with `#`. Raises UsageError."""
-    lines = file.read_text(encoding="utf-8", errors="replace").splitlines() if file else []
-    listed = [line.strip() for line in lines if line.strip() and not line.lstrip().startswith("#")]
-    if not (found := list(dict.fromkeys([*urls, *listed]))):
+def read_seeds(urls: Sequence[str], file: Path | None, origins: AllowedOrigins = NO_ORIGINS) -> list[str]:
+    """Return the seeds of the arguments and of the lines of a file, in whatever encoding an editor wrote it.
+
+    What follows a `#` at the begin of a line or behind white space is a comment. Raises UsageError, which names all
+    seeds that can't be crawled, each with the number of its line.
+    """
+    lines = decode(file.read_bytes()).splitlines() if file else []
+    listed = {n: seed for n, line in enumerate(lines, 1) if (seed := _COMMENT.sub("", line).strip(_AROUND))}
+    faults = [_fault_of(url, origins) for url in urls]
+    faults += [fault and f"line {n}: {fault}" for n, url in listed.items() for fault in (_fault_of(url, origins),)]
+    if named := list(filter(None, faults)):
+        more = [f"{len(named) - MAX_FAULTS} more"] if len(named) > MAX_FAULTS else []
+        raise UsageError("\n".join(named[:MAX_FAULTS] + more))
+    if not (found := list(dict.fromkeys([*urls, *listed.values()]))):
         raise UsageError("name the seeds, as in `riffle crawl https://example.org/`, or a file of them with --seeds")
     return found
+
+
+def _fault_of(url: str, origins: AllowedOrigins) -> str:
+    """Return why a seed can't be crawled; empty if it can."""
+    try:
+        with_scheme(url, origins)
+    except InvalidUrl as error:
+        return f"{url!r} can't be crawled: {error}"
+    return ""
 
 
 def seed(

@@ -9,13 +9,13 @@ from uuid import UUID, uuid5
 
 from schemas.crawl import Outcome, PageDiscovered, PageFetched, PageSettled
 from streams.allowed_origins import is_public
-from streams.crawl.domains import has_public_suffix
+from streams.crawl.domains import are_twins, has_public_suffix
 from streams.crawl.frontier.hosts.host_state import CrawlShare, Host, Lease
 from streams.crawl.frontier.policy import SECOND, UNREACHABLE_SECONDS, Policy
 from streams.crawl.frontier.scheduling.ordering import finder_of
 from streams.crawl.frontier.scheduling.purposes import LeasePurpose
 from streams.crawl.scope import CrawlScope, belongs
-from streams.crawl.urls import reason_not_to_crawl
+from streams.crawl.urls import host_of, reason_not_to_crawl
 from streams.stores.protocols import CrawlState, FrontierUrl
 
 MAX_REDIRECTS = 5
@@ -36,8 +36,16 @@ _MAY_RETURN = _NO_ANSWER | {"over_budget"}
 
 
 def is_seed(event: PageDiscovered) -> bool:
-    """Return whether the crawl stays on this host: the event is a seed, or a seed was redirected to it."""
+    """Return whether the event is a seed, or a seed was redirected to it."""
     return event.why == "seed" or (event.why == "redirect" and event.depth == 0)
+
+
+def opens_host(event: PageDiscovered) -> bool:
+    """Return whether the crawl stays on this host: it is a seed's, or its twin's with or without `www.`.
+
+    A page of a crawl that stays on its hosts is on one of them, so its link to the twin stays on the site.
+    """
+    return is_seed(event) or (event.same_host and are_twins(host_of(event.referrer or ""), event.host))
 
 
 def reason_to_skip(
@@ -70,7 +78,7 @@ def reason_to_skip(
         return f"depth {event.depth} is beyond the crawl's"
     if is_page and not is_seed(event) and not belongs(event.url, event.patterns):  # a sitemap may be anywhere
         return "the crawl's patterns leave it out"
-    if event.same_host and not (is_seed(event) or share.seeded):
+    if event.same_host and not (opens_host(event) or share.seeded):
         return "another host than the seeds'"
     if is_page and share.scheduled >= (limit or event.max_pages or policy.max_pages_per_host):
         return "the host's budget in this crawl is spent"

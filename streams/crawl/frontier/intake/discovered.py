@@ -131,7 +131,7 @@ def require_canonical(event: PageDiscovered, allowed: Origins = NO_ORIGINS) -> N
 
 
 async def _note_seed(frontier: FrontierState, event: PageDiscovered, live: LiveHost) -> None:
-    share = await frontier.hosts.share(live, event.crawl_id) if decisions.is_seed(event) else None
+    share = await frontier.hosts.share(live, event.crawl_id) if decisions.opens_host(event) else None
     if share and not share.seeded:
         share.seeded = True
         live.persisted_due = None  # the host is written together with the URLs
