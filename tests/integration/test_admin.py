@@ -15,7 +15,7 @@ from streams.local.ports import free_ports
 from streams.settings import Settings
 from streams.stores.opener import open_stores
 from streams.stores.protocols import HostOrder
-from tests.integration.test_operations import NOW, RIFFLE, dead_letter, environment, fetched, in_topic, riffle, send
+from tests.integration.test_operations import NOW, RIFFLE, dead_letter, environment, fetched, in_topic, send
 
 pytestmark = [pytest.mark.integration("kafka", "cassandra", "qdrant"), pytest.mark.timeout(900)]
 
@@ -156,7 +156,8 @@ async def test_letters_are_replayed_pages_crawled_and_erased_and_jobs_run(
     states = await until_jobs_ended(web)
     assert [state for state in states if state != "done"] == [states[2]], "newest first: the third was stopped"
     assert len(states) == 5
-    assert (await riffle(stack, "links", "rank")).returncode == 0
+    ranking = await asyncio.create_subprocess_exec(*RIFFLE, "links", "rank", env=environment(stack))
+    assert await ranking.wait() == 0
     shown = (await web.get("/admin")).text.partition("Started elsewhere")[2]
     assert "riffle links rank" in shown, "a command of another process"
     assert "riffle blobs sweep" not in shown
