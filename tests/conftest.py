@@ -62,6 +62,8 @@ for _number in (signal.SIGINT, signal.SIGTERM):
 SERVERS = frozenset(NAMES)
 SHARED_SERVERS = {"tls_stack": "TlsStack", "stack": "Settings", "only_kafka": "Settings", "product": "Product"}
 """The fixtures whose servers are started once for many files, with their types."""
+RENDERED_CHART = re.compile(r"\brender\(")
+"""A file with this reads the chart, which each process renders again with each file of values: 12 s of CPU time."""
 TESTS = Path(__file__).parent
 WITHOUT_SERVERS = {"rules", "stages", "unit"}
 """Folders in which no test needs a server or a browser: `make test` doesn't look for such tests there."""
@@ -115,12 +117,15 @@ def needs_servers(item: pytest.Item) -> bool:
 
 @cache
 def servers_of(file: Path) -> str:
-    """Return the fixture whose servers the tests of a file share with others, or the file.
+    """Return the fixture whose servers the tests of a file share with others, `chart` if they share what they render,
+    or the file.
 
     This is read from the source, as the process that distributes the tests collects none.
     """
     sources = [path.read_text(encoding="utf-8") for path in (file, file.with_name("conftest.py")) if path.exists()]
     text = "\n".join(sources)
+    if file.parent.name == "chart" and RENDERED_CHART.search(text):
+        return "chart"
     return next((name for name, type_ in SHARED_SERVERS.items() if re.search(rf"\b{name}: {type_}", text)), str(file))
 
 
