@@ -11,6 +11,7 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Literal
 
 from streams.crawl.content_signals import USES, add_signals, parse_signals
+from streams.crawl.domains import has_public_suffix
 from streams.crawl.robots_grammar import Key, PatternSet, Rule, escape_pattern, read_lines
 
 if TYPE_CHECKING:  # processes that read sitemaps and robots.txt load no schemas
@@ -127,8 +128,8 @@ def parse(content: bytes, agent: str) -> Rules:
     sitemaps: dict[str, None] = {}
     for key, value in read_lines(content[:MAX_ROBOTS_BYTES]):
         if key == "sitemap":
-            if len(sitemaps) < MAX_SITEMAPS:
-                sitemaps[value.decode("utf-8", "replace")] = None
+            if len(sitemaps) < MAX_SITEMAPS and (address := _address_of_sitemap(value.decode("utf-8", "replace"))):
+                sitemaps[address] = None
         elif key == "user-agent":
             if after_rule:
                 in_own = in_general = after_rule = False
@@ -156,12 +157,13 @@ def seconds_until_open(windows: Sequence[Window], now_seconds: int) -> int:
 def robots_access(outcome: "Outcome", redirects: int) -> RobotsAccess:
     """Return the access by the answer to robots.txt, after N redirects (RFC 9309, section 2.3.1).
 
-    If the file is unavailable (4xx), everything is allowed. If it is unreachable (5xx, no answer), nothing is allowed
-    until it answers. A host that answers 429 is too busy to be crawled, and a host with a guarded address is not
+    A success without readable rules has none, so everything is allowed, as if the file is unavailable (4xx). If it is
+    unreachable (all else: 5xx, no answer, an answer that can't be read), nothing is allowed until it answers, or for 30
+    days (section 2.3.1.4). A host that answers 429 is too busy to be crawled, and a host with a guarded address is not
     trusted: both count as unreachable.
     """
     match outcome:
-        case "ok" | "too_large":
+        case "ok":
             return "rules"
         case "redirect":
             return "redirect" if redirects < MAX_ROBOTS_REDIRECTS else "allow"
@@ -175,6 +177,21 @@ def product_token(user_agent: str) -> str:
     """Return the name that robots.txt files use: `RiffleBot` of `RiffleBot/0.1 (+https://...)` (RFC 9309, 2.2.1)."""
     found = re.match(r"[A-Za-z_-]+", user_agent)
     return found[0] if found else user_agent
+
+
+def _address_of_sitemap(value: str) -> str:
+    """Return the address of a sitemap: absolute, or relative to the file. Empty for words that are none.
+
+    `www.a.example/sitemap.xml` is a host without its scheme, and no folder of the host.
+    """
+    first, slash, _ = value.partition("/")
+    if not value or any(character.isspace() for character in value):
+        return value.split()[0] if value.lower().startswith(("http://", "https://")) else ""
+    if ":" in first or not first:
+        return value
+    if slash and has_public_suffix(first.lower()):
+        return f"https://{value}"
+    return value if "." in value.rpartition("/")[2] else ""
 
 
 def _is_general(value: bytes) -> bool:

@@ -1,7 +1,8 @@
 """The lines of a robots.txt, and the patterns of `Allow` and `Disallow`, as Google's parser reads them. Pure.
 
-Files in the wild have missing colons, misspelt keys, wrong line ends and pages of HTML. A line that can't be read is
-skipped, and nothing raises.
+Files in the wild have missing colons, misspelt keys, wrong line ends and pages of HTML. Some are in UTF-16, or were
+copied out of a page or an office program, with its spaces, dashes and invisible characters. A line that can't be read
+is skipped, and nothing raises.
 
 A pattern is a prefix of the path with its query. `*` is any run of characters, and `$` at the end is the end of the
 path. The longest pattern that matches decides; of two as long, `Allow` does (RFC 9309, section 2.2.2).
@@ -11,7 +12,9 @@ look-ups for each URL. Patterns with `*` are tried one after the other, the long
 path for ordinary text. Nothing here goes back: a hostile pattern can't take exponential time.
 """
 
+import codecs
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
@@ -24,6 +27,14 @@ MAX_LINE_BYTES = 2_083 * 8 - 1
 """Maximum bytes of a line that are read: eight times the longest URL of old browsers. The rest of the line is cut."""
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_COLON = re.compile("[:\uff1a]")
+_LATIN_1_SPACE = "\udca0"
+"""The no-break space of Latin-1, which is no UTF-8 (`surrogateescape`)."""
+_INVISIBLE = frozenset("\xad\u061c\u180e\ufeff").union(
+    *(map(chr, range(first, last + 1)) for first, last in ((0x200B, 0x200F), (0x202A, 0x202E), (0x2060, 0x2069)))
+)
+"""Characters without a width (Unicode, general category Cf): of texts that were copied out of a page."""
+_UNSEEN = "".join(chr(n) for n in range(0x3001) if chr(n).isspace()) + "".join(sorted(_INVISIBLE)) + _LATIN_1_SPACE
 _END = re.compile(rb"[#\0]")
 """A comment or a zero byte ends the text of a line."""
 _WITHOUT_COLON = re.compile(rb"([^ \t]+)[ \t]+([^ \t]+)")
@@ -47,12 +58,24 @@ _ALWAYS_ESCAPED = str.maketrans({character: f"%{ord(character):02X}" for charact
 
 def read_lines(content: bytes) -> Iterator[tuple[Key, bytes]]:
     """Yield the key and the value of each line that has both and whose key is known."""
-    for line in _without_byte_order_mark(content).replace(b"\r", b"\n").split(b"\n"):
+    for line in _without_byte_order_mark(_in_utf8(content)).replace(b"\r", b"\n").split(b"\n"):
         if not line:
             continue
         pair = _split(line[:MAX_LINE_BYTES])
         if pair and (key := _key(pair[0])):
             yield key, pair[1]
+
+
+def _in_utf8(content: bytes) -> bytes:
+    """Return the content in UTF-8 if it is UTF-16, which its mark says, or the zero byte of its first letter."""
+    for mark, codec in ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be")):
+        if content.startswith(mark):
+            return content[len(mark) :].decode(codec, "replace").encode("utf-8", "replace")
+    if content[1:2] == b"\0" != content[:1]:
+        return content.decode("utf-16-le", "replace").encode("utf-8", "replace")
+    if content[:1] == b"\0" != content[1:2]:
+        return content.decode("utf-16-be", "replace").encode("utf-8", "replace")
+    return content
 
 
 def _without_byte_order_mark(content: bytes) -> bytes:
@@ -67,11 +90,35 @@ def _split(line: bytes) -> tuple[bytes, bytes] | None:
     """Return key and value around the first colon. Without a colon, two words are a key and its value."""
     end = _END.search(line)
     text = (line[: end.start()] if end else line).strip()
+    if not text.isascii():
+        return _split_copied(text)
     key, colon, value = text.partition(b":")
     if colon:
         return (key.rstrip(), value.strip()) if key.strip() else None
     words = _WITHOUT_COLON.fullmatch(text)
     return (words[1], words[2]) if words else None
+
+
+def _split_copied(text: bytes) -> tuple[bytes, bytes] | None:
+    """Return key and value of a line that is not ASCII, as its writer saw it.
+
+    Around key and value, spaces of any kind and invisible characters are dropped. Within a key, dashes and letters are
+    what they look like (`User\u2010agent`, `Disallow\uff1a`). A path keeps its characters.
+    """
+    line = text.decode("utf-8", "surrogateescape")
+    if colon := _COLON.search(line):
+        key, value = _plain(line[: colon.start()]), line[colon.end() :].strip(_UNSEEN)
+    else:
+        key, _, value = _plain(line).partition(" ")
+        if not value or " " in value:
+            return None
+    return (key.encode("ascii", "ignore"), value.encode("utf-8", "surrogateescape")) if key else None
+
+
+def _plain(key: str) -> str:
+    """Return a key without invisible characters, with plain spaces and dashes."""
+    seen = (one for one in unicodedata.normalize("NFKC", key.replace(_LATIN_1_SPACE, " ")) if one not in _INVISIBLE)
+    return " ".join("".join("-" if unicodedata.category(one) == "Pd" else one for one in seen).split())
 
 
 def _key(name: bytes) -> Key | None:

@@ -132,12 +132,17 @@ def make_allowed_socket_factory(networks: Sequence[IPv4Network | IPv6Network]) -
 
     def make_socket(addr_info: Any) -> socket.socket:
         family, kind, protocol, _, (address, port, *_rest) = addr_info
-        reason = denial_reason(address)
-        if reason and not _is_allowed(address, networks):
+        if reason := denial_reason_outside(networks, address):
             raise GuardedAddress(address, port, f"{reason}. {ADVICE}")
         return socket.socket(family=family, type=kind, proto=protocol)
 
     return make_socket
+
+
+def denial_reason_outside(networks: Sequence[IPv4Network | IPv6Network], address: str) -> str | None:
+    """Return the reason why a crawler that may use these networks may not connect to an address, or None."""
+    reason = denial_reason(address)
+    return reason if reason and not _is_allowed(address, networks) else None
 
 
 def _is_allowed(address: str, networks: Sequence[IPv4Network | IPv6Network]) -> bool:

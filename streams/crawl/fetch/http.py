@@ -10,6 +10,7 @@ import ssl
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import aiohttp
@@ -24,12 +25,14 @@ from streams.crawl.fetch.content_encoding import ACCEPT_ENCODING, BodyDecoder, B
 from streams.crawl.fetch.framing import MAX_HEADER_BYTES, HeadTooLong
 from streams.crawl.fetch.guard import (
     GUARD_MARK,
+    denial_reason_outside,
     make_allowed_socket_factory,
     make_guarded_socket_factory,
     parse_local_hosts,
 )
 from streams.crawl.fetch.outcomes import Verdict, classify_response, header_text, select_headers, unsupported
 from streams.crawl.fetch.resolver import Resolver
+from streams.crawl.fetch.tls_failures import explain_tls
 from streams.crawl.fetch.tls_sessions import resume_sessions
 from streams.crawl.file_kinds import kind_of
 from streams.crawl.robots import MAX_ROBOTS_BYTES
@@ -105,7 +108,8 @@ def open_allowed_session(settings: CrawlSettings) -> aiohttp.ClientSession:
     if settings.allowed_ca_file:
         context.load_verify_locations(settings.allowed_ca_file)
     networks = parse_networks(settings.allowed_networks) + (LOOPBACK_NETWORKS if settings.allow_loopback else ())
-    return _session(settings, Resolver({}, time.monotonic), make_allowed_socket_factory(networks), context)
+    resolver = Resolver({}, time.monotonic, denied=partial(denial_reason_outside, networks))
+    return _session(settings, resolver, make_allowed_socket_factory(networks), context)
 
 
 def _session(
@@ -157,6 +161,8 @@ async def get(
     headers = {name: value for name, value in conditions.items() if value}
     try:
         async with session.get(URL(url, encoded=True), headers=headers, allow_redirects=False) as response:
+            if isinstance(response, AddressedResponse) and (resolver := _resolver_of(session)):
+                resolver.note_connected(response.url.raw_host or "", response.address)
             await _read(response, answer, url, purpose, bool(headers), limits, monotonic, any_type)
     except _Stop as stop:
         answer.verdict, answer.body = stop.verdict, None
@@ -295,7 +301,9 @@ def _classify_failure(error: Exception, limits: Limits) -> Verdict:
         case InvalidBody():
             return Verdict("invalid", False, text)
         case aiohttp.ClientConnectorCertificateError() | aiohttp.ClientSSLError():
-            return Verdict("network_error", False, f"TLS: {text}")
+            cause = error.certificate_error if isinstance(error, aiohttp.ClientConnectorCertificateError) else None
+            failure = explain_tls(cause or getattr(error, "os_error", None), text)
+            return Verdict("network_error", failure.retryable, f"TLS: {failure.reason}")
         case aiohttp.ClientConnectorError() if GUARD_MARK in str(error):
             return Verdict("guarded", False, text)
         case aiohttp.ClientConnectorDNSError():
@@ -319,17 +327,22 @@ def _is_malformed(error: BaseException) -> bool:
 
 async def addresses_of(session: aiohttp.ClientSession, host: str) -> list[str]:
     """Return the addresses that the session connects to for a host; an empty list if the name leads nowhere."""
-    resolver: Any = getattr(session.connector, "_resolver", None)
     try:
-        return await resolver.addresses(host) if isinstance(resolver, Resolver) else []
+        return await resolver.addresses(host) if (resolver := _resolver_of(session)) else []
     except OSError:
         return []
 
 
+def _resolver_of(session: aiohttp.ClientSession) -> Resolver | None:
+    """Return the session's resolver, for which its connector has no public name."""
+    resolver = getattr(session.connector, "_resolver", None)
+    return resolver if isinstance(resolver, Resolver) else None
+
+
 async def close_session(session: aiohttp.ClientSession) -> None:
     """Close the session, and give the transports one turn of the loop to end TLS, so that no socket stays open."""
-    resolver: Any = getattr(session.connector, "_resolver", None)
+    resolver = _resolver_of(session)
     await session.close()
-    if isinstance(resolver, Resolver):
+    if resolver:
         await resolver.close()
     await asyncio.sleep(0)

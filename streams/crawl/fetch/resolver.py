@@ -1,5 +1,8 @@
 """The resolver of host names: local hosts by the settings, all others by DNS, asynchronously (c-ares).
 
+All addresses of a name are used in their order, so that a server that is down is passed over (RFC 8305). An address
+that the guard refuses is passed over if there is another.
+
 Domains whose name servers do not answer are remembered: their names are refused for a while, without a look-up.
 """
 
@@ -15,6 +18,7 @@ import aiodns
 from aiohttp.abc import AbstractResolver, ResolveResult
 
 from streams.caches import RecentCache, TimedCache
+from streams.crawl.fetch.guard import denial_reason
 
 FAILURES = 6
 """Number of failures in a row, without an answer between them, until a domain is refused."""
@@ -40,6 +44,8 @@ PINNED_SECONDS = 60.0
 FAILED_SECONDS = 1.0
 """Time for which a failure counts for the same name (seconds): the pace of a request asks for the addresses just before
 its connection does. The next attempt comes later."""
+MAX_ADDRESSES = 8
+"""Maximum number of addresses of a name that are used."""
 MAX_PINNED = 10_000
 """Maximum number of answers in memory."""
 _TEMPORARY = frozenset({aiodns.error.ARES_ESERVFAIL, socket.EAI_AGAIN})
@@ -90,8 +96,8 @@ def suffix(host: str) -> str:
 class Resolver(AbstractResolver):
     """Resolves names for aiohttp. `nameservers` are ADDRESS:PORT; the default is the system's configuration.
 
-    An answer is pinned: a connection uses one of the addresses by which the pace of its request was decided. At most
-    one address of each family is used, so that a request counts at no more than two.
+    An answer is pinned: the next connections use its addresses, the one first that connected last. A request counts at
+    the first address of each family, so at no more than two; only a connection that fails leads to a later one.
     """
 
     def __init__(
@@ -100,8 +106,12 @@ class Resolver(AbstractResolver):
         monotonic: Callable[[], float],
         nameservers: Sequence[str] | None = None,
         lookup_seconds: float = LOOKUP_SECONDS,
+        *,
+        denied: Callable[[str], str | None] = denial_reason,
     ) -> None:
         self._local = local
+        self._denied = denied
+        """Returns why the guard refuses an address."""
         self._monotonic = monotonic
         self._failing = FailingSuffixes()
         self._lookup_seconds = lookup_seconds
@@ -113,10 +123,19 @@ class Resolver(AbstractResolver):
         """The last failures: time and reason."""
 
     async def addresses(self, host: str) -> list[str]:
-        """Return the addresses that the next connections to a host use. Raises OSError as `resolve` does."""
+        """Return the addresses that the next connections to a host use first, at most one of each family.
+
+        Raises OSError as `resolve` does.
+        """
         if literal := _literal(host):
             return [literal]
-        return [found["host"] for found in await self._pin(host, 0, socket.AF_UNSPEC)]
+        return [found["host"] for found in _one_of_each_family(await self._pin(host, 0, socket.AF_UNSPEC))]
+
+    def note_connected(self, host: str, address: str) -> None:
+        """Use the address that answered before the others, while the answer of the name servers counts."""
+        kept = self._pinned.find(host)
+        if kept is not None and kept.value[0]["host"] != address:
+            kept.value.sort(key=lambda one: one["host"] != address)
 
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
@@ -132,12 +151,17 @@ class Resolver(AbstractResolver):
             return kept.value
         self._raise_failure(host)
         try:
-            found = _one_of_each_family(await self._resolve(host, port, family))
+            found = self._passable(await self._resolve(host, port, family))
         except OSError as error:
             self._note_failure(host, error.strerror or str(error))
             raise
         self._pinned.keep(host, found)
         return found
+
+    def _passable(self, found: list[ResolveResult]) -> list[ResolveResult]:
+        """Return the addresses that the guard lets pass; all of them if there is none, so that it names its reason."""
+        passable = [one for one in found if one["hostname"] in self._local or not self._denied(one["host"])]
+        return (passable or found)[:MAX_ADDRESSES]
 
     def _raise_failure(self, host: str) -> None:
         """Raise OSError if the name had no answer a moment ago."""

@@ -13,6 +13,7 @@ import pytest
 from streams.crawl.fetch import resolver as resolver_module
 from streams.crawl.fetch.resolver import (
     FAILURES,
+    MAX_ADDRESSES,
     MAX_SUFFIXES,
     REFUSED_SECONDS,
     TEMPORARY_PAUSES,
@@ -26,12 +27,13 @@ ADDRESS = "93.184.215.14"
 
 
 class NameServer(asyncio.DatagramProtocol):
-    """A name server with one address for each name. It ignores queries for names that contain `dead`.
+    """A name server with the same addresses for each name. It ignores queries for names that contain `dead`.
 
     It fails (SERVFAIL) for names that contain `broken`, and for the first queries for names that contain `flaky`.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, addresses: tuple[str, ...] = (ADDRESS,)) -> None:
+        self._addresses = addresses
         self.names: list[str] = []
         self.failures = 0
         self._transport: asyncio.DatagramTransport | None = None
@@ -50,9 +52,13 @@ class NameServer(asyncio.DatagramProtocol):
             return
         is_a = data[end : end + 2] == b"\0\1"
         missing = "missing" in name
-        head = data[:2] + struct.pack(">HHHHH", 0x8183 if missing else 0x8180, 1, int(is_a and not missing), 0, 0)
-        record = b"\xc0\x0c" + struct.pack(">HHIH", 1, 1, 60, 4) + socket.inet_aton(ADDRESS)
-        self._transport.sendto(head + data[12 : end + 4] + (record if is_a and not missing else b""), addr)
+        records = [
+            b"\xc0\x0c" + struct.pack(">HHIH", 1, 1, 60, 4) + socket.inet_aton(one)
+            for one in self._addresses
+            if is_a and not missing
+        ]
+        head = data[:2] + struct.pack(">HHHHH", 0x8183 if missing else 0x8180, 1, len(records), 0, 0)
+        self._transport.sendto(head + data[12 : end + 4] + b"".join(records), addr)
 
     @staticmethod
     def _question(data: bytes) -> tuple[str, int]:
@@ -64,9 +70,9 @@ class NameServer(asyncio.DatagramProtocol):
 
 
 @asynccontextmanager
-async def name_server() -> AsyncIterator[tuple[NameServer, str]]:
+async def name_server(*addresses: str) -> AsyncIterator[tuple[NameServer, str]]:
     transport, server = await asyncio.get_running_loop().create_datagram_endpoint(
-        NameServer, local_addr=("127.0.0.1", 0)
+        lambda: NameServer(addresses or (ADDRESS,)), local_addr=("127.0.0.1", 0)
     )
     try:
         yield server, "127.0.0.1:{}".format(transport.get_extra_info("sockname")[1])
@@ -114,6 +120,41 @@ async def test_names_are_looked_up() -> None:
         assert await addresses(resolver, "www.example.com") == [(ADDRESS, 443)]
         with pytest.raises(OSError, match="not found"):
             await resolver.resolve("missing.example.com", 443)
+        await resolver.close()
+
+
+OTHER, PRIVATE = "93.184.215.15", "10.0.0.5"
+ANSWERS = [
+    # (addresses of the name, those that are used, why)
+    ((ADDRESS, OTHER), {ADDRESS, OTHER}, "the second one is tried if the first one is down (RFC 8305)"),
+    ((PRIVATE, ADDRESS), {ADDRESS}, "the guard's refusal of one is no reason to leave the other"),
+    ((ADDRESS, "127.0.0.1", OTHER), {ADDRESS, OTHER}, "a guarded one between"),
+    ((PRIVATE, "127.0.0.1"), {PRIVATE, "127.0.0.1"}, "the guard says why none can be asked"),
+    (tuple(f"93.184.215.{n}" for n in range(20)), {f"93.184.215.{n}" for n in range(20)}, "at most eight"),
+]
+
+
+@pytest.mark.parametrize(("names", "used", "why"), ANSWERS)
+async def test_all_addresses_of_a_name_are_used(names: tuple[str, ...], used: set[str], why: str) -> None:
+    async with name_server(*names) as (_, at):
+        resolver = Resolver({}, time.monotonic, [at])
+        found = [host for host, _ in await addresses(resolver, "www.example.com")]
+        assert set(found) <= used, why
+        assert len(found) == min(len(used), MAX_ADDRESSES)
+        assert await resolver.addresses("www.example.com") == found[:1], "the pace counts the one that is tried first"
+        await resolver.close()
+
+
+async def test_the_address_that_answered_is_the_first_one_from_then_on() -> None:
+    async with name_server(ADDRESS, OTHER) as (server, at):
+        resolver = Resolver({}, time.monotonic, [at])
+        first, second = [host for host, _ in await addresses(resolver, "www.example.com")]
+        asked = len(server.names)
+        resolver.note_connected("www.example.com", second)
+        resolver.note_connected("unknown.example.com", second)
+        assert [host for host, _ in await addresses(resolver, "www.example.com")] == [second, first]
+        assert await resolver.addresses("www.example.com") == [second]
+        assert len(server.names) == asked, "no second answer can lead elsewhere meanwhile"
         await resolver.close()
 
 

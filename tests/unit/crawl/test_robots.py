@@ -394,12 +394,74 @@ def _unpacked(path: Path) -> bytes:
         ("network_error", 0, "unreachable"),
         ("timeout", 0, "unreachable"),
         ("guarded", 0, "unreachable"),
+        ("invalid", 0, "unreachable"),
+        ("too_large", 0, "unreachable"),  # its headers are: a long file is cut
         ("redirect", 4, "redirect"),
         ("redirect", 5, "allow"),
     ],
 )
 def test_access_after_an_answer(outcome: Outcome, redirects: int, follows: RobotsAccess) -> None:
     assert robots_access(outcome, redirects) == follows
+
+
+BLOCKED = "User-agent: *\nDisallow: /x\n"
+COPIED = [
+    # (the file, why it is so)
+    (BLOCKED.replace(": ", ":\xa0").encode(), "no-break spaces behind colons"),
+    (BLOCKED.replace(": ", ":\xa0").encode("latin-1"), "the same in Latin-1"),
+    (BLOCKED.replace("\n", "\xa0\n").encode(), "no-break spaces at the ends of lines"),
+    (("\u200b" + BLOCKED.replace("\n", "\n\u200b")).encode(), "zero width spaces before keys"),
+    (BLOCKED.replace("\n", "\u200b\n").encode(), "zero width spaces at the ends of lines"),
+    (BLOCKED.replace("-", "\u200d-").encode(), "a joiner within a key"),
+    (("\ufeff" + BLOCKED.replace("\n", "\n\ufeff")).encode(), "a byte order mark before each line"),
+    (BLOCKED.replace(" ", "\u3000").replace(":", "\uff1a").encode(), "the colon and space of Chinese keyboards"),
+    (BLOCKED.replace("-", "\u2010").encode(), "a hyphen of an office program"),
+    (BLOCKED.replace("-", "\u2013").encode(), "a dash of an office program"),
+    (BLOCKED.replace("-", "\xad-").encode(), "a soft hyphen"),
+    (BLOCKED.replace(": ", "\u2002:\u2003").encode(), "other spaces"),
+    (BLOCKED.replace("User", "\u202aUser").replace("/x", "/x\u202c").encode(), "marks of direction"),
+    (BLOCKED.encode("utf-16"), "UTF-16 with its mark"),
+    (b"\xfe\xff" + BLOCKED.encode("utf-16-be"), "the other UTF-16"),
+    (BLOCKED.encode("utf-16-le"), "UTF-16 without a mark"),
+    (BLOCKED.encode("utf-16-be"), "the other UTF-16 without a mark"),
+    (BLOCKED.encode("utf-8-sig"), "UTF-8 with a mark"),
+    (BLOCKED.replace("\n", "\r").encode("utf-16"), "UTF-16 with the line ends of old Macs"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("content", "why"), COPIED)
+def test_a_file_is_read_as_its_writer_saw_it(content: bytes, why: str) -> None:
+    rules = parse(content, "RiffleBot")
+    assert [rules.allowed(f"https://a.example{path}") for path in ("/x", "/y")] == [False, True], why
+
+
+def test_a_path_keeps_its_characters() -> None:
+    rules = parse("User-agent: *\nDisallow: /caf\xe9\xa0x\nDisallow: /a\u2010b\n".encode(), "RiffleBot")
+    paths = ("/caf%C3%A9%C2%A0x", "/a%E2%80%90b", "/a-b")
+    assert [rules.allowed(f"https://a.example{path}") for path in paths] == [False, False, True]
+
+
+SITEMAPS = [
+    # (value of `Sitemap`, address, why)
+    ("https://a.example/s.xml", "https://a.example/s.xml", "as it should be"),
+    ("https://cdn.example.net/s.xml", "https://cdn.example.net/s.xml", "another host (sitemaps.org, cross submits)"),
+    ("/s.xml", "/s.xml", "relative to the file"),
+    ("maps/s.xml.gz", "maps/s.xml.gz", "relative to the file"),
+    ("s.xml", "s.xml", "relative to the file"),
+    ("//cdn.example.net/s.xml", "//cdn.example.net/s.xml", "relative to the scheme"),
+    ("www.a.example/s.xml", "https://www.a.example/s.xml", "a host without its scheme"),
+    ("a.co.uk/maps/s.xml", "https://a.co.uk/maps/s.xml", "a host without its scheme"),
+    ("index.php/s.xml", "index.php/s.xml", "a script is no host"),
+    ("https://a.example/s.xml (main)", "https://a.example/s.xml", "words behind an address"),
+    ("see our site", None, "words"),
+    ("none", None, "a word"),
+    ("", None, "nothing"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("value", "address", "why"), SITEMAPS)
+def test_the_address_of_a_sitemap(value: str, address: str | None, why: str) -> None:
+    assert parse(f"Sitemap: {value}\n".encode(), "RiffleBot").sitemaps == ((address,) if address else ()), why
 
 
 def test_the_product_token() -> None:

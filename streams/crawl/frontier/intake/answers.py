@@ -5,13 +5,13 @@ for no page. A page is settled when the later stages are done with its content.
 """
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from schemas import Event, PageFetched, PageSettled
 from schemas.envelope import utc_from_micros
 from streams.allowed_origins import AllowedOrigins
 from streams.crawl import robots
-from streams.crawl.domains import same_domain
 from streams.crawl.fetch.outcomes import retry_after_seconds
 from streams.crawl.frontier import decisions, outputs
 from streams.crawl.frontier.hosts.host_state import Host, HostFile, Robots
@@ -21,8 +21,7 @@ from streams.crawl.frontier.scheduling.change_hints import MAX_SITEMAPS
 from streams.crawl.frontier.state import FrontierState
 from streams.crawl.frontier.visits.host_visit import end_unanswered
 from streams.crawl.scope import CrawlScope
-from streams.crawl.sitemap_entries import is_address
-from streams.crawl.urls import InvalidUrl, host_of, resolve
+from streams.crawl.urls import InvalidUrl, resolve
 from streams.errors import MissingBlob
 from streams.stores.protocols import FrontierUrl
 
@@ -105,18 +104,11 @@ async def _sitemaps(
 
 
 def _own_sitemaps(named: Iterable[str], url: FrontierUrl, origins: AllowedOrigins) -> list[str]:
-    """Return the canonical URLs of those sitemaps of the page's registrable domain that its robots.txt names.
-
-    `Sitemap: www.a.example/sitemap.xml` names none: a path of these words would be a page that nobody named.
-    """
+    """Return the canonical URLs of the sitemaps that the robots.txt of a page's host names, also on other hosts."""
     found: dict[str, None] = {}
-    for one in filter(is_address, named):
-        try:
-            target = origins.place(resolve(url.url, one))
-        except InvalidUrl:
-            continue
-        if same_domain(host_of(target), url.host):
-            found[target] = None
+    for one in named:
+        with suppress(InvalidUrl):
+            found[origins.place(resolve(resolve(url.url, "/robots.txt"), one))] = None
     return list(found)
 
 
@@ -204,7 +196,7 @@ async def _apply_answer(frontier: FrontierState, event: PageFetched, before: Rob
             target, redirects = event.redirect_to, before.redirects + 1
             return replace(before, url=target, redirects=redirects, fetched_at=0, status="unknown")
         case "unreachable":
-            detail, final = event.error or event.outcome, not event.retryable
+            detail, final = event.error or event.outcome, event.outcome == "guarded"
             return _apply_robots_failure(before, event.generation, detail, frontier.policy, final=final)
     return Robots("allowed", fetched_at=event.generation)
 
@@ -256,7 +248,7 @@ def _apply_robots_failure(before: Robots, at: int, detail: str, policy: Policy, 
     """Return the state of robots.txt after a failed attempt: unknown, or unreachable after the last attempt.
 
     A host that was unreachable before gets one attempt each time. A file that servers could not deliver for 30 days
-    counts as unavailable: everything is allowed (RFC 9309, section 2.3.1.4). A final failure never does.
+    counts as unavailable: everything is allowed (RFC 9309, section 2.3.1.4). The guard's refusal is final.
     """
     failures = before.failures + 1
     if failures < policy.max_attempts and not final and not before.outages:
