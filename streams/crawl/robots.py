@@ -182,16 +182,15 @@ def product_token(user_agent: str) -> str:
 def _address_of_sitemap(value: str) -> str:
     """Return the address of a sitemap: absolute, or relative to the file. Empty for words that are none.
 
-    `www.a.example/sitemap.xml` is a host without its scheme, and no folder of the host.
+    `www.a.example/sitemap.xml` names none: a path of these words would be a page that nobody named.
     """
     first, slash, _ = value.partition("/")
     if not value or any(character.isspace() for character in value):
         return value.split()[0] if value.lower().startswith(("http://", "https://")) else ""
     if ":" in first or not first:
         return value
-    if slash and has_public_suffix(first.lower()):
-        return f"https://{value}"
-    return value if "." in value.rpartition("/")[2] else ""
+    is_host = slash and has_public_suffix(first.lower())
+    return value if "." in value.rpartition("/")[2] and not is_host else ""
 
 
 def _is_general(value: bytes) -> bool:

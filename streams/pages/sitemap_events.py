@@ -4,9 +4,10 @@ The record of a feed has a note: whether its entries have changed since it was r
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from hashlib import sha256
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 from urllib.parse import urlsplit
 
 from schemas import PageDiscovered, PageFetched
@@ -15,12 +16,14 @@ from schemas.ids import page_id
 from streams.allowed_origins import NO_ORIGINS, AllowedOrigins
 from streams.crawl.domains import same_domain
 from streams.crawl.scope import CrawlScope
-from streams.crawl.sitemap_entries import MIDDLE_PRIORITY, is_address
+from streams.crawl.sitemap_entries import MIDDLE_PRIORITY
 from streams.crawl.sitemaps import DEFAULT_PATH, ROBOTS_PATH, Sitemap
 from streams.crawl.urls import InvalidUrl, host_of, reason_not_to_crawl, resolve
 from streams.stores.page_record import Feed
 from streams.stores.protocols import Pages
 
+MAX_LINKS = 1_000
+"""Maximum number of pages on other domains of a sitemap that names none on its own."""
 MAX_URLS_PER_EVENT = 200
 """Maximum number of URLs in one event."""
 NEWS_SECONDS = 3 * 86_400
@@ -35,8 +38,7 @@ def sitemap_events(
     if not scope.includes(scope.depth_of_pages):
         return
     if urlsplit(event.url).path == ROBOTS_PATH:  # it names sitemaps, and they may be indexes
-        sitemaps = list(filter(is_address, found.sitemaps))
-        named = list(_own(event, sitemaps or [DEFAULT_PATH], allowed))
+        named = list(_canonical(event, found.sitemaps or [DEFAULT_PATH], allowed))
         yield from _events(event, named, "sitemap", scope.at_depth(event.depth, sitemap_level=scope.sitemap_level))
         return
     if not scope.sitemap_level:
@@ -49,6 +51,10 @@ def sitemap_events(
             if reason_not_to_crawl(canonical, allowed) is None:
                 pages[canonical] = _Listed.at(found, n, news_since)
     yield from _events(event, pages, "page", scope.at_depth(scope.depth_of_pages), listed=pages)
+    if not pages:  # another host keeps the sitemaps of a site (sitemaps.org, cross submits): its word is a stranger's
+        named = [url for url in _canonical(event, found.pages, allowed) if reason_not_to_crawl(url, allowed) is None]
+        links = dict.fromkeys(named[:MAX_LINKS])
+        yield from _events(event, links, "page", scope.at_depth(scope.depth_of_pages), why="link")
 
 
 class _Listed(NamedTuple):
@@ -74,13 +80,13 @@ _NOT_LISTED = _Listed()
 
 def _own(event: PageFetched, urls: Iterable[str], allowed: AllowedOrigins) -> Iterator[str]:
     """Yield the canonical URLs of the sitemap's own domain."""
+    return (url for url in _canonical(event, urls, allowed) if same_domain(host_of(url), event.host))
+
+
+def _canonical(event: PageFetched, urls: Iterable[str], allowed: AllowedOrigins) -> Iterator[str]:
     for url in urls:
-        try:
-            canonical = allowed.place(resolve(event.url, url))
-        except InvalidUrl:
-            continue
-        if same_domain(host_of(canonical), event.host):
-            yield canonical
+        with suppress(InvalidUrl):
+            yield allowed.place(resolve(event.url, url))
 
 
 def _events(
@@ -89,6 +95,7 @@ def _events(
     purpose: Purpose,
     scope: CrawlScope,
     listed: Mapping[str, _Listed] = MappingProxyType({}),
+    why: Literal["sitemap", "link"] = "sitemap",
 ) -> Iterator[PageDiscovered]:
     hosts: dict[str, dict[str, None]] = {}
     for url in urls:
@@ -106,7 +113,7 @@ def _events(
                 change_seconds=changes if any(changes) else (),
                 priorities=priorities if set(priorities) != {MIDDLE_PRIORITY} else (),
                 host=host,
-                why="sitemap",
+                why=why,
                 purpose=purpose,
                 referrer=event.url,
                 **scope.fields(),

@@ -21,19 +21,23 @@ from tests.stages.frontier_world import CrawlOptions, Site, World, delivery
 HOST = "https://a.example"
 INDEX = f"<sitemapindex><sitemap><loc>{HOST}/one.xml</loc></sitemap></sitemapindex>"
 ONE = f"<urlset><url><loc>{HOST}/a</loc></url><url><loc>{HOST}/b</loc></url><url><loc>https://b.example/</loc></url></urlset>"
+OTHER = "https://other.test"
+FOREIGN = f"<urlset><url><loc>{HOST}/a</loc></url></urlset>"
+"""A sitemap on another host than its pages (sitemaps.org, cross submits)."""
 
 
 class WorldWithSitemaps(World):
     """A world in which the normalize stage reads sitemaps."""
 
     def __init__(self, pool: ParsePool, kill: float = 0.0, **settings: Any) -> None:
-        robots = f"User-agent: *\nAllow: /\nSitemap: {HOST}/index.xml\nSitemap: https://evil.example/s.xml\n"
+        robots = f"User-agent: *\nAllow: /\nSitemap: {HOST}/index.xml\nSitemap: https://other.test/s.xml\n"
         robots += "Sitemap: www.a.example/one.xml\nSitemap: words\n"  # no addresses: they lead to no request
         paths = ("/", "/a", "/b", "/index.xml", "/one.xml", "/sitemap.xml")
         sites = {"a.example": Site(robots=robots, links={path: [] for path in paths})}
+        sites["other.test"] = Site(links={"/s.xml": []})
         settings = {"delay_seconds": 1, "max_pages_per_host": 3, **settings}
         super().__init__(sites, CrawlOptions(**settings), 1, kill)
-        self.files = {f"{HOST}/index.xml": INDEX, f"{HOST}/one.xml": ONE}
+        self.files = {f"{HOST}/index.xml": INDEX, f"{HOST}/one.xml": ONE, f"{OTHER}/s.xml": FOREIGN}
         self.normalize = NormalizeAgent(Stores(blobs=self.blobs), pool)
         self.is_read = True
         """The normalize stage reads sitemaps."""
@@ -58,7 +62,8 @@ async def test_the_pages_of_sitemaps_are_fetched_and_sitemaps_cost_no_budget(poo
         world = WorldWithSitemaps(pool, kill)
         world.seed(f"{HOST}/")
         await world.run()
-        assert sorted(set(world.pages())) == [f"{HOST}/{path}" for path in ("", "a", "b", "index.xml", "one.xml")]
+        expected = [f"{HOST}/{path}" for path in ("", "a", "b", "index.xml", "one.xml")]
+        assert sorted(set(world.pages())) == [*expected, f"{OTHER}/s.xml"]
         progress = await crawl_progress(Stores(frontier=world.frontier_store), "c")
         assert (progress.pending, progress.failed, progress.refused) == (0, 0, 0)
 

@@ -78,7 +78,8 @@ def reason_to_skip(
         return f"depth {event.depth} is beyond the crawl's"
     if is_page and not is_seed(event) and not belongs(event.url, event.patterns):  # a sitemap may be anywhere
         return "the crawl's patterns leave it out"
-    if event.same_host and not (opens_host(event) or share.seeded):
+    is_named = event.purpose == "sitemap" and event.why == "sitemap"  # robots.txt may name a sitemap on any host
+    if event.same_host and not (opens_host(event) or share.seeded or is_named):
         return "another host than the seeds'"
     if is_page and share.scheduled >= (limit or event.max_pages or policy.max_pages_per_host):
         return "the host's budget in this crawl is spent"
