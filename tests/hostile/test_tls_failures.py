@@ -6,6 +6,7 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -71,7 +72,7 @@ async def test_certificates_have_a_sentence(tmp_path: Path) -> None:
         ({"host": "other.example"}, "for other names"),
         ({"host": "bad.example"}, "chain of certificates is incomplete"),
     ):
-        async with bad_server(tmp_path, {"/x": response(b"hi")}, **fields) as server:  # type: ignore[arg-type] # flags
+        async with bad_server(tmp_path, {"/x": response(b"hi")}, **fields) as server:
             settings = server.settings("bad.example", timeout_seconds=5)
             unknown = settings.model_copy(update={"local_ca_file": None}) if says.startswith("chain") else settings
             verdict = (await ask(unknown)).verdict
@@ -87,7 +88,7 @@ def test_an_error_without_a_name_keeps_its_text() -> None:
 class _TwoAddresses(Resolver):
     """A resolver whose first address has no server."""
 
-    async def _resolve(self, host: str, port: int, family: int) -> list:  # type: ignore[override, type-arg] # of aiohttp
+    async def _resolve(self, host: str, port: int, family: int) -> list[Any]:
         (address, port) = self._local[host]
         return [_result(host, "127.0.0.2", port), _result(host, address, port)]
 
