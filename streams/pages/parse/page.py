@@ -22,6 +22,7 @@ from streams.pages.parse.math_tex import unify_formulas
 from streams.pages.parse.navigation import Pruned, apply_quirk, prune
 from streams.pages.parse.segments import NO_SEGMENT, Removal, RemovedTexts, Walk
 from streams.pages.parse.walk import walk
+from streams.pages.parse.xhtml import is_read_as_xml, to_html
 from streams.pages.quality import PageCounts
 from streams.pages.quirks import Quirk, quirk_of
 
@@ -152,7 +153,10 @@ def parse_page(
 
 def _decode(html: bytes | str, headers: Mapping[str, str]) -> tuple[str, bytes]:
     if isinstance(html, bytes):
-        return decode_utf8(html, headers.get("content-type", ""))
+        decoded = decode_utf8(html, headers.get("content-type", ""))
+        if is_read_as_xml(html, headers) and (text := to_html(decoded[0])) is not None:
+            return text, text.encode("utf-8", "replace")
+        return decoded
     return html, html.encode("utf-8", "replace")
 
 
