@@ -24,8 +24,8 @@ from protego import Protego
 from benchmarks.machine import machine
 from streams.commands.console import AsJson, command, print_figures
 from streams.crawl.robots import MAX_ROBOTS_BYTES, parse
+from streams.robot_name import ROBOT
 
-AGENT = "RiffleBot"
 URLS = tuple(f"https://example.com/{path}" for path in ("", *(f"a/b{n}/page-{n}.html?id={n}" for n in range(19))))
 LONG_URL = "https://example.com/" + "a" * 2_000
 MAX_SECONDS = 20
@@ -34,18 +34,18 @@ Reader = Callable[[bytes], Callable[[str], bool]]
 
 
 def _riffle(content: bytes) -> Callable[[str], bool]:
-    return parse(content, AGENT).allowed
+    return parse(content, ROBOT).allowed
 
 
 def _protego(content: bytes) -> Callable[[str], bool]:
     rules = Protego.parse(content[:MAX_ROBOTS_BYTES].decode("utf-8", "replace"))
-    return lambda url: bool(rules.can_fetch(url, AGENT))
+    return lambda url: bool(rules.can_fetch(url, ROBOT))
 
 
 def _standard_library(content: bytes) -> Callable[[str], bool]:
     rules = RobotFileParser()
     rules.parse(content[:MAX_ROBOTS_BYTES].decode("utf-8", "replace").splitlines())
-    return lambda url: rules.can_fetch(AGENT, url)
+    return lambda url: rules.can_fetch(ROBOT, url)
 
 
 READERS: dict[str, Reader] = {"riffle": _riffle, "protego": _protego, "standard library": _standard_library}

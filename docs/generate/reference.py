@@ -13,6 +13,7 @@ from pydantic.fields import FieldInfo
 from typer import Context
 
 from streams.commands.console import EXIT_STATUSES
+from streams.robot_name import ProductToken
 from streams.settings import Settings
 
 HELP_WIDTH = 100
@@ -85,6 +86,7 @@ TYPE_NAMES: dict[Any, str] = {
     bool: "true or false",
     Path: "path",
     SecretStr: "secret",
+    ProductToken: "text",
 }
 PLAIN = ("text", "whole number", "number", "true or false", "path")
 """The types that a default shows."""

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Literal
 from streams.crawl.content_signals import USES, add_signals, parse_signals
 from streams.crawl.domains import has_public_suffix
 from streams.crawl.robots_grammar import Key, PatternSet, Rule, escape_pattern, read_lines
+from streams.robot_name import ProductToken
+from streams.robot_name import product_token as product_token
 
 if TYPE_CHECKING:  # processes that read sitemaps and robots.txt load no schemas
     from schemas.crawl import Outcome
@@ -117,12 +119,14 @@ class Rules:
         return {**self._signals, **refused}
 
 
-def parse(content: bytes, agent: str) -> Rules:
-    """Parse a robots.txt for the crawler `agent`. Lines that can't be read are ignored. Raises nothing.
+def parse(content: bytes, agent: ProductToken) -> Rules:
+    """Parse a robots.txt for the crawler `agent`. Lines that can't be read are ignored. Raises ValueError for a user
+    agent in place of a name.
 
     All groups with the crawler's name count together. Without such a group, all groups with `*` do. A group ends where
     an agent is named behind an `Allow` or `Disallow`; other lines end no group (RFC 9309, section 2.2.4).
     """
+    agent = ProductToken(agent)
     own, general = _Group(), _Group()
     in_own = in_general = after_rule = has_own = False
     sitemaps: dict[str, None] = {}
@@ -173,12 +177,6 @@ def robots_access(outcome: "Outcome", redirects: int) -> RobotsAccess:
             return "unreachable"
 
 
-def product_token(user_agent: str) -> str:
-    """Return the name that robots.txt files use: `RiffleBot` of `RiffleBot/0.1 (+https://...)` (RFC 9309, 2.2.1)."""
-    found = re.match(r"[A-Za-z_-]+", user_agent)
-    return found[0] if found else user_agent
-
-
 def _address_of_sitemap(value: str) -> str:
     """Return the address of a sitemap: absolute, or relative to the file. Empty for words that are none.
 
@@ -198,7 +196,7 @@ def _is_general(value: bytes) -> bool:
     return value[:1] == b"*" and not value[1:2].strip()
 
 
-def _names(value: bytes, agent: str) -> bool:
+def _names(value: bytes, agent: ProductToken) -> bool:
     """Return whether the value is the crawler's name, up to the first character that no name has."""
     found = _AGENT.match(value)
     return found is not None and found[0].decode("ascii").lower() == agent.lower()

@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Sequence
 
 from streams.ledger.status import status_of
-from streams.pages.parse.robots_directives import directives
+from streams.pages.parse.robots_directives import directives, with_robot
+from streams.robot_name import ProductToken
 from streams.stores.page_record import PageRecord
 from streams.stores.protocols import Transition
 
@@ -17,7 +18,7 @@ def directive_against_copies(found: Iterable[str]) -> str:
     return min(_NO_COPIES.intersection(found), default="")
 
 
-def reason_against_export(record: PageRecord, history: Sequence[Transition]) -> str:
+def reason_against_export(record: PageRecord, history: Sequence[Transition], robot: ProductToken) -> str:
     """Return why an archive leaves a page out, in a word, or an empty text.
 
     A page is left out if it asks for no copies, was removed on request, or left the index. The last headers count, too:
@@ -25,7 +26,7 @@ def reason_against_export(record: PageRecord, history: Sequence[Transition]) -> 
     """
     if record.removed.reason == "request":
         return "request"
-    wishes = {*record.normalized.directives, *directives((), record.fetched.headers or {})}
+    wishes = {*record.normalized.directives, *directives((), with_robot(record.fetched.headers or {}, robot))}
     if directive := directive_against_copies(wishes):
         return directive
     reason = status_of(history).reason

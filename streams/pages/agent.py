@@ -8,14 +8,14 @@ from schemas import Event, PageFetched, PageNormalized, PageRemoved, PageSettled
 from schemas.envelope import utc_from_micros
 from streams.allowed_origins import NO_ORIGINS, AllowedOrigins
 from streams.crawl.content_signals import is_expired
-from streams.crawl.robots import product_token
 from streams.errors import PageErased, Refused
 from streams.pages.link_events import AnnouncedLinks, anchors, discoveries, feeds
-from streams.pages.parse.robots_directives import BOT, ROBOT_NAME
+from streams.pages.parse.robots_directives import with_robot
 from streams.pages.sandbox.pool import ParsePool
 from streams.pages.sandbox.worker_messages import PageOutcome
 from streams.pages.sitemap_events import note_feed, sitemap_events
 from streams.pages.soft_404 import MIN_LIKENESS, MissingPages
+from streams.robot_name import ROBOT, ProductToken
 from streams.runtime.agent import Agent, Delivery, Emit
 from streams.settings import Settings
 from streams.stores.opener import Stores
@@ -36,7 +36,7 @@ class NormalizeAgent(Agent):
         pool: ParsePool,
         monotonic: Callable[[], float] = time.monotonic,
         allowed: AllowedOrigins = NO_ORIGINS,
-        robot: str = BOT,
+        robot: ProductToken = ROBOT,
     ) -> None:
         """`robot` is the name under which pages have directives for this crawler."""
         self._robot = robot
@@ -67,7 +67,7 @@ class NormalizeAgent(Agent):
         except PageErased:
             return [_settled_event(event)]
         try:
-            outcome = await self._pool.parse(body, url=event.url, headers={**event.headers, ROBOT_NAME: self._robot})
+            outcome = await self._pool.parse(body, url=event.url, headers=with_robot(event.headers, self._robot))
         except Refused as refusal:
             return await self._refuse(event, refusal, delivery.at)
         if event.source != "crawl":
@@ -179,5 +179,4 @@ def _removed_event(event: PageFetched, reason: str, detail: str) -> PageRemoved:
 
 async def build(settings: Settings, stores: Stores) -> NormalizeAgent:
     """Make the stage's agent. Its parsing processes start and end with it."""
-    robot = product_token(settings.crawl.user_agent)
-    return NormalizeAgent(stores, ParsePool(), allowed=settings.crawl.origins, robot=robot)
+    return NormalizeAgent(stores, ParsePool(), allowed=settings.crawl.origins, robot=settings.crawl.robot_name)

@@ -111,9 +111,9 @@ class ResourceLoader:
     async def _read_rules(self, host: str) -> Rules | None:
         answer = await self._get(f"https://{host}/robots.txt", robots=True)
         if answer.verdict.outcome == "ok":
-            return parse(answer.body or b"", self._settings.user_agent)
+            return parse(answer.body or b"", self._settings.robot_name)
         has_none = answer.verdict.outcome in ("gone", "refused", "client_error")
-        return parse(b"", self._settings.user_agent) if has_none else None
+        return parse(b"", self._settings.robot_name) if has_none else None
 
     async def _get(self, url: str, *, robots: bool) -> Answer:
         await self._wait_for_turn(url)

@@ -2,20 +2,31 @@
 
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Self
 
-from pydantic import Field, StringConstraints, field_validator
+from pydantic import Field, GetPydanticSchema, StringConstraints, field_validator, model_validator
+from pydantic_core import core_schema
 
 from streams.allowed_origins import AllowedOrigins, parse_networks, parse_origins
+from streams.robot_name import ROBOT, ProductToken, user_agent_of
 from streams.settings.groups import SettingsGroup
 
 _Region = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9]{0,15}$")]
 _HostSuffix = Annotated[str, StringConstraints(pattern=r"^[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63}){0,9}$")]
 
+_RobotName = Annotated[
+    ProductToken,
+    GetPydanticSchema(
+        lambda _, __: core_schema.no_info_after_validator_function(ProductToken, core_schema.str_schema())
+    ),
+]
+
 
 class CrawlSettings(SettingsGroup):
-    user_agent: str = "RiffleBot/0.1 (+https://github.com/riffle-search/riffle; crawler)"
-    """User agent, as servers and robots.txt files see it."""
+    robot_name: _RobotName = ROBOT
+    """The crawler's name: letters, `-` and `_`. Sites use it in robots.txt, in metas and in `X-Robots-Tag`."""
+    user_agent: str = ""
+    """User agent of the crawler, with its name, as servers see it. Empty: the name and the contact."""
     contact_url: str = ""
     """A page that names the operator of the crawler and a contact. Required in production. Part of the user agent."""
     delay_seconds: float = Field(1.0, ge=0)
@@ -68,6 +79,11 @@ class CrawlSettings(SettingsGroup):
     def origins(self) -> AllowedOrigins:
         """The origins that may be crawled though they are not public."""
         return AllowedOrigins(frozenset(self.allowed_origins), self.allow_loopback)
+
+    @model_validator(mode="after")
+    def _user_agent_has_the_name(self) -> Self:
+        user_agent_of(self.robot_name, self.user_agent, self.contact_url)
+        return self
 
     @field_validator("allowed_origins")
     @classmethod

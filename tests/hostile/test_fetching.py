@@ -18,7 +18,7 @@ import brotli
 import pytest
 from backports import zstd
 
-from streams.crawl.fetch.http import Answer, Limits, close_session, get, limits_of, open_session, user_agent
+from streams.crawl.fetch.http import Answer, Limits, close_session, get, limits_of, open_session
 from streams.crawl.fetch.tls_sessions import ResumingObject
 from streams.settings import CrawlSettings
 from tests.hostile.servers import BadServer, Script, bad_server, make_certificate, raw, response
@@ -72,13 +72,6 @@ async def test_a_good_answer(tmp_path: Path) -> None:
     assert 'if-none-match: "1"' in second
     assert "if-modified-since: yesterday" in second
     assert "cookie" not in second
-
-
-def test_without_a_contact_url_the_user_agent_is_the_setting() -> None:
-    assert user_agent(CrawlSettings()).startswith("RiffleBot/0.1 (")
-    assert user_agent(CrawlSettings(user_agent="OwnBot/2 (mail)")) == "OwnBot/2 (mail)"
-    named = CrawlSettings(user_agent="OwnBot/2 (mail)", contact_url="https://own.example/bot")
-    assert user_agent(named) == "OwnBot/2 (+https://own.example/bot)"
 
 
 async def test_early_hints_before_each_response_of_a_connection_are_accepted(tmp_path: Path) -> None:

@@ -7,6 +7,10 @@
   value: production
 - name: RIFFLE_CRAWL__CONTACT_URL
   value: {{ required "crawl.contactUrl is empty: a crawler must name its operator and a contact" $v.crawl.contactUrl | quote }}
+{{- with $v.crawl.robotName }}
+- name: RIFFLE_CRAWL__ROBOT_NAME
+  value: {{ . | quote }}
+{{- end }}
 {{- with $v.crawl.userAgent }}
 - name: RIFFLE_CRAWL__USER_AGENT
   value: {{ . | quote }}

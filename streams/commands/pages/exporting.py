@@ -1,5 +1,6 @@
 """`riffle export`: write pages as other programs read them."""
 
+import functools
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -38,7 +39,9 @@ async def export_pages(
     if file.exists():
         raise UsageError(f"{file} exists already: choose another name, or remove it")
     partial = file.with_name(f"{file.name}.partial")
-    async with open_stores(load_settings(), ["records"]) as stores:
+    settings = load_settings()
+    against = functools.partial(reason_against_export, robot=settings.crawl.robot_name)
+    async with open_stores(settings, ["records"]) as stores:
         with Bars(err) as bars, _open(partial) as opened:
             bar = bars.add_task("Pages looked at", total=_PARTS)
 
@@ -47,7 +50,7 @@ async def export_pages(
 
             opened.write(warcinfo(file.name, f"riffle/{version('riffle-search')}", datetime.now(UTC)))
             source = ExportSource(stores.pages, stores.ledger, stores.blobs)
-            report = await export_warc(source, opened, show, reason_against_export, hosts=frozenset(host or ()))
+            report = await export_warc(source, opened, show, against, hosts=frozenset(host or ()))
     partial.rename(file)
     print_result(
         f"{report.pages:,} pages in {report.records:,} records, {report.written_bytes:,} bytes: {file}",

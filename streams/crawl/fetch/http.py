@@ -37,6 +37,7 @@ from streams.crawl.fetch.tls_sessions import resume_sessions
 from streams.crawl.file_kinds import kind_of
 from streams.crawl.robots import MAX_ROBOTS_BYTES
 from streams.media_types import media_type, sniff_mark
+from streams.robot_name import user_agent_of
 from streams.settings import CrawlSettings
 
 ACCEPT = "text/html,application/xhtml+xml,application/pdf;q=0.8,text/markdown;q=0.8,text/plain;q=0.7,*/*;q=0.1"
@@ -84,9 +85,7 @@ class _Stop(Exception):
 
 def user_agent(settings: CrawlSettings) -> str:
     """Return the User-Agent header: the crawler's name, and a URL where its operator can be contacted."""
-    if not settings.contact_url or settings.contact_url in settings.user_agent:
-        return settings.user_agent
-    return f"{settings.user_agent.partition(' ')[0]} (+{settings.contact_url})"
+    return user_agent_of(settings.robot_name, settings.user_agent, settings.contact_url)
 
 
 def limits_of(settings: CrawlSettings) -> Limits:

@@ -13,7 +13,6 @@ from uuid import uuid4
 
 from schemas import Event, PageDiscovered, PageFetched, PageSettled
 from streams.clock import now_micros
-from streams.crawl import robots
 from streams.crawl.frontier.crawl_marks import CrawlMarks
 from streams.crawl.frontier.fence import Fence
 from streams.crawl.frontier.host_caches import HostOrders, RankCache, RightsCache, RobotsCache
@@ -140,7 +139,7 @@ def _new_state(
         urls=UrlWriter(hosts, store, marks),
         marks=marks,
         seen=UrlTable(MAX_SEEN),
-        robots=RobotsCache(stores.blobs, robots.product_token(settings.user_agent)),
+        robots=RobotsCache(stores.blobs, settings.robot_name),
         rights=RightsCache(stores.blobs),
         aliases=UrlAliases(stores.fingerprints, held, now),
         held=held,

@@ -13,6 +13,7 @@ from streams.caches import SizedCache, TimedCache
 from streams.crawl.frontier.policy import SECOND
 from streams.crawl.rights import Rights, parse_rights
 from streams.crawl.robots import Rules, parse
+from streams.robot_name import ProductToken
 from streams.stores.protocols import Blobs, FrontierStore, HostLinks, HostOrder, HostRank
 
 READ_AGAIN_MICROS = 5 * SECOND
@@ -90,7 +91,7 @@ class ParsedFiles(Generic[Parsed]):
 class RobotsCache(ParsedFiles[Rules]):
     """Robots rules of many hosts, for the crawler with this product token."""
 
-    def __init__(self, blobs: Blobs, agent: str) -> None:
+    def __init__(self, blobs: Blobs, agent: ProductToken) -> None:
         super().__init__(blobs, partial(parse, agent=agent))
 
 

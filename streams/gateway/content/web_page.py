@@ -18,13 +18,14 @@ from streams.caches import RecentCache
 from streams.crawl.content_signals import format_signals, with_signals_of_host
 from streams.crawl.fetch.http import Answer, close_session, get, limits_of, open_session
 from streams.crawl.rights import RIGHTS_PATH, Rights, parse_rights
-from streams.crawl.robots import MAX_ROBOTS_REDIRECTS, ROBOTS_TTL_SECONDS, Rules, parse, product_token, robots_access
+from streams.crawl.robots import MAX_ROBOTS_REDIRECTS, ROBOTS_TTL_SECONDS, Rules, parse, robots_access
 from streams.crawl.urls import InvalidUrl, reason_not_to_crawl, with_scheme
 from streams.errors import PoisonError, Refused, RiffleError
 from streams.gateway.context import GatewayContext
 from streams.gateway.http.problems import Problem, ProblemError
 from streams.pages.document.codec import decode_document
 from streams.pages.document.model import Document
+from streams.pages.parse.robots_directives import with_robot
 from streams.pages.sandbox.pool import ParsePool
 from streams.pages.sandbox.worker_messages import PageOutcome
 from streams.sandbox.pool import SandboxPool
@@ -146,7 +147,7 @@ class WebPages:
 
     async def _read_rules(self, url: str) -> Rules:
         """Return the robots rules of a page's host (RFC 9309, section 2.3.1). Raises ProblemError if it is away."""
-        agent = product_token(self._settings.user_agent)
+        agent = self._settings.robot_name
         parts = urlsplit(url)
         address = f"{parts.scheme}://{parts.netloc}/robots.txt"
         for redirects in range(MAX_ROBOTS_REDIRECTS + 1):
@@ -191,7 +192,8 @@ class WebPages:
     async def _read(self, url: str, answer: Answer) -> WebPage:
         if self._parsing is None:
             self._parsing = ParsePool(1)
-        outcome = await self._parsing.parse(answer.body or b"", url=url, headers=answer.headers)
+        headers = with_robot(answer.headers, self._settings.robot_name)
+        outcome = await self._parsing.parse(answer.body or b"", url=url, headers=headers)
         return WebPage(url, decode_document(outcome.document), await self._statements(url, outcome), outcome.directives)
 
     async def _statements(self, url: str, outcome: PageOutcome) -> tuple[Statement, ...]:

@@ -14,12 +14,16 @@ from streams.crawl.content_signals import (
     parse_signals,
     robot_of,
 )
+from streams.robot_name import ROBOT, ProductToken
 
-BOT = "rifflebot"
-"""The name of Riffle's robot, unless the headers have another one."""
 ROBOT_NAME = "riffle-robot-name"
 """A field that is added to a page's headers: the name of this installation's robot, as robots.txt files use it."""
 _ALL_ROBOTS = ("*", "robots", "all")
+
+
+def with_robot(headers: Mapping[str, str], robot: ProductToken) -> dict[str, str]:
+    """Return a page's headers with the name of this installation's robot."""
+    return {**headers, ROBOT_NAME: robot}
 
 
 def directives(metas: Iterable[tuple[str, str]], headers: Mapping[str, str]) -> tuple[str, ...]:
@@ -27,7 +31,7 @@ def directives(metas: Iterable[tuple[str, str]], headers: Mapping[str, str]) -> 
 
     Directives of both sources are united, so the strictest hold. `none` means noindex and nofollow.
     """
-    robot = headers.get(ROBOT_NAME, BOT).lower()
+    robot = headers.get(ROBOT_NAME, ROBOT).lower()
     found: set[str] = set()
     for name, content in metas:
         if name in ("robots", robot):

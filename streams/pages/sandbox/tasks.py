@@ -22,6 +22,7 @@ from streams.pages.sandbox.explanation import Explanation
 from streams.pages.sandbox.normalizing import normalize_to_outcome
 from streams.pages.sandbox.worker_messages import PageOutcome, pack_page
 from streams.pages.text.language import load_language_model
+from streams.robot_name import ROBOT
 from streams.sandbox.limits import MemoryRefused
 
 _SHORT_OF_MEMORY = "parser"
@@ -47,7 +48,9 @@ def read_urls(request: bytes) -> bytes:
     url, headers, body = msgpack.unpackb(request, raw=False)
     is_robots = urlsplit(url).path == ROBOTS_PATH
     found = (
-        Sitemap(sitemaps=parse(body, "").sitemaps) if is_robots else read_sitemap(body, headers.get("content-type", ""))
+        Sitemap(sitemaps=parse(body, ROBOT).sitemaps)
+        if is_robots
+        else read_sitemap(body, headers.get("content-type", ""))
     )
     return _pack(asdict(found))
 

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from functools import partial
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from streams.crawl.archives.writer import IDENTICAL, NOT_MODIFIED, warcinfo
 from streams.crawl.exchange import Exchange, encode_exchange
 from streams.errors import UsageError
 from streams.maintenance.page_copies import reason_against_export
+from streams.robot_name import ROBOT
 from streams.stores.memory import MemoryBlobs, MemoryLedger, MemoryPages
 from streams.stores.page_record import Fetched, Normalized, Removed
 from streams.stores.protocols import Transition
@@ -65,7 +67,8 @@ class World:
         file = BytesIO(warcinfo("a.warc.gz", "riffle/0", utc_from_micros(NOON)))
         file.seek(0, 2)
         source = ExportSource(self.pages, self.ledger, self.blobs)
-        report = await export_warc(source, file, lambda _: None, reason_against_export, hosts=frozenset(hosts))
+        against = partial(reason_against_export, robot=ROBOT)
+        report = await export_warc(source, file, lambda _: None, against, hosts=frozenset(hosts))
         return file.getvalue(), report
 
     async def normalized(self, *directives: str, url: str = URL) -> None:

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from schemas.crawl import Outcome
 from streams.crawl.content_signals import MAX_SIGNALS
-from streams.crawl.robots import MAX_ROBOTS_BYTES, RobotsAccess, parse, product_token, robots_access, seconds_until_open
+from streams.crawl.robots import MAX_ROBOTS_BYTES, RobotsAccess, parse, robots_access, seconds_until_open
+from streams.robot_name import ROBOT
 
 REAL = Path(__file__).resolve().parents[3].parent / "shared" / "data" / "robots" / "real_robots.tar.zst"
 REAL_FILES = 4_231
@@ -136,14 +137,14 @@ STRICTER = [
 
 @pytest.mark.parametrize(("text", "path"), [c[:2] for c in STRICTER], ids=[c[2] for c in STRICTER])
 def test_riffle_is_stricter_than_googles_matcher(text: str, path: str) -> None:
-    assert not parse(text.encode(), "RiffleBot").allowed(f"https://example.com{path}")
+    assert not parse(text.encode(), ROBOT).allowed(f"https://example.com{path}")
     allowing = text.replace("Disallow", "Disallow: /\nAllow")
-    assert not parse(allowing.encode(), "RiffleBot").allowed(f"https://example.com{path}"), "allowing allows no more"
+    assert not parse(allowing.encode(), ROBOT).allowed(f"https://example.com{path}"), "allowing allows no more"
 
 
 @pytest.mark.parametrize(("text", "path", "allowed"), [c[:3] for c in CASES], ids=[c[3] for c in CASES])
 def test_rules(text: str, path: str, allowed: bool) -> None:
-    assert parse(text.encode(), "RiffleBot").allowed(f"https://example.com{path}") is allowed
+    assert parse(text.encode(), ROBOT).allowed(f"https://example.com{path}") is allowed
 
 
 @pytest.mark.parametrize(
@@ -185,7 +186,7 @@ def test_rules(text: str, path: str, allowed: bool) -> None:
     ],
 )
 def test_the_crawl_delay(text: str, seconds: float) -> None:
-    assert parse(f"User-agent: *\n{text}\n".encode(), "RiffleBot").delay_seconds == seconds
+    assert parse(f"User-agent: *\n{text}\n".encode(), ROBOT).delay_seconds == seconds
 
 
 URLS = [
@@ -203,7 +204,7 @@ URLS = [
 
 @pytest.mark.parametrize(("url", "path"), URLS)
 def test_the_part_of_a_url_that_is_compared(url: str, path: str) -> None:
-    only = parse(f"User-agent: *\nDisallow: /\nAllow: {path}$".encode(), "RiffleBot")
+    only = parse(f"User-agent: *\nDisallow: /\nAllow: {path}$".encode(), ROBOT)
     assert only.allowed(url)
     assert path == "/" or not only.allowed(f"{url}x" if "#" not in url else "https://example.com/x")
 
@@ -217,7 +218,7 @@ def test_what_a_file_says_beside_rules() -> None:
         Disallow: /a
         User-agent: OtherBot
         Content-Signal: search=no"""
-    rules = parse(text.encode(), "RiffleBot")
+    rules = parse(text.encode(), ROBOT)
     assert rules.sitemaps == ("https://a.example/one.xml", "https://a.example/two.xml")
     assert rules.signals_for("https://a.example/") == {"search": True, "ai-train": False}
     assert rules.windows == ((1_320, 360),)
@@ -248,13 +249,13 @@ def test_what_a_file_says_beside_rules() -> None:
     ],
 )
 def test_a_refusal_of_a_use_is_kept(lines: str, path: str, is_allowed: bool | None) -> None:
-    rules = parse(f"User-agent: *\n{lines}\n".encode(), "RiffleBot")
+    rules = parse(f"User-agent: *\n{lines}\n".encode(), ROBOT)
     assert rules.signals_for(f"https://a.example{path}").get("ai-input") is is_allowed
 
 
 def test_signals_of_other_uses_are_bounded() -> None:
     text = ALL + "".join(f"Content-Signal: x{n}=no\n" for n in range(9_999)) + "Content-Usage: /a ai-input=n\n" * 2_000
-    assert len(parse(text.encode(), "RiffleBot").signals_for("https://a.example/a")) == MAX_SIGNALS + 1
+    assert len(parse(text.encode(), ROBOT).signals_for("https://a.example/a")) == MAX_SIGNALS + 1
 
 
 @pytest.mark.parametrize(
@@ -271,7 +272,7 @@ def test_signals_of_other_uses_are_bounded() -> None:
     ],
 )
 def test_visit_times(value: str, windows: tuple[tuple[int, int], ...]) -> None:
-    assert parse(f"{ALL}Visit-time: {value}\n".encode(), "RiffleBot").windows == windows
+    assert parse(f"{ALL}Visit-time: {value}\n".encode(), ROBOT).windows == windows
 
 
 @pytest.mark.parametrize(
@@ -295,7 +296,7 @@ def test_when_a_host_may_be_visited(windows: tuple[tuple[int, int], ...], clock:
 
 def test_a_file_is_read_up_to_500_kib() -> None:
     text = b"User-agent: *\n" + b"#" * MAX_ROBOTS_BYTES + b"\nDisallow: /"
-    assert parse(text, "RiffleBot").allowed("https://example.com/a")
+    assert parse(text, ROBOT).allowed("https://example.com/a")
 
 
 @pytest.mark.parametrize(
@@ -323,14 +324,14 @@ def test_a_file_is_read_up_to_500_kib() -> None:
 )
 @pytest.mark.timeout(60)
 def test_hostile_files_are_parsed_in_time(text: str) -> None:
-    assert parse(text.encode(), "RiffleBot").allowed("https://example.com/" + "a" * 2_000)
+    assert parse(text.encode(), ROBOT).allowed("https://example.com/" + "a" * 2_000)
 
 
 @given(
     st.binary(max_size=500) | st.text(st.sampled_from("User-agent: *\nDisallow/Allow$#%"), max_size=300).map(str.encode)
 )
 def test_any_bytes_can_be_parsed(content: bytes) -> None:
-    rules = parse(content, "RiffleBot")
+    rules = parse(content, ROBOT)
     rules.allowed("https://example.com/a?b")
     assert 0 <= rules.delay_seconds <= 86_400
 
@@ -354,7 +355,7 @@ def test_real_files_are_parsed() -> None:
 
 
 def _read_by_riffle(content: bytes) -> None:
-    rules = parse(content, "RiffleBot")
+    rules = parse(content, ROBOT)
     rules.allowed("https://example.com/a/b.html?c=d")
     assert rules.delay_seconds >= 0
 
@@ -431,12 +432,12 @@ COPIED = [
 
 @pytest.mark.parametrize(("content", "why"), COPIED)
 def test_a_file_is_read_as_its_writer_saw_it(content: bytes, why: str) -> None:
-    rules = parse(content, "RiffleBot")
+    rules = parse(content, ROBOT)
     assert [rules.allowed(f"https://a.example{path}") for path in ("/x", "/y")] == [False, True], why
 
 
 def test_a_path_keeps_its_characters() -> None:
-    rules = parse("User-agent: *\nDisallow: /caf\xe9\xa0x\nDisallow: /a\u2010b\n".encode(), "RiffleBot")
+    rules = parse("User-agent: *\nDisallow: /caf\xe9\xa0x\nDisallow: /a\u2010b\n".encode(), ROBOT)
     paths = ("/caf%C3%A9%C2%A0x", "/a%E2%80%90b", "/a-b")
     assert [rules.allowed(f"https://a.example{path}") for path in paths] == [False, False, True]
 
@@ -461,8 +462,4 @@ SITEMAPS = [
 
 @pytest.mark.parametrize(("value", "address", "why"), SITEMAPS)
 def test_the_address_of_a_sitemap(value: str, address: str | None, why: str) -> None:
-    assert parse(f"Sitemap: {value}\n".encode(), "RiffleBot").sitemaps == ((address,) if address else ()), why
-
-
-def test_the_product_token() -> None:
-    assert product_token("RiffleBot/0.1 (+https://example.com)") == "RiffleBot"
+    assert parse(f"Sitemap: {value}\n".encode(), ROBOT).sitemaps == ((address,) if address else ()), why

@@ -5,6 +5,7 @@ import pytest
 from streams.crawl.frontier.host_caches import MAX_BYTES, MAX_FILES, RightsCache, RobotsCache
 from streams.crawl.robots import MAX_ROBOTS_BYTES
 from streams.errors import MissingBlob
+from streams.robot_name import ROBOT
 from streams.stores.memory import MemoryBlobs
 
 
@@ -26,7 +27,7 @@ def robots_of(number: int, length: int = 0) -> bytes:
 
 async def test_a_file_is_read_once_while_it_is_used() -> None:
     blobs = CountedBlobs()
-    cache = RobotsCache(blobs, "RiffleBot")
+    cache = RobotsCache(blobs, ROBOT)
     ref = await blobs.put(robots_of(1))
     for _ in range(3):
         assert not (await cache.get(ref)).allowed("https://a.example/1")
@@ -36,7 +37,7 @@ async def test_a_file_is_read_once_while_it_is_used() -> None:
 @pytest.mark.parametrize(("length", "kept"), [(0, MAX_FILES), (MAX_ROBOTS_BYTES, MAX_BYTES // MAX_ROBOTS_BYTES)])
 async def test_number_and_bytes_of_the_files_are_bounded(length: int, kept: int) -> None:
     blobs = CountedBlobs()
-    cache = RobotsCache(blobs, "RiffleBot")
+    cache = RobotsCache(blobs, ROBOT)
     refs = [await blobs.put(robots_of(number, length)) for number in range(kept + 3)]
     for ref in refs:
         await cache.get(ref)

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams.crawl.robots import parse
+from streams.robot_name import ROBOT
 
-AGENT = "RiffleBot"
 OWN, ALL, OTHER = "User-agent: RiffleBot\n", "User-agent: *\n", "User-agent: OtherBot\n"
 NOBODY = "Disallow: /\n"
 
@@ -124,7 +124,7 @@ CASES = [
 )
 def test_sections(text: str, path: str, allowed: bool) -> None:
     content = text.encode("latin-1" if "\xff" in text else "utf-8")
-    assert parse(content, AGENT).allowed(f"https://a.example{path}") is allowed
+    assert parse(content, ROBOT).allowed(f"https://a.example{path}") is allowed
 
 
 PATTERNS = st.text(st.sampled_from("ab/*$."), min_size=1, max_size=8)
@@ -145,4 +145,4 @@ def allows(rules: list[tuple[bool, str]], path: str) -> bool:
 @given(st.lists(st.tuples(st.booleans(), PATTERNS), max_size=8), PATHS)
 def test_the_matcher_decides_as_the_section_says(rules: list[tuple[bool, str]], path: str) -> None:
     lines = "".join(f"{'Allow' if allow else 'Disallow'}: {pattern}\n" for allow, pattern in rules)
-    assert parse((OWN + lines).encode(), AGENT).allowed(f"https://a.example{path}") is allows(rules, path)
+    assert parse((OWN + lines).encode(), ROBOT).allowed(f"https://a.example{path}") is allows(rules, path)

@@ -7,7 +7,8 @@ import pytest
 from streams.crawl.content_signals import is_expired, parse_signals, with_signals_of_host
 from streams.crawl.fetch.outcomes import select_headers
 from streams.pages.document.consent import Consent
-from streams.pages.parse.robots_directives import ROBOT_NAME, directives
+from streams.pages.parse.robots_directives import directives, with_robot
+from streams.robot_name import ProductToken
 
 NOW = datetime(2030, 6, 1, tzinfo=UTC)
 
@@ -94,7 +95,7 @@ def test_no_directive_is_hidden(values: list[str], expected: tuple[str, ...]) ->
 def test_the_robot_has_the_name_of_the_setting() -> None:
     headers = select_headers({"x-robots-tag": ["corpbot: noindex, rifflebot: nofollow"]})
     metas = [("corpbot", "nosnippet"), ("rifflebot", "noarchive")]
-    assert directives(metas, {**headers, ROBOT_NAME: "CorpBot"}) == ("noindex", "nosnippet")
+    assert directives(metas, with_robot(headers, ProductToken("CorpBot"))) == ("noindex", "nosnippet")
     assert directives(metas, headers) == ("noarchive", "nofollow")
 
 
