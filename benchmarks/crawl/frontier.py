@@ -23,7 +23,8 @@ from schemas import Event
 from schemas.ids import page_id
 from streams.commands.console import AsJson, command, print_figures
 from streams.crawl.frontier.agent import FrontierAgent
-from streams.crawl.frontier.hosts.host_state import Host, Robots
+from streams.crawl.frontier.hosts.host_state import Host
+from streams.crawl.frontier.hosts.robots_state import Robots
 from streams.settings import CrawlSettings
 from streams.stores.host_buckets import bucket_of
 from streams.stores.memory import MemoryBlobs, MemoryFingerprints, MemoryFrontier, MemoryHostLinks

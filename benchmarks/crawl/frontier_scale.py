@@ -36,9 +36,10 @@ from schemas import Event, PageScheduled
 from schemas.ids import page_id
 from streams.clock import now_micros
 from streams.commands.console import AsJson, command, err, load_settings, print_figures, print_json
-from streams.crawl.frontier.hosts.host_state import Host, Robots
+from streams.crawl.frontier.hosts.host_state import Host
 from streams.crawl.frontier.hosts.live_host import HEAD_ENTRIES
 from streams.crawl.frontier.hosts.live_hosts import TRIM_ENTRIES
+from streams.crawl.frontier.hosts.robots_state import Robots
 from streams.local.server_set import running_servers
 from streams.settings import CassandraSettings, CrawlSettings, Settings
 from streams.stores.cassandra.frontier import CassandraFrontier

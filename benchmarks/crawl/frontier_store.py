@@ -27,9 +27,10 @@ from schemas.ids import page_id
 from streams.clock import now_micros
 from streams.commands.console import AsJson, command, load_settings, print_figures
 from streams.crawl.frontier.agent import FrontierAgent
-from streams.crawl.frontier.hosts.host_state import Host, Robots
+from streams.crawl.frontier.hosts.host_state import Host
 from streams.crawl.frontier.hosts.live_host import HEAD_ENTRIES
 from streams.crawl.frontier.hosts.live_hosts import TRIM_ENTRIES
+from streams.crawl.frontier.hosts.robots_state import Robots
 from streams.crawl.frontier.intake.answers import take_fetched
 from streams.local.server_set import running_servers
 from streams.settings import CrawlSettings, Settings

@@ -28,12 +28,12 @@ NAMES = [
 @pytest.mark.parametrize(("name", "is_name"), NAMES)
 def test_what_is_a_name(name: str, is_name: bool) -> None:
     if is_name:
-        assert CrawlSettings(robot_name=name).robot_name == ProductToken(name)  # type: ignore[arg-type]  # as from the environment
+        assert CrawlSettings(robot_name=name).robot_name == ProductToken(name)
         return
     with pytest.raises(ValueError, match="is no name of a robot"):
         ProductToken(name)
     with pytest.raises(ValidationError, match="is no name of a robot"):
-        CrawlSettings(robot_name=name)  # type: ignore[arg-type]
+        CrawlSettings(robot_name=name)
 
 
 def test_a_user_agent_is_no_name_for_robots_txt() -> None:

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.crawl.frontier.hosts.host_state import CrawlShare, Host, HostFile, Lease, Robots
+from streams.crawl.frontier.hosts.host_state import CrawlShare, Host, HostFile, Lease
+from streams.crawl.frontier.hosts.robots_state import Robots
 from streams.crawl.frontier.scheduling.change_hints import ChangeHints
 from streams.crawl.host_quality import HostRecord
 from streams.gateway.access.bucket import Spending

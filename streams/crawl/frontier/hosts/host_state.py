@@ -6,9 +6,10 @@ It is stored as one row. The queue and the URLs have rows of their own.
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
-from typing import ClassVar, Literal
+from typing import ClassVar
 from uuid import UUID
 
+from streams.crawl.frontier.hosts.robots_state import Robots
 from streams.crawl.frontier.policy import JITTER, SECOND, Policy
 from streams.crawl.frontier.scheduling.change_hints import ChangeHints
 from streams.crawl.frontier.scheduling.ordering import Turns
@@ -16,7 +17,7 @@ from streams.crawl.frontier.scheduling.purposes import PURPOSES, LeasePurpose
 from streams.crawl.frontier.scheduling.traps import Traps
 from streams.crawl.host_quality import MIDDLE, HostRecord, budget_factor, host_quality
 from streams.crawl.rights import RIGHTS_PATH
-from streams.crawl.robots import Window, seconds_until_open
+from streams.crawl.robots import seconds_until_open
 from streams.stores.protocols import FrontierHost, HostOrder, HostShare, QueueEntry
 from streams.stores.rows import Row, read_row, row_of
 
@@ -27,8 +28,6 @@ PROBE_AFTER_PAGES = 20
 """Minimum number of settled pages of a host that is asked for a name that can't exist."""
 PROBE_SECONDS = 30 * 86_400
 """Time until the host is asked for it again (seconds)."""
-
-RobotsStatus = Literal["unknown", "allowed", "rules", "unreachable"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,30 +77,6 @@ class CrawlShare:
         """Count a scheduled page (1), or take it back (-1)."""
         self.scheduled = max(self.scheduled + change, 0)
         self.strangers = max(self.strangers + change, 0) if stranger else self.strangers
-
-
-@dataclass(slots=True)
-class Robots:
-    """The frontier's knowledge of a host's robots.txt."""
-
-    status: RobotsStatus = "unknown"
-    ref: str | None = None
-    """The blob that holds the file."""
-    fetched_at: int = 0
-    delay_seconds: float = 0.0
-    failures: int = 0
-    """Number of failed attempts in a row."""
-    outages: int = 0
-    """Number of times in a row that the file was unreachable after all attempts."""
-    unreachable_since: int = 0
-    """Time of the first of these outages. 0: the file was answered last time."""
-    windows: tuple[Window, ...] = ()
-    """The times of day in which the host may be asked. Empty: always."""
-    redirects: int = 0
-    url: str = ""
-    """Target of a redirect. Empty: the host's own /robots.txt."""
-    detail: str = ""
-    stored: Row | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(slots=True)
@@ -218,9 +193,7 @@ class Host:
 
     def robots_due(self, policy: Policy, now: int) -> bool:
         """Return whether robots.txt must be fetched before any page."""
-        if self.robots.status in ("unknown", "unreachable"):
-            return True
-        return now >= self.robots.fetched_at + round(policy.robots_ttl_seconds * SECOND)
+        return self.robots.is_due(policy.robots_ttl_seconds, now)
 
     def rights_due(self, policy: Policy, now: int) -> bool:
         """Return whether /.well-known/tdmrep.json must be fetched before any page."""

@@ -11,11 +11,11 @@ from dataclasses import replace
 from schemas import Event, PageFetched, PageSettled
 from schemas.envelope import utc_from_micros
 from streams.allowed_origins import AllowedOrigins
-from streams.crawl import robots
 from streams.crawl.fetch.outcomes import retry_after_seconds
 from streams.crawl.frontier import decisions, outputs
-from streams.crawl.frontier.hosts.host_state import Host, HostFile, Robots
+from streams.crawl.frontier.hosts.host_state import Host, HostFile
 from streams.crawl.frontier.hosts.live_host import LiveHost
+from streams.crawl.frontier.hosts.robots_state import Robots, RobotsAnswer, robots_after
 from streams.crawl.frontier.policy import JITTER, SECOND, Policy, backoff_micros, deferral_micros
 from streams.crawl.frontier.scheduling.change_hints import MAX_SITEMAPS
 from streams.crawl.frontier.state import FrontierState
@@ -24,9 +24,6 @@ from streams.crawl.scope import CrawlScope
 from streams.crawl.urls import InvalidUrl, resolve
 from streams.errors import MissingBlob
 from streams.stores.protocols import FrontierUrl
-
-UNAVAILABLE_SECONDS = 30 * 86_400
-"""Time after which a robots.txt that can't be read counts as if there were none (seconds)."""
 
 
 async def take_fetched(frontier: FrontierState, event: PageFetched, partition: int) -> Sequence[Event]:
@@ -188,17 +185,15 @@ def _apply_file(file: HostFile, event: PageFetched) -> None:
 
 
 async def _apply_answer(frontier: FrontierState, event: PageFetched, before: Robots) -> Robots:
-    match robots.robots_access(event.outcome, before.redirects):
-        case "rules" if event.body_ref:
-            rules = await frontier.robots.get(event.body_ref)
-            return Robots("rules", event.body_ref, event.generation, rules.delay_seconds, windows=rules.windows)
-        case "redirect" if event.redirect_to:
-            target, redirects = event.redirect_to, before.redirects + 1
-            return replace(before, url=target, redirects=redirects, fetched_at=0, status="unknown")
-        case "unreachable":
-            detail, final = event.error or event.outcome, event.outcome == "guarded"
-            return _apply_robots_failure(before, event.generation, detail, frontier.policy, final=final)
-    return Robots("allowed", fetched_at=event.generation)
+    answer = RobotsAnswer(
+        outcome=event.outcome,
+        at=event.generation,
+        detail=event.error or event.outcome,
+        redirect_to=event.redirect_to,
+        ref=event.body_ref,
+    )
+    rules = await frontier.robots.get(event.body_ref) if event.body_ref else None
+    return robots_after(before, answer, rules, frontier.policy.max_attempts)
 
 
 async def take_settled(frontier: FrontierState, event: PageSettled, partition: int) -> None:
@@ -242,18 +237,3 @@ def _update_pace(host: Host, event: PageFetched, policy: Policy, now: int, rando
     if host.failures:
         wait = max(wait, backoff_micros(host.failures, random))
     host.next_at = max(host.next_at, now + wait)
-
-
-def _apply_robots_failure(before: Robots, at: int, detail: str, policy: Policy, *, final: bool = False) -> Robots:
-    """Return the state of robots.txt after a failed attempt: unknown, or unreachable after the last attempt.
-
-    A host that was unreachable before gets one attempt each time. A file that servers could not deliver for 30 days
-    counts as unavailable: everything is allowed (RFC 9309, section 2.3.1.4). The guard's refusal is final.
-    """
-    failures = before.failures + 1
-    if failures < policy.max_attempts and not final and not before.outages:
-        return replace(before, status="unknown", failures=failures, detail=detail)
-    since = before.unreachable_since or at
-    if not final and at - since >= UNAVAILABLE_SECONDS * SECOND:
-        return Robots("allowed", fetched_at=at, detail=detail, unreachable_since=since)
-    return Robots("unreachable", fetched_at=at, detail=detail, outages=before.outages + 1, unreachable_since=since)

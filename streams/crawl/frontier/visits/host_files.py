@@ -7,8 +7,9 @@ from schemas.ids import page_id as page_id_of
 from streams.allowed_origins import origin_of
 from streams.crawl.content_signals import format_signals
 from streams.crawl.frontier import decisions, outputs
-from streams.crawl.frontier.hosts.host_state import Host, HostFile, Lease, Robots
+from streams.crawl.frontier.hosts.host_state import Host, HostFile, Lease
 from streams.crawl.frontier.hosts.live_host import LiveHost
+from streams.crawl.frontier.hosts.robots_state import Robots
 from streams.crawl.frontier.scheduling.purposes import LeasePurpose
 from streams.crawl.frontier.state import FrontierState
 from streams.errors import MissingBlob
