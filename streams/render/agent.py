@@ -14,9 +14,10 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 import structlog
 
 from schemas import Event, PageFetched, PageNormalized
+from streams.crawl.polite.client import PoliteClient
 from streams.errors import PageErased, PoisonError, Refused, TransientError
 from streams.render.chromium import ProcessLimits, find_chromium
-from streams.render.loading import open_loader
+from streams.render.loading import ResourceLoader
 from streams.render.needs import MAX_STATIC_CHARS, needs_rendering
 from streams.render.page import CPU_SECONDS, Rendered, RenderLimits, render
 from streams.render.protocol import RendererEnded
@@ -123,10 +124,10 @@ async def build(settings: Settings, stores: Stores) -> Agent:
     if not settings.render.enabled:
         return RenderAgent(stores, None)
     program, limits = find_chromium(settings.render.chromium), limits_of(settings.render)
-    loader = open_loader(settings.crawl, stores.pace_holds)
+    loader = ResourceLoader(PoliteClient(settings.crawl, stores))
 
     async def browse(url: str, body: bytes, kind: str) -> Rendered:
         await loader.wait_for_host(url)
-        return await render(program, url, body, kind or "text/html", loader.load, limits)
+        return await render(program, url, body, kind or "text/html", loader.of_page(url, body), limits)
 
     return RenderAgent(stores, browse, loader.close)

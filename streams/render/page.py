@@ -22,7 +22,8 @@ LOOK_SECONDS = 0.1
 CPU_SECONDS = 10.0
 """Maximum CPU time of all processes of a page's browser (seconds): a small application takes one."""
 OUTER_HTML = "document.body && document.body.hasChildNodes() ? document.documentElement.outerHTML.slice(0, {}) : ''"
-"""The document, or nothing if its scripts removed all of it."""
+"""The document, or nothing if its scripts removed all of it. It is read in a world of its own: the page's scripts can't
+change what its functions return."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +50,8 @@ class Resource:
     body: bytes
 
 
-Load = Callable[[str], Awaitable[Resource | None]]
-"""Fetches a script, a style sheet or data. Returns None if that is not allowed, or fails."""
+Load = Callable[[str, str], Awaitable[Resource | None]]
+"""Fetches a URL of a kind (`Script`, `Stylesheet`, `XHR`, `Fetch`). Returns None if that is not allowed, or fails."""
 
 
 @dataclass(slots=True)
@@ -149,12 +150,23 @@ class _Page:
         await self._loaded.wait()
         while not self._is_quiet():  # noqa: ASYNC110 - quiet is a duration, not an event
             await asyncio.sleep(LOOK_SECONDS)
-        expression = OUTER_HTML.format(self._limits.html_bytes)
-        answer = await pipe.call("Runtime.evaluate", session, expression=expression, returnByValue=True)
-        html = str((answer.get("result") or {}).get("value") or "")
+        html = (await self._read_html(session))[: self._limits.html_bytes]
         if not html:
             raise Refused("render", "its scripts left nothing of its document")
         return html
+
+    async def _read_html(self, session: str) -> str:
+        """Return the document, as a world without the page's scripts sees it."""
+        pipe = self._need_pipe()
+        world = await pipe.call("Page.createIsolatedWorld", session, frameId=self._frame)
+        answer = await pipe.call(
+            "Runtime.evaluate",
+            session,
+            expression=OUTER_HTML.format(self._limits.html_bytes),
+            contextId=world.get("executionContextId", 0),
+            returnByValue=True,
+        )
+        return str((answer.get("result") or {}).get("value") or "")
 
     async def until_crash(self) -> None:
         """Return never. Raises Refused if the process of the page ends, as it does without memory for its scripts."""
@@ -226,7 +238,7 @@ class _Page:
         if traffic.requests >= limits.requests or traffic.bytes >= limits.request_bytes:
             return None
         traffic.requests += 1
-        found = await self._load(url)
+        found = await self._load(url, kind)
         traffic.bytes += len(found.body) if found else 0
         return found if traffic.bytes <= limits.request_bytes else None
 

@@ -71,10 +71,10 @@ class Loader:
         self.asked: list[str] = []
         self._answers = ANSWERS if answers is None else answers
 
-    async def load(self, url: str) -> Resource | None:
+    async def load(self, url: str, kind: str) -> Resource | None:
         self.asked.append(url)
-        kind, body = self._answers.get(url, ("", b""))
-        return Resource(200, {"content-type": kind}, body) if kind else None
+        media_type, body = self._answers.get(url, ("", b""))
+        return Resource(200, {"content-type": media_type}, body) if media_type else None
 
 
 ANSWERS = {

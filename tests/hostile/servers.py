@@ -7,7 +7,8 @@ read, and writes any bytes.
 import asyncio
 import datetime
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -48,6 +49,8 @@ class BadServer:
     port: int
     ca_file: Path
     requests: list[bytes] = field(default_factory=list)
+    times: list[float] = field(default_factory=list)
+    """When each request arrived, by the steady clock (seconds)."""
 
     def settings(self, *hosts: str, **fields: Any) -> CrawlSettings:
         """Make the settings of a crawler that reaches this server by these host names."""
@@ -62,11 +65,15 @@ async def bad_server(
     scripts: dict[str, Script],
     *,
     host: str = "bad.example",
+    more_hosts: Sequence[str] = (),
     tls: bool = True,
     expired: bool = False,
 ) -> AsyncIterator[BadServer]:
-    """Run a server until the block ends. `host` is the name in its certificate."""
-    certificate, key, ca_file = make_certificate(folder, host, expired=expired)
+    """Run a server until the block ends. `host` and `more_hosts` are the names in its certificate.
+
+    A script may be of a path of all hosts, or of `HOST/path`.
+    """
+    certificate, key, ca_file = make_certificate(folder, host, *more_hosts, expired=expired)
     tasks: set[asyncio.Task[None]] = set()
     server = BadServer(0, ca_file)
 
@@ -78,7 +85,10 @@ async def bad_server(
         with suppress(ConnectionError, asyncio.IncompleteReadError, ssl.SSLError, asyncio.CancelledError):
             head = await reader.readuntil(b"\r\n\r\n")
             server.requests.append(head)
-            await scripts[head.split(b" ")[1].decode()](writer)
+            server.times.append(time.monotonic())
+            path = head.split(b" ")[1].decode()
+            named = next((f"{name}{path}" for name in _hosts_of(head) if f"{name}{path}" in scripts), path)
+            await scripts[named](writer)
             await writer.drain()
         writer.close()
         with suppress(ConnectionError, ssl.SSLError, asyncio.CancelledError):
@@ -98,6 +108,12 @@ async def bad_server(
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         await listening.wait_closed()
+
+
+def _hosts_of(head: bytes) -> list[str]:
+    """Return the host that a request names."""
+    lines = head.decode("latin-1").lower().split("\r\n")
+    return [line.removeprefix("host:").strip() for line in lines if line.startswith("host:")]
 
 
 def make_certificate(folder: Path, *hosts: str, expired: bool = False) -> tuple[Path, Path, Path]:

@@ -1,5 +1,7 @@
 """A page that is fetched now for a program: robots.txt, redirects and the guard hold, and the page is read."""
 
+import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,31 +19,46 @@ from tests.hostile.servers import BadServer, Script, bad_server, response
 from tests.stages.gateway_fakes import NOW
 
 ROBOTS = response(b"User-agent: *\nDisallow: /private", content_type="text/plain")
+NO_RIGHTS = response(b"", status="404 Not Found")
 PAGE = response(b"<title>Logs</title><p>The log holds the changes. It is read after a crash.", content_type="text/html")
 
 
-def pages_of(server: BadServer, **crawl: Any) -> WebPages:
-    settings = Settings(crawl=server.settings(delay_seconds=0.0, **crawl))
+def pages_of(server: BadServer, hosts: Sequence[str] = (), **crawl: Any) -> WebPages:
+    settings = Settings(crawl=server.settings("bad.example", *hosts, delay_seconds=0.0, **crawl))
     return WebPages(GatewayContext(settings, memory_stores(), Metrics(), lambda: NOW))
 
 
 async def test_a_page_is_fetched_behind_its_redirect_and_read(tmp_path: Path) -> None:
     moved = response(b"", status="302 Found", location="/page")
-    async with bad_server(tmp_path, {"/robots.txt": ROBOTS, "/old": moved, "/page": PAGE}) as server:
+    async with bad_server(
+        tmp_path, {"/robots.txt": ROBOTS, RIGHTS_PATH: NO_RIGHTS, "/old": moved, "/page": PAGE}
+    ) as server:
         web = pages_of(server)
         try:
-            found = await web.fetch("https://bad.example/old")
+            found = await web.fetch("https://bad.example/old", "a client", everything)
         finally:
             await web.close()
     assert (found.url, found.document.title) == ("https://bad.example/page", "Logs")
     assert [each.text for each in found.statements][-1] == "It is read after a crash."
 
 
+def everything(url: str) -> bool:
+    return True
+
+
+def visible(url: str) -> bool:
+    """What a client may see who has no key of the private site."""
+    return "/intern" not in url
+
+
 REFUSED = [
     ("/private", "The robots.txt of its host does not allow it."),
     ("/to-private", "The robots.txt of its host does not allow it."),
     ("/loop", "more than 5 redirects"),
-    ("/inside", "is not allowed"),
+    ("/inside", "is an IP address"),
+    ("/elsewhere", "It leads to another site: https://other.example/"),  # a stranger's page is no way to a victim
+    ("/to-intern", "The index has no document of https://bad.example/to-intern."),  # as if there were none
+    ("/picture.png", "is not a page"),
 ]
 
 
@@ -49,22 +66,58 @@ REFUSED = [
 async def test_a_page_that_must_not_be_fetched(tmp_path: Path, path: str, says: str) -> None:
     scripts = {
         "/robots.txt": ROBOTS,
+        RIGHTS_PATH: NO_RIGHTS,
         "/private": PAGE,
         "/to-private": response(b"", status="302 Found", location="/private"),
         "/loop": response(b"", status="302 Found", location="/loop"),
         "/inside": response(b"", status="302 Found", location="https://127.0.0.1/"),
+        "/elsewhere": response(b"", status="302 Found", location="https://other.example/"),
+        "/to-intern": response(b"", status="302 Found", location="/intern/salaries"),
+        "/intern/salaries": PAGE,
     }
     async with bad_server(tmp_path, scripts) as server:
-        with pytest.raises(ProblemError) as refused:
-            await pages_of(server).fetch(f"https://bad.example{path}")
+        web = pages_of(server)
+        try:
+            with pytest.raises(ProblemError) as refused:
+                await web.fetch(f"https://bad.example{path}", "a client", visible)
+        finally:
+            await web.close()
         asked = b"".join(server.requests)
     assert says in refused.value.problem.detail
     assert b"GET /private" not in asked
+    assert b"GET /intern" not in asked
+
+
+async def test_a_client_has_one_page_fetched_at_a_time_and_slow_hosts_hold_nobody_else(tmp_path: Path) -> None:
+    """Eight clients wait for slow pages; a ninth one gets its page."""
+    asked = asyncio.Event()
+
+    async def slow(writer: asyncio.StreamWriter) -> None:
+        asked.set()
+        await asyncio.sleep(20)
+
+    hosts = [f"slow{number}.example" for number in range(8)]
+    scripts = {"/robots.txt": ROBOTS, RIGHTS_PATH: NO_RIGHTS, "/slow": slow, "/page": PAGE}
+    async with bad_server(tmp_path, scripts, more_hosts=hosts) as server:
+        web = pages_of(server, hosts)
+        waiting = [asyncio.ensure_future(web._follow(f"https://{host}/slow", everything)) for host in hosts[1:]]
+        first = asyncio.ensure_future(web.fetch(f"https://{hosts[0]}/slow", "0", everything))
+        try:
+            await asyncio.wait_for(asked.wait(), 20)
+            with pytest.raises(ProblemError) as refused:
+                await web.fetch("https://bad.example/page", "0", everything)
+            found = await web.fetch("https://bad.example/page", "another client", everything)
+        finally:
+            for task in (first, *waiting):
+                task.cancel()
+            await asyncio.gather(first, *waiting, return_exceptions=True)
+            await web.close()
+    assert refused.value.problem.kind == "too-many-requests"
+    assert found.document.title == "Logs"
 
 
 RIGHTS = response(b'[{"location": "/page", "tdm-reservation": 1}]', content_type="application/json")
 SIGNALS = response(b"User-agent: *\nContent-Signal: ai-input=no\nDisallow: /private", content_type="text/plain")
-NO_RIGHTS = response(b"", status="404 Not Found")
 # Name, robots.txt, tdmrep.json, setting -> why a model gets no text of the page.
 WISHES: list[tuple[str, Script, Script, bool, tuple[str, ...]]] = [
     ("a host without wishes", ROBOTS, NO_RIGHTS, True, ()),
@@ -85,7 +138,7 @@ async def test_the_wishes_of_its_host_keep_a_page_from_models(
         web = pages_of(server, rights_files=are_read)
         try:
             for _ in range(2):
-                found = await web.fetch("https://bad.example/page")
+                found = await web.fetch("https://bad.example/page", "a client", everything)
         finally:
             await web.close()
         asked = b"".join(server.requests)

@@ -14,6 +14,8 @@ import pytest
 from streams.crawl.fetch.agent import FetchAgent
 from streams.crawl.fetch.pace import Window, windows_of
 from streams.crawl.fetch.shared_pace import SharedPace
+from streams.crawl.polite.client import PoliteClient
+from streams.crawl.polite.places import Places
 from streams.errors import Refused, UsageError
 from streams.render import loading
 from streams.render.chromium import PROGRAMS, find_chromium
@@ -32,6 +34,7 @@ from tests.hostile.rendered_pages import (
     HostilePage,
     Loader,
     meet,
+    script,
 )
 from tests.hostile.servers import bad_server, response
 from tests.sizes import FULL
@@ -135,6 +138,12 @@ class NotedPace(SharedPace):
         return 0.0
 
 
+def loader_of(settings: CrawlSettings, pace: SharedPace | None = None) -> ResourceLoader:
+    client = PoliteClient(settings, memory_stores())
+    client._pace = pace or client._pace
+    return ResourceLoader(client)
+
+
 async def test_each_request_of_a_page_takes_its_place_in_the_pace(tmp_path: Path) -> None:
     pace, asked = NotedPace(), list[tuple[bytes, int]]()
 
@@ -152,10 +161,11 @@ async def test_each_request_of_a_page_takes_its_place_in_the_pace(tmp_path: Path
         "/data": noted(response(b"{}", content_type="application/json")),
     }
     async with bad_server(tmp_path, scripts) as server:
-        loader = ResourceLoader(server.settings(), pace)
+        loader = loader_of(server.settings(), pace)
+        load = loader.of_page("https://bad.example/", b"")
         try:
-            for path in ("/app.js", "/app.js", "/data", "/data"):
-                assert await loader.load(f"https://bad.example{path}")
+            for path, kind in (("/app.js", "Script"), ("/app.js", "Script"), ("/data", "Fetch"), ("/data", "XHR")):
+                assert await load(f"https://bad.example{path}", kind)
         finally:
             await loader.close()
     paths = (b"/robots.txt", b"/app.js", b"/moved.js", b"/data", b"/data")
@@ -172,9 +182,9 @@ async def test_a_page_whose_host_a_fetcher_holds_waits_without_a_browser(
         settings = server.settings()
         windows = windows_of("bad.example", ["127.0.0.1"], settings, None)
         assert await fetchers_pace(holds).take(windows) == 0
-        loader = ResourceLoader(settings, SharedPace(holds, "renderer", time.monotonic))
+        loader = loader_of(settings, SharedPace(holds, "renderer", time.monotonic))
         try:
-            with pytest.raises(Refused, match="its host was not free"):
+            with pytest.raises(Refused, match=r"bad\.example is asked by others just now"):
                 await loader.wait_for_host("https://bad.example/")
             assert await holds.left("waiting domain bad.example"), "the fetcher sees that another worker waits"
         finally:
@@ -182,8 +192,8 @@ async def test_a_page_whose_host_a_fetcher_holds_waits_without_a_browser(
         assert server.requests == []
 
 
-def test_a_fetcher_gives_hosts_up_if_pages_are_rendered() -> None:
-    held = [FetchAgent(CrawlSettings(), memory_stores(), renders=renders) for renders in (False, True)]
+def test_a_fetcher_gives_hosts_up_if_others_ask_them_too() -> None:
+    held = [FetchAgent(CrawlSettings(), memory_stores(), shares=shares) for shares in (False, True)]
     for agent in held:
         asyncio.run(agent.assigned(frozenset({0})))
     assert [agent._pace.is_alone for agent in held] == [True, False]
@@ -209,23 +219,127 @@ async def test_requests_keep_to_robots_and_to_the_guard(tmp_path: Path) -> None:
         "/private/x.js": response(b"2", content_type="text/javascript"),
     }
     async with bad_server(tmp_path, scripts) as server:
-        loader = ResourceLoader(server.settings(delay_seconds=0), fetchers_pace(MemoryPaceHolds()))
+        loader = loader_of(server.settings(delay_seconds=0))
+        load = loader.of_page("https://bad.example/", b"")
         try:
-            found = await loader.load("https://bad.example/app.js")
+            found = await load("https://bad.example/app.js", "Script")
             assert found
             assert (found.body, found.headers["content-type"]) == (b"1", "text/javascript")
             for refused in ("/private/x.js", "/moved.js", "/none.js"):
-                assert await loader.load(f"https://bad.example{refused}") is None
+                assert await load(f"https://bad.example{refused}", "Script") is None
             for refused in (
                 "http://127.0.0.1:9042/",
                 "https://localhost/",
                 "http://169.254.169.254/",
                 "file:///etc/passwd",
             ):
-                assert await loader.load(refused) is None
+                assert await load(refused, "Script") is None
         finally:
             await loader.close()
         asked = [request.split(b" ")[1] for request in server.requests]
     assert asked.count(b"/robots.txt") == 1
     assert b"/private/x.js" not in asked
     await asyncio.sleep(0)
+
+
+OPEN, OWN_ONLY = {"access_control_allow_origin": "*"}, {"access_control_allow_origin": "https://app.example"}
+# What a page of app.example asks for, its kind, the headers of the answer -> whether it is asked for, and handed on.
+FOREIGN = [
+    ("https://app.example/data", "Fetch", {}, True),
+    ("https://api.app.example/data", "Fetch", OWN_ONLY, True),  # of its domain: Chromium judges by the headers
+    ("https://cdn.example/named.js?a=1&b=2", "Script", {}, True),  # the static HTML names it
+    ("https://cdn.example/style.css", "Stylesheet", {}, True),
+    ("https://cdn.example/made.js", "Script", {}, False),  # only a script names it
+    ("https://cdn.example/data", "Fetch", OPEN, True),
+]
+
+
+@pytest.mark.parametrize(("url", "kind", "headers", "is_asked"), FOREIGN)
+async def test_what_a_page_may_ask_of_other_sites(
+    tmp_path: Path, url: str, kind: str, headers: dict[str, str], is_asked: bool
+) -> None:
+    html = b"<script src='https://cdn.example/named.js?a=1&amp;b=2'></script><link href=//cdn.example/style.css>"
+    path = url.partition(".example")[2]
+    scripts = {"/robots.txt": response(status="404 Not Found"), path: response(b"1", **headers)}
+    hosts = ["app.example", "api.app.example", "cdn.example"]
+    async with bad_server(tmp_path, scripts, more_hosts=hosts) as server:
+        pace = NotedPace()
+        loader = loader_of(server.settings(*hosts), pace)
+        try:
+            found = await loader.of_page("https://app.example/page", html)(url, kind)
+        finally:
+            await loader.close()
+    asked = [request for request in server.requests if path.encode() in request]
+    assert (found is not None) is is_asked is bool(asked)
+    if found:
+        handed_on = {name: value for name, value in found.headers.items() if name != "content-type"}
+        assert handed_on == {name.replace("_", "-"): value for name, value in headers.items()}
+        is_own = url.startswith("https://app.example/")
+        assert (b"Origin: https://app.example" in asked[0]) is not is_own
+        is_charged = "cdn." in url
+        assert ("host app.example" in pace.places[-1]) is (is_own or is_charged), "it also takes a turn of its own host"
+
+
+async def test_a_page_asks_other_sites_for_little_data(tmp_path: Path) -> None:
+    scripts = {"/robots.txt": response(status="404 Not Found"), "/data": response(b"1")}
+    async with bad_server(tmp_path, scripts, host="victim.example") as server:
+        loader = loader_of(server.settings("victim.example", delay_seconds=0))
+        load = loader.of_page("https://app.example/page", b"")
+        try:
+            found = [await load("https://victim.example/data", "Fetch") for _ in range(60)]
+        finally:
+            await loader.close()
+    assert sum(each is not None for each in found) == loading.MAX_FOREIGN_DATA
+    assert len(server.requests) == loading.MAX_FOREIGN_DATA + 1
+
+
+async def test_a_victims_own_page_waits_for_one_request_of_strangers_at_most() -> None:
+    order, places = list[str](), Places()
+
+    async def ask(name: str, *, is_stranger: bool) -> None:
+        async with places.take("victim.example", 5, is_stranger=is_stranger):
+            order.append(name)
+            await asyncio.sleep(0)
+
+    strangers = [ask(f"stranger {number}", is_stranger=True) for number in range(60)]
+    await asyncio.gather(*strangers, ask("own page", is_stranger=False))
+    assert order.index("own page") <= 1
+
+
+SECRET = "<p>The text that only subscribers read.</p>"
+LIES = [
+    "'x'.repeat(40e6)",
+    "(() => { throw 1 })()",
+    "({slice: () => 'x'.repeat(40e6)})",
+]
+
+
+@browser
+@pytest.mark.parametrize("lie", LIES)
+async def test_the_document_is_read_as_it_is_whatever_the_page_says(lie: str) -> None:
+    code = f"Object.defineProperty(Element.prototype, 'outerHTML', {{get() {{ return {lie} }}}})"
+    html = f"<p>Text</p><script>{code}; String.prototype.slice = () => 'lies'</script>".encode()
+    found = await render(find_chromium(), URL, html, "text/html", Loader().load, LIMITS)
+    assert "<p>Text</p>" in found.html
+    assert len(found.html) < 1_000
+
+
+@browser
+@pytest.mark.parametrize(
+    ("allowed", "says"),
+    [(None, "refused"), ("https://other.example", "refused"), ("https://app.example", "subscribers")],
+)
+async def test_a_page_reads_another_site_only_if_that_site_lets_it(allowed: str | None, says: str) -> None:
+    """The crawler may read behind a paywall that is open to it. A stranger's page does not get that text."""
+
+    async def load(url: str, kind: str) -> Resource | None:
+        asked.append(url)
+        headers = {"access-control-allow-origin": allowed} if allowed else {}
+        return Resource(200, {"content-type": "text/html", **headers}, SECRET.encode())
+
+    asked = list[str]()
+    code = """fetch('https://paid.example/article').then(a => a.text()).then(t => done(t), () => done('refused'))
+        .then(() => fetch('/steal?' + document.querySelector('#o').textContent))"""
+    found = await render(find_chromium(), URL, script(code).encode(), "text/html", load, LIMITS)
+    assert says in found.html
+    assert any("subscribers" in url for url in asked) is (says == "subscribers")

@@ -51,13 +51,13 @@ class FetchAgent(Agent):
     """The fetch stage's agent: it makes the requests that the frontier scheduled."""
 
     def __init__(
-        self, settings: CrawlSettings, stores: Stores, now: Callable[[], int] = now_micros, *, renders: bool = False
+        self, settings: CrawlSettings, stores: Stores, now: Callable[[], int] = now_micros, *, shares: bool = False
     ) -> None:
-        """`renders`: the workers that render pages ask hosts, too."""
+        """`shares`: workers that render pages ask hosts, too, or gateways that fetch pages at once."""
         self._settings = settings
         self._stores = stores
         self._now = now
-        self._renders = renders
+        self._shares = shares
         self._pace = SharedPace(stores.pace_holds, str(uuid4()), time.monotonic)
         self._load = HostLoad()
         self._starting = asyncio.Lock()
@@ -67,7 +67,7 @@ class FetchAgent(Agent):
         self._thread = await FetchThread.start(self._settings)
 
     async def assigned(self, partitions: frozenset[int]) -> None:
-        self._pace.is_alone = len(partitions) == self.partition_count and not self._renders
+        self._pace.is_alone = len(partitions) == self.partition_count and not self._shares
 
     async def stop(self) -> None:
         await self._pace.release_in_time()
@@ -221,4 +221,5 @@ def _read_again(fetched: PageFetched, known: PageRecord, not_found_ref: str | No
 
 async def build(settings: Settings, stores: Stores) -> Agent:
     """Make the stage's agent (called by the runtime)."""
-    return FetchAgent(settings.crawl, stores, renders=settings.render.enabled)
+    shares = settings.render.enabled or settings.access.fetch_now != "nobody"
+    return FetchAgent(settings.crawl, stores, shares=shares)

@@ -149,20 +149,24 @@ async def get(
     etag: str | None = None,
     last_modified: str | None = None,
     any_type: bool = False,
+    headers: Mapping[str, str] | None = None,
+    also_kept: frozenset[str] = frozenset(),
 ) -> Answer:
     """Make one request. Each failure of the server is an Answer; an exception is a fault of this program.
 
-    `any_type`: the body is read whatever its media type is.
+    `any_type`: the body is read whatever its media type is. `headers`: more of the request. `also_kept`: more headers
+    of the answer that are kept, in lower case.
     """
     began = monotonic()
     answer = Answer(Verdict("network_error", retryable=True))
     conditions = {"If-None-Match": etag, "If-Modified-Since": last_modified}
-    headers = {name: value for name, value in conditions.items() if value}
+    conditional = {name: value for name, value in conditions.items() if value}
+    sent = {**(headers or {}), **conditional}
     try:
-        async with session.get(URL(url, encoded=True), headers=headers, allow_redirects=False) as response:
+        async with session.get(URL(url, encoded=True), headers=sent, allow_redirects=False) as response:
             if isinstance(response, AddressedResponse) and (resolver := _resolver_of(session)):
                 resolver.note_connected(response.url.raw_host or "", response.address)
-            await _read(response, answer, url, purpose, bool(headers), limits, monotonic, any_type)
+            await _read(response, answer, url, purpose, bool(conditional), limits, monotonic, any_type, also_kept)
     except _Stop as stop:
         answer.verdict, answer.body = stop.verdict, None
     except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
@@ -181,12 +185,13 @@ async def _read(
     limits: Limits,
     monotonic: Callable[[], float],
     any_type: bool,
+    also_kept: frozenset[str],
 ) -> None:
     answer.status = response.status
     headers: dict[str, list[str]] = {}
     for name, value in response.raw_headers:
         headers.setdefault(name.decode("latin-1").lower(), []).append(header_text(value))
-    answer.headers = select_headers(headers)
+    answer.headers = select_headers(headers, also_kept)
     answer.verdict = classify_response(url, response.status, headers, purpose, conditional)
     if any_type and answer.verdict.outcome == "unsupported_type":
         answer.verdict = Verdict("ok")

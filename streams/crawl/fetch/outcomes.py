@@ -85,9 +85,10 @@ def header_text(value: bytes) -> str:
     return text.translate(_SPACE_FOR_CONTROLS)
 
 
-def select_headers(headers: Mapping[str, Sequence[str]]) -> dict[str, str]:
+def select_headers(headers: Mapping[str, Sequence[str]], also_kept: frozenset[str] = frozenset()) -> dict[str, str]:
     """Select the headers that a later stage reads (lower-case names), each cut at MAX_HEADER_CHARS."""
-    return {name: _join(name, headers[name])[:MAX_HEADER_CHARS] for name in sorted(KEPT_HEADERS & headers.keys())}
+    names = sorted((KEPT_HEADERS | also_kept) & headers.keys())
+    return {name: _join(name, headers[name])[:MAX_HEADER_CHARS] for name in names}
 
 
 def _join(name: str, values: Sequence[str]) -> str:

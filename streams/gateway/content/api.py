@@ -17,7 +17,7 @@ from streams.gateway.content.answers import (
     to_statement,
 )
 from streams.gateway.content.reading import PageContent
-from streams.gateway.content.web_page import WebPages
+from streams.gateway.content.web_page import WebPages, not_indexed
 from streams.gateway.context import GatewayContext
 from streams.gateway.http import openapi
 from streams.gateway.http.problems import Problem, ProblemError
@@ -126,13 +126,13 @@ def extract_routes(context: GatewayContext, content: PageContent, web: WebPages,
                 raise
         else:
             if not fetch:
-                raise ProblemError(_not_indexed(url))
+                raise ProblemError(not_indexed(url))
         _check_fetch(charge, who)
         _, address = resolve(url)
         if not address or not charge.sight.shows(address):
-            raise ProblemError(_not_indexed(url))
+            raise ProblemError(not_indexed(url))
         charge.spend(FETCH)
-        return await _of_web(web, address)
+        return await _of_web(web, address, charge)
 
     return router
 
@@ -152,8 +152,8 @@ async def _of_index(content: PageContent, data: PageData) -> Extract:
     )
 
 
-async def _of_web(web: WebPages, address: str) -> Extract:
-    found = await web.fetch(address)
+async def _of_web(web: WebPages, address: str, charge: Charge) -> Extract:
+    found = await web.fetch(address, charge.client.id, charge.sight.shows)
     refuse_directives(found.directives)
     return Extract(
         source="web",
@@ -179,13 +179,4 @@ def _check_fetch(charge: Charge, who: str) -> None:
             "Use a key with the scope `extract`, if the operator allows it (RIFFLE_ACCESS__FETCH_NOW).",
             "fetch",
         )
-    )
-
-
-def _not_indexed(url: str) -> Problem:
-    return Problem(
-        "no-content",
-        f"The index has no document of {url[:200]}.",
-        "With `fetch=true` it is fetched now, if the operator allows it.",
-        "url",
     )

@@ -1,0 +1,1 @@
+"""Requests that no crawl scheduled: a page that a person wants now, and what the scripts of a page ask for."""
