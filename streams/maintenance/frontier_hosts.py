@@ -12,6 +12,7 @@ from streams.crawl.frontier.visits.host_visit import disallowed_outcome
 from streams.crawl.host_quality import HostQuality, judge_host
 from streams.crawl.urls import host_of, reason_not_to_crawl
 from streams.errors import MissingBlob
+from streams.robot_name import ProductToken
 from streams.stores.host_buckets import BUCKETS, bucket_of
 from streams.stores.protocols import Blobs, FrontierHost, FrontierStore, HostOrder, QueueEntry
 
@@ -82,7 +83,7 @@ async def view_host(store: FrontierStore, name: str, now: int) -> HostView | Non
     )
 
 
-async def why_left_out(store: FrontierStore, blobs: Blobs, robot: str, url: str, now: int) -> str:
+async def why_left_out(store: FrontierStore, blobs: Blobs, robot: ProductToken, url: str, now: int) -> str:
     """Return why links to a URL are left out: by the rules of URLs, and by the traps and the robots.txt of its host as
     they are now.
 
@@ -102,7 +103,7 @@ def reason_left_out(url: str, host: FrontierHost | None, now: int) -> str:
     return traps.reason(url, now // 1_000_000) or ""
 
 
-async def why_disallowed(blobs: Blobs, robot: str, url: str, host: FrontierHost | None) -> str:
+async def why_disallowed(blobs: Blobs, robot: ProductToken, url: str, host: FrontierHost | None) -> str:
     """Return why robots.txt keeps crawls from a URL, by the file that the frontier has of its host. Empty if it does
     not, or is not known. `robot` is the product token of the crawler; `host` the row of the URL's host."""
     ref = Host.from_row(host).robots.ref if host else None

@@ -37,7 +37,6 @@ async def page(
         riffle page https://www.sqlite.org/atomiccommit.html --document
         riffle page https://www.sqlite.org/atomiccommit.html --removed
     """
-    from streams.crawl.robots import product_token
     from streams.ledger.history import read_record_and_history
     from streams.maintenance.frontier_hosts import why_left_out
     from streams.stores.opener import open_stores
@@ -51,7 +50,7 @@ async def page(
         if removed:
             return await print_removed_of(stores, identity, url, as_json=as_json)
         record, history = await read_record_and_history(stores, identity)
-        robot = product_token(settings.crawl.user_agent)
+        robot = settings.crawl.robot_name
         left_out = await why_left_out(stores.frontier, stores.blobs, robot, _known_url(url), now_micros())
     if as_json:
         notes = {"left_out": left_out, "not_rendered": record.why_not_rendered()}

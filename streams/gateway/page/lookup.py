@@ -16,7 +16,6 @@ from schemas.envelope import micros_from_utc
 from schemas.ids import page_id as id_of
 from streams.crawl.frontier.hosts.host_state import Host
 from streams.crawl.host_quality import HostQuality, judge_host
-from streams.crawl.robots import product_token
 from streams.crawl.urls import InvalidUrl, host_of, possible_urls
 from streams.errors import MissingBlob, PoisonError, RiffleError
 from streams.gateway.access.clients import Sight
@@ -221,7 +220,7 @@ async def _of_host(context: GatewayContext, url: str) -> _OfHost:
     quality = judge_host(Host.from_row(row).record) if row else None
     if known:
         return _OfHost(quality)
-    robot = product_token(context.settings.crawl.user_agent)
+    robot = context.settings.crawl.robot_name
     reason = reason_left_out(url, row, micros_from_utc(context.clock()))
     return _OfHost(quality, reason or await why_disallowed(context.stores.blobs, robot, url, row))
 

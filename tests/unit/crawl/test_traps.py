@@ -10,6 +10,7 @@ from schemas import PageDiscovered
 from schemas.ids import page_id
 from streams.crawl.frontier.scheduling.traps import MAX_PATHS, MAX_QUERIES, Traps, is_far_month
 from streams.maintenance.frontier_hosts import view_host, why_left_out
+from streams.robot_name import ROBOT
 from streams.settings import CrawlSettings
 from streams.stores.host_buckets import bucket_of
 from streams.stores.memory import MemoryBlobs, MemoryFrontier
@@ -195,13 +196,13 @@ LEFT_OUT = [
 @pytest.mark.parametrize(("url", "begin"), LEFT_OUT)
 async def test_who_asks_for_a_url_gets_the_reason(url: str, begin: str) -> None:
     store = MemoryFrontier()
-    reason = await why_left_out(store, MemoryBlobs(), "rifflebot", url, TODAY * 1_000_000)
+    reason = await why_left_out(store, MemoryBlobs(), ROBOT, url, TODAY * 1_000_000)
     assert reason.startswith(begin)
     assert bool(reason) == bool(begin)
     if url:
         host = url.split("/")[2]
         await store.put_url(FrontierUrl(page_id(url), url, host, "done", at=1))
-        assert not await why_left_out(store, MemoryBlobs(), "rifflebot", url, TODAY * 1_000_000), (
+        assert not await why_left_out(store, MemoryBlobs(), ROBOT, url, TODAY * 1_000_000), (
             "the frontier has it: a person gave it"
         )
 
@@ -231,6 +232,6 @@ async def test_a_calendar_without_end_leaves_the_host_its_other_pages() -> None:
     url = next(f"https://a.example{path}" for path in months if is_far_month(path[1:], world.now // SECOND))
     assert await world.frontier_store.url(page_id(url)) is None
     assert (
-        await why_left_out(world.frontier_store, MemoryBlobs(), "rifflebot", url, world.now)
+        await why_left_out(world.frontier_store, MemoryBlobs(), ROBOT, url, world.now)
         == "trap: calendar: a month far from today"
     )
