@@ -7,10 +7,11 @@ names the operator's contact, too. The name is a type of its own, so that no use
 import re
 
 _NAME = re.compile(r"[A-Za-z_-]{1,64}")
+_WORD = re.compile(r"[A-Za-z_-]+")
 _PROJECT = "https://github.com/riffle-search/riffle"
 _VERSION = "0.1"
 _COMPATIBLE = re.compile(r"\(\s{0,9}compatible\s{0,9};\s{0,9}([A-Za-z_-]{1,64})")
-"""The name in a user agent that begins as those of browsers: `Mozilla/5.0 (compatible; RiffleBot/1.0; +https://...)`."""
+"""The name in a user agent that begins as a browser's: `Mozilla/5.0 (compatible; RiffleBot/1.0; +https://...)`."""
 
 
 class ProductToken(str):
@@ -46,7 +47,7 @@ def user_agent_of(robot: ProductToken, text: str, contact_url: str) -> str:
     """
     if not text:
         return f"{robot}/{_VERSION} (+{contact_url or _PROJECT})"
-    names = re.findall(r"[A-Za-z_-]+", text.lower())
+    names = _WORD.findall(text.lower())
     if robot.lower() not in names:
         named = product_token(text)
         advice = f"set RIFFLE_CRAWL__ROBOT_NAME={named}, or write" if named else "write"

@@ -47,7 +47,7 @@ def everything(url: str) -> bool:
 
 
 def visible(url: str) -> bool:
-    """What a client may see who has no key of the private site."""
+    """Says whether a client without a key of the private site may see a page."""
     return "/intern" not in url
 
 

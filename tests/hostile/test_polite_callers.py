@@ -50,14 +50,14 @@ def closed_now() -> str:
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """How a host behaves, and what it is asked then."""
+    """A host that behaves in some way, and the requests that it gets then."""
 
     name: str
     robots: Script
     asked: tuple[str, ...]
     """The paths in the order of the requests. One of another host has the host's name before it."""
     paths: tuple[str, ...] = ("/page",)
-    """What the callers want."""
+    """The pages that the callers want."""
     scripts: dict[str, Script] = field(default_factory=dict)
     order: HostOrder | None = None
     removed: bool = False

@@ -38,7 +38,7 @@ def test_what_is_a_name(name: str, is_name: bool) -> None:
 
 def test_a_user_agent_is_no_name_for_robots_txt() -> None:
     with pytest.raises(ValueError, match="is no name of a robot"):
-        parse(b"User-agent: *\nDisallow: /", "RiffleBot/0.1 (+https://example.org)")  # type: ignore[arg-type]
+        parse(b"User-agent: *\nDisallow: /", "RiffleBot/0.1 (+https://example.org)")  # type: ignore[arg-type]  # what this test does on purpose
 
 
 AGENTS = [

@@ -67,7 +67,7 @@ class Asking:
     max_wait_seconds: float = 5.0
     """Maximum time that a request waits for its host, and again for its turn (seconds)."""
     shows: Callable[[str], bool] = lambda url: True
-    """Whether the asker may see a page with this URL."""
+    """Says whether the asker may see a page with this URL."""
 
     @property
     def wants_page(self) -> bool:
@@ -182,8 +182,8 @@ class PoliteClient:
             has_rules = robots_access(verdict.outcome, known.robots.redirects) == "rules"
             rules = await self._parse(body) if has_rules else None
             what = verdict.error or verdict.outcome
-            told = RobotsAnswer(verdict.outcome, self._now(), what, verdict.redirect_to)
-            before, known.robots = known.robots, robots_after(known.robots, told, rules)
+            received = RobotsAnswer(verdict.outcome, self._now(), what, verdict.redirect_to)
+            before, known.robots = known.robots, robots_after(known.robots, received, rules)
             if known.robots.status in ("rules", "allowed"):
                 known.rules = rules or await self._parse(b"")
             elif known.robots.redirects == before.redirects:

@@ -1,4 +1,4 @@
-"""What is known of a host before it is asked: the frontier's row first, then what this process learned itself.
+"""The knowledge of a host before it is asked: the frontier's row first, then what this process learned itself.
 
 The frontier has read the files of most hosts, so its row and blobs are used while they are fresh. For any other host
 the same state (`Robots`) is kept in memory. A host that failed or asked for time rests: all processes see that in the

@@ -1,4 +1,4 @@
-"""What is known of a host's robots.txt, and what an answer changes about it (RFC 9309, section 2.3). Pure.
+"""The state of a host's robots.txt, and how an answer changes it (RFC 9309, section 2.3). Pure.
 
 The frontier stores this state in the row of each host. Who asks a host outside of a crawl keeps the same state in its
 memory.
@@ -62,7 +62,7 @@ class RobotsAnswer:
 
 
 def robots_after(before: Robots, answer: RobotsAnswer, rules: Rules | None, max_attempts: int = MAX_ATTEMPTS) -> Robots:
-    """Return the state after an answer. `rules`: those of the file, if the answer has one."""
+    """Return the state after an answer. `rules`: the file's rules, if the answer has a file."""
     match robots_access(answer.outcome, before.redirects):
         case "rules" if rules is not None:
             return Robots("rules", answer.ref, answer.at, rules.delay_seconds, windows=rules.windows)
