@@ -7,13 +7,14 @@ comes in time, the URL is queued again. That costs no attempt, since no fetcher 
 from dataclasses import replace
 from uuid import UUID, uuid5
 
-from schemas.crawl import Outcome, PageDiscovered, PageFetched, PageSettled
+from schemas.crawl import Outcome, PageDiscovered, PageFetched, PageSettled, Purpose
 from streams.allowed_origins import is_public
 from streams.crawl.domains import are_twins, has_public_suffix
 from streams.crawl.frontier.hosts.host_state import CrawlShare, Host, Lease
 from streams.crawl.frontier.policy import SECOND, UNREACHABLE_SECONDS, Policy
 from streams.crawl.frontier.scheduling.ordering import finder_of
 from streams.crawl.frontier.scheduling.purposes import LeasePurpose
+from streams.crawl.robots import robots_access
 from streams.crawl.scope import CrawlScope, belongs
 from streams.crawl.urls import host_of, reason_not_to_crawl
 from streams.stores.protocols import CrawlState, FrontierUrl
@@ -286,3 +287,8 @@ def emits_removal(url: FrontierUrl) -> bool:
 def is_trouble(outcome: str | None) -> bool:
     """Return whether an outcome slows its host down."""
     return outcome in _TROUBLE
+
+
+def slows_host(outcome: Outcome, purpose: Purpose) -> bool:
+    """Return whether an answer slows its host down. A robots.txt that is unreachable does, whatever the failure is."""
+    return is_trouble(outcome) or (purpose == "robots" and robots_access(outcome, 0) == "unreachable")

@@ -37,7 +37,7 @@ from streams.crawl.fetch.http import (
 from streams.crawl.fetch.outcomes import retry_after_seconds
 from streams.crawl.fetch.pace import Window, windows_of
 from streams.crawl.fetch.shared_pace import SharedPace
-from streams.crawl.frontier.decisions import is_trouble
+from streams.crawl.frontier.decisions import slows_host
 from streams.crawl.frontier.host_caches import OFF_LOOP_BYTES
 from streams.crawl.frontier.hosts.robots_state import RobotsAnswer, robots_after
 from streams.crawl.frontier.policy import SECOND, backoff_micros, deferral_micros
@@ -213,7 +213,7 @@ class PoliteClient:
             headers=_origin_header(url, asking),
             also_kept=frozenset() if asking.wants_page else CORS_HEADERS,
         )
-        known.failures = known.failures + 1 if is_trouble(answer.verdict.outcome) else 0
+        known.failures = known.failures + 1 if slows_host(answer.verdict.outcome, purpose) else 0
         wait = retry_after_seconds(answer.headers.get("retry-after"), utc_from_micros(self._now()))
         if known.failures:
             wait = max(wait, backoff_micros(known.failures, self._random()) / SECOND)

@@ -232,7 +232,7 @@ def _update_pace(host: Host, event: PageFetched, policy: Policy, now: int, rando
 
     A server may ask for time with any answer, as with a redirect (RFC 9110, section 10.2.3).
     """
-    host.failures = host.failures + 1 if decisions.is_trouble(event.outcome) else 0
+    host.failures = host.failures + 1 if decisions.slows_host(event.outcome, event.purpose) else 0
     wait = max(host.delay(policy, random), round(retry_after * SECOND))
     if host.failures:
         wait = max(wait, backoff_micros(host.failures, random))
