@@ -12,6 +12,7 @@ from pathlib import Path
 
 from streams.local.home import ProcessState, running_state
 from streams.local.probing import answers, listens
+from tests.sizes import FULL
 
 LOOK_SECONDS = 0.1
 FIND_SECONDS = 120.0
@@ -32,7 +33,10 @@ STACK_SETTINGS = {
     "RIFFLE_RUNTIME__RETRY_TOPIC_DELAY_SECONDS": str(5 / TIME_SCALE),
     # Not less than a busy machine may need for one page.
     "RIFFLE_RUNTIME__STALL_SECONDS": str(max(120 / TIME_SCALE, 30)),
-    "RIFFLE_CRAWL__DELAY_SECONDS": os.environ.get("RIFFLE_TEST_CRAWL_DELAY", "1"),
+    # By day a third of the pages come at a third of the pace, so that each fault still meets events of every stage.
+    "RIFFLE_CRAWL__DELAY_SECONDS": os.environ.get(
+        "RIFFLE_TEST_CRAWL_DELAY", "1" if FULL or "RIFFLE_TEST_FAULTS" in os.environ else "3"
+    ),
 }
 """The settings of the stack and of all processes beside it, as environment variables."""
 

@@ -1,8 +1,9 @@
 """The whole journey while its processes are killed, stopped and slowed: at the end every page is indexed exactly once.
 
 A part of the bundled web is crawled with the stack as `riffle up` starts it, and each fault of `faults.IN_SHORT` is
-done once, in an order of chance. `make faults` runs it at length: all of `faults.FAULTS`, on the whole bundled web, and
-the outages of stores also with Triton.
+done once, in an order of chance: by day on 26 pages, which come at a slower pace, and at night on all 78 pages of two
+hosts. `make faults` runs it at length: all of `faults.FAULTS`, on the whole bundled web, and the outages of stores also
+with Triton.
 
 RIFFLE_TEST_FAULTS may also be a pattern for the names of some faults. Further settings: more rounds, longer faults and
 pauses, outages, another web, workers of a former release, the order of the faults, and the times of the runtime
@@ -40,6 +41,7 @@ from tests.faults.at_rest import check_index, check_limbo, dead_letters, until_i
 from tests.faults.disk_web import explore
 from tests.faults.faults import FAULTS, IN_SHORT, SERVERS, Fault, Times
 from tests.faults.processes import LEASE_SECONDS, STACK_SETTINGS, until_healthy
+from tests.sizes import FULL
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(10_800)]
 
@@ -50,6 +52,8 @@ OUTAGE_SECONDS = float(os.environ.get("RIFFLE_TEST_OUTAGE_SECONDS", "15"))
 DEPTH = 40
 LARGE_HOSTS = ("postgresql.test", "docs.python.test")
 """The hosts with most statements of the bundled web. A run in short leaves them out."""
+PAGES_OF_DAY = 70
+"""Number of pages that a run by day unpacks, those of LARGE_HOSTS among them."""
 SECONDS_BETWEEN_FAULTS = (0.5, float(os.environ.get("RIFFLE_TEST_FAULT_PAUSE", "2.5")))
 IDLE_SECONDS = 240.0
 """Maximum time in which all events are handled after the crawl and the last fault."""
@@ -61,7 +65,7 @@ TIMES = Times(stop=12 * SCALE, outage=OUTAGE_SECONDS * SCALE, tier=(LEASE_SECOND
 def web(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if given := os.environ.get("RIFFLE_TEST_WEB"):
         return Path(given)
-    folder = unpack(tmp_path_factory.mktemp("web"))
+    folder = unpack(tmp_path_factory.mktemp("web"), None if CHOSEN or FULL else PAGES_OF_DAY)
     if not CHOSEN:
         for host in LARGE_HOSTS:
             shutil.rmtree(folder / host)
