@@ -24,7 +24,7 @@ MAX_MODULES = 20
 _HARMLESS = """
     argparse array ast base64 binascii bisect bz2 codecs collections colorsys contextlib contextvars copy
     dataclasses datetime decimal difflib email encodings enum errno functools gc gzip hashlib heapq hmac html http
-    importlib inspect io ipaddress itertools json logging math mimetypes mmap operator pathlib pkgutil posixpath re
+    importlib inspect io ipaddress itertools json logging lzma math mimetypes mmap operator pathlib pkgutil posixpath re
     reprlib shlex stat statistics string struct sys sysconfig textwrap tomllib traceback types typing unicodedata
     urllib uuid warnings xml zipfile zlib zoneinfo
 

@@ -20,12 +20,15 @@ import typer
 from streams.commands.console import AsJson, command
 from streams.commands.pages.entities import import_dump
 from streams.commands.pages.importing import As, Exclude, Import, Include, TrustDates, import_archive, placing_options
+from streams.crawl.archives import wacz, zim
 from streams.crawl.archives.common_crawl import is_list_of_paths
 from streams.crawl.archives.common_crawl_importer import find_listed_files, import_common_crawl
 from streams.crawl.archives.file_importer import import_html
-from streams.crawl.archives.importer import import_warc, import_wat
+from streams.crawl.archives.importer import import_html_dump, import_wacz, import_warc, import_wat, import_zim
 from streams.crawl.archives.sending import ImportReport, Sender, archive_name
-from streams.crawl.archives.warc import NotWarc, read_records
+from streams.crawl.archives.unpacking import DamagedArchive, Unpacked
+from streams.crawl.archives.warc import FIRST_LINES, NotWarc, read_records
+from streams.crawl.archives.wikipedia_html import is_html_dump
 from streams.errors import UsageError
 
 HEAD_BYTES = 1 << 20
@@ -34,6 +37,14 @@ LOOKED_RECORDS = 8
 """Maximum number of records of an archive that are looked at."""
 _ITEMS = ('"item"', '"property"', '"lexeme"')
 _PAGE = (b"<!doctype html", b"<html")
+_OTHERS = (
+    (b"filedesc://", 0, "It is an ARC file: make a WARC file of it, with `warcio recompress FILE.arc.gz FILE.warc.gz`"),
+    (b"\x5d\x2a\x4d\x18", 0, "Its dictionary can't be read: unpack the file with `zstd -d`"),
+    (b"ustar", 257, "It is a tar file: unpack it, and give the folder"),
+    (b"MIME-Version:", 0, "It is a page with its pictures (MHTML): save it as HTML, and give its folder"),
+    (b"From: <Saved by", 0, "It is a page with its pictures (MHTML): save it as HTML, and give its folder"),
+)
+"""First bytes of other files, where they are, and what to do."""
 
 
 class Kind(StrEnum):
@@ -41,20 +52,26 @@ class Kind(StrEnum):
 
     html = "html"
     warc = "warc"
+    wacz = "wacz"
     wat = "wat"
+    zim = "zim"
     commoncrawl = "commoncrawl"
     wikidata = "wikidata"
     wikipedia = "wikipedia"
+    wikipedia_html = "wikipedia-html"
     entities = "entities"
 
 
 TITLES: Mapping[Kind, str] = {
     Kind.html: "a folder of pages",
     Kind.warc: "a WARC or WET file",
+    Kind.wacz: "a WACZ file",
     Kind.wat: "a WAT file",
+    Kind.zim: "a ZIM file",
     Kind.commoncrawl: "Common Crawl's index",
     Kind.wikidata: "a dump of Wikidata",
     Kind.wikipedia: "a dump of a Wikipedia",
+    Kind.wikipedia_html: "an HTML dump of a Wikipedia",
     Kind.entities: "a file of own entities",
 }
 _PAGES = frozenset({"--wait", "--trust-dates"})
@@ -63,13 +80,24 @@ _DUMP = frozenset({"--language", "--remove-missing"})
 OPTIONS: Mapping[Kind, frozenset[str]] = {
     Kind.html: _PLACED,
     Kind.warc: _PLACED,
+    Kind.wacz: _PLACED,
     Kind.wat: frozenset(),
+    Kind.zim: _PLACED,
     Kind.commoncrawl: _PAGES | {"--host", "--warcs"},
     Kind.wikidata: _DUMP,
     Kind.wikipedia: _DUMP,
+    Kind.wikipedia_html: _PLACED - {"--as"},
     Kind.entities: frozenset({"--remove-missing"}),
 }
 """The options of each kind."""
+READERS: Mapping[Kind, Import] = {
+    Kind.html: import_html,
+    Kind.warc: import_warc,
+    Kind.wacz: import_wacz,
+    Kind.zim: import_zim,
+    Kind.wikipedia_html: import_html_dump,
+}
+"""The functions that import the pages of each kind that has some."""
 
 
 @command
@@ -104,15 +132,16 @@ async def import_source(
 ) -> int:
     """Bring in pages that were fetched elsewhere (WARC, HTML), links between hosts, and entities for panels.
 
-    SOURCE is a folder of HTML, Markdown, text and PDF files (a built site with --as, or DIR/HOST/path.html), a WARC,
-    WET or WAT file, Common Crawl's index or lists of paths, a dump of Wikidata (JSON) or Wikipedia (XML), or own
-    entities (JSON Lines). An import that was stopped goes on where it was. A page is as old as its import, since an
-    archive may claim any date. A later dump updates what has changed.
+    SOURCE is a folder of HTML, Markdown, text and PDF files (a built site with --as, or a copy: DIR/HOST/path), a WARC,
+    WACZ, WET or WAT file, a ZIM file, an HTML dump of Wikipedia, Common Crawl's index or lists of paths, a dump for
+    panels of Wikidata (JSON) or Wikipedia (XML), or own entities (JSON Lines). An import that was stopped goes on where
+    it was. A page is as old as its import, since an archive may claim any date. A later dump updates what has changed.
 
     Examples:
 
         riffle import site/ --as https://docs.example/ --exclude '*/genindex.html'
         riffle import CC-MAIN-20260101.warc.gz
+        riffle import wikipedia_en_all.zim
         riffle import cdx-00123.gz --host www.sqlite.org --warcs crawl-data/
         riffle import latest-all.json.bz2
         riffle import products.jsonl --remove-missing
@@ -141,7 +170,7 @@ async def import_source(
         read, name = await _common_crawl(sources, host or (), warcs or Path(), trust_dates)
         return await import_archive(read, source, waits, as_json, name=name)
     options = placing_options(address, include, exclude)
-    import_pages = import_html if found is Kind.html else import_warc
+    import_pages = READERS[found]
 
     async def read_placed(path: Path, sender: Sender) -> ImportReport:
         limits = replace(sender.limits, **options)
@@ -194,7 +223,10 @@ def _kind_of_one(source: Path, kind: Kind | None) -> Kind:
 def _advice(source: Path) -> str:
     if source.stat().st_size == 0:
         return "It is empty"
-    if _read_head(source).lstrip().lower().startswith(_PAGE):
+    head = _read_head(source)
+    if advice := next((advice for magic, at, advice in _OTHERS if head.startswith(magic, at)), ""):
+        return advice
+    if head.lstrip().lower().startswith(_PAGE):
         return f"It is a page: give its folder, as in `riffle import {source.parent}/ --as https://docs.example/`"
     return f"If you know better: --kind {'|'.join(each for each in Kind if each is not Kind.html)}"
 
@@ -204,7 +236,13 @@ def guess_kind(source: Path) -> Kind | None:
     if source.is_dir():
         return Kind.html
     head = _read_head(source)
-    if head.startswith(b"WARC/1."):
+    if head.startswith(zim.MAGIC):
+        return Kind.zim
+    if head.startswith(wacz.MAGIC):
+        return Kind.wacz
+    if is_html_dump(head):
+        return Kind.wikipedia_html
+    if head.startswith(FIRST_LINES):
         return Kind.wat if _has_links(source) else Kind.warc
     text = head.decode("utf-8", "replace").lstrip("\ufeff \t\r\n")
     line = text.partition("\n")[0]
@@ -231,9 +269,13 @@ def _is_item(text: str) -> bool:
 
 
 def _read_head(path: Path) -> bytes:
-    """Return the first bytes of a file, unpacked if they are gzip or bzip2. Raises UsageError."""
+    """Return the first bytes of a file, unpacked if they are gzip, bzip2 or zstd. Raises UsageError."""
     try:
         with path.open("rb") as file:
+            with suppress(DamagedArchive):
+                if (unpacked := Unpacked(file)).is_zstd:
+                    return unpacked.read1(HEAD_BYTES)
+            file.seek(0)
             head = file.read(HEAD_BYTES)
     except OSError as error:
         raise UsageError(f"{path} can't be read: {error.strerror or error}") from error

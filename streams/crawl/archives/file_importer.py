@@ -7,12 +7,15 @@ its coming back.
 
 import asyncio
 import json
-from collections.abc import Iterable, Mapping, Sequence
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path, PurePosixPath
+from stat import S_ISREG
 
-from streams.crawl.archives.readers import PAGE_SUFFIXES, ArchivedPage, Limits, Skipped, page_of_file
+from streams.crawl.archives.folder_pages import HEAD_BYTES, LEFT_OUT, PAGE_SUFFIXES, why_no_page
+from streams.crawl.archives.readers import ArchivedPage, Limits, Skipped, page_of_file
 from streams.crawl.archives.sending import ImportReport, Sender
 from streams.crawl.scope import belongs
 from streams.crawl.urls import InvalidUrl, canonicalize
@@ -31,17 +34,18 @@ UNREAD: Stamp = (0, -1)
 async def import_html(folder: Path, sender: Sender) -> ImportReport:
     """Import each file FOLDER/HOST/path.html as https://HOST/path.html, or FOLDER/path.html at the address of `place`.
 
-    Files of other formats (PDF, Markdown, ...) are imported likewise. Symbolic links are not followed.
+    Files of other formats (PDF, Markdown, ...) are imported likewise. What a file is, its first bytes say: a page may
+    have any suffix. Symbolic links are not followed.
 
     Raises UsageError if there is no such folder or no page in it, and the errors of `blobs` and `emit`.
     """
-    files = await asyncio.to_thread(_html_files, folder)
-    report = ImportReport(total=len(files))
-    records = (_read_file(folder, file, sender.limits) for file in files)
+    report = ImportReport(total=await asyncio.to_thread(lambda: sum(1 for _ in _files(folder))))
+    records = (_read_file(folder, file, sender.limits, looks=True) for file in _files(folder))
     await sender.send_all(records, lambda: report.seen, report)
     if not report.imported:
+        pages = sum(count for reason, count in report.skipped.items() if not reason.startswith(LEFT_OUT))
         raise UsageError(
-            f"{folder} contains no page: {len(files)} files can be read. Say where people read them, as in "
+            f"{folder} contains no page: {pages} files can be read. Say where people read them, as in "
             f"`riffle import {folder} --as https://docs.example/`, or give a folder that contains a folder for "
             f"each host, such as {folder}/docs.example.org/guide.html{_first_reason(report)}"
         )
@@ -67,7 +71,9 @@ async def import_files(folder: Path, files: Sequence[str], sender: Sender) -> Im
 def stamp_files(folder: Path) -> dict[str, tuple[int, int]]:
     """Return time of change and size of each file below the folder that can be read. Raises UsageError."""
     stamps = {}
-    for file in _html_files(folder):
+    for file in _files(folder):
+        if file.suffix.lower() not in PAGE_SUFFIXES:
+            continue
         try:
             found = file.stat()
         except FileNotFoundError:
@@ -80,30 +86,43 @@ def _first_reason(report: ImportReport) -> str:
     return "".join(f". {reason}: {example}" for reason, example in islice(report.examples.items(), 1))
 
 
-def _html_files(folder: Path) -> list[Path]:
-    """Return the files below the folder that can be read, sorted, so that each import has the same order."""
+def _files(folder: Path) -> Iterator[Path]:
+    """Yield the files below the folder, sorted in each folder, so that each import has the same order.
+
+    Symbolic links may lead to any file of this machine: they are not followed.
+    """
     if not folder.is_dir():
         raise UsageError(f"{folder} is not a folder")
-    return sorted(
-        path
-        for path in folder.rglob("*")
-        if path.suffix.lower() in PAGE_SUFFIXES and path.is_file() and not _has_symlink(folder, path)
-    )
+    for parent, folders, names in os.walk(folder):
+        folders.sort()
+        yield from (Path(parent, name) for name in sorted(names) if _is_file(Path(parent, name)))
 
 
-def _has_symlink(folder: Path, path: Path) -> bool:
-    """Return whether the path has a symbolic link, which may lead to any file of this machine."""
-    return any(step.is_symlink() for step in (path, *path.parents) if step != folder and folder in step.parents)
-
-
-def _read_file(folder: Path, file: Path, limits: Limits) -> ArchivedPage | Skipped:
+def _is_file(path: Path) -> bool:
     try:
-        with file.open("rb") as opened:
-            body = opened.read(limits.max_body_bytes + 1)
-        modified_at = file.stat().st_mtime_ns // 1_000
+        return S_ISREG(path.lstat().st_mode)
+    except OSError:
+        return False
+
+
+def _read_file(folder: Path, file: Path, limits: Limits, *, looks: bool = False) -> ArchivedPage | Skipped:
+    """Read the page of a file. `looks`: its first bytes say whether it is one, and what its address is."""
+    parts = file.relative_to(folder).parts
+    try:
+        # By now the name may lead to something else: a link, or a pipe that nobody writes to.
+        with open(file, "rb", opener=_open_file) as opened:
+            head = opened.read(HEAD_BYTES)
+            if looks and (reason := why_no_page(file.name, head)):
+                return Skipped(reason, "/".join(parts))
+            body = head + opened.read(max(limits.max_body_bytes + 1 - len(head), 0))
+            modified_at = os.fstat(opened.fileno()).st_mtime_ns // 1_000
     except OSError as error:
         return Skipped(UNREADABLE, f"{file}: {error.strerror}")
-    return page_of_file(file.relative_to(folder).parts, modified_at, body, limits)
+    return page_of_file(parts, modified_at, body, limits, believes_comments=looks)
+
+
+def _open_file(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,11 @@
-"""The import of archives: each page of a WARC file becomes a blob and a `pages.fetched` event, each line of a WAT file
+"""The import of archives: each page of an archive becomes a blob and a `pages.fetched` event, each line of a WAT file
 with links an event about them.
 
 All stages after the fetch handle an imported page like any other page (`sending`).
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from os import fstat
 from pathlib import Path
@@ -13,9 +13,13 @@ from typing import BinaryIO
 
 from schemas import LinkFound
 from streams.crawl.archives.common_crawl import read_wat
-from streams.crawl.archives.readers import Skipped, read_warc
+from streams.crawl.archives.readers import ArchivedPage, Limits, Skipped, read_warc
 from streams.crawl.archives.sending import ImportReport, Sender
+from streams.crawl.archives.wacz import NotWacz, warcs_of
 from streams.crawl.archives.warc import NotWarc
+from streams.crawl.archives.wikipedia_html import read_html_dump
+from streams.crawl.archives.zim import NotZim, ZimFile
+from streams.crawl.archives.zim_pages import read_zim
 from streams.errors import UsageError
 from streams.runtime.agent import Emit
 
@@ -33,6 +37,48 @@ async def import_warc(path: Path, sender: Sender) -> ImportReport:
             await sender.send_all(records, file.tell, report)
         except NotWarc as error:
             raise UsageError(f"{path} is not a WARC file: {error}") from error
+    return report
+
+
+async def import_wacz(path: Path, sender: Sender) -> ImportReport:
+    """Import each page of the WARC files in a WACZ file. Raises UsageError."""
+    with await asyncio.to_thread(open_archive, path) as file:
+        report = ImportReport(total=fstat(file.fileno()).st_size, resumed=sender.skip)
+        try:
+            await sender.send_all(islice(_read_wacz(file, sender.limits), sender.skip, None), file.tell, report)
+        except NotWacz as error:
+            raise UsageError(f"{path} is not a WACZ file: {error}") from error
+    return report
+
+
+def _read_wacz(file: BinaryIO, limits: Limits) -> Iterator[ArchivedPage | Skipped]:
+    for warc in warcs_of(file):
+        if warc.file is None:
+            yield Skipped("a WARC file packed by the zip: unpack it with `unzip`, and import it by itself", warc.name)
+            continue
+        try:
+            yield from read_warc(warc.file, limits)
+        except NotWarc as error:
+            yield Skipped("no WARC file", f"{warc.name}: {error}")
+
+
+async def import_zim(path: Path, sender: Sender) -> ImportReport:
+    """Import each page of a ZIM file. Raises UsageError."""
+    with await asyncio.to_thread(open_archive, path) as file:
+        try:
+            report = ImportReport(total=ZimFile(file).entries, resumed=sender.skip)
+            records = read_zim(file, sender.limits, sender.skip)
+            await sender.send_all(records, lambda: sender.skip + report.seen, report)
+        except NotZim as error:
+            raise UsageError(f"{path} is not a ZIM file that can be read: {error}") from error
+    return report
+
+
+async def import_html_dump(path: Path, sender: Sender) -> ImportReport:
+    """Import each article of an HTML dump of a Wikipedia. Raises UsageError."""
+    with await asyncio.to_thread(open_archive, path) as file:
+        report = ImportReport(total=fstat(file.fileno()).st_size, resumed=sender.skip)
+        await sender.send_all(read_html_dump(file, sender.limits, sender.skip), file.tell, report)
     return report
 
 

@@ -11,15 +11,14 @@ from datetime import UTC, datetime
 from http import HTTPStatus
 from itertools import chain
 from typing import BinaryIO, Literal
-from urllib.parse import quote
 
 from schemas.envelope import micros_from_utc
 from streams.allowed_origins import origin_of
+from streams.crawl.archives.folder_pages import named_in, path_of
 from streams.crawl.archives.revisits import Originals
 from streams.crawl.archives.warc import HttpResponse, WarcFile, WarcRecord, content_of
 from streams.crawl.fetch.content_encoding import BodyDecoder, InvalidBody
 from streams.crawl.fetch.outcomes import classify_response, select_headers
-from streams.crawl.file_kinds import EXTENSIONS
 from streams.crawl.scope import belongs
 from streams.crawl.urls import InvalidUrl, canonicalize, host_of
 from streams.media_types import media_type
@@ -30,10 +29,6 @@ AS_ADVICE = "Say where people read these pages: --as https://docs.example/"
 _EARLIEST = micros_from_utc(datetime(1990, 1, 1, tzinfo=UTC))
 """Minimum date of a page: the web is not older."""
 _TEXT_BYTES = b"\t\n\f\r" + bytes(range(0x20, 0x100))
-INDEX_NAMES = frozenset({"index.html", "index.htm", "index.xhtml"})
-"""Names of the page of a folder. `Index.html` is none: beside it, it is often the index of terms of a manual."""
-PAGE_SUFFIXES = frozenset({".html", ".htm", ".xhtml", *(f".{extension}" for extension in EXTENSIONS)})
-"""Suffixes of files that are imported from a folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +67,8 @@ class Placing:
         return bool(self.address) and origin == origin_of(self.address)
 
     def of_file(self, path: Sequence[str]) -> str:
-        """Return the URL of a file below the folder. A page `index.html` is the page of its folder."""
-        *folders, name = path
-        shown = [*folders, "" if name in INDEX_NAMES else name]
-        return f"{self.address.rstrip('/')}/{'/'.join(map(_quoted, shown))}"
+        """Return the URL of a file below the folder."""
+        return f"{self.address.rstrip('/')}/{path_of(path)}"
 
     def of_record(self, target: str) -> str:
         """Return the URL of a WARC record."""
@@ -110,7 +103,7 @@ class Limits:
 def read_warc(file: BinaryIO, limits: Limits) -> Iterator[ArchivedPage | Skipped]:
     """Read each page of a WARC file (responses, resources, revisits of these), and each text of a WET file.
 
-    Every other record is skipped with a reason, except those of hosts that were not asked for. Raises NotWarc.
+    Every other record is skipped with a reason; of hosts that were not asked for, nothing is. Raises NotWarc.
     """
     archive = WarcFile(file, limits.max_body_bytes + MAX_HEAD_BYTES)
     reader = _Reader(limits, Originals(archive))
@@ -187,7 +180,7 @@ def _page_of_response(
         return Skipped("too large", target)
     headers = {name: value for name, value in select_headers(response.headers).items() if name != "content-encoding"}
     generation = generation_of(record.headers.get("warc-date", ""))
-    return _page(target, generation, body, "warc", limits, response.status, headers)
+    return make_page(target, generation, body, "warc", limits, response.status, headers)
 
 
 def _page_of_text(record: WarcRecord, limits: Limits) -> ArchivedPage | Skipped:
@@ -200,14 +193,14 @@ def _page_of_text(record: WarcRecord, limits: Limits) -> ArchivedPage | Skipped:
         return Skipped("conversion to another type than text", f"{target}: {kind[:100]}")
     generation = generation_of(record.headers.get("warc-date", ""))
     headers = {"content-type": "text/plain; charset=utf-8"}
-    return _page(target, generation, record.block, "warc", limits, 200, headers)
+    return make_page(target, generation, record.block, "warc", limits, 200, headers)
 
 
 def _target(record: WarcRecord) -> str:
     return record.headers.get("warc-target-uri", "").strip("<>")
 
 
-def _page(
+def make_page(
     url: str,
     generation: int | None,
     body: bytes,
@@ -216,7 +209,7 @@ def _page(
     status: int | None = None,
     headers: Mapping[str, str] | None = None,
 ) -> ArchivedPage | Skipped:
-    """Make a page, after the checks for all sources."""
+    """Make a page, after the checks for all sources. `generation`: None if its date is not known."""
     if generation is None or not _EARLIEST <= generation <= limits.latest:
         return Skipped("date missing or impossible", url)
     if len(body) > limits.max_body_bytes:
@@ -258,26 +251,28 @@ def _is_text(body: bytes) -> bool:
 
 
 def generation_of(date: str) -> int | None:
-    """Parse a WARC-Date (in UTC: WARC 1.1, section 5.4). None if it is invalid."""
+    """Parse a WARC-Date (in UTC: WARC 1.1, section 5.4): also a year, a month, and 14 digits. None if it is invalid."""
+    if date.isdigit() and len(date) == len("20260102030405"):
+        date = f"{date[:8]}T{date[8:]}"
     try:
-        moment = datetime.fromisoformat(date)
+        moment = datetime.fromisoformat(date + "-01-01"[len(date) - len("2026") :] if len(date) in (4, 7) else date)
         return micros_from_utc(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
     except (ValueError, OverflowError):  # OverflowError: in UTC it is before the year 1 or after 9999
         return None
 
 
-def page_of_file(parts: tuple[str, ...], modified_at: int, body: bytes, limits: Limits) -> ArchivedPage | Skipped:
-    """Make the page of a file below a folder. `parts` are the names of its path: host first, unless `place` has it."""
+def page_of_file(
+    parts: tuple[str, ...], modified_at: int, body: bytes, limits: Limits, *, believes_comments: bool = True
+) -> ArchivedPage | Skipped:
+    """Make the page of a file below a folder. `parts` are the names of its path: host first, unless `place` has it.
+
+    `believes_comments`: the address that a program has written into the page counts, if it is on the same server.
+    """
     generation = modified_at if _EARLIEST <= modified_at <= limits.latest else limits.latest
     if limits.place.address:
-        return _page(limits.place.of_file(parts), generation, body, "html", limits)
-    if len(parts) < 2:
+        url = limits.place.of_file(parts)
+    elif len(parts) < 2:
         return Skipped("not in a folder named like its host", "/".join(parts))
-    host, *path = parts
-    # A file's name is quoted: a question mark in it does not begin a query.
-    return _page(f"https://{host}/{'/'.join(map(_quoted, path))}", generation, body, "html", limits)
-
-
-def _quoted(name: str) -> str:
-    """Quote the name of a file byte by byte, as web servers do: a name need not be UTF-8."""
-    return quote(name, errors="surrogateescape")
+    else:
+        url = f"https://{parts[0]}/{path_of(parts[1:])}"
+    return make_page(named_in(body, url) if believes_comments else url, generation, body, "html", limits)

@@ -9,10 +9,11 @@ from collections.abc import Mapping
 
 import xxhash
 
+from streams.caches import RecentCache
 from streams.crawl.archives.warc import HttpResponse, WarcFile, WarcRecord, content_of, digest_matches, parse_response
 
-MAX_PLACES = 400_000
-"""Maximum number of places of earlier records that are kept, two for most records: the oldest is forgotten (60 MB)."""
+MAX_PLACES = 300_000
+"""Maximum number of places of earlier records that are kept, two for most records (60 MB)."""
 _DIGEST = "warc-payload-digest"
 
 
@@ -21,7 +22,7 @@ class Originals:
 
     def __init__(self, file: WarcFile) -> None:
         self._file = file
-        self._places: dict[int, int] = {}
+        self._places: RecentCache[int, int] = RecentCache(MAX_PLACES)
 
     def note(self, record: WarcRecord) -> None:
         """Remember a response. One that can't be read alone is not remembered."""
@@ -29,11 +30,7 @@ class Originals:
             return
         for name in (_DIGEST, "warc-target-uri"):
             if value := record.headers.get(name):
-                key = _key(value)
-                self._places.pop(key, None)
-                self._places[key] = record.place
-        while len(self._places) > MAX_PLACES:
-            del self._places[next(iter(self._places))]
+                self._places.put(_key(value), record.place)
 
     def response_of(self, revisit: WarcRecord) -> HttpResponse | None:
         """Return the response of a revisit: its own status and headers, with the content of an earlier response.

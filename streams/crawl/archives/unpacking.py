@@ -52,7 +52,7 @@ class Unpacked:
         self._unpacker: _Unpacker | None = None
         self._position = 0
         self._places: deque[tuple[int, int]] = deque()
-        """Where members begin: the position in the unpacked bytes, and the place in the file."""
+        """Positions of members in the unpacked bytes, and their places in the file."""
 
     def read1(self, size: int) -> bytes:
         """Read at most `size` bytes; b"" at the end. Raises DamagedArchive, behind all bytes before the damage."""

@@ -25,7 +25,7 @@ MAX_LINE_BYTES = 64 * 1024
 """Maximum length of a line of headers (bytes)."""
 MAX_HEADER_LINES = 1_000
 _PIECE_BYTES = 1024 * 1024
-_FIRST_LINES = (b"WARC/1.", b"WARC/0.")
+FIRST_LINES = (b"WARC/1.", b"WARC/0.")
 """The beginnings of records. Heritrix wrote drafts of the standard (0.17, 0.18) until 2009."""
 
 
@@ -76,7 +76,7 @@ class WarcFile:
             self._unpacked = unpacked = Unpacked(self._file)
             stream = _Input(unpacked)
             line = stream.text_line()
-            if not line.startswith(_FIRST_LINES):
+            if not line.startswith(FIRST_LINES):
                 raise NotWarc(f"it begins with {line[:20]!r} instead of WARC/1.0 or WARC/1.1")
             while line:
                 place = unpacked.place_of(stream.place - len(line))
@@ -94,7 +94,7 @@ class WarcFile:
         now = self._file.tell()
         try:
             stream = _Input(self._unpacked.at(place))
-            return _read_alone(stream, self._max_block_bytes) if stream.line().startswith(_FIRST_LINES) else None
+            return _read_alone(stream, self._max_block_bytes) if stream.line().startswith(FIRST_LINES) else None
         except DamagedArchive:
             return None
         finally:
@@ -151,7 +151,7 @@ class _Input:
 
     def first_line(self) -> bytes:
         """Read the next first line of a record; b"" if there is none."""
-        patterns = [b"\n" + first for first in _FIRST_LINES]
+        patterns = [b"\n" + first for first in FIRST_LINES]
         self._buffer = b"\n" + self._buffer[self._position :]
         self._position = 0
         while (found := min((at for each in patterns if (at := self._buffer.find(each)) >= 0), default=-1)) < 0:
@@ -179,14 +179,20 @@ def _read_record(stream: _Input, max_block_bytes: int, place: int | None) -> tup
     block = _read_block(stream, length, max_block_bytes)
     line = stream.text_line()
     damage = ""
-    if line and not line.startswith(_FIRST_LINES):
+    if line and not line.startswith(FIRST_LINES):
         damage = "its Content-Length is wrong: the next record doesn't begin after it"
     elif block is not None and len(block) < length:
         damage = f"it ends early: it has {len(block)} of {length} bytes"
-    elif block is not None and not digest_matches(headers.get("warc-block-digest", ""), block):
+    elif block is not None and not _is_whole(headers, block):
         damage = "its digest doesn't match its content"
     record = WarcRecord(headers, block, damage, place)
-    return record, line if line.startswith(_FIRST_LINES) else stream.first_line()
+    return record, line if line.startswith(FIRST_LINES) else stream.first_line()
+
+
+def _is_whole(headers: Mapping[str, str], block: bytes) -> bool:
+    """Return whether a block has its record's digest. wget writes the digest of no bytes into each revisit."""
+    is_revisit = headers.get("warc-type", "").lower() == "revisit"
+    return is_revisit or digest_matches(headers.get("warc-block-digest", ""), block)
 
 
 def _length_of(headers: Mapping[str, str]) -> int | None:

@@ -5,10 +5,12 @@ import gzip
 from pathlib import Path
 
 import pytest
+from backports import zstd
 from typer.testing import CliRunner
 
 from streams.cli import app
 from streams.commands.pages.import_source import OPTIONS, TITLES, Kind, guess_kind
+from tests.unit.crawl.test_revisits import FILES
 from tests.wheel.test_commands import CDX, ENTITIES, WARC, WAT
 
 ITEM = '{"type": "item", "id": "Q1", "labels": {}}'
@@ -35,6 +37,8 @@ PAGE = "<!DOCTYPE html><title>Logs</title>"
         ("wiki.xml", '\ufeff<?xml version="1.0"?>\n<mediawiki>', "wikipedia"),
         ("products.jsonl", ENTITIES, "entities"),
         ("products.jsonl", NO_ITEM, "entities"),
+        ("old.warc", WARC.replace("WARC/1.0", "WARC/0.18").replace("WARC/1.1", "WARC/0.18"), "warc"),
+        ("enwiki.ndjson", '{"name": "A", "in_language": {}, "is_part_of": {}, "article_body": {}}', "wikipedia-html"),
         ("page.html", PAGE, None),
         ("feed.xml", "<rss></rss>", None),
         ("list.txt", "https://a.test/\n", None),
@@ -47,6 +51,23 @@ def test_a_file_is_what_its_content_says(name: str, content: str, kind: str | No
     file.write_bytes(pack(content.encode()))
     if kind != "wat" or pack is not bz2.compress:  # archives are never packed by bzip2
         assert guess_kind(file) == kind
+
+
+@pytest.mark.parametrize(
+    ("head", "kind"),
+    [
+        (b"ZIM\x04" + bytes(76), "zim"),
+        (b"PK\x03\x04" + bytes(26), "wacz"),
+        (zstd.compress(WARC.encode()), "warc"),
+        (FILES["with a dictionary"], "warc"),
+        (FILES["with a packed dictionary"], "warc"),
+        (b"\x50\x2a\x4d\x18\x04\0\0\0abcd" + zstd.compress(WARC.encode()), "warc"),
+        (b"\x5d\x2a\x4d\x18\xff\xff\xff\xffabcd", None),  # a dictionary of 4 GB
+    ],
+)
+def test_packed_files_are_known_by_their_first_bytes(head: bytes, kind: str | None, tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(head)
+    assert guess_kind(tmp_path / "a") == kind
 
 
 def test_a_damaged_file_is_nothing(tmp_path: Path) -> None:
@@ -70,6 +91,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("empty", ""),
         ("t.txt", "words"),
         ("cdx", CDX),
+        ("old.arc", "filedesc://old.arc 0.0.0.0 20260101000000 text/plain 76"),
+        ("saved.mhtml", "From: <Saved by Blink>"),
     ):
         (tmp_path / name).write_text(content)
     (tmp_path / "site").mkdir()
@@ -83,11 +106,19 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("", "Missing argument 'SOURCE"),
         ("missing", "'missing' does not exist"),
         ("empty", "It is empty"),
-        ("t.txt", "t.txt is none of what can be imported, by its content. If you know better: --kind warc|wat"),
+        (
+            "t.txt",
+            "t.txt is none of what can be imported, by its content. If you know better: --kind warc|wacz|wat|zim|",
+        ),
         ("p.html", "It is a page: give its folder"),
+        ("old.arc", "It is an ARC file: make a WARC file of it, with `warcio recompress"),
+        ("saved.mhtml", "It is a page with its pictures (MHTML): save it as HTML"),
         ("a.warc --host a.test", "--host is for Common Crawl's index, and this is a WARC or WET file"),
         ("site --warcs site", "--warcs is for Common Crawl's index, and this is a folder of pages"),
-        ("cdx --as https://a.test/", "--as is for a folder of pages or a WARC or WET file, and this is Common"),
+        (
+            "cdx --as https://a.test/",
+            "--as is for a folder of pages or a WARC or WET file or a WACZ file or a ZIM file, and this is Common",
+        ),
         ("a.warc --kind wikidata --no-wait", "--wait is for a folder of pages or"),
         ("site --kind warc", "site is a folder, and not a WARC or WET file"),
         ("a.warc --kind html", "a.warc is a file, and not a folder of pages"),

@@ -16,6 +16,7 @@ from streams.allowed_origins import EVERY_ORIGIN
 from streams.cli import app
 from streams.commands.pages.importing import print_report
 from streams.commands.pages.watch import Followed, follow_changes, print_look
+from streams.crawl.archives import file_importer
 from streams.crawl.archives.readers import Placing, Skipped
 from streams.crawl.archives.sending import ImportReport
 from streams.crawl.urls import with_scheme
@@ -125,15 +126,12 @@ async def test_a_file_that_could_not_be_read_is_tried_again(tmp_path: Path, monk
     for name in names:
         (folder / name).write_text("<p>Words of a page.")
     looks = followed(folder, tmp_path / "home")
-    opened = Path.open
 
-    def refuse(path: Path, *args: Any, **options: Any) -> Any:
-        if path.name in names:
-            raise PermissionError(13, "Permission denied")
-        return opened(path, *args, **options)
+    def refuse(path: str, flags: int) -> int:
+        raise PermissionError(13, "Permission denied")
 
     with monkeypatch.context() as patched:
-        patched.setattr(Path, "open", refuse)
+        patched.setattr(file_importer, "_open_file", refuse)
         look = await looks.look()
         assert (look.imported.imported, look.imported.skipped["can't be read"]) == (0, 2)
     again = followed(folder, tmp_path / "home")  # the next start

@@ -186,8 +186,11 @@ async def test_each_html_file_below_a_host_is_sent(tmp_path: Path, sent: Sent) -
         ("https://a.example/sub/y.HTM", GENERATION, "html"),
         ("https://b.example/z.html", GENERATION, "html"),
     }
-    assert report.skipped == {"not in a folder named like its host": 1}
-    assert (report.done, report.total) == (4, 4)
+    assert report.skipped == {
+        "not in a folder named like its host": 1,
+        "left out: style sheets, scripts and data": 1,
+    }
+    assert (report.done, report.total) == (5, 5)
 
 
 async def test_files_with_one_address_are_one_page(tmp_path: Path, sent: Sent) -> None:

@@ -107,6 +107,7 @@ def digest(name: str, make: Callable[[bytes], str], content: bytes = BODY) -> st
 SHA1 = digest("sha1", lambda content: sha1(content).hexdigest())
 FALSE = digest("sha1", lambda content: sha1(content + b"!").hexdigest())
 PACKED = gzip.compress(BODY)
+NO_BYTES = f"WARC-Block-Digest: sha1:{sha1(b'').hexdigest()}"
 OF_A = f"WARC-Refers-To-Target-URI: {A}"
 FORMS = [
     # the earlier record, the revisit, the outcome of the revisit, why
@@ -169,6 +170,12 @@ FORMS = [
         record("revisit", B, http(b"", "404 Not Found"), OF_A),
         ("", "gone"),
         "its own status counts",
+    ),
+    (
+        record("response", A, http(BODY), SHA1),
+        record("revisit", B, http(), SHA1, NO_BYTES, "WARC-Truncated: length"),
+        (B, BODY),
+        "wget's, with the digest of no bytes for its block",
     ),
     (record("request", A, b"GET / HTTP/1.1"), record("revisit", B, http(), OF_A), ("", MISSING), "of a request"),
 ]
