@@ -260,8 +260,8 @@ class Hosts:
         live.is_stored, live.has_ended_lease, live.is_changed = row is not None, False, False
         live.unsent = set(live.state.leases)
         live.head, live.urls = Head(), {}
-        if row is None:
-            await self.fill(live)
+        if row is None:  # the row of a new host is written before its URLs (`begin`), so its queue is empty
+            live.head.fill([])
             if live.partition in self.owned and self._fence.is_sole(live.partition):
                 self._new.begin(live.name)
 
