@@ -24,7 +24,7 @@ from streams.crawl.archives import wacz, zim
 from streams.crawl.archives.common_crawl import is_list_of_paths
 from streams.crawl.archives.common_crawl_importer import find_listed_files, import_common_crawl
 from streams.crawl.archives.file_importer import import_html
-from streams.crawl.archives.importer import import_html_dump, import_wacz, import_warc, import_wat, import_zim
+from streams.crawl.archives.importer import import_html_dump, import_warc, import_wat, import_zim
 from streams.crawl.archives.sending import ImportReport, Sender, archive_name
 from streams.crawl.archives.unpacking import DamagedArchive, Unpacked
 from streams.crawl.archives.warc import FIRST_LINES, NotWarc, read_records
@@ -93,7 +93,7 @@ OPTIONS: Mapping[Kind, frozenset[str]] = {
 READERS: Mapping[Kind, Import] = {
     Kind.html: import_html,
     Kind.warc: import_warc,
-    Kind.wacz: import_wacz,
+    Kind.wacz: import_warc,
     Kind.zim: import_zim,
     Kind.wikipedia_html: import_html_dump,
 }

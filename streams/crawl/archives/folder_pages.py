@@ -53,6 +53,8 @@ _QUERY = re.compile(r"[A-Za-z_][\w.~\[\]-]{0,80}=")
 def why_no_page(name: str, head: bytes) -> str:
     """Return why a file with these first bytes is no page; empty if it is one."""
     suffix = _suffix(name)
+    if name == "robots.txt" or suffix == "orig":  # `wget -K` keeps each page that it changes as `PAGE.orig`
+        return f"{LEFT_OUT} what a program that copied the site keeps beside its pages"
     if not head.strip() and len(head) < HEAD_BYTES:
         return f"{LEFT_OUT} empty files"
     found = kind_of(head, "", f"https://a.example/{name}")
@@ -93,7 +95,7 @@ _QUERY_SAFE = "=&;+,:@!$'()*~?%[]/"
 
 def _split(name: str) -> tuple[str, str]:
     """Return the name and the query of a file of a mirror."""
-    for mark in "?@":
+    for mark in ("?", "@", "%3F", "%3f"):
         stem, found, query = name.partition(mark)
         if found and _QUERY.match(query):
             return stem, query.removesuffix(".html")

@@ -15,7 +15,7 @@ from schemas import LinkFound
 from streams.crawl.archives.common_crawl import read_wat
 from streams.crawl.archives.readers import ArchivedPage, Limits, Skipped, read_warc
 from streams.crawl.archives.sending import ImportReport, Sender
-from streams.crawl.archives.wacz import NotWacz, warcs_of
+from streams.crawl.archives.wacz import MAGIC, NotWacz, warcs_of
 from streams.crawl.archives.warc import NotWarc
 from streams.crawl.archives.wikipedia_html import read_html_dump
 from streams.crawl.archives.zim import NotZim, ZimFile
@@ -25,27 +25,20 @@ from streams.runtime.agent import Emit
 
 
 async def import_warc(path: Path, sender: Sender) -> ImportReport:
-    """Import each page of a WARC or WET file, gzipped or not. The links of the pages are not followed.
+    """Import each page of a WARC, WET or WACZ file, packed or not. The links of the pages are not followed.
 
-    Raises UsageError if the file can't be read or is not a WARC file, and the errors of `blobs` and `emit`. After an
+    Raises UsageError if the file can't be read or is none of these, and the errors of `blobs` and `emit`. After an
     error of `blobs` or `emit`, run the import again.
     """
     with await asyncio.to_thread(open_archive, path) as file:
         report = ImportReport(total=fstat(file.fileno()).st_size, resumed=sender.skip)
-        records = islice(read_warc(file, sender.limits), sender.skip, None)
+        magic = file.read(len(MAGIC))
+        file.seek(0)
+        read = _read_wacz if magic == MAGIC else read_warc
         try:
-            await sender.send_all(records, file.tell, report)
+            await sender.send_all(islice(read(file, sender.limits), sender.skip, None), file.tell, report)
         except NotWarc as error:
             raise UsageError(f"{path} is not a WARC file: {error}") from error
-    return report
-
-
-async def import_wacz(path: Path, sender: Sender) -> ImportReport:
-    """Import each page of the WARC files in a WACZ file. Raises UsageError."""
-    with await asyncio.to_thread(open_archive, path) as file:
-        report = ImportReport(total=fstat(file.fileno()).st_size, resumed=sender.skip)
-        try:
-            await sender.send_all(islice(_read_wacz(file, sender.limits), sender.skip, None), file.tell, report)
         except NotWacz as error:
             raise UsageError(f"{path} is not a WACZ file: {error}") from error
     return report

@@ -1,8 +1,8 @@
 """Revisits of a WARC file: records of a visit whose content an earlier record of the file has. Pure.
 
 A crawler that finds known content stores a `revisit` without it (WARC 1.1, section 6.7): the earlier record is named by
-its URL, or by the digest of its payload. Only the places of earlier records are kept, and their content is read again.
-What is found is believed only if it has the digest that the revisit names.
+its id, its URL, or the digest of its payload. Only the places of earlier records are kept, and their content is read
+again. What is found is believed only if it has the digest that the revisit names.
 """
 
 from collections.abc import Mapping
@@ -13,12 +13,14 @@ from streams.caches import RecentCache
 from streams.crawl.archives.warc import HttpResponse, WarcFile, WarcRecord, content_of, digest_matches, parse_response
 
 MAX_PLACES = 300_000
-"""Maximum number of places of earlier records that are kept, two for most records (60 MB)."""
+"""Maximum number of places of earlier records that are kept, three for most records (60 MB)."""
 _DIGEST = "warc-payload-digest"
+_NAMES = ("warc-refers-to", "warc-refers-to-target-uri", "warc-target-uri")
+"""Headers of a revisit that name the earlier record."""
 
 
 class Originals:
-    """The places of the responses that were read, by the digests of their payloads and by their URLs."""
+    """The places of the responses that were read, by the digests of their payloads, their URLs and their ids."""
 
     def __init__(self, file: WarcFile) -> None:
         self._file = file
@@ -28,7 +30,7 @@ class Originals:
         """Remember a response. One that can't be read alone is not remembered."""
         if record.place is None:
             return
-        for name in (_DIGEST, "warc-target-uri"):
+        for name in (_DIGEST, "warc-target-uri", "warc-record-id"):
             if value := record.headers.get(name):
                 self._places.put(_key(value), record.place)
 
@@ -38,7 +40,7 @@ class Originals:
         None if there is no such response, or it has other content.
         """
         digest = revisit.headers.get(_DIGEST, "")
-        for value in (digest, revisit.headers.get("warc-refers-to-target-uri"), revisit.headers.get("warc-target-uri")):
+        for value in (digest, *(revisit.headers.get(name) for name in _NAMES)):
             place = self._places.get(_key(value)) if value else None
             record = None if place is None else self._file.read_again(place)
             if record is None or record.block is None:

@@ -29,6 +29,10 @@ FIRST_LINES = (b"WARC/1.", b"WARC/0.")
 """The beginnings of records. Heritrix wrote drafts of the standard (0.17, 0.18) until 2009."""
 
 
+_ARC = b"filedesc://"
+_ADVICE = ". It is an ARC file: make a WARC file of it, with `warcio recompress FILE.arc.gz FILE.warc.gz`"
+
+
 @dataclass(frozen=True, slots=True)
 class WarcRecord:
     """One record. `block` is None if it is above the limit; `damage` is the reason why the record is invalid."""
@@ -77,7 +81,8 @@ class WarcFile:
             stream = _Input(unpacked)
             line = stream.text_line()
             if not line.startswith(FIRST_LINES):
-                raise NotWarc(f"it begins with {line[:20]!r} instead of WARC/1.0 or WARC/1.1")
+                advice = _ADVICE if line.startswith(_ARC) else ""
+                raise NotWarc(f"it begins with {line[:20]!r} instead of WARC/1.0 or WARC/1.1{advice}")
             while line:
                 place = unpacked.place_of(stream.place - len(line))
                 record, line = _read_record(stream, self._max_block_bytes, place)

@@ -35,6 +35,8 @@ KINDS = [
     ("notes.txt", b"Some text.", ""),
     ("a.html", b"Text without any element.", ""),
     ("a.html", "\ufefftext".encode("utf-16-le"), ""),
+    ("robots.txt", b"User-agent: *", "beside its pages"),
+    ("a.html.orig", HTML, "beside its pages"),  # wget -K
     ("a.html", b"", EMPTY),
     ("a", b" \r\n", EMPTY),
     ("a.html", b"\x89PNG\r\n\x1a\n\0\0\0", BINARY),  # an image under the name of a page
@@ -71,6 +73,7 @@ PATHS = [
     (("page.php?id=3",), "page.php?id=3"),  # wget
     (("page.php?id=3.html",), "page.php?id=3"),  # wget -E
     (("page.php@id=3.html",), "page.php?id=3"),  # wget --restrict-file-names=windows
+    (("page.php%3Fid=3.html",), "page.php?id=3"),
     (("index.html?C=N;O=D",), "?C=N;O=D"),
     (("a", "index.html@page=2.html"), "a/?page=2"),
     (("list?tag[]=a&tag[]=b",), "list?tag[]=a&tag[]=b"),

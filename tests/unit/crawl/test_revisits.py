@@ -140,6 +140,12 @@ FORMS = [
         "MD5",
     ),
     (record("response", A, http(BODY)), record("revisit", B, b"", OF_A), (B, BODY), "a revisit without headers"),
+    (
+        record("response", A, http(BODY), "WARC-Record-ID: <urn:uuid:1>"),
+        record("revisit", B, http(), "WARC-Refers-To: <urn:uuid:1>"),
+        (B, BODY),
+        "by the id of its record",
+    ),
     (record("response", A, http(BODY)), record("revisit", B, http()[:-2], OF_A), (B, BODY), "headers without an end"),
     (
         record("response", A, http(PACKED, "200 OK", "Content-Encoding: gzip")),

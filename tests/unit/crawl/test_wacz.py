@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from schemas import Event, PageFetched
 from streams.crawl.archives import wacz
-from streams.crawl.archives.importer import import_wacz
+from streams.crawl.archives.importer import import_warc
 from streams.crawl.archives.sending import ImportReport, Sender
 from streams.crawl.archives.wacz import NotWacz, warcs_of
 from streams.errors import UsageError
@@ -42,7 +42,7 @@ async def read(folder: Path, content: bytes, skip: int = 0) -> tuple[list[str], 
         sent.append(event.url)
 
     (folder / "a.wacz").write_bytes(content)
-    report = await import_wacz(folder / "a.wacz", Sender(MemoryBlobs(), emit, skip=skip))
+    report = await import_warc(folder / "a.wacz", Sender(MemoryBlobs(), emit, skip=skip))
     return sent, report
 
 
