@@ -1,11 +1,7 @@
 """Answers of other requests, stored by real stages in real servers: found by `riffle doctor --vectors` and mended by
-`riffle reindex --recompute`, both run as people run them."""
+`riffle reindex --recompute`."""
 
-import asyncio
 import json
-import os
-import subprocess
-import sys
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -19,6 +15,7 @@ from streams.settings import Settings
 from streams.statements.statement import decode_statements
 from streams.stores.opener import Stores, open_stores
 from streams.vectors.points import decode_vectors
+from tests.integration.test_operations import environment, run_command
 from tests.stages.test_recompute import METALS, body
 from tests.stages.whole_journey import WholeJourney
 
@@ -54,18 +51,9 @@ async def stores(stack: Settings) -> AsyncIterator[Stores]:
 
 
 async def run(stack: Settings, *arguments: str) -> Any:
-    environment = {
-        **{name: value for name, value in os.environ.items() if not name.startswith("RIFFLE_")},
-        "RIFFLE_HOME": str(stack.home / "commands"),
-        "RIFFLE_CASSANDRA__HOSTS": json.dumps(stack.cassandra.hosts),
-        "RIFFLE_CASSANDRA__PORT": str(stack.cassandra.port),
-        "RIFFLE_CASSANDRA__KEYSPACE": stack.cassandra.keyspace,
-        "RIFFLE_QDRANT__URL": stack.qdrant.url,
-        "RIFFLE_TRITON__URL": stack.triton.url,
-    }
-    command = [sys.executable, "-c", "from streams.cli import main; main()", *arguments, "--json"]
-    done = await asyncio.to_thread(subprocess.run, command, capture_output=True, text=True, env=environment)
-    assert done.returncode in (0, 2), done.stdout + done.stderr
+    variables = {**environment(stack), "RIFFLE_TRITON__URL": stack.triton.url}
+    done = await run_command(variables, *arguments, "--json")
+    assert done.exit_code in (0, 2), done.output
     return json.loads(done.stdout)
 
 
