@@ -172,11 +172,11 @@ def _app(
         docs_url=None,
         redoc_url=None,
         openapi_url=None,
-        generate_unique_id_function=lambda route: route.name,
     )
     app.state.has_labs = has_labs
     for router in routers:
-        app.include_router(router)
+        # `include_router` would make each route a second time, when it is first asked for.
+        app.router.routes.extend(router.routes)
     openapi.install(app, context.settings.gateway.public_url)
     responses.install(app, views)
     if is_public:

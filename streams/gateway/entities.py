@@ -77,7 +77,7 @@ def entity_routes(context: GatewayContext, source: PanelSource, views: Views, gu
         panel = await _panel(context, source, entity, charge.sight)
         return HTMLResponse(views.render("entity.html", request, found=panel), headers={"Cache-Control": "no-cache"})
 
-    router.include_router(api)
+    router.routes.extend(api.routes)
     return router
 
 

@@ -33,7 +33,7 @@ class Readiness(BaseModel):
 
 
 def liveness_routes() -> APIRouter:
-    router = APIRouter(tags=["operations"])
+    router = APIRouter(tags=["operations"], generate_unique_id_function=openapi.operation_id)
 
     @router.get(
         "/healthz",
@@ -94,7 +94,7 @@ def operations_routes(
     context: GatewayContext, rehearse: Callable[[], Awaitable[None]], clock: Callable[[], float]
 ) -> APIRouter:
     """Return the routes. `rehearse` searches once, and raises nothing. `clock`: seconds, from any beginning."""
-    router = APIRouter(tags=["operations"])
+    router = APIRouter(tags=["operations"], generate_unique_id_function=openapi.operation_id)
     last: dict[str, str] = {}
     rehearsal, probes_kept = Rehearsal(rehearse), KeptProbes(lambda: probe(context), clock)
 

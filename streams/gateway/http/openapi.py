@@ -6,6 +6,7 @@ from typing import Any
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
+from fastapi.routing import APIRoute
 from pydantic import BaseModel, ConfigDict
 from starlette.responses import JSONResponse
 
@@ -32,6 +33,11 @@ class ApiModel(BaseModel):
     """A part of an answer of the API. It never changes."""
 
     model_config = ConfigDict(frozen=True)
+
+
+def operation_id(route: APIRoute) -> str:
+    """Return the name of an operation in the document: the name of its function."""
+    return route.name
 
 
 def install(app: FastAPI, public_url: str = "") -> None:

@@ -14,6 +14,7 @@ from fastapi.routing import APIRoute
 from starlette.datastructures import UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
 
+from streams.gateway.http.openapi import operation_id
 from streams.gateway.http.presentation import clean_line
 from streams.gateway.http.problems import Problem, ProblemError, invalid_parameter
 
@@ -22,7 +23,12 @@ MAX_PARAMETER_CHARS = 60
 
 def api_router(tag: str) -> APIRouter:
     """Return a router of the API: it refuses unknown parameters, and its answers are stored by no cache."""
-    return APIRouter(prefix="/api/v1", tags=[tag], dependencies=[Depends(refuse_unknown), Depends(_keep_from_caches)])
+    return APIRouter(
+        prefix="/api/v1",
+        tags=[tag],
+        dependencies=[Depends(refuse_unknown), Depends(_keep_from_caches)],
+        generate_unique_id_function=operation_id,
+    )
 
 
 async def _keep_from_caches(response: Response) -> None:

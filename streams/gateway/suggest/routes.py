@@ -47,7 +47,7 @@ class Suggested(ApiModel):
 
 
 def suggest_routes(service: SuggestService) -> APIRouter:
-    router = APIRouter(dependencies=[Depends(refuse_unknown)])
+    router = APIRouter(dependencies=[Depends(refuse_unknown)], generate_unique_id_function=openapi.operation_id)
 
     @router.get(
         PATH,
