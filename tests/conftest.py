@@ -152,8 +152,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         left_out = [item for item in items if item.get_closest_marker("night")]
         items[:] = [item for item in items if item not in set(left_out)]
         config.hook.pytest_deselected(items=left_out)
+    without = {path for path in {item.path for item in items} if path.relative_to(TESTS).parts[0] in WITHOUT_SERVERS}
     for item in items:
-        if item.path.relative_to(TESTS).parts[0] in WITHOUT_SERVERS and needs_servers(item):
+        if item.path in without and needs_servers(item):
             raise pytest.UsageError(f"{item.nodeid} needs servers: move it to tests/integration or tests/e2e")
         for fixture in SHARED_SERVERS.keys() & set(getattr(item, "fixturenames", ())):
             if servers_of(item.path) != fixture:

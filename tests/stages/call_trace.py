@@ -72,7 +72,7 @@ class ValueTrace:
     def __call__(self, frame: FrameType, event: str, argument: Any) -> None:
         if event not in {"call", "return"} or _place(frame.f_code) is None:
             return
-        file = str(Path(frame.f_code.co_filename).relative_to(ROOT))
+        file = _file(frame.f_code)
         given = self.given.setdefault(file, set())
         returned = self.returned.setdefault(file, set())
         if event == "return":
@@ -118,6 +118,12 @@ def _callers(frame: FrameType) -> Iterator[Place]:
         if place := _place(caller.f_code):
             yield place
         caller = caller.f_back
+
+
+@cache
+def _file(code: CodeType) -> str:
+    """The file of a function of `streams`: a module or a template."""
+    return str(Path(code.co_filename).relative_to(ROOT))
 
 
 @cache
