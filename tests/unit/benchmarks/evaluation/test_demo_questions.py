@@ -1,7 +1,7 @@
 """The questions of the demo, and names of pages and sites, over some of its pages: in memory, by the real model.
 
-`make demo` asks the same over all pages on real servers. Here are the pages with the answers, those that were once
-found before them, and the first pages of two sites.
+`make demo` asks the same over all pages on real servers. Here are the pages with the answers (at night, when the
+questions are asked), those that were once found before them, and the first pages of two sites.
 """
 
 from collections.abc import AsyncIterator
@@ -19,6 +19,7 @@ from streams.search.deadline import Deadline
 from streams.search.request import parse
 from streams.search.searcher import Searcher
 from streams.settings import Settings
+from tests.sizes import FULL
 
 OTHER_PAGES = """
     sqlite.test/index.html sqlite.test/famous.html sqlite.test/codeofethics.html sqlite.test/transactional.html
@@ -42,7 +43,8 @@ NAMES = [
 async def searcher(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Searcher]:
     folder = tmp_path_factory.mktemp("demo")
     web = unpack(folder / "web")
-    wanted = sorted({question.url.removeprefix("https://") for question in QUESTIONS} | set(OTHER_PAGES.split()))
+    asked = {question.url.removeprefix("https://") for question in QUESTIONS} if FULL else set[str]()
+    wanted = sorted(asked | set(OTHER_PAGES.split()))
     documents = [normalize((web / path).read_bytes(), url=f"https://{path}").document for path in wanted]
     settings = Settings.model_validate({"home": folder, "triton": {"url": "inprocess:"}})
     async with AsyncExitStack() as stack:
