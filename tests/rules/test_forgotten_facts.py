@@ -8,7 +8,7 @@ from pathlib import Path
 
 from streams.stores.page_record import PART_TYPES
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 FACTS = {
     "StatementPayload": (
         "page_id", "url", "host", "sites", "title", "text", "context", "language", "published", "page_type",

@@ -14,7 +14,7 @@ from streams.language.numbers import CARDINALS, MULTIPLES, ORDINALS, SCALES
 from streams.language.questions import QUESTION_WORDS
 from streams.language.units import UNITS_IN_QUERIES
 
-STREAMS = Path(__file__).parents[3] / "streams"
+STREAMS = Path(__file__).parents[2] / "streams"
 ENTRIES = 3
 """Entries of a table that make a second one, if they stand side by side."""
 NUMBERS = {*CARDINALS, *SCALES, *MULTIPLES, *ORDINALS[3:]}

@@ -10,6 +10,7 @@ from streams.crawl.frontier.progress import crawl_progress
 from streams.crawl.frontier.url_aliases import PROBE_EVERY, probe_interval
 from streams.stores.opener import Stores
 from streams.stores.protocols import AliasEvidence
+from tests.sizes import FULL
 from tests.stages.dedup_site import Site as Dedup
 from tests.stages.dedup_site import text_of
 from tests.stages.frontier_world import CrawlOptions, Site, World, discovered
@@ -222,7 +223,7 @@ def test_the_more_evidence_the_fewer_probes() -> None:
     assert all(later % former == 0 for former, later in itertools.pairwise(PROBE_EVERY))
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(5 if FULL else 2))
 async def test_a_rule_that_is_wrong_for_some_pages_loses_none_of_them(seed: int) -> None:
     """The parameter makes no difference on the pages it was learned from, and does on others."""
     web, dedup = world(0.002, 0.002, seed, a_example=shop()), Dedup()

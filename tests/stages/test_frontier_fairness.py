@@ -176,7 +176,7 @@ def flood(world: World, domains: int, links: int) -> None:
         world.send(discovered(first, more_urls=tuple(more), **where))
 
 
-@pytest.mark.parametrize("domains", [1, 100, 1_000])
+@pytest.mark.parametrize("domains", [1, 100, pytest.param(1_000, marks=pytest.mark.night)])
 async def test_links_of_any_number_of_domains_delay_no_page_of_the_site(domains: int) -> None:
     world = World(web(0), CrawlOptions(delay_seconds=10), 1, 0, 0)
     flood(world, domains, links=max(2_000 // domains, 20) if domains > 1 else 1_000)
@@ -189,7 +189,7 @@ async def test_links_of_any_number_of_domains_delay_no_page_of_the_site(domains:
     assert sorted(since[:20]) == sorted(own)
 
 
-@pytest.mark.parametrize("domains", [1, 100, 1_000])
+@pytest.mark.parametrize("domains", [1, 100, pytest.param(1_000, marks=pytest.mark.night)])
 async def test_any_number_of_domains_together_spends_a_fifth_of_a_budget(domains: int) -> None:
     world = World(web(0), CrawlOptions(delay_seconds=1, max_pages_per_host=50), 1, 0, 0)
     flood(world, domains, links=20)

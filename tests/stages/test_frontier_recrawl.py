@@ -108,7 +108,9 @@ def site(*paths: str) -> dict[str, Site]:
     return {"a.example": Site(links={"/": [f"https://a.example{path}" for path in paths], **links})}
 
 
-@pytest.mark.parametrize("kill", [0.0, 0.01], ids=["", "while the frontier is killed"])
+@pytest.mark.parametrize(
+    "kill", [pytest.param(0.0, marks=pytest.mark.night), 0.01], ids=["", "while the frontier is killed"]
+)
 async def test_visits_follow_the_changes_of_each_page(kill: float) -> None:
     world = LivingWorld(site("/never", "/daily", "/often"), kill)
     world.periods = {"/daily": DAY, "/often": 1_200}

@@ -10,6 +10,7 @@ import pytest
 from schemas import Event, PageIndexed, PageRemoved
 from streams.ledger.status import PageStatus, status_of
 from streams.stores.protocols import Transition
+from tests.sizes import FULL
 from tests.unit.ledger.events import (
     CHUNKED,
     EMBEDDED,
@@ -92,10 +93,14 @@ def test_a_page_whose_content_is_indexed_is_searchable(second: list[Event], stat
 
 @pytest.mark.parametrize("second", [events for events, _ in SECOND.values()], ids=SECOND.keys())
 def test_the_next_step_is_to_wait_while_content_is_under_way(second: list[Event]) -> None:
+    tried: set[tuple[int, ...]] = set()
     for events in interleavings(FIRST, second):
         # What is left of the content that will be searchable: its last event makes it so.
         last = max(place for place, event in enumerate(events) if isinstance(event, PageIndexed))
         for end in range(last):
+            if (begin := tuple(map(id, events[:end]))) in tried:
+                continue  # many orders begin alike
+            tried.add(begin)
             status = status_after([*BEGIN, *events[:end]])
             assert status.next_step != "crawl_again", [event.topic for event in events[:end]]
 
@@ -122,9 +127,12 @@ def test_each_reason_is_tried() -> None:
 
 
 def removals_at_each_place(orders: Sequence[list[Event]]) -> Iterator[tuple[str, int, list[Event]]]:
-    """Yield a reason, a place and an order: each place of each order. Each reason, too, unless there are too many."""
+    """Yield a reason, a place and an order: each place of each order. Each reason, too, unless there are too many.
+
+    By day a quarter of many orders.
+    """
     few = len(orders) < MANY_ORDERS
-    for number, events in enumerate(orders):
+    for number, events in enumerate(orders if few or FULL else orders[::4]):
         for place in range(len(events) + 1):
             reasons = list(REASONS)
             for reason in reasons if few else [reasons[(number + place) % len(reasons)]]:
