@@ -102,7 +102,7 @@ def sniff_mark(body: bytes) -> str:
 
 
 def is_xhtml(body: bytes) -> bool:
-    """Return whether the root element of an XML file is that of a page."""
+    """Return whether the root element of an XML file is `html`."""
     head = body[:SNIFFED_BYTES]
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         head = head.decode("utf-16", "replace").encode("utf-8", "replace")
@@ -117,7 +117,7 @@ def _root(text: bytes) -> bytes:
 
 
 def _type_in_zip(body: bytes) -> str:
-    """Return the type that the first file of a ZIP file names, or that of ZIP files."""
+    """Return the type that the first file of a ZIP file names, or the type of ZIP files."""
     begin = _ZIP_NAME_AT + len(_ZIP_NAME)
     found = _ZIP_TYPE.match(body, begin) if body.startswith(_ZIP_NAME, _ZIP_NAME_AT) else None
     return found[0].decode("ascii") if found else "application/zip"

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from streams.crawl.fetch.http import Answer, close_session, get, limits_of, open_session
+from streams.crawl.fetch.http import Answer, _resolver_of, close_session, get, limits_of, open_session
 from streams.crawl.fetch.resolver import Resolver, _result
 from streams.crawl.fetch.tls_failures import explain_tls
 from streams.settings import CrawlSettings
@@ -101,7 +101,8 @@ async def test_an_address_without_a_server_leads_to_the_next_one(
         settings.local_hosts["second.example"] = f"127.0.0.2:{server.port}"
         monkeypatch.setattr("streams.crawl.fetch.http.Resolver", _TwoAddresses)
         session = open_session(settings)
-        resolver = session.connector._resolver  # type: ignore[union-attr]
+        resolver = _resolver_of(session)
+        assert resolver
         assert await resolver.addresses("bad.example") == ["127.0.0.2"]
         limits = limits_of(settings)
         answer = await get(session, "https://bad.example/x", purpose="page", limits=limits, monotonic=time.monotonic)
