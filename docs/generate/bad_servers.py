@@ -23,9 +23,29 @@ What the crawler records of {kinds} kinds of bad servers, {traps} hosts [without
 | a hostile script ends, sends nothing and reaches no private address | [test_rendering] |
 
 [test_zoo]: ../../tests/hostile/test_zoo.py
+[framing]: ../../tests/unit/crawl/test_framing.py
+[codings]: ../../tests/unit/crawl/test_content_encoding.py
+[media_types]: ../../tests/unit/test_media_types.py
+[tls]: ../../tests/hostile/test_tls_failures.py
 [test_rendering]: ../../tests/hostile/test_rendering.py
 
-[What they cost](crawler.md#figures)."""
+[What they cost](crawler.md#figures).
+
+## Answers that are refused
+
+Many servers break a rule of HTTP. What RFC 9112 lets a client go on with is read, and the connection is closed behind it
+([0110](../decisions/0110-answers-in-a-strict-form.md)). Unknown content codings and media types change nothing: the bytes decide. These answers are
+refused:
+
+| answer | why | tests |
+|---|---|---|
+| two different lengths; a length or chunk size that is no number; bytes beyond a chunk | its end has two readings | [framing] |
+| HTTP/0.9, no status, another protocol; a NUL in the head | it has no head; browsers refuse it, too | [framing] |
+| headers over 64 KiB; more than 20 answers 1xx; chunks of one byte | limits | [framing] |
+| a transfer coding beside chunks, three content codings, `compress` | no request asks for it | [test_zoo], [codings] |
+| a body or coding that ends early or is damaged | a part is missing: most are tried again | [test_zoo] |
+| an image, an archive, a font, also as `text/html` | it is no page | [media_types] |
+| an expired or incomplete chain of certificates, other names | the server may be another one | [tls] |"""
 
 _TRAPS = """\
 ## Traps
