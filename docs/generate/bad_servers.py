@@ -33,13 +33,13 @@ What the crawler records of {kinds} kinds of bad servers, {traps} hosts [without
 
 ## Answers that are refused
 
-Many servers break a rule of HTTP. What RFC 9112 lets a client go on with is read, and the connection is closed behind it
-([0110](../decisions/0110-answers-in-a-strict-form.md)). Unknown content codings and media types change nothing: the bytes decide. These answers are
-refused:
+Many servers break a rule of HTTP. What RFC 9112 lets a client go on with is read, and the connection is closed behind
+it ([0110](../decisions/0110-answers-in-a-strict-form.md)). Unknown content codings and media types change nothing: the
+bytes decide. These answers are refused:
 
 | answer | why | tests |
 |---|---|---|
-| two different lengths; a length or chunk size that is no number; bytes beyond a chunk | its end has two readings | [framing] |
+| two lengths; a length or chunk size that is no number; bytes beyond a chunk | its end has two readings | [framing] |
 | HTTP/0.9, no status, another protocol; a NUL in the head | it has no head; browsers refuse it, too | [framing] |
 | headers over 64 KiB; more than 20 answers 1xx; chunks of one byte | limits | [framing] |
 | a transfer coding beside chunks, three content codings, `compress` | no request asks for it | [test_zoo], [codings] |
