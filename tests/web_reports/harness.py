@@ -13,6 +13,7 @@ from streams.crawl.fetch.http import Answer, close_session, get, limits_of, open
 from streams.crawl.robots import Rules, parse
 from streams.pages.sandbox.normalizing import normalize_to_outcome
 from streams.pages.sandbox.worker_messages import PageOutcome
+from streams.robot_name import ProductToken
 from tests.hostile.servers import BadServer, Script, bad_server
 
 HOST = "bad.example"
@@ -52,7 +53,7 @@ def norm(
 
 def robots(text: str | bytes, agent: str = "RiffleBot") -> Rules:
     """Return the rules of a robots.txt for a crawler."""
-    return parse(text if isinstance(text, bytes) else text.encode(), agent)
+    return parse(text if isinstance(text, bytes) else text.encode(), ProductToken(agent))
 
 
 def allowed(text: str | bytes, path: str, agent: str = "RiffleBot") -> bool:
