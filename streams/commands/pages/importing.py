@@ -178,7 +178,8 @@ def print_report(report: ImportReport) -> None:
     if repeated:
         out.print(f"  {repeated} more had the address of one of them: of each page, the newest is searchable.")
     for reason, count in report.skipped.most_common():
-        out.print(f"  {count} skipped: {reason}, such as {report.examples.get(reason, '?')}")
+        example = report.examples.get(reason, "")
+        out.print(f"  {count} skipped: {reason}{example and f', such as {example}'}", soft_wrap=True)
 
 
 async def _wait_until_settled(

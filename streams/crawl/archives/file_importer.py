@@ -43,7 +43,7 @@ async def import_html(folder: Path, sender: Sender) -> ImportReport:
     records = (_read_file(folder, file, sender.limits, looks=True) for file in _files(folder))
     await sender.send_all(records, lambda: report.seen, report)
     if not report.imported:
-        pages = sum(count for reason, count in report.skipped.items() if not reason.startswith(LEFT_OUT))
+        pages = sum(count for reason, count in report.skipped.items() if not reason.endswith(LEFT_OUT))
         raise UsageError(
             f"{folder} contains no page: {pages} files can be read. Say where people read them, as in "
             f"`riffle import {folder} --as https://docs.example/`, or give a folder that contains a folder for "

@@ -35,8 +35,8 @@ _DATA_SUFFIXES = frozenset({"css", "js", "mjs", "map", "json", "xml", "rss", "at
 _DATA = "style sheets, scripts and data"
 _TEXTS: frozenset[Kind] = frozenset({"html", "text", "markdown"})
 """Kinds of files that are text: whether one of them is a page, its name says, or its first character."""
-LEFT_OUT = "left out:"
-"""The beginning of each reason for which a file is no page."""
+LEFT_OUT = "are left out"
+"""The end of each reason for which a file is no page."""
 _NAMED = re.compile(
     r"<!--\s{0,9}(?:Mirrored from |saved from url=\([0-9]{4}\)|Page saved with SingleFile\s{1,9}url: |Saved from )"
     r"([^\s<>]{1,2000})",
@@ -54,21 +54,21 @@ def why_no_page(name: str, head: bytes) -> str:
     """Return why a file with these first bytes is no page; empty if it is one."""
     suffix = _suffix(name)
     if name == "robots.txt" or suffix == "orig":  # `wget -K` keeps each page that it changes as `PAGE.orig`
-        return f"{LEFT_OUT} what a program that copied the site keeps beside its pages"
+        return f"files that a program keeps beside the pages that it copies {LEFT_OUT}"
     if not head.strip() and len(head) < HEAD_BYTES:
-        return f"{LEFT_OUT} empty files"
+        return f"empty files {LEFT_OUT}"
     found = kind_of(head, "", f"https://a.example/{name}")
     if found is None:
         is_text = sniff(head) != BINARY and not sniff_mark(head)
-        return f"{LEFT_OUT} {_DATA if is_text else 'images, archives and other files without text'}"
+        return f"{_DATA if is_text else 'images, archives and other files without text'} {LEFT_OUT}"
     if found not in _TEXTS:
         return ""
     if f".{suffix}" in PAGE_SUFFIXES:
         is_named = EXTENSIONS.get(suffix, "html") in _TEXTS
-        return "" if is_named else f"{LEFT_OUT} files that are not what their names say"
+        return "" if is_named else f"files that are not what their names say {LEFT_OUT}"
     if suffix in _DATA_SUFFIXES:
-        return f"{LEFT_OUT} {_DATA}"
-    return "" if found == "html" and _begins_with_markup(head) else f"{LEFT_OUT} text without a known suffix"
+        return f"{_DATA} {LEFT_OUT}"
+    return "" if found == "html" and _begins_with_markup(head) else f"text without a known suffix {LEFT_OUT}"
 
 
 def _begins_with_markup(head: bytes) -> bool:

@@ -35,8 +35,8 @@ KINDS = [
     ("notes.txt", b"Some text.", ""),
     ("a.html", b"Text without any element.", ""),
     ("a.html", "\ufefftext".encode("utf-16-le"), ""),
-    ("robots.txt", b"User-agent: *", "beside its pages"),
-    ("a.html.orig", HTML, "beside its pages"),  # wget -K
+    ("robots.txt", b"User-agent: *", "beside the pages"),
+    ("a.html.orig", HTML, "beside the pages"),  # wget -K
     ("a.html", b"", EMPTY),
     ("a", b" \r\n", EMPTY),
     ("a.html", b"\x89PNG\r\n\x1a\n\0\0\0", BINARY),  # an image under the name of a page
@@ -187,15 +187,18 @@ async def test_files_that_are_no_pages_are_counted_by_reason(tmp_path: Path) -> 
     sent, report = await import_folder(write(tmp_path, **files))
     assert sent == ["https://a.example/a.php?id=3", "https://a.example/"]
     assert report.skipped == {
-        "left out: images, archives and other files without text": 2,
-        "left out: style sheets, scripts and data": 1,
+        "images, archives and other files without text are left out": 2,
+        "style sheets, scripts and data are left out": 1,
     }
-    assert report.examples["left out: style sheets, scripts and data"] == "a.example/x.css"
+    assert report.examples["style sheets, scripts and data are left out"] == "a.example/x.css"
     assert (report.done, report.total) == (5, 5)
 
 
 async def test_a_folder_without_pages_says_what_it_holds(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"contains no page: 0 files can be read\..*left out: images.*logo\.png"):
+    with pytest.raises(
+        UsageError,
+        match=r"contains no page: 0 files can be read\..*images, archives .* are left out: a\.example/logo\.png",
+    ):
         await import_folder(write(tmp_path, **{"logo.png": b"\x89PNG\0"}))
 
 

@@ -188,7 +188,7 @@ async def test_each_html_file_below_a_host_is_sent(tmp_path: Path, sent: Sent) -
     }
     assert report.skipped == {
         "not in a folder named like its host": 1,
-        "left out: style sheets, scripts and data": 1,
+        "style sheets, scripts and data are left out": 1,
     }
     assert (report.done, report.total) == (5, 5)
 
