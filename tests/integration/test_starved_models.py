@@ -31,12 +31,15 @@ from streams.models.triton_connection import TritonConnection
 from streams.resources import raise_session_niceness
 from streams.settings import Settings, TritonSettings
 from tests.faults.processes import busy
+from tests.sizes import FULL
 from triton_models.check_server import LIVE, find_fault
 
-KILLS = 200 if os.environ.get("RIFFLE_TEST_FAULTS") == "all" else 5
-STOPS = KILLS // 5
+AT_LENGTH = os.environ.get("RIFFLE_TEST_FAULTS") == "all"
+KILLS = 200 if AT_LENGTH else 5 if FULL else 3
+STOPS = max(KILLS // 5, 1)
 STOPPED_SECONDS = 2.0
-CALLERS = 6
+CALLERS = 6 if FULL or AT_LENGTH else 3
+"""Number of callers that ask all the time. Together they keep two processors busy."""
 ROUNDING = 1e-5
 """Maximum difference of one number between two answers for a text. Without VNNI a text has slightly other
 vectors (2e-7) in another batch; vectors of different texts differ by more than a thousand times this."""
@@ -273,7 +276,7 @@ def test_an_hour_beside_busy_processes_in_process_brings_no_wrong_answer_and_no_
     assert away == wrong == 0
 
 
-PROBES = 20
+PROBES = 20 if FULL or AT_LENGTH else 5
 
 
 async def test_the_probe_of_a_cluster_finds_a_lost_process_and_no_fault_of_a_busy_server(
