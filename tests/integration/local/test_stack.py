@@ -135,7 +135,8 @@ def test_its_state_is_stale_then(home: Path) -> None:
     assert not stack_file(home).exists()
 
 
-def test_the_next_start_finds_the_data(home: Path) -> None:
+def test_the_next_start_finds_the_data(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RIFFLE_LOCAL_TRITON", "false")
     start_detached(home, servers_only=True)
 
     assert all(state.partitions for state in describe_topics(Settings.load(home=home)))
