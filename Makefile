@@ -51,7 +51,7 @@ demo: setup ## Crawl a bundled web of real pages and open a search page (ARGS=--
 # than cores, since some tests wait. Those with servers wait more than they compute: four files at a time, the slowest first
 # (tests/conftest.py orders them). Side by side, both kinds took longer: servers and workers do some things by the clock.
 # FULL=1 is the run of the night: large inputs, more examples of each property, and the tests marked `night` (tests/sizes.py).
-WITHOUT_SERVERS := $(addprefix tests/,unit stages)
+WITHOUT_SERVERS := $(addprefix tests/,unit stages web_reports)
 SERVER_TESTS := $(addprefix tests/,chart e2e faults hostile integration wheel)
 TEST_PROCESSES = $(shell cores=$$(nproc); n=$$((cores + 1)); echo $$((n > 8 ? 8 : n)))
 FULL ?=
