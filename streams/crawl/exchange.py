@@ -4,7 +4,7 @@ Layout 1 is the MessagePack array [1, head of the request, head of the response,
 body is missing (None) where it is the same as the page's stored body: without a content coding. Chunks are joined.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgpack
@@ -54,3 +54,16 @@ def head_of(first_line: str, headers: Any) -> bytes:
     """Return a head: its first line and its headers, pairs of bytes, as they came."""
     lines = [first_line.encode("latin-1", "replace"), *(name + b": " + value for name, value in headers)]
     return b"\r\n".join(lines) + b"\r\n\r\n"
+
+
+def without_secrets(exchange: Exchange, names: frozenset[str]) -> Exchange:
+    """Return an exchange behind a sign-in: without the request's headers of these names (in lower case), and without
+    the cookies that the server sets."""
+    request = _without(exchange.request, names)
+    return replace(exchange, request=request, response=_without(exchange.response, frozenset({"set-cookie"})))
+
+
+def _without(head: bytes, names: frozenset[str]) -> bytes:
+    first, *lines = head.split(b"\r\n")
+    kept = [line for line in lines if line.partition(b":")[0].strip().lower().decode("latin-1") not in names]
+    return b"\r\n".join([first, *kept])

@@ -1,5 +1,6 @@
 """The settings of the crawl and of the rendering of pages."""
 
+import re
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Self
@@ -14,6 +15,7 @@ from streams.settings.groups import SettingsGroup
 _Region = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9]{0,15}$")]
 _HostSuffix = Annotated[str, StringConstraints(pattern=r"^[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63}){0,9}$")]
 
+_PROXY = re.compile(r"http://(?:[A-Za-z0-9.-]{1,253}|\[[0-9a-fA-F:]{2,45}\]):[0-9]{1,5}/?")
 _RobotName = Annotated[
     ProductToken,
     GetPydanticSchema(
@@ -72,6 +74,12 @@ class CrawlSettings(SettingsGroup):
     regions: dict[_Region, tuple[_HostSuffix, ...]] = Field(default_factory=dict)
     """REGION -> suffixes of the hosts that its fetchers crawl, for the frontier: `{"eu": ["de", "fr"], "us": []}`.
     The longest suffix decides; other hosts are spread over all regions. Empty: no regions."""
+    sign_ins_file: Path | None = None
+    """JSON file with secrets by origin: `{"https://wiki.example.com": {"basic": "USER:PASSWORD"}}`, also `headers` and
+    `cookies`. What is read with them is private, unless the entry says `public`."""
+    proxy: str = ""
+    """Egress proxy through which the crawler asks the public web (CONNECT): `http://proxy.corp.example:3128`. Names are
+    looked up here, and the proxy is asked for addresses."""
     region: str = ""
     """The region of this fetcher, a name from `regions`."""
 
@@ -89,6 +97,13 @@ class CrawlSettings(SettingsGroup):
     @classmethod
     def _are_origins(cls, names: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(sorted(parse_origins(names)))
+
+    @field_validator("proxy")
+    @classmethod
+    def _is_proxy(cls, proxy: str) -> str:
+        if proxy and not _PROXY.fullmatch(proxy):
+            raise ValueError("crawl.proxy is no address like http://proxy.corp.example:3128, without a password")
+        return proxy
 
     @field_validator("allowed_networks")
     @classmethod

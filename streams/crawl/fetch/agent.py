@@ -20,11 +20,13 @@ from schemas.crawl import Outcome
 from schemas.envelope import micros_from_utc, utc_from_micros
 from streams.clock import now_micros
 from streams.crawl.content_signals import is_expired, with_signals_of_host
+from streams.crawl.domains import is_below
 from streams.crawl.exchange import encode_exchange
 from streams.crawl.fetch.http import Answer
 from streams.crawl.fetch.outcomes import Verdict
 from streams.crawl.fetch.pace import HostLoad, Window, windows_of
 from streams.crawl.fetch.shared_pace import SharedPace
+from streams.crawl.fetch.sign_ins import SignIns
 from streams.crawl.fetch.thread import FetchThread
 from streams.crawl.scope import CrawlScope
 from streams.crawl.urls import host_of
@@ -32,12 +34,20 @@ from streams.runtime.agent import Agent, Delivery, Emit
 from streams.settings import CrawlSettings, Settings
 from streams.stores.opener import Stores
 from streams.stores.page_record import Fetched, PageRecord
+from streams.stores.protocols import private_hosts
 from streams.stores.removals import is_held_back, was_erased
 
 log = structlog.get_logger(__name__)
 
 REMOVED = Verdict("refused", error="the page was removed on request. To let it be fetched: riffle remove --undo URL")
 """The outcome of a page that was removed on request. No HTTP request is made, and nothing is stored."""
+NOT_PRIVATE = Verdict(
+    "guarded",
+    error="its host has a sign-in, but no private site, so everybody would find its pages. Set "
+    "RIFFLE_ACCESS__PRIVATE_SITES=true and give `riffle sites add NAME --host HOST --private`, or say `public` in the "
+    "file of RIFFLE_CRAWL__SIGN_INS_FILE",
+)
+"""The outcome of a page behind a sign-in that would not be private. No request is made."""
 NEW_STATES: frozenset[Outcome] = frozenset({"ok", "redirect", "gone"})
 """The outcomes that replace or remove the content of a page. After any other one, the last content stays indexed."""
 WISHES = ("content-signal", "content-usage", "tdm-reservation", "x-robots-tag")
@@ -51,15 +61,25 @@ class FetchAgent(Agent):
     """The fetch stage's agent: it makes the requests that the frontier scheduled."""
 
     def __init__(
-        self, settings: CrawlSettings, stores: Stores, now: Callable[[], int] = now_micros, *, shares: bool = False
+        self,
+        settings: CrawlSettings,
+        stores: Stores,
+        now: Callable[[], int] = now_micros,
+        *,
+        shares: bool = False,
+        has_private_sites: bool = False,
     ) -> None:
-        """`shares`: workers that render pages ask hosts, too, or gateways that fetch pages at once."""
+        """`shares`: workers that render pages ask hosts, too, or gateways that fetch pages at once.
+
+        `has_private_sites`: pages of private sites are found only by keys of the site.
+        """
         self._settings = settings
         self._stores = stores
         self._now = now
         self._shares = shares
         self._pace = SharedPace(stores.pace_holds, str(uuid4()), time.monotonic)
         self._load = HostLoad()
+        self._sign_ins, self._has_private_sites = SignIns(settings.sign_ins_file), has_private_sites
         self._starting = asyncio.Lock()
         self._thread: FetchThread | None = None
 
@@ -98,12 +118,15 @@ class FetchAgent(Agent):
             log.info("the lease expired before the fetch", url=scheduled.url, lease_id=str(scheduled.lease_id))
             fields = {"outcome": "timeout", "lease_expired": True, "error": "the lease expired before the fetch"}
             return [_answer_without_request(scheduled, self._now(), fields)]
+        sign_in = self._sign_ins.of(scheduled.url)
+        if sign_in and not (sign_in.is_public or await self._is_private(scheduled.host)):
+            return [_event(scheduled, Answer(NOT_PRIVATE), None, scheduled.generation or self._now())]
         thread = await self._started()
         if postponed := await self._wait_for_turn(scheduled, thread):
             error = f"its host, domain or address was asked a moment ago; it can be asked in {postponed:.3g} s"
             fields = {"outcome": "rate_limited", "postponed_seconds": round(postponed, 3), "error": error}
             return [_answer_without_request(scheduled, self._now(), fields)]
-        answer = await self._get(_with_valid_conditions(scheduled, known), thread)
+        answer = await self._get(_with_valid_conditions(scheduled, known), thread, sign_in.headers if sign_in else None)
         body_ref = None if answer.body is None else await self._stores.blobs.put(answer.body)
         exchange_ref = await self._keep_exchange(answer)
         fetched = _event(scheduled, answer, body_ref, scheduled.generation or self._now(), exchange_ref)
@@ -124,9 +147,14 @@ class FetchAgent(Agent):
                 self._thread = await FetchThread.start(self._settings)
             return self._thread
 
-    async def _get(self, scheduled: PageScheduled, thread: FetchThread) -> Answer:
+    async def _is_private(self, host: str) -> bool:
+        """Return whether a private site has the host, so that only keys of the site find its pages."""
+        sites = await self._stores.api_keys.sites() if self._has_private_sites else []
+        return is_below(host.partition(":")[0], private_hosts(sites))
+
+    async def _get(self, scheduled: PageScheduled, thread: FetchThread, sign_in: Mapping[str, str] | None) -> Answer:
         with self._load.request(scheduled.host):
-            return await thread.get(scheduled)
+            return await thread.get(scheduled, sign_in)
 
     async def _wait_for_turn(self, scheduled: PageScheduled, thread: FetchThread) -> float:
         """Wait until the request may begin, and return 0; or return for how long it is sent back (seconds)."""
@@ -222,4 +250,4 @@ def _read_again(fetched: PageFetched, known: PageRecord, not_found_ref: str | No
 async def build(settings: Settings, stores: Stores) -> Agent:
     """Make the stage's agent (called by the runtime)."""
     shares = settings.render.enabled or settings.access.fetch_now != "nobody"
-    return FetchAgent(settings.crawl, stores, shares=shares)
+    return FetchAgent(settings.crawl, stores, shares=shares, has_private_sites=settings.access.private_sites)

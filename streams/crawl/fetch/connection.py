@@ -43,7 +43,8 @@ class AddressedResponse(aiohttp.ClientResponse):
         """Read the head of the response."""
         transport = connection.transport
         peer = transport.get_extra_info("peername") if transport else None
-        self.address = str(peer[0]) if peer else ""
+        through = connection.protocol.address if isinstance(connection.protocol, LimitedResponses) else ""
+        self.address = through or (str(peer[0]) if peer else "")
         secured = transport.get_extra_info("ssl_object") if transport else None
         await super().start(connection)
         if isinstance(secured, ResumingObject) and self._is_last():
@@ -72,6 +73,8 @@ class LimitedResponses(ResponseHandler):
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         super().__init__(loop)
+        self.address = ""
+        """The address behind a proxy. Empty: there is no proxy."""
         self._framing: Framing | None = None
         """The response to the last request. None: no request was made."""
 

@@ -19,7 +19,7 @@ from yarl import URL
 
 from schemas.crawl import Purpose
 from streams.allowed_origins import LOOPBACK_NETWORKS, parse_networks
-from streams.crawl.exchange import Exchange, head_of
+from streams.crawl.exchange import Exchange, head_of, without_secrets
 from streams.crawl.fetch.connection import AddressedResponse, LimitedConnector, RefusedFraming
 from streams.crawl.fetch.content_encoding import ACCEPT_ENCODING, BodyDecoder, BodyEndsEarly, InvalidBody
 from streams.crawl.fetch.framing import MAX_HEADER_BYTES, HeadTooLong
@@ -31,6 +31,7 @@ from streams.crawl.fetch.guard import (
     parse_local_hosts,
 )
 from streams.crawl.fetch.outcomes import Verdict, classify_response, header_text, select_headers, unsupported
+from streams.crawl.fetch.proxy import ProxiedConnector
 from streams.crawl.fetch.resolver import Resolver
 from streams.crawl.fetch.tls_failures import explain_tls
 from streams.crawl.fetch.tls_sessions import resume_sessions
@@ -98,7 +99,9 @@ def open_session(settings: CrawlSettings) -> aiohttp.ClientSession:
     context = ssl.create_default_context()
     if settings.local_ca_file:
         context.load_verify_locations(settings.local_ca_file)
-    return _session(settings, Resolver(local, time.monotonic), make_guarded_socket_factory(local), context)
+    return _session(
+        settings, Resolver(local, time.monotonic), make_guarded_socket_factory(local), context, settings.proxy
+    )
 
 
 def open_allowed_session(settings: CrawlSettings) -> aiohttp.ClientSession:
@@ -112,10 +115,15 @@ def open_allowed_session(settings: CrawlSettings) -> aiohttp.ClientSession:
 
 
 def _session(
-    settings: CrawlSettings, resolver: Resolver, make_socket: Callable[[Any], Any], context: ssl.SSLContext
+    settings: CrawlSettings,
+    resolver: Resolver,
+    make_socket: Callable[[Any], Any],
+    context: ssl.SSLContext,
+    proxy: str = "",
 ) -> aiohttp.ClientSession:
     resume_sessions(context, time.monotonic)
-    connector = LimitedConnector(
+    make_connector = partial(ProxiedConnector, proxy) if proxy else LimitedConnector
+    connector = make_connector(
         resolver=resolver,
         socket_factory=make_socket,
         ssl=context,
@@ -151,17 +159,18 @@ async def get(
     any_type: bool = False,
     headers: Mapping[str, str] | None = None,
     also_kept: frozenset[str] = frozenset(),
+    sign_in: Mapping[str, str] | None = None,
 ) -> Answer:
     """Make one request. Each failure of the server is an Answer; an exception is a fault of this program.
 
     `any_type`: the body is read whatever its media type is. `headers`: more of the request. `also_kept`: more headers
-    of the answer that are kept, in lower case.
+    of the answer that are kept, in lower case. `sign_in`: secret headers, which are left out of the exchange.
     """
     began = monotonic()
     answer = Answer(Verdict("network_error", retryable=True))
     conditions = {"If-None-Match": etag, "If-Modified-Since": last_modified}
     conditional = {name: value for name, value in conditions.items() if value}
-    sent = {**(headers or {}), **conditional}
+    sent = {**(headers or {}), **(sign_in or {}), **conditional}
     try:
         async with session.get(URL(url, encoded=True), headers=sent, allow_redirects=False) as response:
             if isinstance(response, AddressedResponse) and (resolver := _resolver_of(session)):
@@ -172,6 +181,8 @@ async def get(
     except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
         # yarl and aiohttp raise ValueError for some faults of a response, such as a malformed Location.
         answer.verdict, answer.body = _classify_failure(error, limits), None
+    if answer.exchange is not None and sign_in:
+        answer.exchange = without_secrets(answer.exchange, frozenset(name.lower() for name in sign_in))
     answer.elapsed_ms = (monotonic() - began) * 1000
     return answer
 

@@ -10,7 +10,7 @@ thread hangs is not noticed here: its requests last until the deadline of their 
 import asyncio
 import threading
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
 from typing import Any, TypeVar
@@ -70,8 +70,11 @@ class FetchThread:
         """True if the thread makes no requests any more."""
         return self._end is not None
 
-    async def get(self, scheduled: PageScheduled) -> Answer:
-        """Make the request of a scheduled URL. A cancelled caller also cancels the request. Raises ThreadEnded."""
+    async def get(self, scheduled: PageScheduled, sign_in: Mapping[str, str] | None = None) -> Answer:
+        """Make the request of a scheduled URL. A cancelled caller also cancels the request. Raises ThreadEnded.
+
+        `sign_in`: secret headers.
+        """
         loop, session = self._session_for(scheduled.url)
         request = get(
             session,
@@ -81,6 +84,7 @@ class FetchThread:
             monotonic=self._monotonic,
             etag=scheduled.etag,
             last_modified=scheduled.last_modified,
+            sign_in=sign_in,
         )
         return await self._call(request, loop)
 
