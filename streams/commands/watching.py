@@ -99,6 +99,8 @@ class Seen:
     """Pages with unchanged content whose record has not been read yet, or says nothing final."""
     listed: set[UUID] = field(default_factory=set)
     """Pages that sitemaps name."""
+    empty: set[UUID] = field(default_factory=set)
+    """Indexed pages without a statement: no search finds them."""
     last_event_at: float = 0.0
 
     def note(self, events: Iterable[Event], now: float) -> None:
@@ -119,6 +121,7 @@ class Seen:
                     self.listed.update(one.page_id for one in event.each())
                 case PageIndexed():
                     self.indexed.add(event.page_id)
+                    (self.empty.discard if event.statements else self.empty.add)(event.page_id)
                 case PageRemoved():
                     self.removed[event.page_id] = event.reason
 
@@ -135,7 +138,12 @@ class Seen:
     @property
     def searchable(self) -> int:
         """Number of pages that became searchable, or still are, and were not removed since."""
-        return len((self.indexed | self.unchanged) - self.removed.keys())
+        return len((self.indexed | self.unchanged) - self.empty - self.removed.keys())
+
+    @property
+    def brought(self) -> bool:
+        """True if the crawl brought a page: a searchable one, or another copy of one."""
+        return bool(self.searchable) or "duplicate" in self.removed.values()
 
     @property
     def settled(self) -> int:
@@ -166,6 +174,8 @@ class Seen:
             del self.unread[page_id]
             if is_searchable(record):
                 self.unchanged.add(page_id)
+                if not record.indexed.statements:
+                    self.empty.add(page_id)
             elif not record.removed.stored:
                 self.unread[page_id] = None  # its content of an earlier fetch is under way
 

@@ -68,12 +68,13 @@ async def bad_server(
     more_hosts: Sequence[str] = (),
     tls: bool = True,
     expired: bool = False,
+    trusted: bool = True,
 ) -> AsyncIterator[BadServer]:
     """Run a server until the block ends. `host` and `more_hosts` are the names in its certificate.
 
     A script may be of a path of all hosts, or of `HOST/path`.
     """
-    certificate, key, ca_file = make_certificate(folder, host, *more_hosts, expired=expired)
+    certificate, key, ca_file = make_certificate(folder, host, *more_hosts, expired=expired, trusted=trusted)
     tasks: set[asyncio.Task[None]] = set()
     server = BadServer(0, ca_file)
 
@@ -116,8 +117,11 @@ def _hosts_of(head: bytes) -> list[str]:
     return [line.removeprefix("host:").strip() for line in lines if line.startswith("host:")]
 
 
-def make_certificate(folder: Path, *hosts: str, expired: bool = False) -> tuple[Path, Path, Path]:
-    """Write a certificate for some hosts, its key, and the authority that signed it, as PEM files."""
+def make_certificate(folder: Path, *hosts: str, expired: bool = False, trusted: bool = True) -> tuple[Path, Path, Path]:
+    """Write a certificate for some hosts, its key, and the authority that signed it, as PEM files.
+
+    `trusted=False`: the file has another authority, as if an intermediate certificate were missing.
+    """
     ca = _authority()
     key = ec.generate_private_key(ec.SECP256R1())
     certificate = (
@@ -130,15 +134,15 @@ def make_certificate(folder: Path, *hosts: str, expired: bool = False) -> tuple[
     files[1].write_bytes(
         key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
     )
-    files[2].write_bytes(ca[0].public_bytes(serialization.Encoding.PEM))
+    known = ca if trusted else _authority("another authority")
+    files[2].write_bytes(known[0].public_bytes(serialization.Encoding.PEM))
     return files
 
 
-def _authority() -> _Pair:
+def _authority(name: str = "test authority") -> _Pair:
     key = ec.generate_private_key(ec.SECP256R1())
-    name = _name("test authority")
     certificate = (
-        _builder("test authority", name, key)
+        _builder(name, _name(name), key)
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         .sign(key, hashes.SHA256())
     )

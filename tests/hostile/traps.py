@@ -162,8 +162,13 @@ class StagesCrawl:
 
     async def seed(self, path: str) -> None:
         """Crawl from a seed until nothing is left to do."""
-        seed = discovered(f"https://{HOST}{path}", why="seed", depth=0, force=True, crawl_id="c")
+        await self.send(discovered(f"https://{HOST}{path}", why="seed", depth=0, force=True, crawl_id="c"))
+
+    async def send(self, seed: PageDiscovered, seconds: int | None = None) -> None:
+        """Crawl from a seed until nothing is left to do, or nothing within this time."""
+        path = seed.url.removeprefix(f"https://{HOST}")
         self._waiting.append((seed, event_id(seed.event_type(), path, seed.key())))
+        until = self.now + (seconds or 0) * SECOND
         for _ in range(MAX_EVENTS):
             if self._waiting:
                 await self._handle(*self._waiting.popleft())
@@ -172,6 +177,8 @@ class StagesCrawl:
             if when is None and not self._waiting:
                 return
             if not self._waiting:
+                if seconds is not None and (when or 0) > until:
+                    return
                 self.now = max(self.now + 1, when or 0)
         raise AssertionError(f"the crawl of {path} did not end")
 

@@ -10,7 +10,8 @@ from schemas.ids import page_id
 from streams.allowed_origins import AllowedOrigins
 from streams.cli import app
 from streams.commands.pages import crawl as crawling
-from streams.commands.pages.seeds import as_sitemap, describe_rewritten, explain_seeds, read_seeds, seed
+from streams.commands.pages.seed_reasons import explain_seeds
+from streams.commands.pages.seeds import as_sitemap, describe_rewritten, read_seeds, seed
 from streams.errors import UsageError
 from streams.ledger.agent import LedgerAgent
 from streams.ledger.history import history_of
@@ -33,7 +34,7 @@ CASES = [
     ("https://a.example/lost", "Not indexed: Gone"),
     ("https://a.example/nothing", "Not indexed: Gone"),
     ("https://a.example/private/x", "Refused (robots.txt of a.example disallows it)"),
-    ("https://down.example/", "Waiting: down.example does not answer"),
+    ("https://down.example/", "Waiting: the robots.txt of down.example can't be read"),
     ("https://unseen.example/", "The frontier has not seen it"),
 ]
 

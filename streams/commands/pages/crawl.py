@@ -23,12 +23,15 @@ from streams.commands.console import (
     print_result,
     styled,
 )
-from streams.commands.pages.seeds import MAX_EXPLAINED, as_sitemap, describe_rewritten, explain_seeds, read_seeds, seed
+from streams.commands.pages.left_out import FEW_PAGES, count_left_out, describe_left_out
+from streams.commands.pages.seed_reasons import MAX_EXPLAINED, explain_seeds
+from streams.commands.pages.seeds import as_sitemap, describe_rewritten, read_seeds, seed
 from streams.commands.watching import FOLLOWED, LOOK_SECONDS, Bars, Seen, machine_load
 from streams.crawl.frontier.policy import UNREACHABLE_SECONDS
 from streams.crawl.frontier.progress import CrawlProgress, ProgressReader
 from streams.crawl.scope import make_patterns
 from streams.errors import TransientError, UsageError
+from streams.plain_text import count_of
 from streams.runtime.lags.backpressure import describe_shortage
 from streams.runtime.producer import EventProducer
 from streams.runtime.topic_reader import Follower
@@ -121,12 +124,14 @@ async def run_crawl(
             if not wait:
                 return _report_start(crawl_id, len(seeds), as_json)
             seen, progress, stuck = await _watch(settings, stores, follower, crawl_id)
-            reached = seen.indexed | seen.unchanged
-            without = [one for one in seeds if one.page_id not in reached]
-            reasons = {url: why async for url, why in explain_seeds(stores, without[:MAX_EXPLAINED])}
+            reached = (seen.indexed | seen.unchanged) - seen.empty
+            without = [one for one in seeds if one.page_id not in reached][:MAX_EXPLAINED]
+            reasons = {url: why async for url, why in explain_seeds(stores, without, has_listed=bool(seen.listed))}
+            few = seen.fetched if len(seen.fetched) <= FEW_PAGES else ()
+            left_out = await count_left_out(stores, few, seeds, settings.crawl.origins)
     finally:
         follower.close()
-    return _report(crawl_id, seen, progress, reasons, stuck, as_json=as_json)
+    return _report(crawl_id, seen, progress, reasons, left_out, stuck, as_json=as_json)
 
 
 async def _watch(
@@ -181,7 +186,14 @@ def _report_start(crawl_id: str, seeds: int, as_json: bool) -> int:
 
 
 def _report(
-    crawl_id: str, seen: Seen, progress: CrawlProgress, reasons: dict[str, str], stuck: bool, *, as_json: bool
+    crawl_id: str,
+    seen: Seen,
+    progress: CrawlProgress,
+    reasons: dict[str, str],
+    left_out: dict[str, int],
+    stuck: bool,
+    *,
+    as_json: bool,
 ) -> int:
     if as_json:
         print_json(
@@ -198,16 +210,19 @@ def _report(
                 "named_by_sitemaps": len(seen.listed),
                 "fetched_of_sitemaps": len(seen.listed & seen.fetched),
                 "searchable": seen.searchable,
+                "without_statements": len(seen.empty),
                 "unchanged": len(seen.unchanged),
                 "under_way_before": len(seen.unread),
                 "set_aside": seen.reasons(),
                 "seeds_without_a_page": reasons,
+                "links_left_out": left_out,
             }
         )
     else:
         removed = ", ".join(f"{count} {reason}" for reason, count in seen.reasons().items()) or "none"
         out.print(
-            f"{progress.discovered:,} addresses: {describe_results(progress) or 'none is finished'}. "
+            f"{progress.discovered:,} address{'' if progress.discovered == 1 else 'es'}: "
+            f"{describe_results(progress) or 'none is finished'}. "
             f"{seen.searchable:,} pages are searchable; not indexed: {removed}.",
             soft_wrap=True,
         )
@@ -218,15 +233,19 @@ def _report(
                 f"Sitemaps name {len(seen.listed)} pages, of which {len(seen.listed & seen.fetched)} are fetched. "
                 "(--max-pages sets how many, --sitemap-only fetches all.)"
             )
+        if seen.empty:
+            out.print(f"{count_of(len(seen.empty), 'page')} without any statement: no search finds them.")
         if seen.unchanged:
             out.print(f"{len(seen.unchanged)} of the searchable pages have not changed since an earlier crawl.")
         if seen.unread:
             out.print(f"{len(seen.unread)} unchanged pages are not searchable yet: their earlier fetch is under way.")
         for url, why in reasons.items():
             out.print(f"{url}: {why}", soft_wrap=True)
+        if described := describe_left_out(left_out):
+            out.print(described, soft_wrap=True)
         if progress.deferred:
             out.print(
-                f"{progress.deferred} wait for hosts that do not answer. A host is asked again after "
+                f"Waiting for hosts whose robots.txt can't be read: {progress.deferred:,}. A host is asked again after "
                 f"{UNREACHABLE_SECONDS / 60:.0f} minutes, and after twice as long each further time, up to a day."
             )
     if stuck:
@@ -238,4 +257,4 @@ def _report(
                 seen.under_way,
             )
         )
-    return EXIT_NO if stuck or not progress.fetched else 0
+    return EXIT_NO if stuck or not seen.brought else 0

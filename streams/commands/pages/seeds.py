@@ -1,7 +1,7 @@
-"""The seeds of a crawl: where they are named, the events that they become, and why a seed gave no page."""
+"""The seeds of a crawl: where they are named, and the events that they become."""
 
 import re
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -9,26 +9,15 @@ from schemas import PageDiscovered
 from schemas.ids import page_id
 from streams.allowed_origins import NO_ORIGINS, AllowedOrigins, origin_of
 from streams.charset import decode
-from streams.crawl.frontier.hosts.host_state import Host
 from streams.crawl.sitemaps import ROBOTS_PATH
 from streams.crawl.urls import InvalidUrl, host_of, resolve, with_scheme
 from streams.errors import UsageError
-from streams.ledger.descriptions import describe_status
-from streams.ledger.history import history_of
-from streams.ledger.status import FetchFailure, PageStatus, status_of
-from streams.stores.host_buckets import bucket_of
-from streams.stores.opener import Stores
-from streams.stores.protocols import FrontierUrl
 
-MAX_EXPLAINED = 10
-"""Maximum number of seeds whose reasons are shown."""
 MAX_FAULTS = 20
 """Maximum number of seeds that can't be crawled that are named."""
 _COMMENT = re.compile(r"(?:^|(?<=\s))#.*", re.DOTALL)
 _AROUND = " \t\r\n\f\v\ufeff\u200b\xa0"
 """Characters around a seed that are no part of it: white space, and what editors and web pages leave behind."""
-MAX_HOPS = 5
-"""Maximum number of redirects from a seed that are followed."""
 
 
 def read_seeds(urls: Sequence[str], file: Path | None, origins: AllowedOrigins = NO_ORIGINS) -> list[str]:
@@ -110,42 +99,3 @@ def as_sitemap(seed: PageDiscovered, max_pages: int) -> PageDiscovered:
     url = resolve(seed.url, ROBOTS_PATH) if is_root else seed.url
     changes = {"purpose": "sitemap", "max_depth": 1, "max_pages": seed.max_pages or max_pages}
     return seed.model_copy(update={"page_id": page_id(url), "url": url, **changes})
-
-
-async def explain_seeds(stores: Stores, seeds: Iterable[PageDiscovered]) -> AsyncIterator[tuple[str, str]]:
-    """Yield the seeds that led to no indexed page, each with the reason in a sentence."""
-    for one in seeds:
-        if reason := await _reason(stores, one):
-            yield one.url, reason
-
-
-async def _reason(stores: Stores, seed: PageDiscovered) -> str:
-    """Return why a seed gave nothing, or an empty string if it gave something, perhaps behind redirects."""
-    identity = seed.page_id
-    for _ in range(MAX_HOPS):
-        row = await stores.frontier.url(identity)
-        if row is None:
-            return "The frontier has not seen it. Is a worker running? `riffle status`"
-        if row.state == "queued":
-            return await _why_queued(stores, row)
-        if row.purpose == "sitemap" and row.outcome != "redirect":
-            return "" if row.outcome in ("ok", "not_modified") else _failed(row)
-        status = status_of(await history_of(stores, identity))
-        if status.status == "redirected" and status.redirect_to:
-            identity = page_id(status.redirect_to)
-        elif status.status == "waiting":  # the ledger comes after the frontier
-            return "" if row.outcome in ("ok", "not_modified", "redirect") else _failed(row)
-        else:
-            return "" if status.status in ("indexed", "duplicate") else describe_status(status)
-    return f"More than {MAX_HOPS} redirects in a row"
-
-
-async def _why_queued(stores: Stores, row: FrontierUrl) -> str:
-    host = await stores.frontier.host(bucket_of(row.host), row.host)
-    detail = (Host.from_row(host).robots.detail if host else "") or row.detail
-    return f"Waiting: {row.host} does not answer ({detail})" if detail else f"Waiting for {row.host}"
-
-
-def _failed(row: FrontierUrl) -> str:
-    failure = FetchFailure(outcome=row.outcome, error=row.detail)
-    return describe_status(PageStatus(status="not_indexed", reason="fetch_failed", failure=failure))

@@ -52,6 +52,7 @@ READ_BYTES = 16 * 1024
 PARTS_PER_TURN = 8
 """Number of parts of a body (at most 16 KiB received or 64 KiB decoded) that are handled before other tasks run."""
 MAX_ERROR_CHARS = 300
+REFUSED_CONNECTION = "the connection is refused. For a site with http alone: RIFFLE_CRAWL__ALLOWED_ORIGINS"
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,7 +325,7 @@ def _classify_failure(error: Exception, limits: Limits) -> Verdict:
         case aiohttp.ClientConnectorDNSError():
             return Verdict("network_error", True, f"DNS: {error.strerror or text}")
         case aiohttp.ClientConnectorError() if isinstance(error.os_error, ConnectionRefusedError):
-            return Verdict("network_error", True, "the connection is refused")
+            return Verdict("network_error", True, REFUSED_CONNECTION)
         case aiohttp.ClientPayloadError() if _is_malformed(error):
             return Verdict("invalid", False, f"not valid HTTP: {text}")
         case aiohttp.ClientResponseError() | aiohttp.InvalidURL():

@@ -139,10 +139,18 @@ def _report_redirect(url: str, location: str) -> Verdict:
     if not location:
         return Verdict("invalid", error="a redirect without Location")
     try:
-        return Verdict("redirect", redirect_to=resolve(url, location))
+        target = resolve(url, location)
+        return Verdict("redirect", redirect_to=target, error=_why_itself(location) if target == url else None)
     except InvalidUrl as error:
         outcome: Outcome = "guarded" if error.rule in ("host", "credentials") else "invalid"
         return Verdict(outcome, error=f"redirect to a URL that is not allowed: {error}")
+
+
+def _why_itself(location: str) -> str:
+    """Return why a server may redirect a URL to itself."""
+    if location.strip().lower().startswith("http:"):
+        return "it sends https back to http. To crawl it with http: RIFFLE_CRAWL__ALLOWED_ORIGINS"
+    return "servers do so that wait for a cookie, which Riffle never sends back"
 
 
 def _refresh_target(url: str, refresh: str) -> str:

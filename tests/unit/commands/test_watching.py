@@ -121,9 +121,12 @@ class Records:
         self.rows: dict[UUID, dict[str, Any]] = {}
         self.reads = 0
 
-    def put(self, page_id: UUID, indexed: int = 0, removed: int = 0) -> UUID:
+    def put(self, page_id: UUID, indexed: int = 0, removed: int = 0, statements: int = 2) -> UUID:
         parts = {"indexed": indexed, "removed": removed}
-        self.rows[page_id] = {part: {"generation": generation} for part, generation in parts.items() if generation}
+        rows = {part: {"generation": generation} for part, generation in parts.items() if generation}
+        if indexed:
+            rows["indexed"]["statements"] = statements
+        self.rows[page_id] = rows
         return page_id
 
     async def get(self, page_id: UUID) -> PageRecord:
@@ -148,6 +151,14 @@ async def test_unchanged_pages_that_are_in_the_index_count_as_searchable() -> No
     assert seen.under_way == 1, "the page with the same content"
     await seen.look_at_unchanged(pages)  # type: ignore[arg-type] # the part of the store that is read
     assert (seen.searchable, seen.unchanged, seen.under_way, seen.unread) == (2, {not_modified, same}, 0, {})
+
+
+async def test_a_page_without_a_statement_is_not_searchable() -> None:
+    pages, seen = Records(), Seen("crawl")
+    page = pages.put(uuid4(), indexed=3, statements=0)
+    seen.note([fetched(page, "not_modified")], 1.0)
+    await seen.look_at_unchanged(pages)  # type: ignore[arg-type] # the part of the store that is read
+    assert (seen.searchable, seen.empty, seen.settled, seen.brought) == (0, {page}, 1, False)
 
 
 async def test_an_unchanged_page_is_read_again_until_its_earlier_fetch_is_in_the_index() -> None:

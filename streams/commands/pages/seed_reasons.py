@@ -1,0 +1,109 @@
+"""Says why a seed gave no searchable page, and what would help."""
+
+from collections.abc import AsyncIterator, Callable, Iterable
+from uuid import UUID
+
+from schemas import PageDiscovered
+from schemas.envelope import utc_from_micros
+from schemas.ids import page_id
+from streams.clock import now_micros
+from streams.crawl.frontier.hosts.host_state import Host
+from streams.errors import MissingBlob
+from streams.ledger.descriptions import describe_status
+from streams.ledger.history import history_of
+from streams.ledger.status import FetchFailure, PageStatus, status_of
+from streams.render.needs import needs_rendering
+from streams.stores.host_buckets import bucket_of
+from streams.stores.opener import Stores
+from streams.stores.protocols import FrontierUrl
+
+MAX_EXPLAINED = 10
+"""Maximum number of seeds whose reasons are shown."""
+MAX_HOPS = 5
+"""Maximum number of redirects from a seed that are followed."""
+LONG_MICROS = 60 * 1_000_000
+"""Minimum time until a host is asked again that is worth a word (microseconds)."""
+_NO_STATEMENT = "Nothing of it can be found, since it has no statement"
+_SCRIPTS = "Its text is made by scripts: RIFFLE_RENDER__ENABLED=true renders such pages in a browser"
+_NO_SITEMAP = (
+    "It names no page of its own domain within the crawl: it is no sitemap, it is damaged, or its pages are elsewhere"
+)
+
+
+async def explain_seeds(
+    stores: Stores, seeds: Iterable[PageDiscovered], *, has_listed: bool = True, now: Callable[[], int] = now_micros
+) -> AsyncIterator[tuple[str, str]]:
+    """Yield the seeds that led to no searchable page, each with the reason in a sentence.
+
+    `has_listed`: the sitemaps of the crawl named pages.
+    """
+    for one in seeds:
+        if reason := await _reason(stores, one, now(), has_listed=has_listed):
+            yield one.url, reason
+
+
+async def _reason(stores: Stores, seed: PageDiscovered, now: int, *, has_listed: bool) -> str:
+    """Return why a seed gave nothing, or an empty string if it gave something, perhaps behind redirects."""
+    identity, visited = seed.page_id, [seed.url]
+    for _ in range(MAX_HOPS):
+        row = await stores.frontier.url(identity)
+        if row is None:
+            return "The frontier has not seen it. Is a worker running? `riffle status`"
+        if row.state == "queued":
+            return await _why_queued(stores, row, now)
+        if row.purpose == "sitemap" and row.outcome != "redirect":
+            is_read = row.outcome in ("ok", "not_modified")
+            return _failed(row) if not is_read else "" if has_listed else _NO_SITEMAP
+        status = status_of(await history_of(stores, identity))
+        if status.status == "redirected" and (target := status.redirect_to):
+            if target in visited:
+                return _describe_circle(visited, target, row.detail)
+            visited.append(target)
+            identity = page_id(target)
+        elif status.status == "waiting":  # the ledger comes after the frontier
+            return "" if row.outcome in ("ok", "not_modified", "redirect") else _failed(row)
+        elif status.status == "indexed" and not status.statements:
+            return await _why_empty(stores, identity)
+        else:
+            return "" if status.status in ("indexed", "duplicate") else describe_status(status)
+    return f"More than {MAX_HOPS} redirects in a row"
+
+
+def _describe_circle(visited: list[str], target: str, detail: str) -> str:
+    if target == visited[-1]:
+        what = "Redirects to itself" if len(visited) == 1 else f"Redirects to {target}, which redirects to itself"
+    else:
+        what = f"Redirects in a circle: {' to '.join([*visited, target])}"
+    return f"{what}: {detail}" if detail else what
+
+
+async def _why_queued(stores: Stores, row: FrontierUrl, now: int) -> str:
+    found = await stores.frontier.host(bucket_of(row.host), row.host)
+    host = Host.from_row(found) if found else None
+    next_at = host.next_at if host else 0
+    again = f". It is asked again at {utc_from_micros(next_at):%Y-%m-%d %H:%M} UTC"
+    until = again if next_at - now >= LONG_MICROS else ""
+    if row.outcome == "rate_limited":
+        return f"Waiting: {row.host} asks for fewer requests ({row.detail}){until}"
+    if host and host.is_deferred:
+        detail = f" ({host.robots.detail})" if host.robots.detail else ""
+        return f"Waiting: the robots.txt of {row.host} can't be read{detail}, so nothing else is requested{until}"
+    return f"Waiting for {row.host}{f' ({row.detail})' if row.detail else ''}{until}"
+
+
+async def _why_empty(stores: Stores, identity: UUID) -> str:
+    """Return why a page has no statement: perhaps scripts make its text."""
+    record = await stores.pages.get(identity)
+    fetched = record.fetched
+    try:
+        body = await stores.blobs.get(fetched.body_ref) if fetched.body_ref else b""
+    except MissingBlob:
+        body = b""
+    kind = fetched.headers.get("content-type", "")
+    scripts = needs_rendering(record.normalized.text_chars, body, kind)
+    return f"{_NO_STATEMENT}. {_SCRIPTS}" if scripts else _NO_STATEMENT
+
+
+def _failed(row: FrontierUrl) -> str:
+    failure = FetchFailure(outcome=row.outcome, error=row.detail)
+    return describe_status(PageStatus(status="not_indexed", reason="fetch_failed", failure=failure))

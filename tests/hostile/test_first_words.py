@@ -1,0 +1,159 @@
+"""A web of hosts that disappoint on the first day: what `riffle crawl` says of each, and what would help.
+
+Each host is crawled by the real stages over TLS on loopback, with stores in memory.
+"""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from schemas import Event, PageIndexed
+from schemas.ids import page_id
+from streams.commands.console import EXIT_NO
+from streams.commands.pages.crawl import _report
+from streams.commands.pages.left_out import count_left_out, describe_left_out
+from streams.commands.pages.seed_reasons import explain_seeds
+from streams.commands.pages.seeds import as_sitemap, seed
+from streams.commands.watching import Seen
+from streams.crawl.frontier.progress import CrawlProgress, crawl_progress
+from streams.ledger.agent import LedgerAgent
+from streams.pages.sandbox.pool import ParsePool
+from streams.stores.opener import Stores
+from tests.hostile.servers import Script, bad_server, response
+from tests.hostile.traps import HOST, StagesCrawl, page
+from tests.stages.frontier_world import delivery
+
+SITE = f"https://{HOST}"
+NOT_FOUND = response(status="404 Not Found")
+SHELL = b"<html><title>App</title><div id=root></div><script src=/app.js></script></html>"
+UNREAD = f"Waiting: the robots.txt of {HOST} can't be read"
+
+
+@dataclass(frozen=True)
+class Host:
+    """A host, and the words about its first page."""
+
+    name: str
+    words: str
+    scripts: dict[str, Script] = field(default_factory=dict)
+    help: str = ""
+    """The words about what would help."""
+    server: dict[str, Any] = field(default_factory=dict)
+    sitemap_only: bool = False
+    is_empty: bool = False
+    """The page is indexed without a statement."""
+
+
+HOSTS = [
+    Host("a cookie wall", "Redirects to itself: servers do so that wait for a cookie",
+         {"/": response(location="/", status="302 Found")}),
+    Host("https that leads to http", "Redirects to itself: it sends https back to http",
+         {"/": response(location=f"http://{HOST}/", status="302 Found")}, "RIFFLE_CRAWL__ALLOWED_ORIGINS"),
+    Host("a circle", f"Redirects in a circle: {SITE}/ to {SITE}/a to {SITE}/",
+         {"/": response(location="/a", status="302 Found"), "/a": response(location="/", status="302 Found")}),
+    Host("an expired certificate", f"{UNREAD} (TLS: the certificate has expired)",
+         server={"expired": True}),
+    Host("a missing intermediate certificate", f"{UNREAD} (TLS: the chain of certificates is incomplete",
+         help="the server must also send the intermediate", server={"trusted": False}),
+    Host("a certificate of another name", f"{UNREAD} (TLS: the certificate is for other names",
+         server={"host": "other.example"}),
+    Host("a server that fails", f"{UNREAD} (status 503), so nothing else is requested",
+         {"/robots.txt": response(status="503 Busy")}, "It is asked again at"),
+    Host("a long pause", f"Waiting: {HOST} asks for fewer requests (status 429). It is asked again at 20",
+         {"/": response(status="429 Too Many", retry_after="7200")}, "UTC"),
+    Host("an application of scripts", "Nothing of it can be found, since it has no statement",
+         {"/": response(SHELL)}, "RIFFLE_RENDER__ENABLED=true", is_empty=True),
+    Host("a page of pictures", "Nothing of it can be found, since it has no statement",
+         {"/": response(b"<title>Pictures</title><img src=/a.jpg>")}, is_empty=True),
+    Host("a sitemap that is a page", "It names no page of its own domain",
+         {"/s.xml": response(b"<html>Not found</html>")}, "it is no sitemap, it is damaged", sitemap_only=True),
+    Host("an error", "Not indexed: Gone (status 404)"),
+]  # fmt: skip
+
+
+class Scripts(dict[str, Script]):
+    """The answers of a host: what it has not is not found."""
+
+    def __missing__(self, path: str) -> Script:
+        return NOT_FOUND
+
+
+@pytest.fixture(scope="module")
+async def pool() -> AsyncIterator[ParsePool]:
+    async with ParsePool(1) as started:
+        yield started
+
+
+def indexed(stages: StagesCrawl, statements: int) -> PageIndexed:
+    """Return the event of the index, whose stages are not here."""
+    last = stages.found.answers[-1]
+    fields = {"page_id": last.page_id, "url": last.url, "generation": last.generation, "crawl_id": "c"}
+    return PageIndexed(**fields, statements=statements, model="m", model_version="1", collection="c")
+
+
+async def note(stores: Stores, events: list[Event], now: int) -> Seen:
+    """Give the events to the ledger, and to what the command sees."""
+    ledger, seen = LedgerAgent(stores.ledger, max_gathering_seconds=0), Seen("c")
+    for n, event in enumerate(events):
+        await ledger.handle(delivery(event, UUID(int=n), now))
+    seen.note(events, 0.0)
+    return seen
+
+
+@pytest.mark.parametrize("host", HOSTS, ids=[host.name for host in HOSTS])
+async def test_the_command_says_what_happened_and_what_would_help(
+    host: Host, pool: ParsePool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with bad_server(tmp_path, Scripts(host.scripts), **host.server) as server:
+        stages = StagesCrawl(server.settings(HOST, delay_seconds=0, rights_files=False), pool)
+        first = seed(f"{SITE}/s.xml" if host.sitemap_only else f"{SITE}/", 1)
+        first = (as_sitemap(first, 9) if host.sitemap_only else first).model_copy(update={"crawl_id": "c"})
+        try:
+            await stages.send(first, seconds=600)
+        finally:
+            await stages.fetcher.stop()
+    events: list[Event] = [*stages.found.answers, *stages.removed, *([indexed(stages, 0)] if host.is_empty else [])]
+    seen = await note(stages.stores, events, stages.now)
+    found = explain_seeds(stages.stores, [first], has_listed=False, now=lambda: stages.now)
+    reasons = {url: why async for url, why in found}
+    assert reasons[first.url].startswith(host.words), reasons
+    assert host.help in reasons[first.url]
+    progress = await crawl_progress(stages.stores, "c")
+    assert _report("c", seen, progress, reasons, {}, False, as_json=False) == EXIT_NO, "it brought nothing"
+    shown = " ".join(capsys.readouterr().out.split())
+    assert f"{first.url}: {host.words}" in shown
+    assert "0 pages are searchable" in shown
+    assert "not answer" not in shown
+
+
+async def test_links_that_were_left_out_are_counted_by_reason(pool: ParsePool, tmp_path: Path) -> None:
+    links = ["https://other.example/1", "https://other.example/2", "/a", "/b.zip", "mailto:x@y.example", "/print"]
+    body = page("/", *links, "https://www.bad.example/own")
+    async with bad_server(tmp_path, Scripts({"/": response(body)})) as server:
+        stages = StagesCrawl(server.settings(HOST, delay_seconds=0, rights_files=False), pool)
+        first = seed(f"{SITE}/", 0).model_copy(update={"crawl_id": "c", "patterns": ("-/print",)})
+        try:
+            await stages.send(first, seconds=600)
+        finally:
+            await stages.fetcher.stop()
+    counts = await count_left_out(stages.stores, [page_id(f"{SITE}/")], [first], server.settings().origins)
+    assert counts == {"host": 2, "depth": 2, "type": 1, "pattern": 1}
+    assert describe_left_out(counts) == (
+        "Links that were left out: 2 to other hosts (--any-host follows them); 2 beyond the depth (--depth); "
+        "1 outside of --include and --exclude; 1 that no page has (files, other schemes, traps)."
+    )
+    assert describe_left_out({}) == ""
+
+
+def test_a_crawl_that_brought_a_page_or_a_copy_ends_with_status_0(capsys: pytest.CaptureFixture[str]) -> None:
+    seen = Seen("c", indexed={UUID(int=1)})
+    assert _report("c", seen, CrawlProgress(discovered=1, fetched=1), {}, {}, False, as_json=False) == 0
+    seen = Seen("c", removed={UUID(int=1): "duplicate"})
+    assert _report("c", seen, CrawlProgress(discovered=1, fetched=1), {}, {}, False, as_json=False) == 0
+    seen = Seen("c", indexed={UUID(int=1)}, empty={UUID(int=1)})
+    assert _report("c", seen, CrawlProgress(discovered=1, fetched=1), {}, {}, False, as_json=False) == EXIT_NO
+    assert "1 page without any statement: no search finds them." in capsys.readouterr().out
