@@ -10,14 +10,15 @@ from streams.crawl.frontier.progress import crawl_progress
 from streams.stores.host_buckets import bucket_of
 from streams.stores.opener import Stores
 from streams.stores.protocols import CRAWL_BUCKETS
+from tests.sizes import FULL
 from tests.stages.frontier_world import SECOND, CrawlOptions, Site, World
 
-HOSTS, PAGES, DELAY_SECONDS = 20, 50, 1.0
+HOSTS, PAGES, DELAY_SECONDS = 20 if FULL else 10, 50, 1.0
 SETTINGS = CrawlOptions(delay_seconds=DELAY_SECONDS, lease_seconds=60, in_flight=12, max_attempts=4, max_depth=100)
 
 
 def web() -> dict[str, Site]:
-    """Return 20 hosts of 50 pages, each linked from the one before. Each second host has private pages."""
+    """Return hosts of 50 pages, each linked from the one before. Each second host has private pages."""
     sites = {}
     for h in range(HOSTS):
         site = Site(robots="User-agent: *\nDisallow: /private/\n" if h % 2 else None)

@@ -6,13 +6,10 @@ import json
 import signal
 import sys
 from collections.abc import AsyncIterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import httpx2
 import pytest
-from mcp.client.client import Client
-from mcp.client.stdio import StdioServerParameters, stdio_client
-from mcp.client.streamable_http import streamable_http_client
 
 from streams.gateway.tools.results import MAX_TEXT_CHARS, cut, to_markdown
 from streams.settings import AccessSettings, AnswersSettings
@@ -24,6 +21,9 @@ from tests.stages.test_gateway_content import PAGE, TEXTS, URL, filled
 from tests.stages.test_gateway_limits import Patient, serving
 from tests.stages.test_gateway_model_answers import QUESTION, STATEMENTS, TOWER
 from tests.stages.test_gateway_model_answers import stores as tower_stores
+
+if TYPE_CHECKING:
+    from mcp.client.client import Client
 
 TOOLS = {"search", "similar", "answer", "page", "extract"}
 
@@ -42,7 +42,11 @@ async def served(stores: Stores, **options: Any) -> AsyncIterator[str]:
 
 
 @contextlib.asynccontextmanager
-async def connected(address: str, **headers: str) -> AsyncIterator[Client]:
+async def connected(address: str, **headers: str) -> AsyncIterator["Client"]:
+    # Here, since the SDK takes a second to import, and each process of the tests collects this file.
+    from mcp.client.client import Client
+    from mcp.client.streamable_http import streamable_http_client
+
     async with (
         httpx2.AsyncClient(headers=headers, trust_env=False, timeout=60) as http,
         Client(streamable_http_client(f"{address}/mcp", http_client=http)) as client,
@@ -50,14 +54,14 @@ async def connected(address: str, **headers: str) -> AsyncIterator[Client]:
         yield client
 
 
-async def call(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
+async def call(client: "Client", tool: str, **arguments: Any) -> dict[str, Any]:
     result = await client.call_tool(tool, arguments)
     assert not result.is_error, result.content
     found: dict[str, Any] = result.structured_content or {}
     return found
 
 
-async def use_every_tool(client: Client) -> None:
+async def use_every_tool(client: "Client") -> None:
     listed = {tool.name: tool for tool in (await client.list_tools()).tools}
     assert set(listed) == TOOLS
     for tool in listed.values():
@@ -86,6 +90,9 @@ async def test_every_tool_answers_over_http(stores: Stores) -> None:
 
 
 async def test_every_tool_answers_over_stdio(stores: Stores) -> None:
+    from mcp.client.client import Client
+    from mcp.client.stdio import StdioServerParameters, stdio_client
+
     async with served(stores) as address:
         program = "from streams.cli import main; main()"
         started = StdioServerParameters(command=sys.executable, args=["-c", program, "mcp", "--gateway", address])
