@@ -65,7 +65,7 @@ SHARED_SERVERS = {"tls_stack": "TlsStack", "stack": "Settings", "only_kafka": "S
 RENDERED_CHART = re.compile(r"\brender\(")
 """A file with this reads the chart, which each process renders again with each file of values: 12 s of CPU time."""
 TESTS = Path(__file__).parent
-WITHOUT_SERVERS = {"rules", "stages", "unit"}
+WITHOUT_SERVERS = {"rules", "stages", "unit", "web_reports"}
 """Folders in which no test needs a server or a browser: `make test` doesn't look for such tests there."""
 
 # All that the collection makes stays. Python's collector of cycles would look at it for a fifth of the time.
