@@ -43,7 +43,7 @@ bytes decide. These answers are refused:
 | HTTP/0.9, no status, another protocol; a NUL in the head | it has no head; browsers refuse it, too | [framing] |
 | headers over 64 KiB; more than 20 answers 1xx; chunks of one byte | limits | [framing] |
 | a transfer coding beside chunks, three content codings, `compress` | no request asks for it | [test_zoo], [codings] |
-| a body or coding that ends early or is damaged | a part is missing: most are tried again | [test_zoo] |
+| a body that ends before its last tag; a damaged coding | a part is missing: most are tried again | [test_zoo] |
 | an image, an archive, a font, also as `text/html` | it is no page | [media_types] |
 | an expired or incomplete chain of certificates, other names | the server may be another one | [tls] |"""
 

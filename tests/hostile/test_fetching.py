@@ -109,6 +109,21 @@ async def test_a_brotli_body_of_half_a_megabyte_is_whole(tmp_path: Path) -> None
     assert (answer.verdict.outcome, answer.body) == ("ok", body)
 
 
+WHOLE, CUT = b"<html><p>Hi</html>\n", b"<html><p>Hi"
+ENDS_EARLY = {
+    "a length that is too long": lambda body: HEAD + b"content-length: 99\r\n\r\n" + body,
+    "no last chunk": lambda body: HEAD + b"transfer-encoding: chunked\r\n\r\n%x\r\n%s\r\n" % (len(body), body),
+}
+
+
+@pytest.mark.parametrize("form", ENDS_EARLY)
+async def test_a_page_with_its_last_tag_is_whole_though_its_framing_is_not(form: str, tmp_path: Path) -> None:
+    whole = await fetch_script(tmp_path, raw(ENDS_EARLY[form](WHOLE)))
+    assert (outcome(whole), whole.body) == (("ok", False), WHOLE)
+    cut = await fetch_script(tmp_path, raw(ENDS_EARLY[form](CUT)))
+    assert (outcome(cut), cut.body) == (("network_error", True), None)
+
+
 async def test_a_wrong_charset_does_not_change_the_body(tmp_path: Path) -> None:
     answer = await fetch_script(tmp_path, response(b"\xff\xfe\x00", content_type="text/html; charset=utf-8"))
     assert answer.body == b"\xff\xfe\x00"

@@ -53,6 +53,7 @@ PARTS_PER_TURN = 8
 """Number of parts of a body (at most 16 KiB received or 64 KiB decoded) that are handled before other tasks run."""
 MAX_ERROR_CHARS = 300
 REFUSED_CONNECTION = "the connection is refused. For a site with http alone: RIFFLE_CRAWL__ALLOWED_ORIGINS"
+_END_OF_PAGE = b"</html>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,24 +253,29 @@ async def _read_body(
 ) -> bytes:
     """Return the decoded body, and add it to `received` as it came if it has a coding.
 
-    A robots.txt is cut at its limit (RFC 9309, section 2.5); any other body must fit.
+    A robots.txt is cut at its limit (RFC 9309, section 2.5); any other body must fit. A page whose last tag came is
+    complete, though its server named a longer length, or left out the last chunk.
     """
     cap = MAX_ROBOTS_BYTES if purpose == "robots" else limits.body_bytes
     body = bytearray()
     decoder = BodyDecoder(encoding, limits.body_bytes)
     turns = _Turns(limits, monotonic)
-    async for data in content.iter_chunked(READ_BYTES):
-        turns.received += len(data)
-        if received is not None and encoding:
-            received += data
-        await turns.next()
-        for piece in decoder.feed(data):
-            body += piece
-            if len(body) > cap:
-                if purpose == "robots":
-                    return bytes(body[:cap])
-                raise _Stop(Verdict("too_large", error=f"the body is longer than {cap} bytes"))
+    try:
+        async for data in content.iter_chunked(READ_BYTES):
+            turns.received += len(data)
+            if received is not None and encoding:
+                received += data
             await turns.next()
+            for piece in decoder.feed(data):
+                body += piece
+                if len(body) > cap:
+                    if purpose == "robots":
+                        return bytes(body[:cap])
+                    raise _Stop(Verdict("too_large", error=f"the body is longer than {cap} bytes"))
+                await turns.next()
+    except aiohttp.ClientPayloadError as error:
+        if _is_malformed(error) or not body.rstrip()[-len(_END_OF_PAGE) :].lower() == _END_OF_PAGE:
+            raise
     for piece in decoder.finish():
         body += piece
     return bytes(body[:cap])

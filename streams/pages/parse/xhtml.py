@@ -14,11 +14,10 @@ import re
 from collections.abc import Mapping
 from xml.parsers import expat
 
+from streams.crawl.file_kinds import XML_TYPES
 from streams.media_types import UNKNOWN, is_xhtml, media_type, sniff
 
 TYPES = frozenset({"application/xhtml+xml", "application/vnd.wap.xhtml+xml"})
-XML_TYPES = frozenset({"text/xml", "application/xml"})
-"""Media types of XML whose root says whether they are a page."""
 _HTML_NAMESPACES = frozenset({"", "http://www.w3.org/1999/xhtml"})
 _FOREIGN = {"http://www.w3.org/2000/svg": "svg", "http://www.w3.org/1998/Math/MathML": "math"}
 _VOID = frozenset({
