@@ -110,7 +110,7 @@ async def test_a_brotli_body_of_half_a_megabyte_is_whole(tmp_path: Path) -> None
 
 
 WHOLE, CUT = b"<html><p>Hi</html>\n", b"<html><p>Hi"
-ENDS_EARLY = {
+ENDS_EARLY: dict[str, Callable[[bytes], bytes]] = {
     "a length that is too long": lambda body: HEAD + b"content-length: 99\r\n\r\n" + body,
     "no last chunk": lambda body: HEAD + b"transfer-encoding: chunked\r\n\r\n%x\r\n%s\r\n" % (len(body), body),
 }
