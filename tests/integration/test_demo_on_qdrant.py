@@ -1,7 +1,8 @@
 """`riffle demo` on a real Qdrant: the stack uses the server whose address is set, and answers from it.
 
 Pages that answer no question are left out, all but some: whether the answers are found among those of all pages is
-tested without servers (tests/unit/benchmarks/evaluation/test_demo_questions.py).
+tested without servers (tests/unit/benchmarks/evaluation/test_demo_questions.py). By day the demo runs on the local
+stack's own Qdrant (tests/wheel/test_stack.py).
 """
 
 import os
@@ -16,7 +17,7 @@ import pytest
 from streams.local.demo import QUESTIONS
 from tests.integration.qdrant_process import NO_REAL_QDRANT, RealQdrantProcess, real_qdrant
 
-pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(1_800)]
+pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.night, pytest.mark.timeout(1_800)]
 DEMO = [sys.executable, "-c", "from streams.cli import main; main()", "demo", "--exit", "--pages", "70"]
 
 

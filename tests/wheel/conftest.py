@@ -31,7 +31,7 @@ def local(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Installed:
 
 @pytest.fixture(scope="session")
 def product(local: Installed) -> Iterator[Product]:
-    """A stack that sends its traces to the test, with a crawled web of one page."""
+    """A stack that sends its traces to the test, as the demo has left it, with one more page."""
     page = local.folder / "web" / HOST / "index.html"
     page.parent.mkdir(parents=True)
     page.write_text(PAGE)
@@ -40,8 +40,8 @@ def product(local: Installed) -> Iterator[Product]:
         variables = {**JARS, "RIFFLE_OTLP_ENDPOINT": traces.address, "RIFFLE_CRAWL__DELAY_SECONDS": "0"}
         made = Product(local, variables, traces)
         try:
-            made.output_of("up", "--web", "web")
-            made.output_of("crawl", f"https://{HOST}/")
+            made.shown = made.output_of("demo", "--pages", "20")
+            made.output_of("import", "web")
             yield made
         finally:
             local.run("riffle", "down", **variables)

@@ -43,7 +43,7 @@ class Installed:
         """Run one of its programs, such as `riffle` or `python`, in the empty folder."""
         command = [str(self.prefix / "bin" / program), *map(str, arguments)]
         return subprocess.run(
-            command, cwd=self.folder, env=self.environ(**variables), capture_output=True, text=True, timeout=240
+            command, cwd=self.folder, env=self.environ(**variables), capture_output=True, text=True, timeout=1_200
         )
 
 
@@ -51,7 +51,7 @@ JARS = {"XDG_CACHE_HOME": os.environ.get("XDG_CACHE_HOME") or str(Path.home() / 
 """The downloaded servers belong to this machine's user: other tests have fetched them."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class Product:
     """An installation with a running stack."""
 
@@ -60,6 +60,8 @@ class Product:
     """Environment variables of the stack and of all its commands."""
     traces: Collector
     """The collector that gets the traces of the stack."""
+    shown: str = ""
+    """Output of the demo that started the stack."""
 
     @property
     def folder(self) -> Path:

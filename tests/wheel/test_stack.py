@@ -1,17 +1,29 @@
-"""The whole product from the wheel: a stack is started, a page makes its journey, and operators' commands work."""
+"""The whole product from the wheel: the demo starts a stack, pages make their journey, and operators' commands work.
+
+By day the demo has few pages: whether the answers are found among those of all pages is tested without servers
+(tests/unit/benchmarks/evaluation/test_demo_questions.py), and at night among more of them on a real Qdrant.
+"""
 
 import pytest
 
+from streams.local.demo import QUESTIONS
 from tests.wheel.conftest import HOST
 from tests.wheel.environment import Product
 
-pytestmark = [pytest.mark.integration, pytest.mark.slow]
+pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(1_800)]
 
-URL = f"https://{HOST}/"
+URL = f"https://{HOST}/index.html"
 QUESTION = "when does the harbour of Oulu freeze"
 
 
-def test_a_crawled_page_is_found_and_has_its_history(product: Product) -> None:
+def test_the_demo_answers_its_questions_and_leaves_the_stack(product: Product) -> None:
+    assert f"{len(QUESTIONS)} of {len(QUESTIONS)} questions have their answer" in product.shown
+    assert "Search page: http" in product.shown
+    page = QUESTIONS[0].url
+    assert product.answer("page", page)["url"] == page
+
+
+def test_an_imported_page_is_found_and_has_its_history(product: Product) -> None:
     assert product.answer("search", QUESTION)["results"][0]["url"] == URL
     assert product.answer("page", URL)["url"] == URL
 
