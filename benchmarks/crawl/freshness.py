@@ -6,7 +6,8 @@ Pages change by Poisson processes. Their mean intervals follow Cho and Garcia-Mo
 Implications for an Incremental Crawler" (VLDB 2000), figure 2: 23 % of the pages change about daily, 15 % weekly,
 16 % monthly, 46 % more seldom; within a class the intervals are spread log-uniformly. The policies:
 
-    recrawl         the frontier's rule (`streams.crawl.frontier.scheduling.recrawl`): it sees only its own visits
+    recrawl         the frontier's rule (`streams.crawl.frontier.scheduling.recrawl`) on hosts of 100 pages: it sees
+                    only its own visits
     same requests   one fixed interval for all pages, with as many requests as `recrawl` made
     proportional    rates in proportion to the true rates of change, with as many requests
     optimal         the best rates for the average freshness by the true rates of change, with as many requests: Cho
@@ -19,6 +20,8 @@ none: such a host says "now" for all its pages, always.
 
 And the first month of pages that their sites publish one after another, with the intervals that sitemaps state
 (`changefreq`): the nearest word at all hosts, the same word for all pages of a host, or none.
+
+Hosts of several kinds are simulated by themselves (`benchmarks.crawl.host_visits`).
 
 Freshness is the share of the time in which the index has a page's present content; age is the time since the index's
 content was outdated. A model runs only when a visit finds a change: `model_runs` beside `requests` is the saved time.
@@ -34,16 +37,11 @@ from typing import Annotated, Any
 
 import typer
 
+from benchmarks.crawl import host_visits
 from benchmarks.machine import machine
 from streams.commands.console import AsJson, command, print_figures
 from streams.crawl.frontier.scheduling.change_hints import ChangeHints
-from streams.crawl.frontier.scheduling.recrawl import (
-    PROVEN_SITEMAP_SECONDS,
-    SITEMAP_SECONDS,
-    History,
-    first_seconds,
-    recrawl,
-)
+from streams.crawl.frontier.scheduling.recrawl import PROVEN_SITEMAP_SECONDS, SITEMAP_SECONDS, first_mean
 from streams.crawl.sitemap_entries import CHANGE_SECONDS
 from streams.pages.sitemap_events import NEWS_SECONDS
 
@@ -59,7 +57,7 @@ STEPS = 60
 PAGES_PER_HOST = 100
 
 Intervals = Callable[[int, bool | None], float]
-"""The seconds until the next visit of a page, by the outcome of a visit: changed or not, None for the first one."""
+"""The seconds until the next visit of a page, by the outcome of a visit: changed or not, None before the first one."""
 
 
 @dataclass(slots=True)
@@ -132,25 +130,29 @@ def measure(pages: int = PAGES, days: int = DAYS) -> dict[str, Any]:
         "days": days,
         "first_month": {name: outcome.figures(pages, days / 2) for name, outcome in new.items()},
         "policies": {name: outcome.figures(pages, days) for name, outcome in policies.items()},
+        "hosts": host_visits.measure(),
     }
 
 
 def simulate(changes: Sequence[Sequence[float]], days: int, intervals: Intervals) -> Outcome:
-    """Visit each page by a policy for twice the days, and count the second half."""
+    """Visit the pages by a policy for twice the days, in the order of time, and count the second half."""
     outcome, begin, end = Outcome(), days * DAY, 2 * days * DAY
-    for page, times in enumerate(changes):
-        due, seen, at = intervals(page, None), 0, 0.0
-        while at < end:
-            visit = min(due, end)
-            outdated = times[seen] if seen < len(times) else math.inf
-            _count(outcome, max(at, begin), visit, max(outdated, begin) if outdated < visit else math.inf)
-            found = seen
-            while seen < len(times) and times[seen] <= visit:
-                seen += 1
-            if begin <= visit < end:
-                outcome.requests += 1
-                outcome.changes_found += seen > found
-            at, due = visit, visit + intervals(page, seen > found)
+    seen, visited = [0] * len(changes), [0.0] * len(changes)
+    queue = [(intervals(page, None), page) for page in range(len(changes))]
+    heapify(queue)
+    while queue:
+        due, page = heappop(queue)
+        times, visit = changes[page], min(due, end)
+        outdated = times[seen[page]] if seen[page] < len(times) else math.inf
+        _count(outcome, max(visited[page], begin), visit, max(outdated, begin) if outdated < visit else math.inf)
+        found, seen[page] = seen[page], bisect_right(times, visit)
+        visited[page] = visit
+        if visit == end:
+            continue
+        if visit >= begin:
+            outcome.requests += 1
+            outcome.changes_found += seen[page] > found
+        heappush(queue, (visit + intervals(page, seen[page] > found), page))
     return outcome
 
 
@@ -158,7 +160,7 @@ def simulate(changes: Sequence[Sequence[float]], days: int, intervals: Intervals
 class _Page:
     times: Sequence[float]
     """When the page changes."""
-    history: History
+    number: int
     due: float
     seen: int = 0
     """Number of changes that the index has."""
@@ -173,8 +175,8 @@ def simulate_hints(changes: Sequence[Sequence[float]], days: int, is_honest: Cal
     """Visit pages by the rule and by their hosts' hints for twice the days, and count the second half."""
     outcome, begin, end = Outcome(), days * DAY, 2 * days * DAY
     for host, start in enumerate(range(0, len(changes), PAGES_PER_HOST)):
-        pages = [_new_page(times) for times in changes[start : start + PAGES_PER_HOST]]
-        hints, read_at = ChangeHints(), DAY
+        hints, plan, read_at = ChangeHints(), host_visits.Budget(), DAY
+        pages = [_new_page(times, number, plan) for number, times in enumerate(changes[start : start + PAGES_PER_HOST])]
         queue = [(page.due, number) for number, page in enumerate(pages)]
         heapify(queue)
         while min(read_at, queue[0][0]) < end:
@@ -186,16 +188,15 @@ def simulate_hints(changes: Sequence[Sequence[float]], days: int, is_honest: Cal
                 continue
             at, number = heappop(queue)
             if at == pages[number].due:
-                _visit(pages[number], hints, at, outcome, begin)
+                _visit(pages[number], hints, plan, at, outcome, begin)
                 heappush(queue, (pages[number].due, number))
         for page in pages:
             _count_time(page, outcome, begin, end)
     return outcome
 
 
-def _new_page(times: Sequence[float]) -> _Page:
-    history = recrawl(History(), "changed")
-    return _Page(times, history, history.interval_seconds)
+def _new_page(times: Sequence[float], number: int, plan: host_visits.Budget) -> _Page:
+    return _Page(times, number, plan.wait(number, None, is_changed=True))
 
 
 def nearest_word(mean: float) -> int:
@@ -207,7 +208,11 @@ def simulate_new(changes: Sequence[Sequence[float]], days: int, stated: Callable
     """Visit pages in the month in which their hosts publish them, one after another, and count all of it."""
     outcome, end = Outcome(), days * DAY
     for start in range(0, len(changes), PAGES_PER_HOST):
-        hints, numbers = ChangeHints(), range(start, min(start + PAGES_PER_HOST, len(changes)))
+        hints, plan, numbers = (
+            ChangeHints(),
+            host_visits.Budget(),
+            range(start, min(start + PAGES_PER_HOST, len(changes))),
+        )
         published = {number: end * (number - start) / len(numbers) for number in numbers}
         pages: dict[int, _Page] = {}
         queue = [(at, number) for number, at in published.items()]
@@ -215,11 +220,11 @@ def simulate_new(changes: Sequence[Sequence[float]], days: int, stated: Callable
         while queue[0][0] < end:
             at, number = heappop(queue)
             if number in pages:
-                _visit(pages[number], hints, at, outcome, 0)
+                _visit(pages[number], hints, plan, at, outcome, 0)
             else:
                 times = changes[number]
-                first = History(first_seconds(stated(number), hints))
-                pages[number] = _Page(times, first, at + first.interval_seconds, bisect_right(times, at), at)
+                wait = plan.wait(number, None, is_changed=True, first_mean=first_mean(stated(number), hints))
+                pages[number] = _Page(times, number, at + wait, bisect_right(times, at), at)
                 pages[number].stated = stated(number)
             heappush(queue, (pages[number].due, number))
         for page in pages.values():
@@ -238,17 +243,18 @@ def _hurried(pages: Sequence[_Page], hints: ChangeHints, now: float, *, honest: 
             yield number
 
 
-def _visit(page: _Page, hints: ChangeHints, now: float, outcome: Outcome, begin: float) -> None:
+def _visit(
+    page: _Page, hints: ChangeHints, plan: host_visits.Budget, now: float, outcome: Outcome, begin: float
+) -> None:
     _count_time(page, outcome, begin, now)
-    found = bisect_right(page.times, now)
+    found, waited = bisect_right(page.times, now), now - page.visited_at
     changed, page.seen = found > page.seen, found
     if page.is_hinted:
         hints.judge(was_right=changed)
-    else:
-        if page.stated:
-            hints.judge_interval(page.stated, page.history.interval_seconds, changed=changed)
-        page.history = recrawl(page.history, "changed" if changed else "unchanged")
-    page.visited_at, page.is_hinted, page.due = now, False, now + page.history.interval_seconds
+    elif page.stated:
+        hints.judge_interval(page.stated, round(waited), changed=changed)
+    wait = plan.wait(page.number, waited, is_changed=changed, says_more=not page.is_hinted)
+    page.visited_at, page.is_hinted, page.due = now, False, now + wait
     if now >= begin:
         outcome.requests += 1
         outcome.changes_found += changed
@@ -298,11 +304,13 @@ def _visit_rate(change: float, gain: float) -> float:
 
 
 def _recrawl_policy(pages: int) -> Intervals:
-    histories = [History() for _ in range(pages)]
+    plans = [host_visits.Budget() for _ in range(0, pages, PAGES_PER_HOST)]
+    waits = [0.0] * pages
 
     def interval(page: int, changed: bool | None) -> float:
-        histories[page] = recrawl(histories[page], "unchanged" if changed is False else "changed")
-        return float(histories[page].interval_seconds)
+        waited = None if changed is None else waits[page]
+        waits[page] = plans[page // PAGES_PER_HOST].wait(page, waited, is_changed=bool(changed))
+        return waits[page]
 
     return interval
 

@@ -9,7 +9,7 @@ from streams.crawl.frontier.host_caches import RobotsCache
 from streams.crawl.frontier.hosts.host_state import Host
 from streams.crawl.frontier.scheduling.traps import Traps
 from streams.crawl.frontier.visits.host_visit import disallowed_outcome
-from streams.crawl.host_quality import HostQuality, judge_host
+from streams.crawl.host_quality import HostQuality, budget_factor, host_quality, judge_host
 from streams.crawl.urls import host_of, reason_not_to_crawl
 from streams.errors import MissingBlob
 from streams.robot_name import ProductToken
@@ -43,6 +43,8 @@ class HostView:
     quality: HostQuality
     left_out: dict[str, int] = field(default_factory=dict)
     """Number of URLs that were left out as traps, by the name of the trap."""
+    daily_visits: int = 0
+    """Maximum number of further visits of its known pages in a day, without fronts and hints."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the fields for a program."""
@@ -80,6 +82,7 @@ async def view_host(store: FrontierStore, name: str, now: int) -> HostView | Non
         order=order or HostOrder(name),
         quality=judge_host(host.record),
         left_out=dict(host.traps.left_out),
+        daily_visits=round(host.visits.daily_visits(budget_factor(host_quality(host.record)))),
     )
 
 

@@ -89,6 +89,7 @@ async def show(host: HostName, as_json: AsJson = False) -> int:
         ("robots.txt", " ".join(filter(None, [view.robots, view.detail]))),
         ("failures in a row", str(view.failures)),
         ("pages scheduled, all crawls", f"{view.scheduled:,}"),
+        ("visits of known pages in a day, at most", f"{view.daily_visits:,}"),
         ("URLs left out as traps", ", ".join(f"{name} {count:,}" for name, count in view.left_out.items()) or "none"),
         *describe_host_quality(view.quality),
         ("order", describe_order(view.order) or "none"),

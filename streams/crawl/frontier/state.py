@@ -13,6 +13,7 @@ from streams.crawl.frontier.scheduling.recrawl import plan_visit
 from streams.crawl.frontier.url_aliases import HeldUrls, UrlAliases
 from streams.crawl.frontier.url_table import UrlTable
 from streams.crawl.frontier.url_writer import UrlWriter
+from streams.crawl.host_quality import budget_factor, host_quality
 from streams.runtime.agent import Emit
 from streams.stores.protocols import FrontierStore, FrontierUrl
 
@@ -72,4 +73,5 @@ class FrontierState:
         """Return a URL of the host with its next visit, if pages are visited again."""
         if not self.policy.recrawl:
             return url
-        return plan_visit(url, self.now(), self.random(), host.position, host.hints)
+        factor = budget_factor(host_quality(host.record))
+        return plan_visit(url, self.now(), self.random(), host.position, host.hints, host.visits, factor)

@@ -130,8 +130,8 @@ class FrontierUrl:
     """True if the URL was queued for another visit, by the frontier itself. It counts in no crawl."""
     next_visit: int = 0
     """When a done URL is visited again, microseconds since 1970 UTC. 0: it is not."""
-    interval_seconds: int = 0
-    """Time between the last two visits as it was planned (seconds)."""
+    mean_seconds: int = 0
+    """Mean time between two changes, as the visits so far let expect (seconds). 0: no visit is planned."""
     visit_failures: int = 0
     """Number of visits in a row that failed."""
     planned_at: int = 0

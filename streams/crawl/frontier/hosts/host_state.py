@@ -15,6 +15,7 @@ from streams.crawl.frontier.scheduling.change_hints import ChangeHints
 from streams.crawl.frontier.scheduling.ordering import Turns
 from streams.crawl.frontier.scheduling.purposes import PURPOSES, LeasePurpose
 from streams.crawl.frontier.scheduling.traps import Traps
+from streams.crawl.frontier.scheduling.visit_budget import VisitBudget
 from streams.crawl.host_quality import MIDDLE, HostRecord, budget_factor, host_quality
 from streams.crawl.rights import RIGHTS_PATH
 from streams.crawl.robots import seconds_until_open
@@ -126,6 +127,8 @@ class Host:
     turns: Turns = field(default_factory=Turns)
     traps: Traps = field(default_factory=Traps)
     hints: ChangeHints = field(default_factory=ChangeHints)
+    visits: VisitBudget = field(default_factory=VisitBudget)
+    """The further visits of the host. A few pages may be missing after a crash."""
     record: HostRecord = field(default_factory=HostRecord)
     """Counts of the pages of the host. A few pages may be missing after a crash."""
     order: HostOrder = field(default_factory=lambda: HostOrder(""))

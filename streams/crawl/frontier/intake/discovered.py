@@ -225,6 +225,7 @@ async def _carry_out(batch: UrlBatch, decision: Decision, event: PageDiscovered)
         case Queue(known):
             if await _queue(batch, event, known):
                 _count(batch, event, known)
+                _note_front(batch, event, known)
             return []
 
 
@@ -233,6 +234,15 @@ def _count(batch: UrlBatch, event: PageDiscovered, known: FrontierUrl | None) ->
     if known is None and "?" in event.url:
         batch.live.host.traps.count(event)
         batch.live.is_changed = True
+
+
+def _note_front(batch: UrlBatch, event: PageDiscovered, known: FrontierUrl | None) -> None:
+    """Note that a further visit of a page of the host led to a new page. Only a page that is in memory counts."""
+    if known is None and event.why == "link" and event.purpose == "page" and event.referrer:
+        front = batch.live.urls.get(page_id_of(event.referrer))
+        if front and front.revisit:
+            batch.live.host.visits.note_new_page(front.page_id, front.generation)
+            batch.live.is_changed = True
 
 
 def _with_place(batch: UrlBatch, url: FrontierUrl, event: PageDiscovered) -> FrontierUrl:

@@ -1,77 +1,56 @@
-"""When a page is visited again. Pure: the history of its visits and the last verdict decide.
+"""When a page is visited again. Pure: the history of its visits, the last verdict and its host's budget decide.
 
-A new page is visited again after an hour. An unchanged page waits twice as long as before, up to 30 days; a changed one
-half as long, down to five minutes; a page that fails waits twice as long, and is given up after eight failures.
-So the rate of visits follows the rate of changes of each page, without a model of it (`make bench ARGS=freshness`
-compares it with a fixed interval and with the best policy).
+Each visit of a page says something about the mean time between two of its changes (`visit_budget.learn`). With this
+mean the page waits for its share of the visits that its host gets in a day (`visit_budget`). A page that fails waits
+twice as long each time, and is given up after eight failures. `make bench ARGS=freshness` compares all of it with a
+fixed interval and with the best policy.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 from streams.crawl.frontier.policy import JITTER, SECOND
 from streams.crawl.frontier.scheduling.change_hints import ChangeHints
 from streams.crawl.frontier.scheduling.purposes import purpose_of
+from streams.crawl.frontier.scheduling.visit_budget import (
+    MAX_WAIT_SECONDS,
+    NEW_PAGE_SECONDS,
+    VisitBudget,
+    bounded_mean,
+    learn,
+)
 from streams.stores.protocols import FrontierUrl
 
 FIRST_SECONDS = 3_600
-"""Time until the first visit after a new page (seconds)."""
-MIN_SECONDS = 300
-"""Minimum time between two visits (seconds)."""
-MAX_SECONDS = 30 * 86_400
-"""Maximum time between two visits (seconds)."""
+"""Minimum time until the next visit after a failure (seconds). It is also the time until a new feed is read again."""
 SITEMAP_SECONDS = 86_400
 """Time between two visits of a sitemap (seconds)."""
 PROVEN_SITEMAP_SECONDS = 10_800
 """Time between two visits of a sitemap whose host's hints were right before (seconds)."""
-MIN_FIRST_SECONDS, MAX_FIRST_SECONDS = 900, 43_200
-"""Bounds of the time until the first visit after a new page by its `changefreq` (seconds)."""
-FIRST_SHARE = 0.35
-"""Share of a stated interval until that visit (`make bench ARGS=freshness`)."""
 MIN_FEED_SECONDS = 900
 """Minimum time between two visits of a feed that a page names (seconds)."""
+FEED_SHARE = 2
+"""Share of the mean time between two changes of a feed after which it is read again: one Nth."""
 MAX_FAILURES = 8
 """Number of failures in a row after which a page is visited no more."""
 
 Verdict = Literal["changed", "unchanged", "failed"]
 
 
-@dataclass(frozen=True, slots=True)
-class History:
-    """The visits of a page so far."""
+def first_mean(stated_seconds: int, hints: ChangeHints) -> int:
+    """Return the mean time between two changes of a new page (seconds).
 
-    interval_seconds: int = 0
-    """Time between the last visit and the next one (seconds). 0: none is planned."""
-    failures: int = 0
-    """Number of failures in a row."""
-
-
-def recrawl(history: History, verdict: Verdict) -> History:
-    """Return the history with the interval until the next visit."""
-    if verdict == "failed":
-        failures = history.failures + 1
-        if failures >= MAX_FAILURES:
-            return History(0, failures)
-        return History(_bounded(2 * (history.interval_seconds or FIRST_SECONDS)), failures)
-    if not history.interval_seconds:
-        return History(FIRST_SECONDS)
-    seconds = history.interval_seconds * 2 if verdict == "unchanged" else history.interval_seconds // 2
-    return History(_bounded(seconds))
-
-
-def first_seconds(stated_seconds: int, hints: ChangeHints) -> int:
-    """Return the time until the first visit after a new page (seconds).
-
-    An interval that a sitemap states for the page decides, where the stated intervals of its host are true.
+    It is the interval that a sitemap states for the page, where the stated intervals of its host are true.
     """
-    if not stated_seconds or not hints.state_intervals:
-        return FIRST_SECONDS
-    return min(max(round(FIRST_SHARE * stated_seconds), MIN_FIRST_SECONDS), MAX_FIRST_SECONDS)
+    return bounded_mean(stated_seconds) if stated_seconds and hints.state_intervals else NEW_PAGE_SECONDS
 
 
-def _bounded(seconds: int) -> int:
-    return min(max(seconds, MIN_SECONDS), MAX_SECONDS)
+def failed_seconds(wait_seconds: float, failures: int) -> float:
+    """Return the time until the next visit after N failures in a row: doubled each time (seconds). 0: there is none."""
+    if failures >= MAX_FAILURES:
+        return 0.0
+    return min(max(wait_seconds, FIRST_SECONDS) * 2.0**failures, MAX_WAIT_SECONDS)
 
 
 def verdict_of(url: FrontierUrl) -> Verdict | None:
@@ -95,45 +74,66 @@ _SETTLED: dict[str, Verdict] = {"changed": "changed", "soft_404": "failed", "gon
 
 
 def plan_visit(
-    url: FrontierUrl, now: int, random: float, place: Callable[[int], int], hints: ChangeHints
+    url: FrontierUrl,
+    now: int,
+    random: float,
+    place: Callable[[int], int],
+    hints: ChangeHints,
+    visits: VisitBudget,
+    factor: float,
 ) -> FrontierUrl:
     """Return the URL with its next visit, or as it is if that is planned already, or not to be planned.
 
-    `place` returns a place in the host's queue for a time. `hints` is the host's record: it counts a visit that a hint
-    brought forward. Such a visit says nothing about the page's own interval.
+    `place` returns a place in the host's queue for a time. `hints` and `visits` are the host's records, and `factor`
+    is that of its budgets, by its quality. A visit that a hint brought forward says nothing of the page's own changes.
     """
     verdict = verdict_of(url)
     if verdict is None or url.planned_at == _visit_of(url):
         return url
-    history = recrawl(History(url.interval_seconds, url.visit_failures), verdict)
-    if verdict != "failed" and url.purpose == "page":
-        if not url.interval_seconds:
-            history = History(first_seconds(url.change_seconds, hints))
-        elif url.change_seconds and not url.is_hinted:
-            hints.judge_interval(url.change_seconds, url.interval_seconds, changed=verdict == "changed")
-    if url.is_hinted and verdict != "failed":
-        hints.judge(was_right=verdict == "changed")
-        history = History(url.interval_seconds or FIRST_SECONDS)
-    if url.purpose != "page" and verdict != "failed":
-        history = History(_source_seconds(url, history.interval_seconds, hints))
-    wait = round(history.interval_seconds * (1 + JITTER * random) * SECOND)
-    when = place(now + wait) if wait else 0
+    failures = url.visit_failures + 1 if verdict == "failed" else 0
+    waited = max(_visit_of(url) - url.planned_at, 0) / SECOND if url.planned_at else 0.0
+    mean = 0 if failures >= MAX_FAILURES else _mean_seconds(url, verdict, waited, hints)
+    if url.purpose == "page":
+        visits.move(url.mean_seconds, mean)
+    wait = 0.0
+    if mean:
+        wait = _source_seconds(url, mean, hints)
+        if url.purpose == "page":
+            wait = visits.wait(url.page_id, mean, waited, factor)
+    if failures:
+        wait = failed_seconds(wait, failures)
+    when = place(now + round(wait * (1 + JITTER * random) * SECOND)) if wait else 0
     return replace(
         url,
         at=max(now, url.at + 1),
         position=when or url.position,
         next_visit=when,
-        interval_seconds=history.interval_seconds,
-        visit_failures=history.failures,
+        mean_seconds=mean,
+        visit_failures=failures,
         planned_at=_visit_of(url),
         is_hinted=False,
     )
 
 
-def _source_seconds(url: FrontierUrl, interval: int, hints: ChangeHints) -> int:
+def _mean_seconds(url: FrontierUrl, verdict: Verdict, waited: float, hints: ChangeHints) -> int:
+    """Return the mean time between two changes of a page (seconds). The host's record counts what it stated."""
+    is_changed = verdict == "changed"
+    if not url.mean_seconds:
+        return first_mean(url.change_seconds, hints) if url.purpose == "page" else FEED_SHARE * FIRST_SECONDS
+    if verdict == "failed":
+        return url.mean_seconds
+    if url.is_hinted:
+        hints.judge(was_right=is_changed)
+        return url.mean_seconds
+    if url.change_seconds and url.purpose == "page":
+        hints.judge_interval(url.change_seconds, round(waited), changed=is_changed)
+    return learn(url.mean_seconds, waited, is_changed=is_changed)
+
+
+def _source_seconds(url: FrontierUrl, mean: int, hints: ChangeHints) -> float:
     """Return the time until a sitemap is read again, or a feed: a feed by how often it changes, a day at most."""
     if purpose_of(url) == "feed":
-        return min(max(interval, MIN_FEED_SECONDS), SITEMAP_SECONDS)
+        return min(max(mean / FEED_SHARE, MIN_FEED_SECONDS), SITEMAP_SECONDS)
     return PROVEN_SITEMAP_SECONDS if hints.are_proven else SITEMAP_SECONDS
 
 
