@@ -1,4 +1,4 @@
-"""The registrable domain of a host: what one owner registered, by the public suffix list. Pure.
+"""The registrable domain of a host, by the public suffix list, and the owner of a host. Pure.
 
     www.example.co.uk   example.co.uk
     me.github.io        me.github.io    platforms have a suffix of their own in the list
@@ -35,9 +35,17 @@ def has_public_suffix(host: str) -> bool:
     return host.rpartition(".")[2] in _FOR_TESTS or _SUFFIXES.publicsuffix(host) is not None
 
 
-def same_domain(host: str, other: str) -> bool:
-    """Return whether two hosts are below one registrable domain."""
-    return host == other or registrable_domain(host) == registrable_domain(other)
+def owner_of(host: str) -> str:
+    """Return a key for the owner of a host: hosts with one key may have one owner. It is the registrable domain.
+
+    Whatever an owner has one of in common asks here: budgets, the pace, turns, links that count once.
+    """
+    return registrable_domain(host)
+
+
+def may_be_one_owner(host: str, other: str) -> bool:
+    """Return whether two hosts may have one owner."""
+    return host == other or owner_of(host) == owner_of(other)
 
 
 def is_page_below(url: str, domains: Iterable[str]) -> bool:

@@ -31,7 +31,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from uuid import UUID
 
-from streams.crawl.domains import same_domain
+from streams.crawl.domains import may_be_one_owner
 from streams.crawl.url_rules import explain_alias, rewrite, without_variation
 from streams.crawl.urls import host_of
 from streams.dedup.first_sight import inherit, of_site, own_sight, site_sight
@@ -92,7 +92,7 @@ def _find_named(page: Fingerprint, by_url: Mapping[str, Fingerprint]) -> Fingerp
     named = by_url.get(page.canonical_url or "")
     if named is None or named.page_id == page.page_id:
         return None
-    if not same_domain(host_of(page.url), host_of(named.url)):
+    if not may_be_one_owner(host_of(page.url), host_of(named.url)):
         return named if named.canonical_url == named.url else None
     return None if _names_another_site(page) and _names_another_site(named) else named
 

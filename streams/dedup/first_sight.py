@@ -23,7 +23,7 @@ from dataclasses import replace
 
 from schemas import PageDiscovered
 from schemas.ids import page_id
-from streams.crawl.domains import same_domain
+from streams.crawl.domains import may_be_one_owner
 from streams.crawl.urls import host_of
 from streams.sketches.minhash import sketch_similarity
 from streams.stores.page_record import RemovedText
@@ -131,7 +131,9 @@ def copied_share(page: Fingerprint, found: Iterable[Fingerprint]) -> float:
     if page.words < MIN_NEAR_WORDS:
         return 0.0
     host, since = host_of(page.url), site_sight(page).at
-    older = (other for other in found if site_sight(other).at < since and not same_domain(host_of(other.url), host))
+    older = (
+        other for other in found if site_sight(other).at < since and not may_be_one_owner(host_of(other.url), host)
+    )
     return round(max((sketch_similarity(page.sketch, other.sketch) for other in older), default=0.0), DIGITS)
 
 
@@ -176,4 +178,4 @@ def redirect_source(history: Sequence[Transition]) -> str:
 
 def may_move(source: str, target: str) -> bool:
     """Return whether a redirect may carry the identity of a page: only below one registrable domain."""
-    return bool(source) and same_domain(host_of(source), host_of(target))
+    return bool(source) and may_be_one_owner(host_of(source), host_of(target))

@@ -23,7 +23,7 @@ from collections.abc import Sequence
 from schemas import Event, LinkFound, PageNormalized, PageRemoved
 from schemas.ids import page_id
 from schemas.links import MoreLink
-from streams.crawl.domains import registrable_domain, same_domain
+from streams.crawl.domains import may_be_one_owner, owner_of
 from streams.crawl.urls import host_of
 from streams.errors import PoisonError
 from streams.links.known_sources import MAX_SOURCES, KnownSources
@@ -70,8 +70,8 @@ class LinksAgent(Agent):
             return
         if not self._known.knows(host):
             sources = await self._links.sources(host, self._max_sources)
-            self._known.load(host, map(registrable_domain, sources))
-        domain = registrable_domain(source)
+            self._known.load(host, map(owner_of, sources))
+        domain = owner_of(source)
         number = self._known.number_of(host, domain)
         if number is not None:
             counted = number if is_written(number) else None
@@ -104,7 +104,7 @@ class LinksAgent(Agent):
         kept = {url for group in later for url in group.urls}
         lost = [link for link in event.each() if link.target_url not in kept]
         other = await self._take_back_page_links(lost, source, at)
-        behind = None if same_domain(host, source) else await self._links.source_page(host, source)
+        behind = None if may_be_one_owner(host, source) else await self._links.source_page(host, source)
         is_followed = any(group.followed for group in later)
         if behind and behind[0] == event.source_url and behind[1] <= at and not is_followed:
             if other:
@@ -124,7 +124,7 @@ class LinksAgent(Agent):
             for row in await self._links.page_links(link.target_page_id, PAGES_PER_DOMAIN, first):
                 if row.source_url == link.source_url:
                     await self._links.remove_page_link(row, at)
-                elif not row.nofollow and same_domain(host_of(row.source_url), source):
+                elif not row.nofollow and may_be_one_owner(host_of(row.source_url), source):
                     other = other if other and host_of(other) == source else row.source_url
         return other
 
@@ -146,7 +146,7 @@ class LinksAgent(Agent):
 
     async def _remove_source(self, host: str, source: str, at: int) -> None:
         sources = await self._links.sources(host, self._max_sources)
-        domains = {registrable_domain(other) for other in sources if other != source}
+        domains = {owner_of(other) for other in sources if other != source}
         await self._links.put_in_links(host, round_down(len(domains)))
         if not domains:  # without links to it, the host is in no further computation of ranks
             await self._links.put_ranks({host: 1.0})

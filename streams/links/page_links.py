@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import xxhash
 
 from schemas import LinkFound
-from streams.crawl.domains import registrable_domain
+from streams.crawl.domains import owner_of
 from streams.crawl.urls import host_of
 from streams.stores.protocols import PageLink
 
@@ -41,7 +41,7 @@ def links_to_store(event: LinkFound) -> Iterator[PageLink]:
     """Yield the links of an event that are stored: those from another registrable domain."""
     source = host_of(event.source_url)
     for link in event.each():
-        if registrable_domain(host_of(link.target_url)) != registrable_domain(source):
+        if owner_of(host_of(link.target_url)) != owner_of(source):
             anchor = link.anchor[:MAX_ANCHOR_CHARS]
             yield PageLink(link.target_page_id, place_of(event.source_url), event.source_url, anchor, link.nofollow)
 
@@ -53,14 +53,14 @@ def place_of(source_url: str) -> int:
 
 def first_place_of(source_url: str) -> int:
     """Return the first place of the links of a page's registrable domain."""
-    return _hash(registrable_domain(host_of(source_url))) % DOMAINS * PAGES_PER_DOMAIN
+    return _hash(owner_of(host_of(source_url))) % DOMAINS * PAGES_PER_DOMAIN
 
 
 def group_by_domain(links: Iterable[PageLink]) -> list[LinkingDomain]:
     """Return the linking domains, first those that vouch for a link, then those with more links."""
     found: dict[str, list[PageLink]] = {}
     for link in links:
-        found.setdefault(registrable_domain(host_of(link.source_url)), []).append(link)
+        found.setdefault(owner_of(host_of(link.source_url)), []).append(link)
     domains = [LinkingDomain(domain, tuple(of_domain)) for domain, of_domain in found.items()]
     return sorted(domains, key=lambda one: (one.nofollow, -len(one.links), one.domain))
 

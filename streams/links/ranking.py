@@ -13,7 +13,7 @@ from itertools import islice
 
 import numpy as np
 
-from streams.crawl.domains import registrable_domain
+from streams.crawl.domains import owner_of
 from streams.links.pagerank import GraphBuilder, HostGraph, Ranks, start_ranks, update_ranks
 from streams.stores.protocols import HostLinks
 
@@ -51,7 +51,7 @@ async def rank_hosts(
     graph, hosts = await read_graph(store, progress)
     former = await _former_ranks(store, hosts, progress)
     progress("Computing ranks", len(graph.hosts))
-    of_domains = {registrable_domain(host): rank for host, rank in former.items()}
+    of_domains = {owner_of(host): rank for host, rank in former.items()}
     if compute_there:
         ranks = await compute_there(graph)
     else:
@@ -69,7 +69,7 @@ async def read_graph(store: HostLinks, progress: Progress) -> tuple[HostGraph, l
     hosts: dict[str, None] = {}
     while rows := await store.scan(after, LAST_TOKEN, SCANNED_HOSTS):
         for _, host, sources in rows:
-            builder.add(registrable_domain(host), map(registrable_domain, sources))
+            builder.add(owner_of(host), map(owner_of, sources))
             hosts |= dict.fromkeys((host, *sources))
         after, count = rows[-1][0], count + len(rows)
         progress("Reading links", count)
@@ -93,7 +93,7 @@ def _changed_ranks(
     return {
         host: rank
         for host in hosts
-        for rank in (of_domain[registrable_domain(host)],)
+        for rank in (of_domain[owner_of(host)],)
         if abs(rank - former.get(host, 1.0)) > MIN_CHANGE * former.get(host, 1.0)
     }
 

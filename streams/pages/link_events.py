@@ -18,7 +18,7 @@ from schemas.ids import page_id
 from schemas.links import MoreLink
 from streams.allowed_origins import NO_ORIGINS, AllowedOrigins
 from streams.caches import RecentCache
-from streams.crawl.domains import same_domain
+from streams.crawl.domains import may_be_one_owner
 from streams.crawl.scope import CrawlScope
 from streams.crawl.urls import InvalidUrl, host_of, reason_not_to_crawl, resolve
 from streams.pages.sandbox.worker_messages import OutLink, PageOutcome
@@ -77,7 +77,7 @@ def feeds(event: PageFetched, outcome: PageOutcome, allowed: AllowedOrigins = NO
             url = allowed.place(resolve(event.url, named))
         except InvalidUrl:
             continue
-        if url != event.url and same_domain(host_of(url), event.host):
+        if url != event.url and may_be_one_owner(host_of(url), event.host):
             found[url] = None
     for url in list(found)[:MAX_FEEDS]:
         yield _discovery(event, [url], "link", event.depth + 1).model_copy(update=limits)

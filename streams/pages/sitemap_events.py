@@ -14,7 +14,7 @@ from schemas import PageDiscovered, PageFetched
 from schemas.crawl import Purpose
 from schemas.ids import page_id
 from streams.allowed_origins import NO_ORIGINS, AllowedOrigins
-from streams.crawl.domains import same_domain
+from streams.crawl.domains import may_be_one_owner
 from streams.crawl.scope import CrawlScope
 from streams.crawl.sitemap_entries import MIDDLE_PRIORITY
 from streams.crawl.sitemaps import DEFAULT_PATH, ROBOTS_PATH, Sitemap
@@ -80,7 +80,7 @@ _NOT_LISTED = _Listed()
 
 def _own(event: PageFetched, urls: Iterable[str], allowed: AllowedOrigins) -> Iterator[str]:
     """Yield the canonical URLs of the sitemap's own domain."""
-    return (url for url in _canonical(event, urls, allowed) if same_domain(host_of(url), event.host))
+    return (url for url in _canonical(event, urls, allowed) if may_be_one_owner(host_of(url), event.host))
 
 
 def _canonical(event: PageFetched, urls: Iterable[str], allowed: AllowedOrigins) -> Iterator[str]:

@@ -9,7 +9,7 @@ for a while, since the pages of a site share them.
 from html import escape
 
 from streams.allowed_origins import origin_of
-from streams.crawl.domains import same_domain
+from streams.crawl.domains import may_be_one_owner
 from streams.crawl.polite.client import CORS_HEADERS, Asking, PoliteClient
 from streams.crawl.polite.refusals import NotAsked
 from streams.crawl.urls import InvalidUrl, canonicalize, host_of
@@ -77,7 +77,7 @@ class PageLoader:
     def _may_ask(self, url: str, kind: str) -> bool:
         """Return whether the page may have its host's domain asked, or another one, and count requests of data."""
         try:
-            is_own = same_domain(host_of(canonicalize(url)), host_of(self._page))
+            is_own = may_be_one_owner(host_of(canonicalize(url)), host_of(self._page))
         except InvalidUrl:
             is_own = origin_of(url) == origin_of(self._page)
         if is_own:

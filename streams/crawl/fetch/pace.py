@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from ipaddress import ip_address
 
-from streams.crawl.domains import registrable_domain
+from streams.crawl.domains import owner_of
 from streams.settings import CrawlSettings
 
 MIN_KEYS = 1_000
@@ -34,7 +34,7 @@ def windows_of(
     shared = min(delay, settings.delay_seconds)
     windows = [
         Window(f"host {host}", 1, delay),
-        Window(f"domain {registrable_domain(host)}", settings.requests_per_domain, shared),
+        Window(f"domain {owner_of(host)}", settings.requests_per_domain, shared),
         *(
             Window(f"address {address}", settings.requests_per_address, shared if _is_loopback(address) else each)
             for address, each in ((address, settings.delay_seconds) for address in addresses)

@@ -17,6 +17,7 @@ from streams.crawl.frontier.crawl_marks import CrawlMarks
 from streams.crawl.frontier.fence import Fence
 from streams.crawl.frontier.host_caches import HostOrders, RankCache, RightsCache, RobotsCache
 from streams.crawl.frontier.hosts.live_hosts import Hosts
+from streams.crawl.frontier.hosts.new_hosts import NewHostBudget
 from streams.crawl.frontier.intake.answers import take_fetched, take_host_file, take_settled
 from streams.crawl.frontier.intake.discovered import take_discovered
 from streams.crawl.frontier.policy import Policy
@@ -144,6 +145,7 @@ def _new_state(
         aliases=UrlAliases(stores.fingerprints, held, now),
         held=held,
         orders=HostOrders(store, now),
+        new_hosts=NewHostBudget(now),
         ranks=RankCache(stores.host_links, now),
         emit=emit,
         counts=Counts(),

@@ -8,6 +8,7 @@ from streams.crawl.frontier.crawl_marks import CrawlMarks
 from streams.crawl.frontier.host_caches import HostOrders, RankCache, RightsCache, RobotsCache
 from streams.crawl.frontier.hosts.host_state import Host
 from streams.crawl.frontier.hosts.live_hosts import Hosts
+from streams.crawl.frontier.hosts.new_hosts import NewHostBudget
 from streams.crawl.frontier.policy import Policy
 from streams.crawl.frontier.scheduling.recrawl import plan_visit
 from streams.crawl.frontier.url_aliases import HeldUrls, UrlAliases
@@ -57,6 +58,7 @@ class FrontierState:
     aliases: UrlAliases
     held: HeldUrls
     orders: HostOrders
+    new_hosts: NewHostBudget
     ranks: RankCache
     emit: Sender
     counts: Counts

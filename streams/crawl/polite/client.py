@@ -24,7 +24,7 @@ from schemas.ids import page_id
 from streams.allowed_origins import NO_ORIGINS, OwnOrigin, is_public, origin_of
 from streams.clock import now_micros
 from streams.crawl.content_signals import format_signals, with_signals_of_host
-from streams.crawl.domains import same_domain
+from streams.crawl.domains import may_be_one_owner
 from streams.crawl.fetch.http import (
     Answer,
     addresses_of,
@@ -76,7 +76,7 @@ class Asking:
 
     def is_stranger(self, host: str) -> bool:
         """Return whether a page of another domain asks."""
-        return bool(self.for_page) and not same_domain(host, host_of(self.for_page))
+        return bool(self.for_page) and not may_be_one_owner(host, host_of(self.for_page))
 
 
 class PoliteClient:
@@ -107,7 +107,7 @@ class PoliteClient:
             target = answer.verdict.redirect_to
             if answer.verdict.outcome != "redirect" or not target:
                 return url, answer
-            if not same_domain(host_of(target), host_of(url)):
+            if not may_be_one_owner(host_of(target), host_of(url)):
                 raise NotAsked("elsewhere", f"It leads to another site: {target[:200]}")
             url = target
         raise NotAsked("rule", f"It has more than {max_redirects} redirects.")

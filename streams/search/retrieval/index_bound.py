@@ -13,7 +13,7 @@ from time import monotonic
 
 import structlog
 
-from streams.crawl.domains import registrable_domain
+from streams.crawl.domains import owner_of
 from streams.errors import InvalidQuery, RiffleError
 from streams.search.deadline import Deadline
 from streams.search.optional import OnFailure
@@ -49,7 +49,7 @@ class IndexBound:
         on_failure: OnFailure,
         clock: Callable[[], float] = monotonic,
         pause: Callable[[], Awaitable[None]] = lambda: asyncio.sleep(PAUSE_SECONDS),
-        site_of: Callable[[str], str] = registrable_domain,
+        site_of: Callable[[str], str] = owner_of,
     ) -> None:
         self._stores, self._options, self._on_failure = stores, options, on_failure
         self._queries = QueryReader(stores, on_failure, options.model_languages)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from schemas import Event, PageDiscovered, PageRemoved
 from schemas.ids import page_id as page_id_of
 from streams.allowed_origins import NO_ORIGINS, Origins
+from streams.crawl.domains import owner_of
 from streams.crawl.frontier import decisions, outputs
 from streams.crawl.frontier.hosts.host_state import CrawlShare
 from streams.crawl.frontier.hosts.live_host import LiveHost
@@ -160,7 +161,9 @@ async def _decide(batch: UrlBatch, event: PageDiscovered) -> Decision:
         known_target = await batch.row(target.page_id, target.host)
         if may_replace(event, target, known_target):
             return Hold(target, known_target)
-    return Refuse(known) if await _is_disallowed(frontier, event, live) else Queue(known)
+    if await _is_disallowed(frontier, event, live):
+        return Refuse(known)
+    return Queue(known) if batch.may_begin_host(event) else Skip(f"{owner_of(event.host)} has enough new hosts", None)
 
 
 def _is_hint(batch: UrlBatch, event: PageDiscovered, known: FrontierUrl) -> bool:

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from schemas.crawl import PageDiscovered
-from streams.crawl.domains import registrable_domain
+from streams.crawl.domains import owner_of
+from streams.crawl.frontier.decisions import is_seed
 from streams.crawl.frontier.hosts.live_host import LiveHost
 from streams.crawl.frontier.scheduling.ordering import CHANGING_SECONDS, finder_of, gained_hops, head_start
 from streams.crawl.frontier.state import FrontierState
@@ -33,6 +34,8 @@ class UrlBatch:
     """The rank by links of the host that led to the URLs, if it is a stranger's."""
     rules: HostRules | None = None
     """The alias rules of the event's host, read for the first decision that needs them."""
+    begins_host: bool = False
+    """True if the host is new, and its owner may begin it."""
     is_trapped: bool = False
     """True if a URL was left out as a trap. The host's row counts it."""
     seen: list[UUID] = field(default_factory=list)
@@ -60,6 +63,13 @@ class UrlBatch:
         """Return the pages of this event that wait in the queue."""
         return [page_id for page_id, url in self.writes.items() if url.state == "queued"]
 
+    def may_begin_host(self, event: PageDiscovered) -> bool:
+        """Return whether the host has a row, a person gave it, or its owner may begin a new one."""
+        if not (self.live.is_stored or self.begins_host or is_seed(event) or event.force):
+            self.begins_host = self.frontier.new_hosts.take(owner_of(self.live.name))
+            return self.begins_host
+        return True
+
     def position(self, event: PageDiscovered, known: FrontierUrl | None = None) -> int | None:
         """Return the URL's place in the queue: own URLs of an event with equal promise are queued in their order.
 
@@ -71,7 +81,7 @@ class UrlBatch:
         if finder := finder_of(event):
             self.live.is_changed = True
             gap = host.gap(self.frontier.policy)
-            place = host.turns.next(registrable_domain(finder), now, gap, self.finder_rank)
+            place = host.turns.next(owner_of(finder), now, gap, self.finder_rank)
             return None if place is None else host.position(place)
         stated = next(iter(event.change_seconds), 0)
         gained = gained_hops(

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 import xxhash
 
 from schemas.crawl import PageDiscovered
-from streams.crawl.domains import same_domain
+from streams.crawl.domains import may_be_one_owner
 from streams.crawl.host_quality import standing
 from streams.crawl.sitemap_entries import MIDDLE_PRIORITY
 from streams.crawl.urls import host_of
@@ -64,7 +64,7 @@ def finder_of(event: PageDiscovered) -> str:
     if event.why not in ("link", "redirect", "canonical") or not event.referrer or event.depth == 0:
         return ""
     finder = host_of(event.referrer)
-    return "" if same_domain(finder, event.host) else finder
+    return "" if may_be_one_owner(finder, event.host) else finder
 
 
 def turn_gap(gap: int, rank: float) -> int:

@@ -116,7 +116,7 @@ def class_of(mean_seconds: int) -> int:
 
 def _middle(of_class: int) -> float:
     """Return the geometric middle of a class (seconds)."""
-    return 2.0 ** (of_class - 0.5)
+    return math.pow(2.0, of_class - 0.5)
 
 
 @dataclass(slots=True)
