@@ -234,8 +234,7 @@ async def _carry_out(batch: UrlBatch, decision: Decision, event: PageDiscovered)
 
 def _count(batch: UrlBatch, event: PageDiscovered, known: FrontierUrl | None) -> None:
     """Let the traps of the host count a URL that is taken for the first time."""
-    if known is None and "?" in event.url:
-        batch.live.host.traps.count(event)
+    if known is None and batch.live.host.traps.count(event):
         batch.live.is_changed = True
 
 

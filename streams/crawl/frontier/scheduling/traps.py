@@ -2,6 +2,7 @@
 
     calendar          a month far in the future or long ago, in a URL with a word for a calendar
     query explosion   more than MAX_QUERIES URLs of one path that differ only in their query
+    order of parts    parts of a path in another order, where a site puts them in any (`path_orders`)
 
 A trap costs a host nothing but the trapped URLs: they are left out, and the host's row counts them by name. What a
 person or a sitemap names is never a trap. A trapped URL has no row: who asks for it gets the reason by the same rules.
@@ -22,6 +23,7 @@ import xxhash
 
 from schemas.crawl import PageDiscovered
 from streams.crawl.frontier.scheduling.ordering import finder_of
+from streams.crawl.frontier.scheduling.path_orders import PathOrders
 
 MONTHS_AHEAD = 13
 """Number of months from now on whose pages may be events that are planned."""
@@ -75,6 +77,7 @@ class Traps:
         """Number of URLs with a query that the site itself led to first, by the hash of their path."""
         self._of_strangers: dict[str, int] = dict(row.get("stranger_queries", {}))
         """The same of URLs that other sites led to first."""
+        self._orders = PathOrders(row.get("path_parts", {}), row.get("path_sets", {}))
 
     def row(self) -> dict[str, dict[str, int]]:
         """Return what is stored: also parts that another release has written. It is empty for most hosts."""
@@ -82,6 +85,8 @@ class Traps:
             "left_out": self.left_out,
             "own_queries": self._of_site,
             "stranger_queries": self._of_strangers,
+            "path_parts": self._orders.words,
+            "path_sets": self._orders.sets,
         }
         return {name: part for name, part in (self._stored | parts).items() if part}
 
@@ -96,11 +101,16 @@ class Traps:
         self.left_out[name] = self.left_out.get(name, 0) + 1
         return f"trap: {name}: {detail}"
 
-    def count(self, event: PageDiscovered) -> None:
-        """Count a URL that the frontier takes and that it did not know before."""
+    def count(self, event: PageDiscovered) -> bool:
+        """Count a URL that the frontier takes and that it did not know before. Return whether the row has changed."""
+        if not _may_be_trap(event):
+            return False
         path, _, query = _after_host(event.url).partition("?")
-        if query and _may_be_trap(event):
-            _count(self._of_strangers if finder_of(event) else self._of_site, _key(path))
+        is_own = not finder_of(event)
+        if query:
+            _count(self._of_site if is_own else self._of_strangers, _key(path))
+        has_learned = is_own and self._orders.count(path, query)
+        return bool(query) or has_learned
 
     def reason(self, url: str, now_seconds: int) -> str | None:
         """Return why a link to a URL would be left out now, at least one of another site; or None.
@@ -120,7 +130,8 @@ class Traps:
         if query and counts.get(_key(path), 0) >= MAX_QUERIES:
             by = "" if is_own else ", by links of other sites"
             return "query explosion", f"more than {MAX_QUERIES:,} URLs of this path with a query{by}"
-        return None
+        detail = self._orders.find(path, query, is_own=is_own)
+        return ("order of parts", detail) if detail else None
 
 
 def _may_be_trap(event: PageDiscovered) -> bool:
