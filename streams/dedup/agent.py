@@ -63,8 +63,9 @@ LIMITS = Limits(cpu_seconds=10.0, memory_bytes=500 * 1024 * 1024)
 
 MAX_SHINGLE_BYTES = 64 * 1024 * 1024
 """Maximum size of the shingles in memory. A page of a thousand words takes 8 KB, one of a million words 8 MB."""
-MAX_COUNTER_DISTANCE = 1
-"""Maximum number of bits of the SimHash that a change of counters changes. Only then the two texts are compared."""
+MAX_COUNTER_DISTANCE = 8
+"""Maximum number of bits of the SimHash that a change of counters changes. Only then the two texts are compared.
+One time in a page of 80 words changes up to 9."""
 
 
 class DedupAgent(Agent):

@@ -1,43 +1,102 @@
 """Compares two documents of one page apart from their counters: lines such as "1,204 views" or "Updated 2 days ago".
 
 Such a line changes with each visit, and says nothing about the page's subject. A corrected price or number changes as
-little, and must be found: so a line is a counter only if all of its words are in the lists below or are numbers. In
-other languages than English no line is one, and each change counts.
+little, and must be found. So two texts are equal only if one of these holds, in one of LANGUAGES:
+
+- Both are counters: numbers, durations, relative times, names of months and days, and words of the tables of
+  `streams.language` are all that they have, and a word for what is counted is among them.
+- They are short, and differ by relative times alone: "Posted 3 minutes ago by Anna".
+
+Each other change counts. Only texts that differ are looked at.
 """
 
 import re
 import unicodedata
-from dataclasses import replace
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import cache
 
-from streams.language.months import CALENDAR_WORDS
+from streams.language.counters import BESIDE, COUNTED
+from streams.language.months import CALENDAR_WORDS, MONTH_NAMES
+from streams.language.relative_times import LANGUAGES, NUMBER, WITHOUT_SPACES, durations, relative_times
 from streams.pages.document.model import Block, Document
-from streams.pages.text.tokens import words
 
 MAX_WORDS = 16
-"""Maximum number of words of a counter."""
-_NUMBER = re.compile(r"\d[\d.,]*(?:st|nd|rd|th|s|ms|z|t\d\d)?")
-_KIND_WORDS = """
-views view viewed visits visit visited visitors visitor hits hit comments comment likes like shares share online updated
-modified accessed retrieved generated rendered loaded ago
-"""
-"""Words of which a counter has at least one."""
-_OTHER_WORDS = """
-a about am an and at by counter date day days gmt guests hour hours in it just last members minute minutes month months
-now number of on page pages pm post second seconds since so far the this time times today total users utc was week weeks
-year years yesterday
-"""
-"""Other words that a counter may have."""
-_KINDS, _OTHERS = frozenset(_KIND_WORDS.split()), CALENDAR_WORDS.union(_OTHER_WORDS.split())
+"""Maximum number of words of a text with a counter or a relative time."""
+MAX_CHARS = 160
+"""Maximum number of characters of such a text."""
+_MASK = "\N{HORIZONTAL ELLIPSIS}"
+_BEGIN, _END = r"(?<!\w)", r"(?!\w)"
+
+
+@dataclass(frozen=True, slots=True)
+class _Patterns:
+    """The patterns of one language, for case-folded texts."""
+
+    relative: re.Pattern[str]
+    counted: re.Pattern[str]
+    known: re.Pattern[str]
+    """All that a counter may have."""
+
+
+@cache
+def _patterns(language: str) -> _Patterns:
+    has_spaces = language not in WITHOUT_SPACES
+    begin, end = (_BEGIN, _END) if has_spaces else ("", "")
+    counted = _words(COUNTED[language])
+    beside = _words(BESIDE[language])
+    months = " ".join(names for languages, names in MONTH_NAMES.items() if language in languages.split())
+    calendar = {*months.replace("|", " ").split(), *(CALENDAR_WORDS if language == "en" else ())}
+    times = f"{relative_times(language)}|{durations(language)}"
+    iso = r"\d{4}-\d\d-\d\dt[\d:.+-]+z?"
+    known = "|".join([times, iso, NUMBER, *_words(" ".join(sorted(calendar))), *counted, *beside])
+    return _Patterns(
+        re.compile(f"{begin}(?:{relative_times(language)}){end}"),
+        re.compile(f"{begin}(?:{'|'.join(counted)}){end}"),
+        re.compile(f"{begin}(?:{known}){end}"),
+    )
+
+
+def _words(words: str) -> list[str]:
+    """Return the patterns of words, the longest first."""
+    return [re.escape(word) for word in sorted(set(words.split()), key=lambda word: (-len(word), word))]
+
+
+def load_patterns() -> None:
+    """Make the patterns of all languages: some tenths of a second."""
+    for language in LANGUAGES:
+        _patterns(language)
 
 
 def is_counter(line: str) -> bool:
     """Return whether a line is a counter of the page, or the time of its last change."""
-    if any(char == "%" or unicodedata.category(char) == "Sc" for char in line):
+    if not _may_count(line) or any(char == "%" or unicodedata.category(char) == "Sc" for char in line):
         return False
-    found = words(line)
-    if not 2 <= len(found) <= MAX_WORDS or _KINDS.isdisjoint(found):
+    text = line.casefold()
+    return any(char.isdigit() for char in text) and any(_is_counter(text, _patterns(each)) for each in LANGUAGES)
+
+
+def _is_counter(text: str, patterns: _Patterns) -> bool:
+    rest = patterns.known.sub(" ", text)
+    if any(map(str.isalnum, rest)):
         return False
-    return all(word in _KINDS or word in _OTHERS or _NUMBER.fullmatch(word) for word in found)
+    return bool(patterns.counted.search(text) or patterns.relative.search(text))
+
+
+def without_relative_times(line: str) -> str:
+    """Return a short line with a mark in place of its relative times, case-folded; another line as it is."""
+    if not _may_count(line):
+        return line
+    text = line.casefold()
+    for language in LANGUAGES:
+        masked = _patterns(language).relative.sub(_MASK, text)
+        if masked != text:
+            return masked
+    return line
+
+
+def _may_count(line: str) -> bool:
+    return len(line) <= MAX_CHARS and len(line.split()) <= MAX_WORDS
 
 
 def differ_by_counters(former: Document, present: Document) -> bool:
@@ -45,15 +104,28 @@ def differ_by_counters(former: Document, present: Document) -> bool:
 
     How sure the languages are is not compared either: it depends on each letter.
     """
-    return _without_counters(former) == _without_counters(present)
+    if len(former.blocks) != len(present.blocks) or _around(former) != _around(present):
+        return False
+    return all(map(_are_equal, former.blocks, present.blocks))
 
 
-def _without_counters(document: Document) -> Document:
-    blocks = tuple(map(_without_counter, document.blocks))
-    return replace(document, blocks=blocks, links=(), language_confidence=0.0)
+def _around(document: Document) -> Document:
+    """Return all of a document but its blocks and links."""
+    return replace(document, blocks=(), links=(), language_confidence=0.0)
 
 
-def _without_counter(block: Block) -> Block:
-    if is_counter(block.text):
-        return Block(block.tag, "", block.parent)
-    return block._replace(confidence=0.0)
+def _are_equal(one: Block, other: Block) -> bool:
+    one, other = one._replace(confidence=0.0), other._replace(confidence=0.0)
+    if one == other:
+        return True
+    if (one.tag, one.parent) != (other.tag, other.parent):
+        return False
+    if is_counter(one.text) and is_counter(other.text):
+        return True
+    texts = [without_relative_times(each.text) for each in (one, other)]
+    return texts[0] == texts[1] != one.text and _marks(one) == _marks(other)
+
+
+def _marks(block: Block) -> Iterable[object]:
+    """Return all of a block but its text and the places in it."""
+    return block.language, block.script, [span[2:] for span in block.spans]

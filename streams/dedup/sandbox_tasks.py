@@ -9,7 +9,7 @@ from dataclasses import asdict
 import numpy as np
 
 from streams.dedup import fingerprinting
-from streams.dedup.counter_lines import differ_by_counters
+from streams.dedup.counter_lines import differ_by_counters, load_patterns
 from streams.dedup.fingerprinting import Prints, fingerprint, text_shingles
 from streams.pages.document.codec import decode_document
 from streams.sketches.features import Hashes
@@ -22,8 +22,9 @@ TASKS = (FINGERPRINT, SHINGLES, COMPARISON)
 
 
 def warm_up() -> None:
-    """Read the word frequencies before the limits are set."""
+    """Read the word frequencies and the patterns of counters before the limits are set."""
     fingerprinting.load_frequencies()
+    load_patterns()
 
 
 def make_fingerprint(document: bytes) -> bytes:

@@ -1,0 +1,84 @@
+"""Relative times and durations by language, such as "3 minutes ago", "vor 3 Min." and "0.31 s": patterns from CLDR.
+
+The languages are the twelve with the most speakers, and further ones that are frequent on the web.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from datetime import timedelta
+from functools import cache
+from itertools import product
+from typing import Literal
+
+LANGUAGES = (
+    "en", "zh", "hi", "es", "ar", "fr", "bn", "pt", "ru", "ur", "id", "de", "ja", "it", "ko", "tr", "nl", "pl", "vi",
+    "fa",
+)  # fmt: skip
+WITHOUT_SPACES = frozenset({"zh", "ja", "ko"})
+"""Languages whose words stand directly beside numbers and each other."""
+NUMBER = r"\d(?:[\d.,:/٫٬'’ +-]{0,20}\d)?(?:st|nd|rd|th|[smzk])?"
+"""A number, a time or a date. All decimal digits of Unicode are digits."""
+_ONE_WORD = r"\w{1,5}\s+"
+"""The number one as a word, as in `an hour ago` and `vor einer Stunde`."""
+_UNITS: dict[Literal["second", "minute", "hour", "day", "week"], int] = {
+    "second": 1,
+    "minute": 60,
+    "hour": 3_600,
+    "day": 86_400,
+    "week": 604_800,
+}
+_NUMBERS = (1, 2, 3, 5, 11, 21)
+"""Numbers that have all the plural forms of these languages."""
+_WIDTHS: tuple[Literal["long", "short", "narrow"], ...] = ("long", "short", "narrow")
+_PLAIN_UNITS = ("s", "sec", "secs", "ms", "min", "mins", "h")
+"""Signs of units behind a number in any language."""
+
+
+@cache
+def relative_times(language: str) -> str:
+    """Return the pattern of times before now: at least a number and a unit, case-folded."""
+    return _pattern_of(_phrases(language, is_relative=True), with_words=True)
+
+
+@cache
+def durations(language: str) -> str:
+    """Return the pattern of durations, case-folded."""
+    signs = rf"{NUMBER}\s?(?:{'|'.join(_PLAIN_UNITS)})(?!\w)"
+    return f"{signs}|{_pattern_of(_phrases(language, is_relative=False))}"
+
+
+def _phrases(language: str, *, is_relative: bool) -> Iterator[str]:
+    from babel.dates import format_timedelta
+
+    for unit, seconds in _UNITS.items():
+        for number, width in product(_NUMBERS, _WIDTHS):
+            with suppress(KeyError):  # not all languages have all widths
+                yield format_timedelta(
+                    timedelta(seconds=-number * seconds),
+                    granularity=unit,
+                    threshold=1_000,
+                    add_direction=is_relative,
+                    format=width,
+                    locale=language,
+                ).casefold()
+
+
+def _pattern_of(phrases: Iterable[str], *, with_words: bool = False) -> str:
+    """Return one pattern of phrases, whose number may be another one. The number one may be a word between spaces."""
+    ends: dict[tuple[str, str], set[str]] = {}
+    for phrase in phrases:
+        begin, number, end = re.fullmatch(r"(\D*)(\d*)(.*)", phrase).groups()  # type: ignore[union-attr]  # any text
+        ends.setdefault((_spaced(begin), NUMBER if number else ""), set()).add(_spaced(end))
+        if with_words and number == "1" and end[:1].isspace():
+            ends.setdefault((_spaced(begin), _ONE_WORD), set()).add(_spaced(end.lstrip()))
+    return "|".join(f"{begin}{slot}(?:{'|'.join(_longest_first(rest))})" for (begin, slot), rest in ends.items())
+
+
+def _spaced(text: str) -> str:
+    """Return the pattern of a text, whose spaces may be others or missing."""
+    return r"\s*".join(map(re.escape, re.split(r"\s", text)))
+
+
+def _longest_first(patterns: Iterable[str]) -> list[str]:
+    return sorted(patterns, key=lambda pattern: (-len(pattern), pattern))
