@@ -18,8 +18,16 @@ from functools import cache
 
 from streams.language.counters import BESIDE, COUNTED
 from streams.language.months import CALENDAR_WORDS, MONTH_NAMES
-from streams.language.relative_times import LANGUAGES, NUMBER, WITHOUT_SPACES, durations, relative_times
+from streams.language.relative_times import (
+    LANGUAGES,
+    NUMBER,
+    WITHOUT_SPACES,
+    calendar_names,
+    durations,
+    relative_times,
+)
 from streams.pages.document.model import Block, Document
+from streams.pages.text.tokens import words
 
 MAX_WORDS = 16
 """Maximum number of words of a text with a counter or a relative time."""
@@ -43,13 +51,13 @@ class _Patterns:
 def _patterns(language: str) -> _Patterns:
     has_spaces = language not in WITHOUT_SPACES
     begin, end = (_BEGIN, _END) if has_spaces else ("", "")
-    counted = _words(COUNTED[language])
-    beside = _words(BESIDE[language])
+    counted = _longest_first(COUNTED[language].split())
+    beside = _longest_first(BESIDE[language].split())
     months = " ".join(names for languages, names in MONTH_NAMES.items() if language in languages.split())
-    calendar = {*months.replace("|", " ").split(), *(CALENDAR_WORDS if language == "en" else ())}
+    calendar = {*months.replace("|", " ").split(), *calendar_names(language), *CALENDAR_WORDS}
     times = f"{relative_times(language)}|{durations(language)}"
     iso = r"\d{4}-\d\d-\d\dt[\d:.+-]+z?"
-    known = "|".join([times, iso, NUMBER, *_words(" ".join(sorted(calendar))), *counted, *beside])
+    known = "|".join([times, iso, NUMBER, *_longest_first(calendar), *counted, *beside])
     return _Patterns(
         re.compile(f"{begin}(?:{relative_times(language)}){end}"),
         re.compile(f"{begin}(?:{'|'.join(counted)}){end}"),
@@ -57,9 +65,9 @@ def _patterns(language: str) -> _Patterns:
     )
 
 
-def _words(words: str) -> list[str]:
+def _longest_first(words: Iterable[str]) -> list[str]:
     """Return the patterns of words, the longest first."""
-    return [re.escape(word) for word in sorted(set(words.split()), key=lambda word: (-len(word), word))]
+    return [re.escape(word) for word in sorted(set(words), key=lambda word: (-len(word), word))]
 
 
 def load_patterns() -> None:
@@ -73,7 +81,7 @@ def is_counter(line: str) -> bool:
     if not _may_count(line) or any(char == "%" or unicodedata.category(char) == "Sc" for char in line):
         return False
     text = line.casefold()
-    return any(char.isdigit() for char in text) and any(_is_counter(text, _patterns(each)) for each in LANGUAGES)
+    return len(words(line)) > 1 and any(_is_counter(text, _patterns(each)) for each in LANGUAGES)
 
 
 def _is_counter(text: str, patterns: _Patterns) -> bool:

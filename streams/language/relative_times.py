@@ -19,8 +19,8 @@ WITHOUT_SPACES = frozenset({"zh", "ja", "ko"})
 """Languages whose words stand directly beside numbers and each other."""
 NUMBER = r"\d(?:[\d.,:/٫٬'’ +-]{0,20}\d)?(?:st|nd|rd|th|[smzk])?"
 """A number, a time or a date. All decimal digits of Unicode are digits."""
-_ONE_WORD = r"\w{1,5}\s+"
-"""The number one as a word, as in `an hour ago` and `vor einer Stunde`."""
+_WORD = r"(?:\w{1,3}\s+)?\w{1,8}\s+"
+"""A number as one or two words, as in `an hour ago`, `a few hours ago` and `vor einer Stunde`."""
 _UNITS: dict[Literal["second", "minute", "hour", "day", "week"], int] = {
     "second": 1,
     "minute": 60,
@@ -31,7 +31,7 @@ _UNITS: dict[Literal["second", "minute", "hour", "day", "week"], int] = {
 _NUMBERS = (1, 2, 3, 5, 11, 21)
 """Numbers that have all the plural forms of these languages."""
 _WIDTHS: tuple[Literal["long", "short", "narrow"], ...] = ("long", "short", "narrow")
-_PLAIN_UNITS = ("s", "sec", "secs", "ms", "min", "mins", "h")
+_PLAIN_UNITS = ("s", "sec", "secs", "ms", "min", "mins", "h", "kb", "mb", "kib", "mib")
 """Signs of units behind a number in any language."""
 
 
@@ -46,6 +46,16 @@ def durations(language: str) -> str:
     """Return the pattern of durations, case-folded."""
     signs = rf"{NUMBER}\s?(?:{'|'.join(_PLAIN_UNITS)})(?!\w)"
     return f"{signs}|{_pattern_of(_phrases(language, is_relative=False))}"
+
+
+@cache
+def calendar_names(language: str) -> frozenset[str]:
+    """Return the names of days and months, and their short forms, case-folded and without dots."""
+    from babel.dates import get_day_names, get_month_names
+
+    forms = product(("wide", "abbreviated"), ("format", "stand-alone"))
+    tables = [names(width, context, language) for width, context in forms for names in (get_day_names, get_month_names)]
+    return frozenset(name.casefold().strip(".") for table in tables for name in table.values())
 
 
 def _phrases(language: str, *, is_relative: bool) -> Iterator[str]:
@@ -65,13 +75,13 @@ def _phrases(language: str, *, is_relative: bool) -> Iterator[str]:
 
 
 def _pattern_of(phrases: Iterable[str], *, with_words: bool = False) -> str:
-    """Return one pattern of phrases, whose number may be another one. The number one may be a word between spaces."""
+    """Return one pattern of phrases, whose number may be another one, or words between spaces (`with_words`)."""
     ends: dict[tuple[str, str], set[str]] = {}
     for phrase in phrases:
         begin, number, end = re.fullmatch(r"(\D*)(\d*)(.*)", phrase).groups()  # type: ignore[union-attr]  # any text
         ends.setdefault((_spaced(begin), NUMBER if number else ""), set()).add(_spaced(end))
-        if with_words and number == "1" and end[:1].isspace():
-            ends.setdefault((_spaced(begin), _ONE_WORD), set()).add(_spaced(end.lstrip()))
+        if with_words and number and end[:1].isspace():
+            ends.setdefault((_spaced(begin), _WORD), set()).add(_spaced(end.lstrip()))
     return "|".join(f"{begin}{slot}(?:{'|'.join(_longest_first(rest))})" for (begin, slot), rest in ends.items())
 
 
