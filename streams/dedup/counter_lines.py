@@ -5,7 +5,7 @@ little, and must be found. So two texts are equal only if one of these holds, in
 
 - Both are counters: numbers, durations, relative times, names of months and days, and words of the tables of
   `streams.language` are all that they have, and a word for what is counted is among them.
-- They are short, and differ by relative times alone: "Posted 3 minutes ago by Anna".
+- They are short, and differ only by relative times: "Posted 3 minutes ago by Anna".
 
 Each other change counts. Only texts that differ are looked at.
 """

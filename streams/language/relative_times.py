@@ -78,7 +78,8 @@ def _pattern_of(phrases: Iterable[str], *, with_words: bool = False) -> str:
     """Return one pattern of phrases, whose number may be another one, or words between spaces (`with_words`)."""
     ends: dict[tuple[str, str], set[str]] = {}
     for phrase in phrases:
-        begin, number, end = re.fullmatch(r"(\D*)(\d*)(.*)", phrase).groups()  # type: ignore[union-attr]  # any text
+        number = "".join(filter(str.isdecimal, phrase))
+        begin, _, end = phrase.partition(number) if number else (phrase, "", "")
         ends.setdefault((_spaced(begin), NUMBER if number else ""), set()).add(_spaced(end))
         if with_words and number and end[:1].isspace():
             ends.setdefault((_spaced(begin), _WORD), set()).add(_spaced(end.lstrip()))
@@ -87,7 +88,7 @@ def _pattern_of(phrases: Iterable[str], *, with_words: bool = False) -> str:
 
 def _spaced(text: str) -> str:
     """Return the pattern of a text, whose spaces may be others or missing."""
-    return r"\s*".join(map(re.escape, re.split(r"\s", text)))
+    return "".join(r"\s*" if char.isspace() else re.escape(char) for char in text)
 
 
 def _longest_first(patterns: Iterable[str]) -> list[str]:

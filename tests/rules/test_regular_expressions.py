@@ -62,6 +62,7 @@ IN_FUNCTIONS: dict[tuple[str, str], str] = {
         "streams/queries/quick/checks.py",
         "find_definition",
     ): "at most 6 escaped words, and a statement of 400 characters",
+    ("streams/dedup/counter_lines.py", "_patterns"): "texts of 160 characters at most; all repetitions are bounded",
     ("streams/search/request.py", "normalize_host"): "one character",
     ("streams/local/web.py", "_handle"): "digits behind a colon",
     ("streams/local/web.py", "_raw_path"): "matches at the start alone",

@@ -155,16 +155,16 @@ async def test_a_change_that_a_sitemap_tells_of_is_visited_at_once(kill: float) 
 
 async def test_a_site_that_always_says_now_gets_few_further_visits() -> None:
     paths = [f"/{number}" for number in range(60)]
-    told, silent = (LivingWorld(site(*paths)) for _ in range(2))
-    for world in (told, silent):
+    hinted, silent = (LivingWorld(site(*paths)) for _ in range(2))
+    for world in (hinted, silent):
         world.seed("https://a.example/")
         await world.run(hours=24 * 4)
     for day in range(4, 8):
         for path in paths:
-            tell(told, path, day * DAY)
-        for world in (told, silent):
+            tell(hinted, path, day * DAY)
+        for world in (hinted, silent):
             await world.run(hours=24)
-    further = sum(len(told.visits(path)) - len(silent.visits(path)) for path in paths)
+    further = sum(len(hinted.visits(path)) - len(silent.visits(path)) for path in paths)
     assert further <= DAILY_HINTS + 4 * 60 / TRIAL_SHARE + 24, "a tenth of the visits of its own differ by chance"
 
 

@@ -19,7 +19,7 @@ MAX_OWNERS = 50_000
 
 
 class NewHostBudget:
-    """How many hosts each owner may begin now."""
+    """The number of hosts that each owner may begin now."""
 
     def __init__(self, now: Callable[[], int], max_owners: int = MAX_OWNERS) -> None:
         self._now = now

@@ -85,7 +85,7 @@ def plan_visit(
     """Return the URL with its next visit, or as it is if that is planned already, or not to be planned.
 
     `place` returns a place in the host's queue for a time. `hints` and `visits` are the host's records, and `factor`
-    is that of its budgets, by its quality. A visit that a hint brought forward says nothing of the page's own changes.
+    multiplies its budgets, by its quality. A visit that a hint brought forward says nothing of the page's own changes.
     """
     verdict = verdict_of(url)
     if verdict is None or url.planned_at == _visit_of(url):

@@ -1,4 +1,4 @@
-"""How often the pages of a host are visited: one budget for each host and day, spent by how often pages change. Pure.
+"""The visits of the pages of a host: one budget for each host and day, spent by how often pages change. Pure.
 
     budget      50 visits a day, one more for each 20 known pages, and one more for each two changes that are expected
                 in a day (of a page one at most); all of it times 0.1 to 2.5 by the quality of the host
@@ -121,7 +121,7 @@ def _middle(of_class: int) -> float:
 
 @dataclass(slots=True)
 class Front:
-    """What is known of a page whose visits led to new pages."""
+    """A page whose visits led to new pages, or may soon be known for it."""
 
     mean_seconds: int = NEW_FRONT_SECONDS
     """Mean time between two visits that lead to new pages, as if they came by chance (seconds)."""
