@@ -161,7 +161,7 @@ def _times(chance: random.Random, mean: float, begin: float, end: float) -> Iter
 
 
 def _log_uniform(chance: random.Random, low: float, high: float) -> float:
-    return low * (high / low) ** chance.random()
+    return low * math.pow(high / low, chance.random())
 
 
 def _news(chance: random.Random, end: float) -> Kind:

@@ -31,6 +31,13 @@ _UNITS: dict[Literal["second", "minute", "hour", "day", "week"], int] = {
 _NUMBERS = (1, 2, 3, 5, 11, 21)
 """Numbers that have all the plural forms of these languages."""
 _WIDTHS: tuple[Literal["long", "short", "narrow"], ...] = ("long", "short", "narrow")
+_FORMS: tuple[tuple[Literal["wide", "abbreviated"], Literal["format", "stand-alone"]], ...] = (
+    ("wide", "format"),
+    ("wide", "stand-alone"),
+    ("abbreviated", "format"),
+    ("abbreviated", "stand-alone"),
+)
+"""The forms of names of days and months."""
 _PLAIN_UNITS = ("s", "sec", "secs", "ms", "min", "mins", "h", "kb", "mb", "kib", "mib")
 """Signs of units behind a number in any language."""
 
@@ -53,8 +60,7 @@ def calendar_names(language: str) -> frozenset[str]:
     """Return the names of days and months, and their short forms, case-folded and without dots."""
     from babel.dates import get_day_names, get_month_names
 
-    forms = product(("wide", "abbreviated"), ("format", "stand-alone"))
-    tables = [names(width, context, language) for width, context in forms for names in (get_day_names, get_month_names)]
+    tables = [names(*form, language) for form in _FORMS for names in (get_day_names, get_month_names)]
     return frozenset(name.casefold().strip(".") for table in tables for name in table.values())
 
 
