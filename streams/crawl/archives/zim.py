@@ -26,6 +26,10 @@ MAX_TEXT_BYTES = 4_096
 """Maximum length of a path, a title or a media type (bytes)."""
 MAX_CLUSTER_BYTES = 64 * 1024 * 1024
 """Maximum size of an unpacked cluster. Writers make clusters of 2 MB; a larger one holds one large file."""
+MAX_RATIO = 200
+"""Maximum size of all unpacked clusters, as a multiple of the size of the file: text has a ratio of 5 to 20."""
+_FREE_BYTES = 1 << 30
+"""Size of unpacked clusters that each file may have, beside MAX_RATIO."""
 _HEADER = struct.Struct("<4sHH16sIIQQQQIIQ")
 _REDIRECT, _LINK_TARGET, _DELETED = 0xFFFF, 0xFFFE, 0xFFFD
 _PLAIN, _XZ, _ZSTD = (0, 1), 4, 5
@@ -67,6 +71,7 @@ class ZimFile:
         _, _, _, _, self.entries, self.clusters, entries, _, clusters, types, _, _, end = _HEADER.unpack(head)
         if entries + 8 * self.entries > self._size or clusters + 8 * self.clusters > self._size:
             raise NotZim("it ends early, or it is one of several parts of a file: join them with `cat`")
+        self._unpacked = 0
         self._entries_at, self._clusters_at, self._end = entries, clusters, min(end or self._size, self._size)
         self._types = self._read_types(types)
 
@@ -136,6 +141,8 @@ class ZimFile:
         """Return an unpacked cluster, and the width of its offsets."""
         if number >= self.clusters:
             raise NotZim("it is not in the file")
+        if self._unpacked > _FREE_BYTES + MAX_RATIO * self._size:  # clusters may be said to be at the same place
+            raise NotZim(f"all clusters unpack to more than {MAX_RATIO} times the size of the file")
         start = self._pointer(self._clusters_at, number)
         last = self._pointer(self._clusters_at, number + 1) if number + 1 < self.clusters else self._end
         end = last if start < last <= self._size else self._end
@@ -155,6 +162,7 @@ class ZimFile:
             raise NotZim(f"it is packed in a way of before 2016 (number {packing})")
         if len(content) > MAX_CLUSTER_BYTES:
             raise NotZim(f"it has more than {MAX_CLUSTER_BYTES:,} bytes")
+        self._unpacked += len(content)
         return content, width
 
     def _read_types(self, place: int) -> list[str]:

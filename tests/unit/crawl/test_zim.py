@@ -149,6 +149,14 @@ def test_false_numbers_end_no_import(content: bytes, reason: str, monkeypatch: p
     assert [each.reason for each in read(content, "https://a.example/") if isinstance(each, Skipped)] == [reason]
 
 
+def test_clusters_at_the_same_place_are_not_unpacked_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(zim, "_FREE_BYTES", 0)
+    monkeypatch.setattr(zim, "MAX_RATIO", 2)
+    file = ZimFile(BytesIO(file_of([bytes(100_000)], 5)))
+    found = [next(file.blobs(0, [0], 1_000_000)) for _ in range(3)]
+    assert [isinstance(each, bytes) for each in found] == [True, False, False]
+
+
 @pytest.mark.parametrize(
     "content",
     [
