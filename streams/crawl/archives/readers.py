@@ -21,6 +21,7 @@ from streams.crawl.fetch.content_encoding import BodyDecoder, InvalidBody
 from streams.crawl.fetch.outcomes import classify_response, select_headers
 from streams.crawl.scope import belongs
 from streams.crawl.urls import InvalidUrl, canonicalize, host_of
+from streams.crawl.web_dates import parse_date
 from streams.media_types import media_type
 
 MAX_HEAD_BYTES = 256 * 1024
@@ -251,12 +252,12 @@ def _is_text(body: bytes) -> bool:
 
 
 def generation_of(date: str) -> int | None:
-    """Parse a WARC-Date (in UTC: WARC 1.1, section 5.4): also a year, a month, and 14 digits. None if it is invalid."""
+    """Parse a WARC-Date (in UTC: WARC 1.1, section 5.4), also one of 14 digits. None if it is invalid."""
     if date.isdigit() and len(date) == len("20260102030405"):
         date = f"{date[:8]}T{date[8:]}"
     try:
-        moment = datetime.fromisoformat(date + "-01-01"[len(date) - len("2026") :] if len(date) in (4, 7) else date)
-        return micros_from_utc(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
+        moment = parse_date(date)
+        return micros_from_utc(moment) if moment else None
     except (ValueError, OverflowError):  # OverflowError: in UTC it is before the year 1 or after 9999
         return None
 

@@ -15,14 +15,12 @@ import re
 from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from itertools import groupby
 from typing import BinaryIO, Self
 from urllib.parse import quote
 
-from schemas.envelope import micros_from_utc
 from streams.crawl.archives.folder_pages import canonical_in
-from streams.crawl.archives.readers import ArchivedPage, Limits, Skipped, make_page
+from streams.crawl.archives.readers import ArchivedPage, Limits, Skipped, generation_of, make_page
 from streams.crawl.archives.rights import with_rights
 from streams.crawl.archives.zim import Damaged, Entry, ZimFile
 
@@ -59,7 +57,7 @@ class _Site:
         base = address or (f"{source.rstrip('/')}/wiki/" if is_wiki else source)
         has_hosts = not address and ("warc2zim" in program or "zimit" in program)
         names = file.metadata("Creator")
-        return cls(base, host, has_hosts, file.metadata("License"), names, _micros_of_day(file.metadata("Date")))
+        return cls(base, host, has_hosts, file.metadata("License"), names, generation_of(file.metadata("Date")))
 
     def address_of(self, entry: Entry, body: bytes, is_named: bool) -> str:
         """Return the address of a page. `is_named`: the operator has said it."""
@@ -73,13 +71,6 @@ class _Site:
         if self.host and canonical.partition("://")[2].partition("/")[0].lower() == self.host:
             return canonical
         return f"{self.base.rstrip('/')}/{path}" if self.base else ""
-
-
-def _micros_of_day(day: str) -> int | None:
-    try:
-        return micros_from_utc(datetime.fromisoformat(day).replace(tzinfo=UTC))
-    except (ValueError, OverflowError):
-        return None
 
 
 def read_zim(file: BinaryIO, limits: Limits, skip: int = 0) -> Iterator[ArchivedPage | Skipped]:

@@ -3,14 +3,14 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
+from datetime import datetime
 
 from schemas.crawl import Outcome, Purpose
 from streams.crawl.content_signals import robot_of
 from streams.crawl.file_kinds import is_readable
 from streams.crawl.refresh import MAX_REDIRECT_SECONDS, read_refresh
 from streams.crawl.urls import InvalidUrl, resolve
+from streams.crawl.web_dates import parse_date
 from streams.media_types import media_type
 
 KEPT_HEADERS = frozenset({
@@ -121,13 +121,8 @@ def _wait_seconds(text: str, now: datetime) -> float:
             number = number / 1_000 if number >= 1_000 * _EARLIEST_EPOCH_SECONDS else number
             return number - now.timestamp() if number < 10 * _EARLIEST_EPOCH_SECONDS else number
         return number * (0.001 if unit.startswith(("ms", "milli")) else _UNIT_SECONDS[unit[:1]])
-    for parse in (parsedate_to_datetime, datetime.fromisoformat):
-        try:
-            moment = parse(text)
-            return ((moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - now).total_seconds()
-        except (ValueError, OverflowError):  # OverflowError: an offset from UTC of millions of years
-            continue
-    return 0.0
+    moment = parse_date(text)
+    return (moment - now).total_seconds() if moment else 0.0
 
 
 def _first(headers: Mapping[str, Sequence[str]], name: str) -> str:

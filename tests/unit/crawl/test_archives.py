@@ -159,7 +159,6 @@ def test_a_record_that_is_no_page_is_counted_by_its_reason(kind: str, headers: A
         "2024-05-01T02:00:00.000000000+02:00",
         "2024-05-01T00:00:00.0Z",
         "2024-05-01T00:00Z",
-        "2024-05-01",
         "2024-05",
         "20240501000000",
     ],

@@ -62,6 +62,7 @@ PLAIN, GZIPPED = records(gzipped=False), records(gzipped=True)
 FILES = {
     "not packed": b"".join(PLAIN),
     "a gzip member for each record": b"".join(GZIPPED),
+    # https://github.com/internetarchive/Zeno/issues/274
     "a zstd frame for each record": zstd_file(PLAIN, packs_dictionary=None),
     "with a dictionary": zstd_file(PLAIN, packs_dictionary=False),
     "with a packed dictionary": zstd_file(PLAIN, packs_dictionary=True),
@@ -69,6 +70,7 @@ FILES = {
 }
 
 
+# A page that only a revisit has: https://github.com/edgi-govdata-archiving/web-monitoring-processing/pull/938
 @pytest.mark.parametrize("content", FILES.values(), ids=FILES.keys())
 def test_a_revisit_has_the_content_of_the_earlier_record(content: bytes) -> None:
     pages = dict(read(content))
@@ -78,6 +80,7 @@ def test_a_revisit_has_the_content_of_the_earlier_record(content: bytes) -> None
 @pytest.mark.parametrize(
     ("content", "outcome"),
     [
+        # https://github.com/NationalLibraryOfNorway/warchaeology/issues/172
         pytest.param(PLAIN[1], [("", MISSING)], id="of a record of another file"),
         pytest.param(PLAIN[1] + PLAIN[0], [("", MISSING), (A, BODY)], id="of a later record"),
         pytest.param(

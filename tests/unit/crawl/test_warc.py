@@ -179,6 +179,16 @@ RESPONSES: dict[str, tuple[bytes, tuple[int, bytes] | None]] = {
     "plain": (b"HTTP/1.1 200 OK\r\nA: b\r\n\r\nbody", (200, b"body")),
     "without a reason": (b"HTTP/2 404\r\nA: b\r\n\r\n", (404, b"")),
     "bare newlines": (b"HTTP/1.0 200 OK\nA: b\n\nbody", (200, b"body")),
+    # Status lines as writers make them. In small letters: https://github.com/chfoo/warcat/issues/24
+    "small letters": (b"http/1.1 200 OK\r\nA: b\r\n\r\nbody", (200, b"body")),
+    "HTTP/2 with a reason": (b"HTTP/2.0 200 OK\r\nA: b\r\n\r\nbody", (200, b"body")),
+    "the name of a protocol": (b"h2 200\r\nA: b\r\n\r\nbody", (200, b"body")),
+    "HTTP/3": (b"HTTP/3 204 \r\nA: b\r\n\r\n", (204, b"")),
+    "several spaces": (b"HTTP/1.1  200   OK\r\nA: b\r\n\r\nbody", (200, b"body")),
+    "a tab": (b"HTTP/1.1\t200\tOK\r\nA: b\r\n\r\nbody", (200, b"body")),
+    "no headers": (b"HTTP/1.1 200 OK\r\n\r\nbody", (200, b"body")),
+    "both ends of lines": (b"HTTP/1.1 200 OK\nA: b\r\n\nbody\r\n\r\n", (200, b"body\r\n\r\n")),
+    "two digits": (b"HTTP/1.1 20\r\nA: b\r\n\r\n", None),
     "no end of the head": (b"HTTP/1.1 200 OK\r\nA: b\r\n", None),
     "another protocol": (b"GEMINI 20 text\r\n\r\nbody", None),
     "no status": (b"HTTP/1.1 OK\r\n\r\nbody", None),
@@ -191,3 +201,12 @@ RESPONSES: dict[str, tuple[bytes, tuple[int, bytes] | None]] = {
 def test_http_heads(block: bytes, parsed: tuple[int, bytes] | None) -> None:
     response = parse_response(block)
     assert (response and (response.status, response.body)) == parsed
+
+
+def test_a_line_that_begins_with_a_space_continues_a_header() -> None:
+    block = b"HTTP/1.1 200 OK\r\nLink: <a>;\r\n rel=next\r\n\tx=y\r\n\r\n"
+    (record,) = read(raw(block, WARC_Target_URI="https://a.example/\r\n  long"))
+    assert record.headers["warc-target-uri"] == "https://a.example/ long"
+    response = parse_response(record.block or b"")
+    assert response
+    assert response.headers["link"] == ["<a>; rel=next x=y"]

@@ -23,7 +23,8 @@ from streams.crawl.archives.zim_pages import NO_ADDRESS, read_zim
 
 DATA = Path(__file__).parents[2] / "data" / "zim"
 LIMITS = Limits(max_body_bytes=100_000, latest=1_800_000_000_000_000)
-MAY_2024 = 1_714_521_600_000_000
+MAY_2024 = 1_714_607_999_000_000
+"""The end of the first of May: the file names the day."""
 
 
 def content_of(name: str) -> bytes:
