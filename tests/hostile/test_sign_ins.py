@@ -137,15 +137,19 @@ async def test_neither_fetch_now_nor_scripts_have_secrets(tmp_path: Path) -> Non
 
 def test_the_file_is_read_again_after_a_change(tmp_path: Path) -> None:
     file = tmp_path / "sign-ins.json"
+    with pytest.raises(UsageError, match="can't be used"):
+        SignIns(file)
+    file.write_text("{}")
     sign_ins = SignIns(file)
     found = []
-    for token in ("one", "two"):
-        file.write_text(json.dumps({f"https://{WIKI}": {"headers": {"X-Token": token}}}))
+    for token in ("one", "two", "a broken file"):
+        text = json.dumps({f"https://{WIKI}": {"headers": {"X-Token": token}}})
+        file.write_text("{" if token == "a broken file" else text)
         sign_in = sign_ins.of(f"https://{WIKI}/page")
         assert sign_in
         found.append(sign_in.headers["X-Token"])
         assert token not in repr(sign_in), "it may be printed"
-    assert found == ["one", "two"]
+    assert found == ["one", "two", "two"], "while the file is broken, the former ones hold"
     assert SignIns(None).of(f"https://{WIKI}/page") is None
 
 

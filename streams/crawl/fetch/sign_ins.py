@@ -16,9 +16,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import structlog
+
 from streams.allowed_origins import origin_of, parse_origins
 from streams.credentials import current_secret
 from streams.errors import UsageError
+
+log = structlog.get_logger(__name__)
 
 _KINDS = frozenset({"basic", "cookies", "headers", "public"})
 _NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}")
@@ -42,20 +46,22 @@ class SignIn:
 
 
 class SignIns:
-    """The sign-ins of a file. It is read again after a change."""
+    """The sign-ins of a file. It is read again after a change. While it can't be used, the former ones hold."""
 
     def __init__(self, file: Path | None) -> None:
+        """Read the file. Raises UsageError if it can't be used."""
         self._file = file
-        self._text = ""
-        self._sign_ins: dict[str, SignIn] = {}
+        self._text = "" if file is None else current_secret(file)
+        self._sign_ins = {} if file is None else parse_sign_ins(self._text, str(file))
 
     def of(self, url: str) -> SignIn | None:
-        """Return the sign-in for a canonical URL. Raises UsageError if the file can't be used."""
-        if self._file is None:
-            return None
-        text = current_secret(self._file)
-        if text != self._text:
-            self._sign_ins, self._text = parse_sign_ins(text, str(self._file)), text
+        """Return the sign-in for a canonical URL."""
+        if self._file is not None and (text := current_secret(self._file)) != self._text:
+            self._text = text
+            try:
+                self._sign_ins = parse_sign_ins(text, str(self._file))
+            except UsageError as error:
+                log.error("the file of sign-ins can't be used; the former ones hold", error=str(error))
         return self._sign_ins.get(origin_of(url))
 
 

@@ -135,8 +135,9 @@ class PoliteClient:
 
     async def close(self) -> None:
         await self._pace.release_in_time()
-        while self._sessions:
-            await close_session(self._sessions.popitem()[1])
+        sessions, self._sessions = list(self._sessions.values()), {}
+        for session in sessions:
+            await close_session(session)
 
     def _target(self, url: str, asking: Asking) -> str:
         """Return the canonical URL. Raises NotAsked if it may not be asked.
