@@ -20,11 +20,10 @@ from streams.pages.document.model import Block, Document, Link
 from streams.pages.formats.converted import PAGE_ATTRIBUTE, Converted
 from streams.pages.metadata import facts
 from streams.pages.metadata.structured_data import read_structured_data
-from streams.pages.parse.link_resolver import Resolver
+from streams.pages.parse.link_resolver import Resolver, Ways, ways_on
 from streams.pages.parse.page import Parsed, count_page, parse_page
 from streams.pages.parse.robots_directives import directives
 from streams.pages.parse.segments import RemovedTexts, Walk
-from streams.pages.parse.ways import Ways, ways_on
 from streams.pages.quality import NO_COUNTS, PageCounts
 from streams.pages.text.language import identify, language_tag
 

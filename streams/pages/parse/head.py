@@ -13,8 +13,8 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from streams.crawl.web_dates import parse_date
 from streams.pages.document.model import CLEAN_GENERATOR
-from streams.pages.parse.ways import SELECTOR as WAYS_ON
-from streams.pages.parse.ways import Ways
+from streams.pages.parse.link_resolver import SELECTOR as WAYS_ON
+from streams.pages.parse.link_resolver import Ways
 
 # One query for all, because the time of each query grows with the tree.
 _SELECTOR = (

@@ -1,8 +1,25 @@
-"""Resolves links to absolute URLs. `streams.crawl.urls` makes them canonical later."""
+"""Resolves links to absolute URLs, and finds the ways on from a page besides the links in its text. Pure.
+
+`streams.crawl.urls` makes the URLs canonical later. The ways on are:
+
+    refresh         `<meta http-equiv=refresh>` and the header `Refresh`: within a few seconds a redirect, else a link
+    frames          `frame`; `iframe`, `object` and `embed` of the page's own host
+    links           `area`, and `a` in an inline drawing (SVG)
+    relations       `next`, `prev`, and `alternate` in another language: `<link>` and the header `Link`
+    canonical       `<link>` in the head of the page, and the header `Link`
+"""
 
 import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 
 from ada_url import URL
+from selectolax.lexbor import LexborNode
+
+from streams.crawl.refresh import MAX_REDIRECT_SECONDS, read_refresh
+from streams.crawl.urls import InvalidUrl, canonicalize, host_of
+from streams.pages.parse.link_header import HeaderLink, read_links
+from streams.pages.parse.segments import NO_SEGMENT, RawLink
 
 _SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:")
 _BLANKS = re.compile(r"[\t\n\r]")
@@ -69,3 +86,125 @@ class Resolver:
             return ""
         joined: str = found.href.partition("#")[0]
         return joined if len(joined) <= MAX_HREF_CHARS else ""
+
+
+SELECTOR = "frame[src], iframe[src], object[data], embed[src], area[href], svg a"
+"""The elements that lead on, outside of the head."""
+_ADDRESSES = {"frame": "src", "iframe": "src", "object": "data", "embed": "src", "area": "href"}
+_OF_OWN_HOST = frozenset({"iframe", "object", "embed"})
+"""Elements that show a part of the page. From another host it is a video, a map or an advertisement."""
+_RELATIONS = frozenset({"next", "prev", "previous"})
+_NOT_OF_PAGE = frozenset({"media", "hreflang", "type", "lang"})
+"""Attributes with which `rel=canonical` is about a form of the page, and names no address for the page itself."""
+_MAX_PARENTS = 32
+"""Maximum number of elements around a link in which a drawing is looked for."""
+
+
+@dataclass(slots=True)
+class Ways:
+    """The ways on, as the page writes them."""
+
+    elements: list[tuple[str, str, str, str]] = field(default_factory=list)
+    """Tag, address, rel and alternative text."""
+    canonicals: list[str] = field(default_factory=list)
+    refreshes: list[str] = field(default_factory=list)
+
+    def add(self, node: LexborNode, tag: str, attributes: Mapping[str, str | None]) -> None:
+        """Add an element that may lead on."""
+        rel = (attributes.get("rel") or "").lower()
+        if tag == "link":
+            relations = rel.split()
+            if "canonical" in relations and _is_in_head(node) and _NOT_OF_PAGE.isdisjoint(attributes):
+                self.canonicals.append(attributes.get("href") or "")
+            if not _RELATIONS.isdisjoint(relations) or ("alternate" in relations and attributes.get("hreflang")):
+                self.elements.append((tag, attributes.get("href") or "", rel, ""))
+        elif tag == "meta":
+            if (attributes.get("http-equiv") or "").strip().lower() == "refresh":
+                self.refreshes.append(attributes.get("content") or "")
+        elif tag == "a":
+            if _is_drawn(node):
+                self.elements.append((tag, attributes.get("href") or attributes.get("xlink:href") or "", rel, ""))
+        elif address := attributes.get(_ADDRESSES.get(tag, "")):
+            self.elements.append((tag, address, rel, attributes.get("alt") or ""))
+
+
+@dataclass(frozen=True, slots=True)
+class WaysOn:
+    """The ways on from a page, as absolute URLs."""
+
+    links: tuple[RawLink, ...] = ()
+    redirect: str = ""
+    """The page to which the page leads within a few seconds; empty if it stays."""
+    canonical: str = ""
+    """The canonical URL that the page declares; empty if it declares none, or two that differ."""
+
+
+def ways_on(ways: Ways, headers: Mapping[str, str], resolver: Resolver) -> WaysOn:
+    """Resolve the ways on from a page. `headers` have lower-case names; their addresses know no `<base>`."""
+    of_headers = Resolver(resolver.url)
+    header = headers.get("link", "")
+    named = [link for link in read_links(header) if "anchor" not in link.parameters] if header else []
+    links = [*_of_elements(ways, resolver), *_of_header(named, of_headers)]
+    redirect = ""
+    stated = [(headers["refresh"], of_headers)] if "refresh" in headers else []
+    for content, base in [*stated, *((content, resolver) for content in ways.refreshes)]:
+        if refresh := read_refresh(content):
+            seconds, address = refresh
+            if (target := base.absolute(address)) and target != resolver.url.partition("#")[0]:
+                redirect = target if seconds <= MAX_REDIRECT_SECONDS else ""
+                links.append(_raw(target))
+            break  # only the first one counts
+    canonicals = {resolver.absolute(each) for each in ways.canonicals} | {
+        of_headers.absolute(link.target)
+        for link in named
+        if "canonical" in link.relations and _NOT_OF_PAGE.isdisjoint(link.parameters)
+    }
+    return WaysOn(tuple(links), redirect, _only_one(canonicals))
+
+
+def _of_elements(ways: Ways, resolver: Resolver) -> Iterator[RawLink]:
+    for tag, address, rel, text in ways.elements:
+        target = resolver.absolute(address)
+        if target and (tag not in _OF_OWN_HOST or host_of(target) == host_of(resolver.url)):
+            yield _raw(target, " ".join(text.split()), rel)
+
+
+def _of_header(named: Iterable[HeaderLink], resolver: Resolver) -> Iterator[RawLink]:
+    for link in named:
+        is_other_language = "alternate" in link.relations and "hreflang" in link.parameters
+        if is_other_language or not _RELATIONS.isdisjoint(link.relations):
+            yield _raw(resolver.absolute(link.target))
+
+
+def _raw(target: str, text: str = "", rel: str = "") -> RawLink:
+    return target, text, rel, NO_SEGMENT, ABSOLUTE
+
+
+def _only_one(urls: set[str]) -> str:
+    """Return the only URL; empty if there are several, since a page has one canonical URL or says nothing."""
+    found = {_spelled(url): url for url in urls if url}
+    return next(iter(found.values())) if len(found) == 1 else ""
+
+
+def _spelled(url: str) -> str:
+    """Return the URL as it is compared: http and https are one address."""
+    try:
+        return canonicalize(url)
+    except InvalidUrl:  # an origin that only the operator may allow
+        return url
+
+
+def _is_in_head(node: LexborNode) -> bool:
+    parent = node.parent
+    if parent is not None and parent.tag == "noscript":
+        parent = parent.parent
+    return parent is not None and parent.tag == "head"
+
+
+def _is_drawn(node: LexborNode) -> bool:
+    for _ in range(_MAX_PARENTS):
+        parent = node.parent
+        if parent is None or parent.tag == "svg":
+            return parent is not None
+        node = parent
+    return False
