@@ -7,11 +7,11 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
+from email.utils import parsedate_to_datetime
 from typing import Literal
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from streams.crawl.web_dates import parse_date
 from streams.pages.document.model import CLEAN_GENERATOR
 from streams.pages.parse.link_resolver import SELECTOR as WAYS_ON
 from streams.pages.parse.link_resolver import Ways
@@ -245,9 +245,8 @@ def last_day(headers: Mapping[str, str]) -> str:
 
     The clock of this machine is not used, so that a replay gives the same document.
     """
-    fetched_at = parse_date(headers.get("date", ""))
     try:
-        day = (fetched_at + timedelta(days=1)).date().isoformat() if fetched_at else ""
-    except OverflowError:  # the last day of the year 9999
+        day = (parsedate_to_datetime(headers.get("date", "")) + timedelta(days=1)).date().isoformat()
+    except (ValueError, OverflowError):
         return ""
     return day if day >= FIRST_DAY else ""
