@@ -50,7 +50,7 @@ _BINARY_BYTE = re.compile(rb"[\0-\x08\x0b\x0e-\x1a\x1c-\x1f]")
 _BEHIND_MARKS = re.compile(
     rb"(?:\s|<\?.*?\?>|<!--.*?-->|<!DOCTYPE[^>\[]*+(?:\[[^\]]*+\]\s*+)?>)*+", re.IGNORECASE | re.DOTALL
 )
-_ELEMENT = re.compile(rb"</?(?:[a-z][a-z0-9_.-]*:)?([a-z][a-z0-9-]*)(?=[\s/>]|\Z)", re.IGNORECASE)
+_ELEMENT = re.compile(rb"</?([a-z][a-z0-9_.:-]*+)(?=[\s/>]|\Z)", re.IGNORECASE)
 _HTML_BEGIN = re.compile(rb"\s*<!doctype\s+html", re.IGNORECASE)
 _XML_ROOTS = {
     b"svg": "image/svg+xml", b"rss": "application/rss+xml", b"feed": "application/atom+xml",
@@ -113,7 +113,7 @@ def _root(text: bytes) -> bytes:
     """Return the name of the first element without its prefix, in lower case; empty if a text stands before it."""
     begin = _BEHIND_MARKS.match(text)
     first = _ELEMENT.match(text, begin.end()) if begin else None
-    return first[1].lower() if first else b""
+    return first[1].lower().rpartition(b":")[2] if first else b""
 
 
 def _type_in_zip(body: bytes) -> str:

@@ -28,8 +28,7 @@ _RAW = frozenset({"script", "style", "xmp", "iframe", "noembed", "noframes"})
 """Elements whose text HTML reads as it is. An entity in it would stay one."""
 _SAFE_NAME = re.compile(r"[A-Za-z][\w.-]*", re.ASCII)
 _IN_XML = frozenset({"amp", "lt", "gt", "quot", "apos"})
-_CDATA_OR_ENTITY = re.compile(r"<!\[CDATA\[.*?(?:\]\]>|\Z)|&[A-Za-z][A-Za-z0-9]*+;", re.DOTALL)
-_DECLARATION = re.compile(r"\s*<\?xml[^>]*>")
+_CDATA_OR_ENTITY = re.compile(r"<!\[CDATA\[(?:[^\]]++|\](?!\]>))*+|&[A-Za-z][A-Za-z0-9]*+;")
 
 
 def is_read_as_xml(body: bytes, headers: Mapping[str, str]) -> bool:
@@ -53,10 +52,16 @@ def to_html(text: str) -> str | None:
     parser.DefaultHandler = writer.other
     parser.UseForeignDTD(True)
     try:
-        parser.Parse(_without_named_characters(_DECLARATION.sub("", text, count=1)).encode("utf-8", "replace"), True)
+        parser.Parse(_without_named_characters(_without_declaration(text)).encode("utf-8", "replace"), True)
     except expat.ExpatError:
         return None
     return "".join(writer.parts)
+
+
+def _without_declaration(text: str) -> str:
+    """Return the text without its XML declaration, whose encoding is not the encoding of the text."""
+    text = text.lstrip()
+    return text.partition("?>")[2] if text.startswith("<?xml") else text
 
 
 def _without_named_characters(text: str) -> str:
