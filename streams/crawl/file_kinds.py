@@ -37,6 +37,7 @@ TYPES: Mapping[str, Kind] = {
 """Media types that can be read."""
 UNTYPED = frozenset({"application/octet-stream", "binary/octet-stream", "application/download", "application/zip"})
 """Media types that say nothing. The URL's extension decides."""
+XHTML_TYPES = frozenset({"application/xhtml+xml", "application/vnd.wap.xhtml+xml"})
 XML_TYPES = frozenset({"text/xml", "application/xml"})
 """Media types of any XML. Its root says whether it is a page."""
 EXTENSIONS: Mapping[str, Kind] = {
@@ -87,3 +88,11 @@ def kind_of(body: bytes, content_type: str, url: str) -> Kind | None:
     if found in ("text", "markdown") and not declared.charset.startswith("utf-16") and sniff(body) == BINARY:
         return None
     return EXTENSIONS[extension] if found == "text" and extension in ("md", "markdown") else found
+
+
+def is_read_as_xml(body: bytes, headers: Mapping[str, str]) -> bool:
+    """Return whether a browser would read a page as XML. `headers` have lower-case names."""
+    essence = media_type(headers.get("content-type", "")).essence
+    if essence in UNKNOWN:
+        return sniff(body) == "application/xhtml+xml"
+    return essence in XHTML_TYPES or (essence in XML_TYPES and is_xhtml(body))

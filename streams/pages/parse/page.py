@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from selectolax.lexbor import LexborDocumentOptions, LexborHTMLParser, LexborNode, SelectolaxError
 
 from streams.charset import decode_utf8
+from streams.crawl.file_kinds import is_read_as_xml
 from streams.crawl.urls import host_of
 from streams.errors import Refused
 from streams.pages.document.from_html import read_written_fields
@@ -22,7 +23,7 @@ from streams.pages.parse.math_tex import unify_formulas
 from streams.pages.parse.navigation import Pruned, apply_quirk, prune
 from streams.pages.parse.segments import NO_SEGMENT, Removal, RemovedTexts, Walk
 from streams.pages.parse.walk import walk
-from streams.pages.parse.xhtml import is_read_as_xml, to_html
+from streams.pages.parse.xhtml import to_html
 from streams.pages.quality import PageCounts
 from streams.pages.quirks import Quirk, quirk_of
 

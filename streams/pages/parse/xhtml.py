@@ -11,13 +11,8 @@ characters of HTML are known, as in browsers, though the file that declares them
 import html
 import html.entities
 import re
-from collections.abc import Mapping
 from xml.parsers import expat
 
-from streams.crawl.file_kinds import XML_TYPES
-from streams.media_types import UNKNOWN, is_xhtml, media_type, sniff
-
-TYPES = frozenset({"application/xhtml+xml", "application/vnd.wap.xhtml+xml"})
 _HTML_NAMESPACES = frozenset({"", "http://www.w3.org/1999/xhtml"})
 _FOREIGN = {"http://www.w3.org/2000/svg": "svg", "http://www.w3.org/1998/Math/MathML": "math"}
 _VOID = frozenset({
@@ -29,14 +24,6 @@ _RAW = frozenset({"script", "style", "xmp", "iframe", "noembed", "noframes"})
 _SAFE_NAME = re.compile(r"[A-Za-z][\w.-]*", re.ASCII)
 _IN_XML = frozenset({"amp", "lt", "gt", "quot", "apos"})
 _CDATA_OR_ENTITY = re.compile(r"<!\[CDATA\[(?:[^\]]++|\](?!\]>))*+|&[A-Za-z][A-Za-z0-9]*+;")
-
-
-def is_read_as_xml(body: bytes, headers: Mapping[str, str]) -> bool:
-    """Return whether a browser would read a page as XML. `headers` have lower-case names."""
-    essence = media_type(headers.get("content-type", "")).essence
-    if essence in UNKNOWN:
-        return sniff(body) == "application/xhtml+xml"
-    return essence in TYPES or (essence in XML_TYPES and is_xhtml(body))
 
 
 def to_html(text: str) -> str | None:

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.pages.parse.xhtml import is_read_as_xml, to_html
+from streams.crawl.file_kinds import is_read_as_xml
+from streams.pages.parse.xhtml import to_html
 from streams.pages.sandbox.normalizing import read_document
 
 XHTML = {"content-type": "application/xhtml+xml"}
