@@ -51,7 +51,9 @@ def sitemap_events(
             if reason_not_to_crawl(canonical, allowed) is None:
                 pages[canonical] = _Listed.at(found, n, news_since)
     yield from _events(event, pages, "page", scope.at_depth(scope.depth_of_pages), listed=pages)
-    if not pages:  # another host keeps the sitemaps of a site (sitemaps.org, cross submits): its word is a stranger's
+    if (
+        not pages and not found.is_feed
+    ):  # another host keeps the sitemaps of a site (sitemaps.org, cross submits): its word is a stranger's
         named = [url for url in _canonical(event, found.pages, allowed) if reason_not_to_crawl(url, allowed) is None]
         links = dict.fromkeys(named[:MAX_LINKS])
         yield from _events(event, links, "page", scope.at_depth(scope.depth_of_pages), why="link")
