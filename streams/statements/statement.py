@@ -19,7 +19,7 @@ from uuid import UUID
 import msgpack
 
 from streams.errors import PoisonError
-from streams.pages.text.box_labels import drop_box_labels
+from streams.pages.text.tokens import drop_box_labels
 
 
 @dataclass(frozen=True, slots=True)

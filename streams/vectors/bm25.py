@@ -17,9 +17,8 @@ from itertools import chain
 
 from streams.caches import cached_if_short
 from streams.language.questions import QUESTION_WORDS
-from streams.pages.text.box_labels import drop_box_labels
 from streams.pages.text.language import identify
-from streams.pages.text.tokens import words
+from streams.pages.text.tokens import drop_box_labels, words
 from streams.stores.protocols import SparseVector
 from streams.vectors.stemming import terms
 

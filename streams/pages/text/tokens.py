@@ -12,6 +12,7 @@ whole. Any text takes linear time.
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from functools import cache
 from itertools import pairwise
 
@@ -49,6 +50,22 @@ _ELISION = re.compile(r"(?:(?:[lmtnsjdc]|qu|jusqu|quoiqu|lorsqu|puisqu|all|dall|
 _MARKS = frozenset({"Mn", "Mc"})
 """Unicode categories of combining marks."""
 _ELIDING_LANGUAGES = ("", "fr", "it", "ca", "oc")
+BOX_LABELS = frozenset(
+    label
+    for labels in (
+        "attention caution danger hint important info information note notes remark tip tips warning warnings",
+        "achtung anmerkung gefahr hinweis hinweise tipp vorsicht warnung wichtig",  # German
+        "astuce avertissement conseil remarque",  # French
+        "advertencia aviso consejo importante nota precaución",  # Spanish
+        "attenzione avviso avvertenza suggerimento",  # Italian
+        "atenção cuidado dica observação",  # Portuguese
+        "opmerking waarschuwing",  # Dutch
+    )
+    for label in labels.split()
+)
+"""Labels of boxes: they say what kind of box it is, and not what the box is about. In manuals they are headings, so
+they are in the context of thousands of statements: a query for "release notes" found each note about releasing."""
+_MAX_LABEL_CHARS = max(map(len, BOX_LABELS)) + 2
 
 
 def words(text: str, language: str = "") -> list[str]:
@@ -159,3 +176,16 @@ def _clusters(run: str) -> list[str]:
     """Split a run into letters, each with the marks behind it."""
     starts = [at for at, char in enumerate(run) if not at or unicodedata.category(char) not in _MARKS]
     return [run[start:end] for start, end in pairwise((*starts, len(run)))]
+
+
+def drop_box_labels(context: Sequence[str]) -> tuple[str, ...]:
+    """Return the texts of a context without labels of boxes, such as "Note:".
+
+    The first text stays, since it is the page's title: there is a module `warnings`.
+    """
+    return (*context[:1], *(part for part in context[1:] if not is_box_label(part)))
+
+
+def is_box_label(text: str) -> bool:
+    """Return whether the whole text is the label of a box."""
+    return len(text) <= _MAX_LABEL_CHARS and text.strip(" :!.\n").casefold() in BOX_LABELS

@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from streams.pages.text.box_labels import drop_box_labels
+from streams.pages.text.tokens import drop_box_labels
 from streams.search.query_language.matching import has_all, identifiers
 from streams.search.ranking.context import RankingContext
 from streams.stores.protocols import Hit, PageHits

@@ -4,7 +4,7 @@ from uuid import UUID
 
 import pytest
 
-from streams.pages.text.box_labels import is_box_label
+from streams.pages.text.tokens import is_box_label
 from streams.statements.statement import Statement
 
 
