@@ -27,11 +27,11 @@ FOREIGN = f"<urlset><url><loc>{HOST}/a</loc></url></urlset>"
 
 
 class WorldWithSitemaps(World):
-    """A world in which the normalize stage reads sitemaps."""
+    """A world in which the normalize stage reads sitemaps. `other`: robots.txt names one on another host, too."""
 
-    def __init__(self, pool: ParsePool, kill: float = 0.0, **settings: Any) -> None:
-        robots = f"User-agent: *\nAllow: /\nSitemap: {HOST}/index.xml\nSitemap: https://other.test/s.xml\n"
-        robots += "Sitemap: www.a.example/one.xml\nSitemap: words\n"  # no addresses: they lead to no request
+    def __init__(self, pool: ParsePool, kill: float = 0.0, *, other: bool = False, **settings: Any) -> None:
+        robots = f"User-agent: *\nAllow: /\nSitemap: {HOST}/index.xml\nSitemap: www.a.example/one.xml\n"
+        robots += f"Sitemap: {OTHER}/s.xml\n" if other else ""
         paths = ("/", "/a", "/b", "/index.xml", "/one.xml", "/sitemap.xml")
         sites = {"a.example": Site(robots=robots, links={path: [] for path in paths})}
         sites["other.test"] = Site(links={"/s.xml": []})
@@ -59,7 +59,7 @@ async def pool() -> AsyncIterator[ParsePool]:
 
 async def test_the_pages_of_sitemaps_are_fetched_and_sitemaps_cost_no_budget(pool: ParsePool) -> None:
     for kill in (0.0, 0.01):
-        world = WorldWithSitemaps(pool, kill)
+        world = WorldWithSitemaps(pool, kill, other=True)
         world.seed(f"{HOST}/")
         await world.run()
         expected = [f"{HOST}/{path}" for path in ("", "a", "b", "index.xml", "one.xml")]
