@@ -26,6 +26,7 @@ from streams.stores.protocols import Transition
 
 COMMANDS = Path(__file__).parents[3] / "streams/commands"
 URL = "https://evil.example/"
+HTML = {"content-type": "text/html"}
 HOSTILE = [
     # text, the part that must not be printed
     ("\x1b]0;owned\x07", "\x1b"),
@@ -64,7 +65,7 @@ async def print_everything(text: str) -> None:
     stores = memory_stores()
     await stores.pages.put(page_id(URL), Normalized.of_row({"refused": text}), 1)
     await print_document_of(stores, page_id(URL), URL + text, as_json=False)
-    kept = normalize_to_outcome(f"<title>{text}</title><pre>{text}</pre>".encode(), url=URL, headers={}).document
+    kept = normalize_to_outcome(f"<title>{text}</title><pre>{text}</pre>".encode(), url=URL, headers=HTML).document
     await stores.pages.put(page_id(URL), Normalized.of_row({"document_ref": await stores.blobs.put(kept)}), 2)
     await print_document_of(stores, page_id(URL), URL + text, as_json=False)
     shown = console.table("One", title=text)
