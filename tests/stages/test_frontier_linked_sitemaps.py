@@ -182,15 +182,25 @@ async def test_an_index_in_an_index_is_ignored_at_any_depth(pool: ParsePool) -> 
         assert world.of_host() == {"/", "/index.xml", "/one.xml"}
 
 
-async def test_a_crawl_of_the_seeds_hosts_asks_no_other_host_of_the_domain(pool: ParsePool) -> None:
-    for same_host, asked in ((True, set()), (False, {"https://www.a.example/s.xml"})):
-        world = LinkedWorld(pool)
-        world.sites["www.a.example"] = Site(links={"/s.xml": []})
-        world.files["https://www.a.example/s.xml"] = "<urlset/>"
-        world.sites["a.example"].robots = "User-agent: *\nAllow: /\nSitemap: https://www.a.example/s.xml\n"
-        world.seed(f"{HOST}/", same_host=same_host)
-        await world.run()
-        assert {url for url in world.pages() if "www" in url} == asked
+@pytest.mark.parametrize(
+    ("host", "same_host", "is_asked"),
+    [
+        ("maps.a.example", True, False),
+        ("maps.a.example", False, True),
+        ("www.a.example", True, True),  # one site with the bare name
+    ],
+)
+async def test_a_crawl_of_the_seeds_hosts_asks_no_other_host_of_the_domain(
+    pool: ParsePool, host: str, same_host: bool, is_asked: bool
+) -> None:
+    url = f"https://{host}/s.xml"
+    world = LinkedWorld(pool)
+    world.sites[host] = Site(links={"/s.xml": []})
+    world.files[url] = "<urlset/>"
+    world.sites["a.example"].robots = f"User-agent: *\nAllow: /\nSitemap: {url}\n"
+    world.seed(f"{HOST}/", same_host=same_host)
+    await world.run()
+    assert (url in world.pages()) is is_asked
 
 
 async def test_each_of_many_hosts_that_one_page_links_to_costs_one_request_for_a_sitemap(pool: ParsePool) -> None:
