@@ -183,24 +183,25 @@ async def test_an_index_in_an_index_is_ignored_at_any_depth(pool: ParsePool) -> 
 
 
 @pytest.mark.parametrize(
-    ("host", "same_host", "is_asked"),
+    ("host", "same_host", "has_page"),
     [
         ("maps.a.example", True, False),
         ("maps.a.example", False, True),
         ("www.a.example", True, True),  # one site with the bare name
     ],
 )
-async def test_a_crawl_of_the_seeds_hosts_asks_no_other_host_of_the_domain(
-    pool: ParsePool, host: str, same_host: bool, is_asked: bool
+async def test_a_crawl_of_the_seeds_hosts_reads_a_sitemap_on_another_host_and_no_page_there(
+    pool: ParsePool, host: str, same_host: bool, has_page: bool
 ) -> None:
-    url = f"https://{host}/s.xml"
+    sitemap, page = f"https://{host}/s.xml", f"https://{host}/page"
     world = LinkedWorld(pool)
-    world.sites[host] = Site(links={"/s.xml": []})
-    world.files[url] = "<urlset/>"
-    world.sites["a.example"].robots = f"User-agent: *\nAllow: /\nSitemap: {url}\n"
+    world.sites[host] = Site(links={"/s.xml": [], "/page": []})
+    world.files[sitemap] = f"<urlset><url><loc>{page}</loc></url></urlset>"
+    world.sites["a.example"].robots = f"User-agent: *\nAllow: /\nSitemap: {sitemap}\n"
     world.seed(f"{HOST}/", same_host=same_host)
     await world.run()
-    assert (url in world.pages()) is is_asked
+    assert sitemap in world.pages(), "robots.txt may name a sitemap on any host"
+    assert (page in world.pages()) is has_page
 
 
 async def test_each_of_many_hosts_that_one_page_links_to_costs_one_request_for_a_sitemap(pool: ParsePool) -> None:
