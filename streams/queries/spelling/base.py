@@ -6,6 +6,8 @@ their frequencies in books, as symspellpy ships them (`python -m benchmarks.sear
 `python -m benchmarks.search.spelling_words` makes.
 """
 
+import re
+from collections.abc import Mapping
 from functools import cache
 from importlib import resources
 
@@ -21,34 +23,41 @@ SPEECH_WEIGHT = 0.2
 """The weight of pyspellchecker's frequencies, from subtitles, beside books: queries are not spoken."""
 TECHNICAL_WEIGHT = 0.02
 
-Books = list[list[str]]
-"""Rows of books: a word or a pair of words, and how often books have it."""
+Pairs = dict[tuple[str, str], float]
+"""How often two words stand one after the other."""
+_FIRST_PAIR = re.compile(r"^\S+ \S+ \S+$", re.MULTILINE)
 
 
 @cache
 def base_corrector() -> Corrector:
     """Return the corrector that knows no index. It takes some seconds to make."""
-    books = _books()
-    return Corrector(Vocabulary(base_counts(books), _pairs(books)))
+    words, pairs = _books()
+    return Corrector(Vocabulary(_with_forms(words), pairs))
 
 
-def base_counts(books: Books | None = None) -> dict[str, float]:
+def base_counts() -> dict[str, float]:
     """Return the base vocabulary, per billion words."""
-    books = _books() if books is None else books
+    return _with_forms(_books()[0])
+
+
+def _with_forms(written: Mapping[str, float]) -> dict[str, float]:
+    """Return the words of books, of speech and of documentation with their regular forms, per billion words."""
     spoken = {word: float(count) for word, count in SpellChecker("en").word_frequency.dictionary.items()}
-    written = {row[0]: float(row[1]) for row in books if len(row) == 2}
     merged = merge_counts([(written, BOOKS_WEIGHT), (spoken, SPEECH_WEIGHT), (_technical(), TECHNICAL_WEIGHT)])
     return add_regular_forms(merged)
 
 
-def _pairs(books: Books) -> dict[tuple[str, str], float]:
-    """Return how often two words stand one after the other."""
-    return {(row[0], row[1]): float(row[2]) for row in books if len(row) == 3}
-
-
-def _books() -> Books:
+def _books() -> tuple[dict[str, float], Pairs]:
+    """Return the words of books and the pairs of words, which the file has behind all words."""
     packed = resources.files(__package__).joinpath("books.zst").read_bytes()
-    return [line.split() for line in zstandard.decompress(packed).decode().splitlines()]
+    text = zstandard.decompress(packed).decode()
+    first_pair = _FIRST_PAIR.search(text)
+    end = first_pair.start() if first_pair else len(text)
+    words, pairs = text[:end].split(), text[end:].split()
+    return (
+        dict(zip(words[::2], map(float, words[1::2]), strict=True)),
+        dict(zip(zip(pairs[::3], pairs[1::3], strict=True), map(float, pairs[2::3]), strict=True)),
+    )
 
 
 def _technical() -> dict[str, float]:

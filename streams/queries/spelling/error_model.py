@@ -62,10 +62,14 @@ def encode_all(words: Sequence[str]) -> Codes:
 
     a to z have codes of their own. Letters of other scripts share codes rarely.
     """
-    padded = "".join(word[:MAX_CHARS].ljust(MAX_CHARS, "\0") for word in words)
-    chars = np.frombuffer(padded.encode("utf-32-le", "replace"), "<u4").reshape(len(words), MAX_CHARS)
-    codes = np.where((chars >= 97) & (chars <= 122), chars - 96, _OTHERS + chars % (_CODES - _OTHERS))
-    return np.where(chars == 0, 0, codes).astype(np.uint8)
+    chars = np.array(words, f"<U{MAX_CHARS}").view("<u4")  # cut at the length, with zeros behind
+    is_letter = chars != 0
+    letters = chars[is_letter]
+    codes = np.zeros(len(chars), np.uint8)
+    codes[is_letter] = np.where(
+        (letters >= 97) & (letters <= 122), letters - 96, _OTHERS + letters % (_CODES - _OTHERS)
+    )
+    return codes.reshape(len(words), MAX_CHARS)
 
 
 def _code(char: str) -> int:

@@ -26,7 +26,7 @@ def add_regular_forms(counts: Mapping[str, float]) -> dict[str, float]:
             continue
         for form, share in _forms(word, counts):
             found.setdefault(form, count * share)
-    for word, count in list(found.items()):
+    for word, count in [each for each in found.items() if "iz" in each[0] or "yz" in each[0]]:
         for form in _british(word):
             found.setdefault(form, count * BRITISH)
     return found
@@ -60,8 +60,7 @@ def _forms(word: str, counts: Mapping[str, float]) -> Iterator[tuple[str, float]
 
 def _is_verb(word: str, counts: Mapping[str, float]) -> bool:
     stem = word[:-1] if word.endswith("e") else word
-    doubled = stem + stem[-1]
-    return any(form in counts for form in (stem + "ing", doubled + "ing")) and not word.endswith("ing")
+    return (stem + "ing" in counts or stem + stem[-1] + "ing" in counts) and not word.endswith("ing")
 
 
 def _stem_before_vowel(word: str, counts: Mapping[str, float]) -> str:

@@ -18,6 +18,8 @@ MAX_WORDS = 450_000
 """Maximum words of a vocabulary: about 30 MB as arrays, and 50 MB as text. The most frequent words stay."""
 MAX_NEAR = 20_000
 """Maximum words that are compared with a misspelt one letter by letter."""
+_BITS = np.array([0, *(1 << code % 32 for code in range(1, 256))], np.uint64)
+"""The bit of each code of a letter in the mask of a word."""
 _POPULATION = np.array([number.bit_count() for number in range(1 << 16)], np.uint8)
 
 
@@ -43,13 +45,19 @@ class Vocabulary:
 
         `total`: how often all words occur, also those that are not in the vocabulary. Default: the sum of the counts.
         """
-        kept = sorted(counts, key=lambda word: (-counts[word], word))[:MAX_WORDS]
-        kept = [word for word in kept if word]
-        of_all = max(1.0, total or float(sum(counts[word] for word in kept)))
-        self._shares = {word: math.log(max(counts[word], 1e-9) / of_all) for word in kept}
-        self.words = sorted((word for word in kept if len(word) <= MAX_CHARS), key=len)
-        self.shares: NDArray[np.float32] = np.array([self._shares[word] for word in self.words], np.float32)
-        self._lengths = np.array([len(word) for word in self.words], np.uint8)
+        words = sorted(filter(None, counts))
+        all_counts = np.fromiter(map(counts.__getitem__, words), np.float64, len(words))
+        order = np.argsort(-all_counts, kind="stable")[:MAX_WORDS]  # words of one count stay from a to z
+        kept, kept_counts = [words[place] for place in order.tolist()], all_counts[order]
+        of_all = max(1.0, total or float(sum(kept_counts.tolist())))
+        shares = [math.log(share) for share in (np.maximum(kept_counts, 1e-9) / of_all).tolist()]
+        self._shares: dict[str, float] = dict(zip(kept, shares, strict=True))
+        lengths = np.fromiter(map(len, kept), np.intp, len(kept))
+        by_length = np.argsort(lengths, kind="stable")
+        by_length = by_length[lengths[by_length] <= MAX_CHARS]
+        self.words = [kept[place] for place in by_length.tolist()]
+        self.shares: NDArray[np.float32] = np.array(shares)[by_length].astype(np.float32)
+        self._lengths = lengths[by_length].astype(np.uint8)
         self._letters = encode_all(self.words)
         self._masks = _masks(self._letters)
         self._pairs = _Pairs(pairs or {})
@@ -115,8 +123,7 @@ def _masks(letters: Codes) -> NDArray[np.uint64]:
     """Return a mask of each word: two bits for each letter, the second one for a letter that occurs twice."""
     masks = np.zeros(len(letters), np.uint64)
     for column in letters.T:
-        bit = np.uint64(1) << (column.astype(np.uint64) % np.uint64(32))
-        bit[column == 0] = 0
+        bit = _BITS[column]
         again = masks & bit
         masks |= bit | (again << np.uint64(32))
     return masks
