@@ -18,7 +18,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from streams.gateway.http.openapi import operation_id
 from streams.stores.opener import Stores
-from tests.sizes import examples
+from tests.sizes import FULL, examples
 from tests.stages.gateway_fakes import gateway, searchable, statement
 from tests.stages.test_gateway_content import PAGE, filled
 from tests.stages.test_gateway_content import URL as PAGE_URL
@@ -75,6 +75,18 @@ def api() -> Any:
 
 
 @pytest.fixture(scope="module")
+def api_of_wrong_data(api: Any) -> Any:
+    """The description without lists by day: nearly all wrong lists are sent as valid ones, and drawn for nothing."""
+    if FULL:
+        return api
+    short = described(api.app)
+    for operations in short.raw_schema["paths"].values():
+        for operation in operations.values():
+            operation["parameters"] = [each for each in operation.get("parameters", []) if each["name"] not in LISTS]
+    return short
+
+
+@pytest.fixture(scope="module")
 def filled_api() -> Any:
     app = gateway(asyncio.run(filled()), allowed_hosts=("*",), deadline_seconds=60)
     return described(app)
@@ -126,8 +138,8 @@ def ask(api: Any, name: str, mode: str, *, of_index: bool = False) -> Counter[in
 
 
 @pytest.mark.parametrize(("name", "mode"), ASKED)
-def test_every_answer_is_as_described(api: Any, name: str, mode: str) -> None:
-    statuses = ask(api, name, mode)
+def test_every_answer_is_as_described(api: Any, api_of_wrong_data: Any, name: str, mode: str) -> None:
+    statuses = ask(api_of_wrong_data if mode == WRONG else api, name, mode)
     assert statuses.total() >= MIN_ASKED, "else nothing was compared"
     if mode == WRONG:
         assert all(400 <= status < 500 for status in statuses), statuses
