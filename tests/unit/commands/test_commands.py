@@ -176,22 +176,3 @@ def test_the_program_itself_exits_with_the_status_and_keeps_stdout_clean(nowhere
 def test_status_of_no_stack_is_json_too(nowhere: dict[str, str]) -> None:
     shown = CliRunner(env=nowhere).invoke(app, ["status", "--json"])
     assert isinstance(json.loads(shown.stdout), dict), shown.output
-
-
-IMPORTS = {
-    "streams.cli": ["pydantic", "numpy", "confluent_kafka", "psutil"],
-    "streams.sandbox.worker": ["pydantic", "numpy", "lxml"],
-    "streams.crawl.fetch.agent": ["faust", "cassandra", "qdrant_client", "lxml", "fastapi"],
-    "streams.runtime.worker": ["cassandra", "qdrant_client", "lxml", "fastapi"],
-    "streams.gateway.app": ["faust", "cassandra", "confluent_kafka", "lxml", "selectolax"],
-}
-"""Packages that a process must not import at its start, by its first module: they cost time and memory."""
-FOR_ONE_USE = ["openvino", "onnxruntime", "tritonclient", "grpc", "spacy", "sklearn", "umap", "pypdfium2"]
-
-
-@pytest.mark.parametrize("module", IMPORTS)
-def test_imports_are_lazy(module: str) -> None:
-    """A package is imported by the first use of what needs it: models above all."""
-    program = f"import sys, {module}; print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert sorted(set(done.stdout.split()) & {*IMPORTS[module], *FOR_ONE_USE}) == []

@@ -12,7 +12,7 @@ from schemas import Event, LinkFound, PageIndexed, PageScheduled
 from streams.ledger.status import state_after, status_of
 from streams.ledger.transitions import MAX_NEWEST, MAX_OUTDATED, find_outdated
 from streams.stores.protocols import Transition
-from tests.sizes import examples
+from tests.sizes import FULL, examples
 from tests.unit.ledger.events import (
     ANCHOR,
     CHUNKED,
@@ -35,6 +35,8 @@ MOST_KINDS = 60
 """More kinds of transitions than any page has."""
 BOUND = MAX_NEWEST + MAX_OUTDATED + MOST_KINDS
 OTHER = UUID(int=2)
+FETCHES = 1_000 if FULL else 200
+"""Number of fetches of a page: by day, still far more than a history keeps."""
 MAX_LATE = 60
 """Maximum number of events of a page that come before an event that was sent earlier."""
 
@@ -104,7 +106,7 @@ def trim_after_each(events: Sequence[Event]) -> tuple[list[Transition], list[Tra
 
 @pytest.mark.parametrize("kind", KINDS[:-4])
 def test_the_history_of_a_page_that_is_fetched_a_thousand_times_is_bounded(kind: str) -> None:
-    events = [LINK, ANCHOR, *changed(1), *(event for number in range(2, 1_002) for event in visit(kind, number))]
+    events = [LINK, ANCHOR, *changed(1), *(event for number in range(2, FETCHES + 2) for event in visit(kind, number))]
     whole, kept = trim_after_each(events)
     assert len(kept) <= BOUND < len(whole)
     assert status_of(kept) == status_of(whole)
@@ -113,7 +115,7 @@ def test_the_history_of_a_page_that_is_fetched_a_thousand_times_is_bounded(kind:
 
 def test_what_made_a_page_searchable_is_kept_through_a_thousand_unchanged_fetches() -> None:
     events = [LINK, ANCHOR, SEED, *changed(1)]
-    events += [event for number in range(2, 1_002) for event in visit("not modified", number)]
+    events += [event for number in range(2, FETCHES + 2) for event in visit("not modified", number)]
     _, kept = trim_after_each(events)
     topics = {step.topic for step in kept[:-MAX_NEWEST]}
     assert {LinkFound.topic, PageIndexed.topic, PageScheduled.topic, "pages.chunked", "pages.embedded"} <= topics

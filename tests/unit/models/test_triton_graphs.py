@@ -31,12 +31,16 @@ from streams.models.inference.tokenizing import pack_tokenizer
 from streams.models.triton import TritonChains, TritonEmbedder, TritonReranker
 from streams.models.triton_connection import ForeignAnswer, TritonConnection, model_states
 from streams.settings import Settings, TritonSettings
+from tests.sizes import FULL
 from tests.tiny_cross_encoder import exported, write_model
 from triton_models.read_output import add_read_output, add_read_output_of_rows
 
 REPOSITORY = Settings().models_path
 LOCAL, PRODUCTION = REPOSITORY / "local", REPOSITORY / "production"
-TEXTS = [f"{'the log of a database is written first ' * (n % 5)}and page {n} comes behind it." for n in range(40)]
+TEXTS = [
+    f"{'the log of a database is written first ' * (n % 5)}and page {n} comes behind it."
+    for n in range(40 if FULL else 10)
+]
 TEXTS += ["", "word " * 3_000, "Größe \ud800 \x00", "Title\n" + "heading " * 400 + "\nThe statement is read."]
 PAGE = [
     "The log is written first.",

@@ -1,7 +1,8 @@
 """The questions of the demo, and names of pages and sites, over some of its pages: in memory, by the real model.
 
 `make demo` asks the same over all pages on real servers. Here are the pages with the answers (at night, when the
-questions are asked), those that were once found before them, and the first pages of two sites.
+questions are asked), those that were once found before them, and the first pages of two sites. By day the pages
+and names of one site are left out.
 """
 
 from collections.abc import AsyncIterator
@@ -37,6 +38,9 @@ NAMES = [
     ("git-revert", "git-scm.test/html/git-revert.html"),
 ]
 """A name of a page or site, with the page that is the first result."""
+NIGHT_SITE = "postgresql.test"
+if not FULL:
+    NAMES = [each for each in NAMES if not each[1].startswith(NIGHT_SITE)]
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +48,7 @@ async def searcher(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Se
     folder = tmp_path_factory.mktemp("demo")
     web = unpack(folder / "web")
     asked = {question.url.removeprefix("https://") for question in QUESTIONS} if FULL else set[str]()
-    wanted = sorted(asked | set(OTHER_PAGES.split()))
+    wanted = sorted(asked | {page for page in OTHER_PAGES.split() if FULL or not page.startswith(NIGHT_SITE)})
     documents = [normalize((web / path).read_bytes(), url=f"https://{path}").document for path in wanted]
     settings = Settings.model_validate({"home": folder, "triton": {"url": "inprocess:"}})
     async with AsyncExitStack() as stack:

@@ -158,6 +158,7 @@ def test_all_collections_of_a_folder_are_measured_with_and_without_each_part(bei
     assert rows(printed)["tiny"].split()[:2] == ["2", "1.000"]
 
 
+@pytest.mark.night
 def test_snippets_are_judged_and_written_for_labels(tmp_path: Path) -> None:
     for number, name in enumerate(("Ferries of the north", "Harbours of the south")):
         file = tmp_path / "web" / "harbour.test" / f"{number}.html"
