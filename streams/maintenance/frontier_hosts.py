@@ -27,12 +27,12 @@ class HostView:
 
     host: str
     state: str
-    """`ready`, `waiting`, `deferred`, `blocked` or `idle`."""
+    """`ready`, `waiting`, `deferred`, `blocked`, `paused` or `idle`."""
     waiting: int
     """Number of URLs that wait, further visits included. COUNTED_URLS means that many or more."""
     leases: int
     next_at: int | None
-    """Time of the next request at the earliest, microseconds since 1970 UTC. None: no URL waits, or it is blocked."""
+    """Time of the next request at the earliest, microseconds since 1970 UTC. None: nothing may be requested."""
     delay_seconds: float
     robots: str
     failures: int
@@ -137,6 +137,7 @@ def describe_order(order: HostOrder | None) -> str:
         return ""
     parts = [
         "blocked" if order.blocked else "",
+        "paused" if order.paused else "",
         f"delay {order.delay_seconds:g} s" if order.delay_seconds else "",
         f"at most {order.max_pages:,} pages" if order.max_pages else "",
         order.note,
@@ -155,7 +156,7 @@ async def _read_queue(store: FrontierStore, host: Host) -> tuple[int, QueueEntry
 
 def _next_at(host: Host, order: HostOrder | None, first: QueueEntry | None) -> int | None:
     """Return when the first waiting URL is requested at the earliest. Its place in the queue is a time, too."""
-    if first is None or (order and order.blocked):
+    if first is None or (order and (order.blocked or order.paused)):
         return None
     return max(host.next_at, first.position)
 
@@ -163,6 +164,8 @@ def _next_at(host: Host, order: HostOrder | None, first: QueueEntry | None) -> i
 def _state(host: Host, order: HostOrder | None, next_at: int | None, now: int) -> str:
     if order and order.blocked:
         return "blocked"
+    if order and order.paused:
+        return "paused"
     if host.is_deferred:
         return "deferred"
     if next_at is None:

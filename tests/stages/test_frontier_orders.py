@@ -23,6 +23,7 @@ from streams.maintenance.host_pages import HostProgress, Send, remove_pages, res
 from streams.pages.sandbox.pool import ParsePool
 from streams.settings import CrawlSettings
 from streams.stores.page_record import Fetched
+from streams.stores.protocols import ALL_HOSTS
 from tests.stages.frontier_world import SECOND, START, Site, World
 from tests.stages.test_unchanged_and_removed_pages import BODY, OTHER
 from tests.stages.whole_journey import START as JOURNEY_START
@@ -51,6 +52,21 @@ async def test_a_blocked_host_is_asked_for_nothing_and_keeps_its_queue() -> None
     await change_order(web.frontier_store, HOST, web.now, blocked=False)
     await web.run(hours=1)
     assert len(web.pages()) == 6
+
+
+@pytest.mark.parametrize("name", [HOST, ALL_HOSTS])
+async def test_a_paused_crawl_is_resumed_where_it_was(name: str) -> None:
+    web = world(pages=40)
+    await web.run(hours=0.002)
+    await change_order(web.frontier_store, name, web.now, paused=True)
+    await web.run(hours=0.01)
+    asked = len(web.fetches[HOST])
+    assert 0 < asked < 30, "the order is seen within seconds"
+    await web.run(hours=2)
+    assert len(web.fetches[HOST]) == asked
+    await change_order(web.frontier_store, name, web.now, paused=False)
+    await web.run(hours=1)
+    assert len(web.pages()) == 41
 
 
 async def test_a_delay_holds_beside_the_one_of_robots() -> None:

@@ -133,7 +133,7 @@ async def test_nothing_hostile_becomes_markup(explainer: Explainer, hostile: str
 REFUSED = [
     # the body, its type, the reason
     (b"<div>" * 100_000, "text/html", "elements nest deeper than 5000"),
-    (b"PNG", "image/png", "image/png is not HTML, text, Markdown, PDF, EPUB or OpenDocument"),
+    (b"PNG", "image/png", "image/png is not HTML, text, Markdown, PDF, EPUB, OpenDocument or Office"),
 ]
 
 

@@ -29,7 +29,7 @@ from streams.maintenance.host_pages import HostProgress, remove_pages, restore_p
 from streams.runtime.producer import EventProducer
 from streams.settings import Settings
 from streams.stores.opener import Stores, open_stores
-from streams.stores.protocols import HostOrder
+from streams.stores.protocols import ALL_HOSTS, HostOrder
 
 frontier_app = command_group("Hosts that are crawled: show them, block them, slow them down.")
 
@@ -106,6 +106,9 @@ async def set_order(
     blocked: Annotated[
         bool | None, typer.Option("--block/--unblock", help="Crawl nothing of it, and take its pages out of the index.")
     ] = None,
+    paused: Annotated[
+        bool | None, typer.Option("--pause/--unpause", help="Ask for nothing for now. Its pages stay in the index.")
+    ] = None,
     delay: Annotated[
         float | None,
         typer.Option(metavar="SECONDS", min=0, max=86_400, help="Minimum delay of requests. 0: as robots.txt has it."),
@@ -122,19 +125,27 @@ async def set_order(
 ) -> None:
     """Change the order for a host. What is not named stays as it is.
 
-    A blocked host keeps its queue and its stored pages. --unblock brings these pages back without a request.
+    A blocked host keeps its queue and its stored pages. --unblock brings these pages back without a request. `all`
+    pauses all crawls; requests under way end, and --unpause goes on within a minute.
 
     Examples:
 
         riffle frontier set spam.example --block --note "request of 3 May"
+        riffle frontier set all --pause
         riffle frontier set www.example.org --delay 10 --budget 500
     """
-    settings, name, now = load_settings(), _host(host), now_micros()
-    changes: dict[str, Any] = {"blocked": blocked, "delay_seconds": delay, "max_pages": budget, "note": note or None}
+    settings, now = load_settings(), now_micros()
+    name = ALL_HOSTS if host == "all" else _host(host)
+    if name == ALL_HOSTS and (paused is None or drop_queue or not (blocked is delay is budget is None)):
+        raise UsageError("all hosts together can only be paused: riffle frontier set all --pause, or --unpause")
+    changes: dict[str, Any] = {"blocked": blocked, "paused": paused, "delay_seconds": delay, "max_pages": budget}
+    changes["note"] = note or None
     changes["purged_at"] = now if drop_queue else None
     changes = {field: value for field, value in changes.items() if value is not None}
     if not changes:
-        raise UsageError("name a change: --block, --unblock, --delay, --budget, --note or --drop-queue")
+        raise UsageError(
+            "name a change: --block, --unblock, --pause, --unpause, --delay, --budget, --note or --drop-queue"
+        )
     if drop_queue and not yes:
         typer.confirm(f"Drop all URLs of {name} that wait?", abort=True)
     if blocked is not None:
@@ -147,8 +158,9 @@ async def set_order(
         done.append(f"{pages:,} pages are {'being removed from the index' if blocked else 'brought back'}")
     if drop_queue:
         done.append("the URLs that wait are being dropped")
-    fields = {"blocked": order.blocked, "delay_seconds": order.delay_seconds, "max_pages": order.max_pages}
-    print_result(f"{name}: {'; '.join(done)}.", {"host": name, **fields, "note": order.note, "pages": pages}, as_json)
+    fields = {name: getattr(order, name) for name in ("blocked", "paused", "delay_seconds", "max_pages", "note")}
+    shown = host if name == ALL_HOSTS else name
+    print_result(f"{shown}: {'; '.join(done)}.", {"host": shown, **fields, "pages": pages}, as_json)
 
 
 async def _move_pages(settings: Settings, stores: Stores, order: HostOrder, now: int) -> int:

@@ -37,6 +37,7 @@ from streams.runtime.producer import EventProducer
 from streams.runtime.topic_reader import Follower
 from streams.settings import Settings
 from streams.stores.opener import Stores, open_stores
+from streams.stores.protocols import ALL_HOSTS
 
 REFUSED = "Refused: robots.txt, a limit, a rule for URLs, or the server says no. `riffle page URL` names the reason."
 
@@ -85,6 +86,7 @@ async def crawl(
         riffle crawl --local http://localhost:8000/
 
     A seed comes before everything that waits for its host. Delays, robots.txt and orders of operators hold for all.
+    Ctrl+C ends the display, and the crawl goes on: `riffle frontier set all --pause` stops it, --unpause resumes it.
     """
     settings = load_settings()
     if now and sitemap_only:
@@ -123,7 +125,14 @@ async def run_crawl(
                 await producer.send_ahead(seeds, cause=crawl_id)
             if not wait:
                 return _report_start(crawl_id, len(seeds), as_json)
-            seen, progress, stuck = await _watch(settings, stores, follower, crawl_id)
+            everywhere = await stores.frontier.order(ALL_HOSTS)
+            if everywhere and everywhere.paused:
+                err.advise("All crawls are paused, this one, too. To go on: riffle frontier set all --unpause")
+            try:
+                seen, progress, stuck = await _watch(settings, stores, follower, crawl_id)
+            except asyncio.CancelledError:
+                err.advise("The crawl goes on. To stop it: riffle frontier set all --pause. To resume it: --unpause")
+                raise
             reached = (seen.indexed | seen.unchanged) - seen.empty
             without = [one for one in seeds if one.page_id not in reached][:MAX_EXPLAINED]
             reasons = {url: why async for url, why in explain_seeds(stores, without, has_listed=bool(seen.listed))}

@@ -6,6 +6,7 @@ is parsed.
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Generic, TypeVar
 
@@ -14,12 +15,12 @@ from streams.crawl.frontier.policy import SECOND
 from streams.crawl.rights import Rights, parse_rights
 from streams.crawl.robots import Rules, parse
 from streams.robot_name import ProductToken
-from streams.stores.protocols import Blobs, FrontierStore, HostLinks, HostOrder, HostRank
+from streams.stores.protocols import ALL_HOSTS, Blobs, FrontierStore, HostLinks, HostOrder, HostRank
 
 READ_AGAIN_MICROS = 5 * SECOND
 """Time until the orders are read again (microseconds)."""
 BLOCKED_MICROS = 30 * SECOND
-"""Time until a blocked host is looked at again (microseconds)."""
+"""Time until a blocked or paused host is looked at again (microseconds)."""
 RANK_MICROS = 6 * 3_600 * SECOND
 """Time until a rank is read again (microseconds). `riffle links rank` runs each hour or each day."""
 MAX_RANKS = 20_000
@@ -48,7 +49,8 @@ class HostOrders:
         if self._now() >= self._read_at + READ_AGAIN_MICROS or self._now() < self._read_at:
             self._orders = {order.host: order for order in await self._store.orders()}
             self._read_at = self._now()
-        return self._orders.get(host) or HostOrder(host)
+        order, everywhere = self._orders.get(host) or HostOrder(host), self._orders.get(ALL_HOSTS)
+        return replace(order, paused=True) if everywhere and everywhere.paused else order
 
 
 class RankCache:

@@ -24,7 +24,7 @@ SPEECH_WEIGHT = 0.2
 TECHNICAL_WEIGHT = 0.02
 
 Pairs = dict[tuple[str, str], float]
-"""How often two words stand one after the other."""
+"""The number of times that two words stand one after the other."""
 _FIRST_PAIR = re.compile(r"^\S+ \S+ \S+$", re.MULTILINE)
 
 

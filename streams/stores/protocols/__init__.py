@@ -27,6 +27,7 @@ from streams.stores.protocols.fingerprints import (
     group_of,
 )
 from streams.stores.protocols.frontier import (
+    ALL_HOSTS,
     CRAWL_BUCKETS,
     CrawlCounts,
     CrawlState,

@@ -172,15 +172,21 @@ class HeldUrl:
     """The write time."""
 
 
+ALL_HOSTS = "*"
+"""The name of the order that holds for all hosts: only its `paused` counts."""
+
+
 @dataclass(frozen=True, slots=True)
 class HostOrder:
-    """The order of an operator for a host."""
+    """The order of an operator for a host, or for ALL_HOSTS."""
 
     COLUMNS: ClassVar = frozenset({"host"})
 
     host: str
     blocked: bool = False
     """Nothing is requested from the host. Its queue is kept."""
+    paused: bool = False
+    """Nothing is requested from the host for now. Its queue is kept, and its pages stay in the index."""
     delay_seconds: float = 0.0
     """Minimum delay between two fetches (seconds)."""
     max_pages: int = 0

@@ -45,12 +45,22 @@ def test_a_host_that_nobody_knows_is_named() -> None:
     assert (refused.exit_code, "does not know b.example" in refused.output) == (1, True)
 
 
+def test_all_crawls_are_paused_and_resumed(stores: Stores) -> None:
+    paused = json.loads(riffle("set", "all", "--pause", "--json").output)
+    assert (paused["host"], paused["paused"]) == ("all", True)
+    assert riffle("hosts").output.split().count("paused") == 1
+    assert json.loads(riffle("set", "all", "--unpause", "--json").output)["paused"] is False
+    refused = riffle("set", "all", "--block")
+    assert (refused.exit_code, "all hosts together can only be paused" in refused.output) == (2, True)
+
+
 def test_an_order_keeps_what_is_not_named(stores: Stores) -> None:
     set_ = ("set", f"https://{HOST}/", "--json")
     first = json.loads(riffle(*set_, "--delay", "2.5", "--note", "a request").output)
     assert first == {
         "host": HOST,
         "blocked": False,
+        "paused": False,
         "delay_seconds": 2.5,
         "max_pages": 0,
         "note": "a request",

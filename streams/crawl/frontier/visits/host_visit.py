@@ -45,10 +45,10 @@ async def visit(frontier: FrontierState, name: str, partition: int, in_flight: i
 
 
 async def _follow_order(frontier: FrontierState, live: LiveHost) -> None:
-    """Follow the operator's order for the host. A blocked host keeps its queue, and is asked for nothing."""
+    """Follow the operator's order for the host. A blocked or paused host keeps its queue, and is asked for nothing."""
     order = await frontier.orders.of(live.name)
     live.host.order = order
-    if order.blocked:
+    if order.blocked or order.paused:
         live.host.next_at = max(live.host.next_at, frontier.now() + BLOCKED_MICROS)
 
 
