@@ -43,7 +43,8 @@ def _forms(word: str, counts: Mapping[str, float]) -> Iterator[tuple[str, float]
         yield stem + "ing", VERB
         for ending in ("er", "ers", "able"):
             yield stem + ending, AGENT
-        yield from (("re" + form, PREFIXED) for form in (word, plural(word), stem + "ed", stem + "ing"))
+        for form in (word, plural(word), stem + "ed", stem + "ing"):
+            yield "re" + form, PREFIXED
     if word.endswith(("ive", "able", "al", "ous", "ful", "less")):
         yield (word[:-1] + "y" if word.endswith("able") else word + "ly"), AGENT
     if word.endswith("able"):
@@ -55,7 +56,8 @@ def _forms(word: str, counts: Mapping[str, float]) -> Iterator[tuple[str, float]
         for ending in ("ation", "ations", "ator", "ators"):
             yield word[:-3] + ending, ABSTRACT
     if counts[word] >= MIN_PREFIXED and not word.startswith(_PREFIXES):
-        yield from ((prefix + word, PREFIXED / 10) for prefix in _PREFIXES)
+        for prefix in _PREFIXES:
+            yield prefix + word, PREFIXED / 10
 
 
 def _is_verb(word: str, counts: Mapping[str, float]) -> bool:
