@@ -47,7 +47,7 @@ async def import_warc(path: Path, sender: Sender) -> ImportReport:
 def _read_wacz(file: BinaryIO, limits: Limits) -> Iterator[ArchivedPage | Skipped]:
     for warc in warcs_of(file):
         if warc.file is None:
-            yield Skipped("a WARC file packed by the zip: unpack it with `unzip`, and import it by itself", warc.name)
+            yield Skipped(warc.reason, warc.name)
             continue
         try:
             yield from read_warc(warc.file, limits)

@@ -15,7 +15,7 @@ from typing import BinaryIO, Literal
 from schemas.envelope import micros_from_utc
 from streams.allowed_origins import origin_of
 from streams.crawl.archives.folder_pages import named_in, path_of
-from streams.crawl.archives.revisits import Originals
+from streams.crawl.archives.revisits import SPENT, Originals
 from streams.crawl.archives.warc import HttpResponse, WarcFile, WarcRecord, content_of
 from streams.crawl.fetch.content_encoding import BodyDecoder, InvalidBody
 from streams.crawl.fetch.outcomes import classify_response, select_headers
@@ -154,6 +154,8 @@ class _Reader:
         if record.block is None:
             return Skipped("too large", target)
         if kind == "revisit":
+            if self._originals.is_spent:
+                return Skipped(SPENT, target)
             response = self._originals.response_of(record)
             missing = "the same content as a record that is not in front of it in this file (revisit)"
         else:

@@ -14,6 +14,14 @@ from streams.crawl.archives.warc import HttpResponse, WarcFile, WarcRecord, cont
 
 MAX_PLACES = 300_000
 """Maximum number of places of earlier records that are kept, three for most records (60 MB)."""
+MAX_RATIO = 200
+"""Maximum size of all records that are read again, as a multiple of the size of the file.
+
+A page of 20 KB (packed) that is found unchanged each week needs about 50.
+"""
+FREE_BYTES = 1 << 30
+"""Size of records that are read again in each file, beside MAX_RATIO."""
+SPENT = "the same content as an earlier record, but the records of this file were read again too often (revisit)"
 _DIGEST = "warc-payload-digest"
 _NAMES = ("warc-refers-to", "warc-refers-to-target-uri", "warc-target-uri")
 """Headers of a revisit that name the earlier record."""
@@ -24,7 +32,15 @@ class Originals:
 
     def __init__(self, file: WarcFile) -> None:
         self._file = file
+        self._max_bytes: int | None = None
         self._places: RecentCache[int, int] = RecentCache(MAX_PLACES)
+
+    @property
+    def is_spent(self) -> bool:
+        """Return whether no more records are read again: a revisit of 300 bytes may cost 10 MB each time."""
+        if self._max_bytes is None:
+            self._max_bytes = FREE_BYTES + MAX_RATIO * self._file.size()
+        return self._file.bytes_read_again > self._max_bytes
 
     def note(self, record: WarcRecord) -> None:
         """Remember a response. One that can't be read alone is not remembered."""

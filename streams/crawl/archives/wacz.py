@@ -5,6 +5,7 @@ limits and by itself: `zipfile` would hold as many entries as a file claims to h
 again by the zip, is not read.
 """
 
+import bisect
 import io
 import struct
 from collections.abc import Iterator
@@ -13,6 +14,8 @@ from typing import BinaryIO
 
 MAGIC = b"PK\x03\x04"
 MAX_DIRECTORY_BYTES = 64 * 1024 * 1024
+MAX_WARCS = 10_000
+"""Maximum number of WARC files that are read. Writers make one of each gigabyte."""
 _END, _END_64, _ENTRY, _LOCAL = b"PK\x05\x06", b"PK\x06\x06", b"PK\x01\x02", b"PK\x03\x04"
 _END_BYTES = 22
 _TAIL_BYTES = 65_535 + _END_BYTES + 20 + 56
@@ -30,10 +33,17 @@ class NotWacz(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class PackedWarc:
-    """A WARC file in a WACZ file. Without a `file` it can't be read where it is."""
+    """A WARC file in a WACZ file. Without a `file` it can't be read where it is, for a reason."""
 
     name: str
     file: BinaryIO | None
+    reason: str = ""
+
+
+PACKED = "a WARC file packed by the zip: unpack it with `unzip`, and import it by itself"
+FALSE_PLACE = "a WARC file that is not at its place in the zip"
+SHARED_PLACE = "a WARC file at the place of another one in the zip"
+TOO_MANY = f"one of more than {MAX_WARCS:,} WARC files in one zip"
 
 
 class _Part(io.RawIOBase):
@@ -66,7 +76,9 @@ class _Part(io.RawIOBase):
 def warcs_of(file: BinaryIO) -> Iterator[PackedWarc]:
     """Yield the WARC files, in the order of the directory. Raises NotWacz."""
     directory = _read_directory(file)
-    at, found = 0, False
+    at = 0
+    parts = _Parts(file)
+    found = False
     while (head := directory[at : at + _HEAD.size]).startswith(_ENTRY) and len(head) == _HEAD.size:
         _, flags, method, packed, size, name_bytes, extra_bytes, comment_bytes, place = _HEAD.unpack(head)
         start = at + _HEAD.size
@@ -78,7 +90,8 @@ def warcs_of(file: BinaryIO) -> Iterator[PackedWarc]:
         found = True
         size, packed, place = _wide(extra, size, packed, place)
         is_readable = method == _STORED and not flags & _ENCRYPTED
-        yield PackedWarc(name, _open_part(file, place, packed) if is_readable else None)
+        part = parts.open(place, packed) if is_readable else PACKED
+        yield PackedWarc(name, None, part) if isinstance(part, str) else PackedWarc(name, part)
     if not found:
         raise NotWacz("it is a zip without any WARC file in its folder `archive`")
 
@@ -119,10 +132,33 @@ def _wide(extra: bytes, *values: int) -> list[int]:
     return list(values)
 
 
-def _open_part(file: BinaryIO, place: int, size: int) -> BinaryIO | None:
-    file.seek(place)
-    head = file.read(30)
-    if len(head) < 30 or not head.startswith(_LOCAL):
-        return None
-    name_bytes, extra_bytes = struct.unpack_from("<HH", head, 26)
-    return _Part(file, place + 30 + name_bytes + extra_bytes, size)  # type: ignore[return-value]  # it has what is read
+class _Parts:
+    """The parts of a zip that were opened. No two of them share bytes, so that all together are read once."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._size = file.seek(0, 2)
+        self._taken: list[tuple[int, int]] = []
+        """Place of each part, and the place behind it, in order."""
+
+    def open(self, place: int, size: int) -> BinaryIO | str:
+        """Return the part with its header at a place, or the reason why there is none."""
+        if place >= self._size:
+            return FALSE_PLACE
+        self._file.seek(place)
+        head = self._file.read(30)
+        if len(head) < 30 or not head.startswith(_LOCAL):
+            return FALSE_PLACE
+        name_bytes, extra_bytes = struct.unpack_from("<HH", head, 26)
+        start = place + 30 + name_bytes + extra_bytes
+        if start + size > self._size:
+            return FALSE_PLACE
+        index = bisect.bisect(self._taken, (place, 0))
+        is_behind = index == 0 or self._taken[index - 1][1] <= place
+        is_in_front = index == len(self._taken) or start + size <= self._taken[index][0]
+        if not is_behind or not is_in_front:
+            return SHARED_PLACE
+        if len(self._taken) >= MAX_WARCS:
+            return TOO_MANY
+        self._taken.insert(index, (place, start + size))
+        return _Part(self._file, start, size)  # type: ignore[return-value]  # it has what is read

@@ -72,6 +72,15 @@ class WarcFile:
     def __init__(self, file: BinaryIO, max_block_bytes: int) -> None:
         self._file, self._max_block_bytes = file, max_block_bytes
         self._unpacked: Unpacked | None = None
+        self.bytes_read_again = 0
+        """Number of unpacked bytes of all records that were read again, also in vain."""
+
+    def size(self) -> int:
+        """Return the size of the file, as it is stored (bytes)."""
+        now = self._file.tell()
+        size = self._file.seek(0, 2)
+        self._file.seek(now)
+        return size
 
     def records(self) -> Iterator[WarcRecord]:
         """Read the records in order, also damaged ones. Raises NotWarc if the file doesn't begin with a record."""
@@ -97,12 +106,14 @@ class WarcFile:
         if self._unpacked is None:
             return None
         now = self._file.tell()
+        stream: _Input | None = None
         try:
             stream = _Input(self._unpacked.at(place))
             return _read_alone(stream, self._max_block_bytes) if stream.line().startswith(FIRST_LINES) else None
         except DamagedArchive:
             return None
         finally:
+            self.bytes_read_again += stream.place if stream else 0
             self._file.seek(now)
 
 

@@ -27,7 +27,11 @@ MAX_TEXT_BYTES = 4_096
 MAX_CLUSTER_BYTES = 64 * 1024 * 1024
 """Maximum size of an unpacked cluster. Writers make clusters of 2 MB; a larger one holds one large file."""
 MAX_RATIO = 200
-"""Maximum size of all unpacked clusters, as a multiple of the size of the file: text has a ratio of 5 to 20."""
+"""Maximum size of all clusters that are read and unpacked, as a multiple of the size of the file.
+
+Text has a ratio of 5 to 20. Clusters that are damaged or too large count too.
+"""
+_PIECE_BYTES = 1 << 20
 _FREE_BYTES = 1 << 30
 """Size of unpacked clusters that each file may have, beside MAX_RATIO."""
 _HEADER = struct.Struct("<4sHH16sIIQQQQIIQ")
@@ -72,6 +76,7 @@ class ZimFile:
         if entries + 8 * self.entries > self._size or clusters + 8 * self.clusters > self._size:
             raise NotZim("it ends early, or it is one of several parts of a file: join them with `cat`")
         self._unpacked = 0
+        """Number of bytes of clusters that were read or unpacked, also in vain."""
         self._entries_at, self._clusters_at, self._end = entries, clusters, min(end or self._size, self._size)
         self._types = self._read_types(types)
 
@@ -145,25 +150,38 @@ class ZimFile:
             raise NotZim(f"all clusters unpack to more than {MAX_RATIO} times the size of the file")
         start = self._pointer(self._clusters_at, number)
         last = self._pointer(self._clusters_at, number + 1) if number + 1 < self.clusters else self._end
-        end = last if start < last <= self._size else self._end
+        if not start < last <= self._size:
+            raise NotZim("its place is not in front of the next one's")
         info = self._read(start, 1)
         if not info:
             raise NotZim("it is not in the file")
         packing, width = info[0] & 0x0F, 8 if info[0] & _EXTENDED else 4
-        packed = self._read(start + 1, min(max(end - start - 1, 0), MAX_CLUSTER_BYTES + 1))
+        packed = self._read(start + 1, min(last - start - 1, MAX_CLUSTER_BYTES + 1))
+        self._unpacked += len(packed)
         if packing in _PLAIN:
             content = packed
         elif packing == _XZ:
-            content = lzma.LZMADecompressor(memlimit=1 << 28).decompress(packed, MAX_CLUSTER_BYTES + 1)
+            content = self._unpack_with(lzma.LZMADecompressor(memlimit=1 << 28), packed)
         elif packing == _ZSTD:
             unpacker = zstd.ZstdDecompressor(options={zstd.DecompressionParameter.window_log_max: WINDOW_LOG})
-            content = unpacker.decompress(packed, MAX_CLUSTER_BYTES + 1)
+            content = self._unpack_with(unpacker, packed)
         else:
             raise NotZim(f"it is packed in a way of before 2016 (number {packing})")
         if len(content) > MAX_CLUSTER_BYTES:
             raise NotZim(f"it has more than {MAX_CLUSTER_BYTES:,} bytes")
-        self._unpacked += len(content)
         return content, width
+
+    def _unpack_with(self, unpacker: lzma.LZMADecompressor | zstd.ZstdDecompressor, packed: bytes) -> bytes:
+        """Return what a cluster unpacks to, up to a piece beyond its limit. Each piece is counted before damage is."""
+        content = bytearray()
+        while not unpacker.eof and len(content) <= MAX_CLUSTER_BYTES:
+            piece = unpacker.decompress(packed, _PIECE_BYTES)
+            self._unpacked += len(piece)
+            content += piece
+            packed = b""
+            if unpacker.needs_input and not piece:  # it ends early
+                break
+        return bytes(content)
 
     def _read_types(self, place: int) -> list[str]:
         raw = self._read(place, MAX_TYPES * 64)

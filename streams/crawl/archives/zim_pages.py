@@ -63,14 +63,24 @@ class _Site:
         """Return the address of a page. `is_named`: the operator has said it."""
         if self.has_hosts_in_paths:
             host, _, rest = entry.path.partition("/")
-            return f"https://{host}/{quote(rest, safe=_SAFE + '?%')}" if _HOST.fullmatch(host.lower()) else ""
-        path = quote(entry.path, safe=_SAFE, errors="surrogateescape")
+            return f"https://{host}/{_quoted(rest, _SAFE + '?%')}" if _HOST.fullmatch(host.lower()) else ""
+        path = _quoted(entry.path, _SAFE)
         if is_named:
             return f"{self.base.rstrip('/')}/{path}"
         canonical = canonical_in(body)
         if self.host and canonical.partition("://")[2].partition("/")[0].lower() == self.host:
             return canonical
         return f"{self.base.rstrip('/')}/{path}" if self.base else ""
+
+
+def _quoted(path: str, safe: str) -> str:
+    """Quote a path. Its bytes that are no UTF-8 are quoted as they are in the file."""
+    return quote(path, safe=safe, errors="surrogateescape")
+
+
+def _shown(path: str) -> str:
+    """Return a path that can be printed: one in a file may have bytes that are no UTF-8."""
+    return path.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def read_zim(file: BinaryIO, limits: Limits, skip: int = 0) -> Iterator[ArchivedPage | Skipped]:
@@ -125,10 +135,10 @@ def _other(entry: Entry | Damaged) -> Skipped:
     if isinstance(entry, Damaged):
         return Skipped("damaged entry", entry.reason)
     if entry.namespace not in _CONTENT | {"I", "-", "J"}:
-        return Skipped("no page, but data about the file", f"{entry.namespace}/{entry.path}")
+        return Skipped("no page, but data about the file", f"{entry.namespace}/{_shown(entry.path)}")
     if entry.cluster is None:
-        return Skipped("another name of a page (redirect)", entry.path)
-    return Skipped("no page, but a file of another type", f"{entry.path}: {entry.kind[:100]}")
+        return Skipped("another name of a page (redirect)", _shown(entry.path))
+    return Skipped("no page, but a file of another type", f"{_shown(entry.path)}: {entry.kind[:100]}")
 
 
 def _pages_of(
@@ -138,12 +148,19 @@ def _pages_of(
     contents = archive.blobs(cluster, [entry.blob for entry in entries], limits.max_body_bytes)
     for entry, content in zip(entries, contents, strict=True):
         if isinstance(content, Damaged):
-            yield Skipped(content.reason if content.reason == "too large" else "damaged entry", entry.path)
+            reason = content.reason if content.reason == "too large" else "damaged entry"
+            yield Skipped(reason, f"{_shown(entry.path)}: {content.reason}")
             continue
-        address = site.address_of(entry, content, bool(limits.place.address))
-        if not address:
-            yield Skipped(NO_ADDRESS, entry.path)
-            continue
-        body = with_rights(content, site.licence, site.author)
-        headers = {"content-type": "text/html; charset=utf-8"}
-        yield make_page(address, site.day or limits.latest, body, "html", limits, 200, headers)
+        try:
+            yield _page_of(entry, content, site, limits)
+        except ValueError as error:  # one bad page never ends an import
+            yield Skipped("damaged entry", f"{_shown(entry.path)}: {error!r}")
+
+
+def _page_of(entry: Entry, content: bytes, site: _Site, limits: Limits) -> ArchivedPage | Skipped:
+    address = site.address_of(entry, content, bool(limits.place.address))
+    if not address:
+        return Skipped(NO_ADDRESS, _shown(entry.path))
+    body = with_rights(content, site.licence, site.author)
+    headers = {"content-type": "text/html; charset=utf-8"}
+    return make_page(address, site.day or limits.latest, body, "html", limits, 200, headers)

@@ -12,6 +12,7 @@ from warcio.warcwriter import WARCWriter
 
 from streams.crawl.archives import revisits
 from streams.crawl.archives.readers import ArchivedPage, Limits, Skipped, read_warc
+from streams.crawl.archives.revisits import SPENT
 
 A, B = "https://a.example/1", "https://a.example/2"
 BODY = b"<p>The same content.</p>" * 20
@@ -204,6 +205,20 @@ def test_the_places_of_earlier_records_are_bounded(monkeypatch: pytest.MonkeyPat
     last = record("revisit", B, http(), f"WARC-Refers-To-Target-URI: {A}/9")
     first = record("revisit", B, http(), f"WARC-Refers-To-Target-URI: {A}/0")
     assert read(many + last + first)[-2:] == [(B, b"<p>9"), ("", MISSING)]
+
+
+@pytest.mark.parametrize(
+    ("form", "why"), [(OF_A, "the content is found"), (f"{OF_A}\r\n{FALSE}", "it is read in vain")]
+)
+def test_the_bytes_that_are_read_again_are_bounded(form: str, why: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    body = b"<p>" + bytes(50_000)
+    first = gzip.compress(record("response", A, http(body)))
+    content = first + b"".join(gzip.compress(record("revisit", f"{B}/{n}", http(), form)) for n in range(6))
+    monkeypatch.setattr(revisits, "FREE_BYTES", 100_000)
+    monkeypatch.setattr(revisits, "MAX_RATIO", 0)
+    assert [text == SPENT for _, text in read(content)] == [False] * 3 + [True] * 4, why
+    monkeypatch.setattr(revisits, "MAX_RATIO", 1_000)
+    assert SPENT not in [text for _, text in read(content)], "a larger file may read more again"
 
 
 def test_a_revisit_of_a_damaged_or_moved_record_is_counted() -> None:

@@ -13,12 +13,10 @@ from schemas import Event, PageFetched
 from streams.crawl.archives import wacz
 from streams.crawl.archives.importer import import_warc
 from streams.crawl.archives.sending import ImportReport, Sender
-from streams.crawl.archives.wacz import NotWacz, warcs_of
+from streams.crawl.archives.wacz import FALSE_PLACE, PACKED, SHARED_PLACE, TOO_MANY, NotWacz, warcs_of
 from streams.errors import UsageError
 from streams.stores.memory import MemoryBlobs
 from tests.unit.crawl.test_revisits import GZIPPED, PLAIN, A, B
-
-PACKED = "a WARC file packed by the zip: unpack it with `unzip`, and import it by itself"
 
 
 def zipped(method: int = zipfile.ZIP_STORED, comment: bytes = b"", force_zip64: bool = False, **files: bytes) -> bytes:
@@ -94,6 +92,43 @@ async def test_another_file_is_named_in_the_error(tmp_path: Path, content: bytes
 async def test_an_archive_that_is_no_warc_file_is_counted(tmp_path: Path) -> None:
     urls, report = await read(tmp_path, zipped(a_warc=b"<html>", b_warc_gz=WARC))
     assert (urls, report.skipped) == ([A, B], {"no WARC file": 1})
+
+
+def directory_of(*entries: tuple[int, int], parts: bytes) -> io.BytesIO:
+    """Write a zip with these parts, and a directory of WARC files: the place and size of each, in fields of zip64."""
+    made = b""
+    for place, size in entries:
+        head = struct.pack("<4sHHHHHHIII", b"PK\x01\x02", 45, 45, 0, 0, 0, 0, 0, wacz._FULL, wacz._FULL)
+        head += struct.pack("<HHHHHII", 14, 28, 0, 0, 0, 0, wacz._FULL) + b"archive/a.warc"
+        made += head + struct.pack("<HHQQQ", 1, 24, size, size, place)
+    end = struct.pack("<4sHHHHIIH", b"PK\x05\x06", 0, 0, len(entries), len(entries), len(made), len(parts), 0)
+    return io.BytesIO(parts + made + end)
+
+
+PART = b"PK\x03\x04" + bytes(26) + b"WARC/1.0\r\n"
+PLACES = [
+    # (place and size of each WARC file, why each has no content, why)
+    ([(0, 10), (40, 10)], ["", ""], "one behind the other"),
+    ([(40, 10), (0, 10)], ["", ""], "the directory has another order"),
+    ([(1 << 63, 10)], [FALSE_PLACE], "a place that no file has"),
+    ([((1 << 64) - 1, 10), (0, 10)], [FALSE_PLACE, ""], "and the next one is read"),
+    ([(5, 10)], [FALSE_PLACE], "there is no header"),
+    ([(0, 1 << 63)], [FALSE_PLACE], "a size that no file has"),
+    ([(0, 10)] * 3, ["", SHARED_PLACE, SHARED_PLACE], "the same one three times"),
+    ([(0, 50), (40, 10)], ["", SHARED_PLACE], "one in another one"),
+    ([(40, 10), (0, 11)], ["", SHARED_PLACE], "one that reaches into the next one"),
+    ([(0, 10), (40, 10), (80, 10)], ["", "", TOO_MANY], "too many"),
+]
+
+
+@pytest.mark.parametrize(("entries", "reasons", "why"), PLACES)
+def test_no_byte_is_read_for_two_files(
+    entries: list[tuple[int, int]], reasons: list[str], why: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wacz, "MAX_WARCS", 2)
+    found = list(warcs_of(directory_of(*entries, parts=PART * 3)))
+    assert [each.reason for each in found] == reasons, why
+    assert [each.file is None for each in found] == [bool(reason) for reason in reasons], why
 
 
 def test_a_false_size_of_the_directory_takes_no_memory() -> None:

@@ -9,6 +9,7 @@ import lzma
 import struct
 from io import BytesIO
 from pathlib import Path
+from random import Random
 
 import pytest
 from backports import zstd
@@ -18,7 +19,7 @@ from hypothesis import strategies as st
 from streams.crawl.archives import zim, zim_pages
 from streams.crawl.archives.readers import ArchivedPage, Limits, Placing, Skipped
 from streams.crawl.archives.rights import licence_address, with_rights
-from streams.crawl.archives.zim import NotZim, ZimFile
+from streams.crawl.archives.zim import Damaged, NotZim, ZimFile
 from streams.crawl.archives.zim_pages import NO_ADDRESS, read_zim
 
 DATA = Path(__file__).parents[2] / "data" / "zim"
@@ -91,10 +92,17 @@ def test_a_large_file_is_read_in_several_runs(monkeypatch: pytest.MonkeyPatch) -
 
 # A file that is written here, so that each number in it can be false.
 PAGE = b"<p>A page.</p>"
+CHECKED = {int(zstd.CompressionParameter.checksum_flag): 1}
 
 
 def file_of(
-    blobs: list[bytes], packing: int = 1, *, wide: bool = False, entry: tuple[int, int] = (0, 0), **false: int
+    blobs: list[bytes],
+    packing: int = 1,
+    *,
+    wide: bool = False,
+    entry: tuple[int, int] = (0, 0),
+    path: bytes = b"a",
+    **false: int,
 ) -> bytes:
     """Write a file with one page, which is at this place (cluster and blob), and one cluster."""
     offset = "<Q" if wide else "<I"
@@ -103,10 +111,12 @@ def file_of(
     for blob in blobs:
         places.append(places[-1] + len(blob))
     content = b"".join(struct.pack(offset, place) for place in places) + b"".join(blobs)
-    packed = lzma.compress(content) if packing == 4 else zstd.compress(content) if packing == 5 else content
+    packed = (
+        lzma.compress(content) if packing == 4 else zstd.compress(content, options=CHECKED) if packing == 5 else content
+    )
     cluster = bytes([packing | (0x10 if wide else 0)]) + packed
     types = b"text/html\0\0"
-    dirent = struct.pack("<HBcIII", 0, 0, b"C", 0, *entry) + b"a\0\0"
+    dirent = struct.pack("<HBcIII", 0, 0, b"C", 0, *entry) + path + b"\0\0"
     entries_at = 80 + len(types)
     clusters_at = entries_at + 8
     dirent_at = clusters_at + 8
@@ -118,6 +128,14 @@ def file_of(
         numbers["entries_at"], 0, numbers["clusters_at"], numbers["types_at"], 0, 0, numbers["end"],
     )  # fmt: skip
     return head + types + struct.pack("<QQ", numbers["dirent_at"], numbers["cluster_at"]) + dirent + cluster + bytes(16)
+
+
+NOISE = Random(1).randbytes(100_000)
+
+
+def damaged(content: bytes) -> bytes:
+    """Change the last bytes of the cluster, in front of the end of the file."""
+    return content[:-24] + bytes(byte ^ 0xFF for byte in content[-24:-16]) + content[-16:]
 
 
 @pytest.mark.parametrize("wide", [False, True])
@@ -148,6 +166,61 @@ FALSE = [
 def test_false_numbers_end_no_import(content: bytes, reason: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(zim, "MAX_CLUSTER_BYTES", 1_000_000)
     assert [each.reason for each in read(content, "https://a.example/") if isinstance(each, Skipped)] == [reason]
+
+
+def test_a_path_with_bytes_that_are_no_text_has_an_address() -> None:
+    content = file_of([PAGE], path=b"docs.example/a\xff")
+    (page,) = pages(read(content, "https://a.example/"))
+    assert page.url == "https://a.example/docs.example/a%FF"
+    (skipped,) = read(content)
+    assert skipped == Skipped(NO_ADDRESS, "docs.example/a\ufffd"), "it can be printed"
+
+
+def test_a_path_of_a_crawl_may_have_bytes_that_are_no_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ZimFile, "metadata", lambda _, name: "warc2zim 2.0" if name == "Scraper" else "")
+    (page,) = pages(read(file_of([PAGE], path=b"docs.example.org/a\xff")))
+    assert page.url == "https://docs.example.org/a%FF"
+
+
+def test_a_page_that_can_not_be_made_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> bytes:
+        raise ValueError("bad page")
+
+    monkeypatch.setattr(zim_pages, "with_rights", fail)
+    assert read(file_of([PAGE]), "https://a.example/") == [Skipped("damaged entry", "a: ValueError('bad page')")]
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (file_of([bytes(300_000)], 5), "too large"),
+        (file_of([bytes(300_000)], 4), "too large"),
+        (file_of([bytes(300_000)]), "too large, not packed"),
+        (damaged(file_of([NOISE], 5)), "a false checksum behind the content"),
+        (damaged(file_of([NOISE], 4)), "the same"),
+    ],
+)
+def test_clusters_that_are_read_in_vain_are_counted(content: bytes, why: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(zim, "MAX_CLUSTER_BYTES", 200_000)
+    monkeypatch.setattr(zim, "_PIECE_BYTES", 10_000)
+    monkeypatch.setattr(zim, "MAX_RATIO", 0)
+    monkeypatch.setattr(zim, "_FREE_BYTES", 50_000)
+    file = ZimFile(BytesIO(content))
+    first, second = (next(file.blobs(0, [0], 1_000_000)) for _ in range(2))
+    assert isinstance(first, Damaged), why
+    assert isinstance(second, Damaged), why
+    assert "all clusters" not in first.reason, why
+    assert "all clusters" in second.reason, why
+
+
+def test_clusters_whose_places_do_not_rise_are_not_read() -> None:
+    content = bytearray(file_of([PAGE]))
+    (clusters_at,) = struct.unpack_from("<Q", content, 48)
+    (place,) = struct.unpack_from("<Q", content, clusters_at)
+    for end, kind in ((place, Damaged), (place - 1, Damaged), (HUGE, bytes)):
+        struct.pack_into("<Q", content, 72, end)  # where the clusters end
+        (found,) = ZimFile(BytesIO(bytes(content))).blobs(0, [0], 1_000)
+        assert isinstance(found, kind), end
 
 
 def test_clusters_at_the_same_place_are_not_unpacked_without_end(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -34,6 +34,7 @@ PAGES = [
     (page(f"<iframe src='x'/><textarea/><p>{TEXT}</p>"), "and a frame and a field"),
     (page(f"<p><![CDATA[{TEXT}]]></p>"), "CDATA is a comment in HTML"),
     (page(f'<h:p xmlns:h="http://www.w3.org/1999/xhtml">{TEXT}</h:p>'), "elements with a prefix"),
+    (page(f'<h:p xmlns:h="urn:h"><h:p xmlns:h="http://www.w3.org/1999/xhtml">{TEXT}</h:p></h:p>'), "a prefix again"),
     (page(f"<script><![CDATA[ if (a < b) {{ }} ]]></script><p>{TEXT}</p>"), "CDATA in a script"),
     (page(f"<div/><p>{TEXT}</p>", before=""), "no declaration"),
     (page(f"<p>{TEXT}").replace("</html>", ""), "it is not well-formed: HTML"),
@@ -59,6 +60,28 @@ def test_the_characters_of_html_have_their_names_and_other_entities_are_dropped(
 
 def test_elements_of_other_vocabularies_keep_their_text() -> None:
     assert read(page(f'<p><d:term xmlns:d="urn:d">The log</d:term>{TEXT[7:]}</p>')) == TEXT
+
+
+XHTML_1 = 'xmlns="http://www.w3.org/1999/xhtml"'
+SVG, XLINK = 'xmlns:s="http://www.w3.org/2000/svg"', 'xmlns:l="http://www.w3.org/1999/xlink"'
+NAMESPACES = [
+    # (page, HTML; None: it is not well-formed, why)
+    (f'<html {XHTML_1} lang="en"/>', '<html lang="en"></html>', "a declaration is no attribute"),
+    ("<html><p:i/></html>", None, "an unknown prefix of an element"),
+    ('<html p:title="x"/>', None, "and of an attribute"),
+    ('<html><b xmlns:p="urn:p"/><p:i/></html>', None, "a prefix ends with its element"),
+    ('<html xmlns:p="urn:p"><b xmlns:p=""><p:i/></b></html>', None, "a prefix without its namespace"),
+    ('<html><b xmlns="urn:p"><i/></b><i/></html>', "<html><x-b><x-i></x-i></x-b><i></i></html>", "a default that ends"),
+    ('<html xmlns:p="urn:p" p:title="x" title="y"/>', '<html title="y"></html>', "an attribute of another vocabulary"),
+    ('<html xml:lang="en"/>', '<html lang="en"></html>', "a prefix that needs no declaration"),
+    (f'<html {SVG} {XLINK}><s:a l:href="/x"/></html>', '<html><a xlink:href="/x"></a></html>', "a link in a picture"),
+    ('<html xmlns:a="urn:a"><a:b:c/></html>', "<html><span></span></html>", "two colons"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("content", "html", "why"), NAMESPACES)
+def test_prefixes_have_their_namespaces(content: str, html: str | None, why: str) -> None:
+    assert to_html(content) == (None if html is None else f"<!DOCTYPE html>{html}"), why
 
 
 def test_links_have_their_addresses() -> None:
@@ -90,13 +113,22 @@ def test_the_media_type_or_the_first_bytes_say_that_a_page_is_xml(content_type: 
 
 
 GROWING = "".join(f'<!ENTITY a{n} "{f"&a{n - 1};" * 10}">' for n in range(1, 10))
+DEFAULTS = "".join(f"<!ATTLIST p a{n} CDATA ''>" for n in range(40_000))
 HOSTILE = [
     # (page, in the page of HTML, why)
-    (f'<!DOCTYPE html [<!ENTITY a0 "grow">{GROWING}]><html><p>&a9;</p></html>', "", "entities that grow"),
+    (f'<!DOCTYPE html [<!ENTITY a0 "grow">{GROWING}]><html><p>&a9;</p></html>', None, "entities that grow"),
     (f'<!DOCTYPE html [<!ENTITY a0 "grow">{GROWING}]><html><p title="&a9;"/></html>', None, "in an attribute"),
-    ('<!DOCTYPE html [<!ENTITY e SYSTEM "file:///etc/passwd">]><html><p>&e;</p></html>', "", "a file"),
-    ('<!DOCTYPE html [<!ENTITY % e SYSTEM "file:///etc/passwd">%e;]><html><p>x</p></html>', "x", "declarations"),
-    ('<!DOCTYPE html [<!ENTITY e "&lt;script>">]><html><p>&e;</p></html>', "", "markup in an entity"),
+    (f'<!DOCTYPE html [<!ENTITY a0 "grow">{GROWING}]><html><p title="&a4;"/></html>', None, "less in an attribute"),
+    ('\ufeff<!-- x --><!DOCTYPE html [<!ENTITY a0 "grow">]><html title="&a0;"/>', None, "behind a mark and a comment"),
+    (f'<!DOCTYPE html [<!ATTLIST p title CDATA "{"grow" * 99}">]><html>{"<p/>" * 99}</html>', None, "a default"),
+    (f"<!DOCTYPE html [{DEFAULTS}]><html/>", None, "many attributes with defaults"),
+    ('<!DOCTYPE html [<!ENTITY e SYSTEM "file:///etc/passwd">]><html><p>&e;</p></html>', None, "a file"),
+    ('<!DOCTYPE html [<!ENTITY % e SYSTEM "file:///etc/passwd">%e;]><html><p>x</p></html>', None, "declarations"),
+    ('<!DOCTYPE html [<!ENTITY e "&lt;script>">]><html><p>&e;</p></html>', None, "markup in an entity"),
+    ("<html><pre><![CDATA[<!ENTITY a 'b'>]]></pre></html>", "&lt;!ENTITY a 'b'&gt;", "a text about declarations"),
+    (f"<!--{'x' * 70_000}--><html/>", None, "a comment in front that is too long"),
+    (f'<html><a xmlns:p="{"a" * 400_000}">{"<p:i/>" * 100_000}</a></html>', "<x-i></x-i>", "a long namespace"),
+    ("<html>" + '<i xmlns:p="urn:p">' * 50_000 + "</i>" * 50_000 + "</html>", "<i><i>", "declared in many elements"),
     ("<html><p>&lt;script&gt;</p></html>", "&lt;script&gt;", "markup that is text stays text"),
     ('<html><p title="&quot; onload=&quot;x"/></html>', "&quot; onload=&quot;x", "quotes in an attribute stay there"),
     ("<html><script>&lt;/script>&lt;p></script></html>", "<\\/script>", "the end of a script in its text"),
