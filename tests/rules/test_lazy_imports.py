@@ -1,4 +1,4 @@
-"""What a process imports at its start: nothing that only some of its uses need."""
+"""Processes import at their start nothing that only some of their uses need."""
 
 import subprocess
 import sys

@@ -6,7 +6,6 @@ their frequencies in books, as symspellpy ships them (`python -m benchmarks.sear
 `python -m benchmarks.search.spelling_words` makes.
 """
 
-import re
 from collections.abc import Mapping
 from functools import cache
 from importlib import resources
@@ -25,7 +24,6 @@ TECHNICAL_WEIGHT = 0.02
 
 Pairs = dict[tuple[str, str], float]
 """The number of times that two words stand one after the other."""
-_FIRST_PAIR = re.compile(r"^\S+ \S+ \S+$", re.MULTILINE)
 
 
 @cache
@@ -50,10 +48,9 @@ def _with_forms(written: Mapping[str, float]) -> dict[str, float]:
 def _books() -> tuple[dict[str, float], Pairs]:
     """Return the words of books and the pairs of words, which the file has behind all words."""
     packed = resources.files(__package__).joinpath("books.zst").read_bytes()
-    text = zstandard.decompress(packed).decode()
-    first_pair = _FIRST_PAIR.search(text)
-    end = first_pair.start() if first_pair else len(text)
-    words, pairs = text[:end].split(), text[end:].split()
+    rows = zstandard.decompress(packed).decode().split("\n")
+    first_pair = next(place for place, row in enumerate(rows) if row.count(" ") == 2)
+    words, pairs = " ".join(rows[:first_pair]).split(" "), " ".join(rows[first_pair:]).split(" ")
     return (
         dict(zip(words[::2], map(float, words[1::2]), strict=True)),
         dict(zip(zip(pairs[::3], pairs[1::3], strict=True), map(float, pairs[2::3]), strict=True)),
