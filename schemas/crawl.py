@@ -153,8 +153,8 @@ class PageFetched(Event):
     headers: dict[str, str] = Field(default_factory=dict)
     """Headers that a later stage reads (content-type, etag, x-robots-tag, retry-after, ...), with lower-case names."""
     body_ref: str | None = None
-    """The body. After a 304 or a failed visit, a page stays indexed: then this is the body of the last content, and the
-    headers (but `retry-after`), the size and the exchange are of the last content, too."""
+    """The body. After a 304, a failed visit or a temporary redirect, a page stays indexed: then this is the body of the
+    last content, and the headers (but `retry-after`), the size and the exchange are of the last content, too."""
     body_bytes: int = 0
     exchange_ref: str | None = None
     """The exchange as it was: both heads, the server's address, and the received body. None: it was not kept."""

@@ -230,7 +230,8 @@ def _describe_fetch_outcome(event: PageFetched) -> str:
         case "not_modified":
             return "Not modified since the last fetch"
         case "redirect":
-            return _describe_redirected(event.redirect_to)
+            kept = ". Its last content stays, since the redirect is temporary" if event.body_ref else ""
+            return _describe_redirected(event.redirect_to) + kept
     if event.removed_on_request:
         return "Not requested: the page was removed on request"
     without_request = "postponed" if event.postponed_seconds is not None else ""

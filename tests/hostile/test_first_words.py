@@ -26,10 +26,12 @@ from streams.stores.opener import Stores
 from tests.hostile.servers import Script, bad_server, response
 from tests.hostile.traps import HOST, StagesCrawl, page
 from tests.stages.frontier_world import delivery
+from tests.stages.test_failed_visits import in_turn
 
 SITE = f"https://{HOST}"
 NOT_FOUND = response(status="404 Not Found")
 SHELL = b"<html><title>App</title><div id=root></div><script src=/app.js></script></html>"
+SIGN_IN = b"<title>Sign in</title><form><p>Your name and password<input name=u><input type='Password' name=p></form>"
 UNREAD = f"Waiting: the robots.txt of {HOST} can't be read"
 
 
@@ -55,6 +57,9 @@ HOSTS = [
          {"/": response(location=f"http://{HOST}/", status="302 Found")}, "RIFFLE_CRAWL__ALLOWED_ORIGINS"),
     Host("a circle", f"Redirects in a circle: {SITE}/ to {SITE}/a to {SITE}/",
          {"/": response(location="/a", status="302 Found"), "/a": response(location="/", status="302 Found")}),
+    Host("a sign-in page", f"Redirects to {SITE}/sign-in: a sign-in page",
+         {"/": response(location="/sign-in", status="302 Found"), "/sign-in": response(SIGN_IN)},
+         "RIFFLE_CRAWL__SIGN_INS_FILE"),
     Host("an expired certificate", f"{UNREAD} (TLS: the certificate has expired)",
          server={"expired": True}),
     Host("a missing intermediate certificate", f"{UNREAD} (TLS: the chain of certificates is incomplete",
@@ -128,6 +133,28 @@ async def test_the_command_says_what_happened_and_what_would_help(
     assert f"{first.url}: {host.words}" in shown
     assert "0 pages are searchable" in shown
     assert "not answer" not in shown
+
+
+async def test_a_known_seed_that_leads_to_a_sign_in_page_keeps_its_content(pool: ParsePool, tmp_path: Path) -> None:
+    answers = in_turn(response(page("/")), response(location="/sign-in", status="302 Found"))
+    async with bad_server(tmp_path, Scripts({"/": answers, "/sign-in": response(SIGN_IN)})) as server:
+        stages = StagesCrawl(server.settings(HOST, delay_seconds=0, rights_files=False), pool)
+        first = seed(f"{SITE}/", 1).model_copy(update={"crawl_id": "c"})
+        try:
+            await stages.send(first, seconds=600)
+            stages.now += 86_400 * 1_000_000
+            again = first.model_copy(update={"crawl_id": "d", "force": True})
+            await stages.send(again, seconds=600)
+        finally:
+            await stages.fetcher.stop()
+    read, *later = [event for event in stages.found.answers if event.purpose == "page"]
+    assert not stages.removed
+    assert [event.outcome for event in later if event.outcome != "gone"] == ["redirect", "ok"]
+    known = PageIndexed.following(read, statements=3, model="m", model_version="1", collection="c")
+    await note(stages.stores, [read, known, *later], stages.now)
+    ((_, why),) = [one async for one in explain_seeds(stages.stores, [first], now=lambda: stages.now)]
+    assert why.startswith(f"Its last content stays, but it redirects to {SITE}/sign-in now: a sign-in page")
+    assert "RIFFLE_CRAWL__SIGN_INS_FILE" in why
 
 
 async def test_links_that_were_left_out_are_counted_by_reason(pool: ParsePool, tmp_path: Path) -> None:

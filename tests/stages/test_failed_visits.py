@@ -42,9 +42,14 @@ def in_turn(*scripts: Script) -> Script:
         (response(b"a movie", content_type="video/mp4"), "unsupported_type", True),
         (raw(b""), "network_error", True),
         (response(status="304 Not Modified"), "not_modified", True),
+        # RFC 9110: the page stays at its address, such as behind a sign-in page.
+        (response(status="302 Found", location="/sign-in"), "redirect", True),
+        (response(status="303 See Other", location="/sign-in"), "redirect", True),
+        (response(status="307 Temporary Redirect", location="https://sso.example/"), "redirect", True),
         # The page leaves the index.
         (response(status="404 Not Found"), "gone", False),
         (response(status="301 Moved", location="/y"), "redirect", False),
+        (response(status="308 Permanent Redirect", location="/y"), "redirect", False),
     ],
 )
 async def test_a_visit_without_content_keeps_the_last_content(

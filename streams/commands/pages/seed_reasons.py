@@ -7,6 +7,7 @@ from schemas import PageDiscovered
 from schemas.envelope import utc_from_micros
 from schemas.ids import page_id
 from streams.clock import now_micros
+from streams.commands.pages.password_forms import asks_for_password
 from streams.crawl.frontier.hosts.host_state import Host
 from streams.errors import MissingBlob
 from streams.ledger.descriptions import describe_status
@@ -15,6 +16,7 @@ from streams.ledger.status import FetchFailure, PageStatus, status_of
 from streams.render.needs import needs_rendering
 from streams.stores.host_buckets import bucket_of
 from streams.stores.opener import Stores
+from streams.stores.page_record import PageRecord
 from streams.stores.protocols import FrontierUrl
 
 MAX_EXPLAINED = 10
@@ -25,6 +27,9 @@ LONG_MICROS = 60 * 1_000_000
 """Minimum time until a host is asked again that is worth a word (microseconds)."""
 _NO_STATEMENT = "Nothing of it can be found, since it has no statement"
 _SCRIPTS = "Its text is made by scripts: RIFFLE_RENDER__ENABLED=true renders such pages in a browser"
+MAX_SIGN_IN_CHARS = 600
+"""Maximum length of the text of a sign-in page (characters). A page with more is a page with a form beside it."""
+_SIGN_IN = "a sign-in page. To read what is behind it, give a session or a password: RIFFLE_CRAWL__SIGN_INS_FILE"
 _NO_SITEMAP = (
     "It names no page of its own domain within the crawl: it is no sitemap, it is damaged, or its pages are elsewhere"
 )
@@ -54,6 +59,8 @@ async def _reason(stores: Stores, seed: PageDiscovered, now: int, *, has_listed:
         if row.purpose == "sitemap" and row.outcome != "redirect":
             is_read = row.outcome in ("ok", "not_modified")
             return _failed(row) if not is_read else "" if has_listed else _NO_SITEMAP
+        if len(visited) > 1 and await _is_sign_in(stores, identity):
+            return f"Redirects to {visited[-1]}: {_SIGN_IN}"
         status = status_of(await history_of(stores, identity))
         if status.status == "redirected" and (target := status.redirect_to):
             if target in visited:
@@ -64,6 +71,8 @@ async def _reason(stores: Stores, seed: PageDiscovered, now: int, *, has_listed:
             return "" if row.outcome in ("ok", "not_modified", "redirect") else _failed(row)
         elif status.status == "indexed" and not status.statements:
             return await _why_empty(stores, identity)
+        elif row.outcome == "redirect":
+            return await _why_away(stores, identity)
         else:
             return "" if status.status in ("indexed", "duplicate") else describe_status(status)
     return f"More than {MAX_HOPS} redirects in a row"
@@ -91,16 +100,32 @@ async def _why_queued(stores: Stores, row: FrontierUrl, now: int) -> str:
     return f"Waiting for {row.host}{f' ({row.detail})' if row.detail else ''}{until}"
 
 
+async def _why_away(stores: Stores, identity: UUID) -> str:
+    """Return why a page with known content answers with a temporary redirect, if it is to a sign-in page."""
+    target = (await stores.pages.get(identity)).fetched.redirect_to
+    if not target or not await _is_sign_in(stores, page_id(target)):
+        return ""
+    return f"Its last content stays, but it redirects to {target} now: {_SIGN_IN}"
+
+
+async def _is_sign_in(stores: Stores, identity: UUID) -> bool:
+    """Return whether the page is little more than a form that asks for a password."""
+    record = await stores.pages.get(identity)
+    return record.normalized.text_chars <= MAX_SIGN_IN_CHARS and asks_for_password(await _body_of(stores, record))
+
+
+async def _body_of(stores: Stores, record: PageRecord) -> bytes:
+    try:
+        return await stores.blobs.get(record.fetched.body_ref) if record.fetched.body_ref else b""
+    except MissingBlob:
+        return b""
+
+
 async def _why_empty(stores: Stores, identity: UUID) -> str:
     """Return why a page has no statement: perhaps scripts make its text."""
     record = await stores.pages.get(identity)
-    fetched = record.fetched
-    try:
-        body = await stores.blobs.get(fetched.body_ref) if fetched.body_ref else b""
-    except MissingBlob:
-        body = b""
-    kind = fetched.headers.get("content-type", "")
-    scripts = needs_rendering(record.normalized.text_chars, body, kind)
+    kind = record.fetched.headers.get("content-type", "")
+    scripts = needs_rendering(record.normalized.text_chars, await _body_of(stores, record), kind)
     return f"{_NO_STATEMENT}. {_SCRIPTS}" if scripts else _NO_STATEMENT
 
 

@@ -230,9 +230,14 @@ def apply_fetch(url: FrontierUrl, event: PageFetched, position: int, policy: Pol
             etag=event.headers.get("etag"),
             last_modified=event.headers.get("last-modified"),
         )
-    elif event.removed_on_request or event.outcome in _LEFT:
+    elif event.removed_on_request or has_left(event):
         answered = without_validators(answered)
     return replace(answered, state="done", attempt=event.attempt)
+
+
+def has_left(event: PageFetched) -> bool:
+    """Return whether the answer takes the page out of the index. A temporary redirect comes with the last content."""
+    return event.outcome in _LEFT and not event.body_ref
 
 
 def url_of_import(event: PageFetched, now: int) -> FrontierUrl:

@@ -5,6 +5,7 @@ from schemas.envelope import utc_from_micros
 from schemas.ids import page_id as page_id_of
 from schemas.pages import RefusedBy
 from streams.allowed_origins import origin_of
+from streams.crawl.frontier import decisions
 from streams.crawl.frontier.hosts.host_state import Host, Lease
 from streams.crawl.frontier.policy import Policy
 from streams.crawl.frontier.scheduling.purposes import PURPOSES, event_purpose_of
@@ -72,9 +73,9 @@ def seed_removal(event: PageDiscovered, generation: int, reason: str) -> PageRem
 
 
 def fetch_outputs(event: PageFetched, url: FrontierUrl) -> list[Event]:
-    """Return the events after an answer: a page that is gone is removed, the target of a redirect is discovered."""
+    """Return the events after an answer: a page that left is removed, the target of a redirect is discovered."""
     events: list[Event] = []
-    if event.outcome in ("gone", "redirect") and url.ok_generation and event.purpose == "page":
+    if decisions.has_left(event) and url.ok_generation and event.purpose == "page":
         events.append(_gone_removal(event, url))
     if event.redirect_to and event.redirect_to != url.url and event.source == "crawl":
         events.append(_redirect_discovered(event.redirect_to, url))

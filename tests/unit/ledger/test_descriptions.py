@@ -41,6 +41,10 @@ LINES: list[tuple[Event, str]] = [
     (fetched(status=200, body_bytes=1, elapsed_ms=12.6), "Fetched with status 200: 1 byte in 13 ms"),
     (fetched(source="warc", body_bytes=2_000), "Read from a WARC archive: 2,000 bytes in 0 ms"),
     (fetched("redirect", redirect_to="https://b.example/"), "Redirects to https://b.example/"),
+    (
+        fetched("redirect", redirect_to="https://b.example/", body_ref="a" * 64),
+        "Redirects to https://b.example/. Its last content stays, since the redirect is temporary",
+    ),
     (fetched("timeout", retryable=True, error="30 s"), "The server did not answer in time (30 s), will be tried again"),
     (
         fetched("timeout", retryable=True, lease_expired=True),
