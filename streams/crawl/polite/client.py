@@ -2,7 +2,8 @@
 
 Before each request come the operator's order for the host, removals on request, robots.txt with its redirects and its
 age (by the frontier's own decisions), visit times, the time that the host asked for, and the pace of host, domain and
-address, which all workers and gateways share. The guard checks each address.
+address, which all workers and gateways share. The guard checks each address: only the pages of an origin that the
+operator allowed, and no other page, person or redirect, lead to its private addresses.
 
 A host gets one request of this process at a time. What the scripts of other sites ask for waits behind what the host's
 own pages need.
@@ -98,7 +99,7 @@ class PoliteClient:
         self._pace = SharedPace(stores.pace_holds, str(uuid4()), monotonic)
         self._places = Places()
         self._sessions: dict[bool, aiohttp.ClientSession] = {}
-        """The session for public URLs (False), and the one for origins that the operator allowed (True)."""
+        """The session for all that is public (False), and the one of allowed origins for their own pages (True)."""
 
     async def follow(self, url: str, asking: Asking, max_redirects: int) -> tuple[str, Answer]:
         """Return an answer behind its redirects, with its URL. Raises NotAsked, also for one to another domain."""
@@ -119,7 +120,7 @@ class PoliteClient:
             raise NotAsked("removed", "The page was removed on request.")
         host = host_of(target)
         async with self._places.take(host, asking.max_wait_seconds, is_stranger=asking.is_stranger(host)):
-            known = await self._hosts.find(host)
+            known = await self._find(target, asking)
             await self._read_files(known, target, asking)
             if not known.rules.allowed(target):
                 raise NotAsked("disallowed", "The robots.txt of its host does not allow it.")
@@ -129,9 +130,10 @@ class PoliteClient:
 
     async def take_turn(self, url: str, max_wait_seconds: float) -> None:
         """Take a turn at a page's host for what its scripts will ask. Raises NotAsked."""
-        known = await self._hosts.find(host_of(url))
+        asking = Asking(url, max_wait_seconds)
+        known = await self._find(url, asking)
         self._check_time(known)
-        await self._wait_for_turn(known, url, Asking(url, max_wait_seconds))
+        await self._wait_for_turn(known, url, asking)
 
     async def close(self) -> None:
         await self._pace.release_in_time()
@@ -149,15 +151,28 @@ class PoliteClient:
         except InvalidUrl as error:
             raise NotAsked("rule", f"{url[:200]} is not allowed: {error}.") from None
         origin = origin_of(target)
-        is_own = bool(asking.for_page) and origin == origin_of(asking.for_page)
         reason = reason_not_to_crawl(target) if asking.wants_page else None
-        if not is_public(origin) and not (is_own and self._settings.origins.allows(origin)):
+        if not is_public(origin) and not self._is_at_home(target, asking):
             reason = f"origin: {origin} is not public"
         if reason:
             raise NotAsked("rule", f"{target[:200]} is not fetched: {reason}.")
         if not asking.shows(target):
             raise NotAsked("hidden", f"{target[:200]} may not be shown.")
         return target
+
+    def _is_at_home(self, url: str, asking: Asking) -> bool:
+        """Return whether a page of an origin that the operator allowed asks that same origin.
+
+        All others pass the strict guard, whatever the operator allowed: also a person who asks for the page, since
+        nobody knows who that is.
+        """
+        origin = origin_of(url)
+        return bool(asking.for_page) and origin == origin_of(asking.for_page) and self._settings.origins.allows(origin)
+
+    async def _find(self, url: str, asking: Asking) -> KnownHost:
+        """Return what the asker may know of the URL's host. Raises NotAsked."""
+        is_apart = self._settings.origins.allows(origin_of(url)) and not self._is_at_home(url, asking)
+        return await self._hosts.find(host_of(url), is_apart=is_apart)
 
     async def _read_files(self, known: KnownHost, url: str, asking: Asking) -> None:
         """Read robots.txt if it is due, and for a page also the reservations of rights. Raises NotAsked."""
@@ -176,9 +191,10 @@ class PoliteClient:
         """Read robots.txt with its redirects. Raises NotAsked if it is unreachable."""
         while known.robots.is_due(ROBOTS_TTL_SECONDS, self._now()):
             address = known.robots.url or f"{origin_of(url)}/robots.txt"
-            other = host_of(address)
-            asked = known if other == known.name else await self._hosts.find(other)
-            answer = await self._ask(asked, address, asking, "robots")
+            # Where a redirect leads, its host's choice asks, not the page that caused the request.
+            by = asking if origin_of(address) == origin_of(url) else replace(asking, for_page=url)
+            asked = known if host_of(address) == known.name else await self._find(address, by)
+            answer = await self._ask(asked, address, by, "robots")
             verdict, body = answer.verdict, answer.body or b""
             has_rules = robots_access(verdict.outcome, known.robots.redirects) == "rules"
             rules = await self._parse(body) if has_rules else None
@@ -187,7 +203,7 @@ class PoliteClient:
             before, known.robots = known.robots, robots_after(known.robots, received, rules)
             if known.robots.status in ("rules", "allowed"):
                 known.rules = rules or await self._parse(b"")
-            elif known.robots.redirects == before.redirects:
+            elif known.robots.redirects <= before.redirects:
                 if known.robots.status == "unreachable":
                     await self._hosts.rest(known, deferral_micros(known.robots.outages, self._random()) / SECOND)
                 raise NotAsked("unreachable", "The robots.txt of its host does not answer.", 1.0)
@@ -205,13 +221,13 @@ class PoliteClient:
         """Make a request at its turn, and let the host rest if it is in trouble or asks for time."""
         await self._wait_for_turn(known, url, asking)
         answer = await get(
-            self._session(url),
+            self._session(url, asking),
             url,
             purpose=purpose,
             limits=self._limits,
             monotonic=self.monotonic,
             any_type=not asking.wants_page,
-            headers=_origin_header(url, asking),
+            headers={} if purpose == "robots" else _origin_header(url, asking),
             also_kept=frozenset() if asking.wants_page else CORS_HEADERS,
         )
         known.failures = known.failures + 1 if slows_host(answer.verdict.outcome, purpose) else 0
@@ -236,15 +252,15 @@ class PoliteClient:
         delay = known.delay_seconds(self._settings)
         if not (delay or self._settings.delay_seconds):
             return []
-        addresses = await addresses_of(self._session(url), URL(url, encoded=True).raw_host or "")
+        addresses = await addresses_of(self._session(url, asking), URL(url, encoded=True).raw_host or "")
         windows = windows_of(known.name, addresses, self._settings, delay)
         if asking.is_stranger(known.name):
-            payer = await self._hosts.find(host_of(asking.for_page))
+            payer = await self._find(asking.for_page, Asking(asking.for_page))
             windows += windows_of(payer.name, (), self._settings, payer.delay_seconds(self._settings))
         return windows
 
-    def _session(self, url: str) -> aiohttp.ClientSession:
-        is_allowed = self._settings.origins.allows(origin_of(url))
+    def _session(self, url: str, asking: Asking) -> aiohttp.ClientSession:
+        is_allowed = self._is_at_home(url, asking)
         if is_allowed not in self._sessions:
             self._sessions[is_allowed] = (open_allowed_session if is_allowed else open_session)(self._settings)
         return self._sessions[is_allowed]

@@ -41,6 +41,8 @@ class KnownHost:
 
     name: str
     rules: Rules
+    is_apart: bool = False
+    """True for an origin that the operator allowed, as those see it who may only reach public addresses."""
     robots: Robots = field(default_factory=Robots)
     rights: Rights = field(default_factory=lambda: parse_rights(b""))
     rights_at: int = 0
@@ -69,19 +71,24 @@ class KnownHosts:
         self._orders = HostOrders(stores.frontier, now)
         self._robots_files = RobotsCache(stores.blobs, settings.robot_name)
         self._rights_files = RightsCache(stores.blobs)
-        self._hosts: RecentCache[str, KnownHost] = RecentCache(MAX_HOSTS)
+        self._hosts: RecentCache[tuple[str, bool], KnownHost] = RecentCache(MAX_HOSTS)
 
-    async def find(self, name: str) -> KnownHost:
-        """Return what is known of a host. Raises NotAsked if nobody may ask it at present."""
-        known = self._hosts.get(name) or KnownHost(name, parse(b"", self._settings.robot_name))
-        self._hosts.put(name, known)
+    async def find(self, name: str, *, is_apart: bool = False) -> KnownHost:
+        """Return what is known of a host. Raises NotAsked if nobody may ask it at present.
+
+        `is_apart`: for those who may not reach the private addresses of an allowed origin. They learn nothing from
+        those that may, and their failures let nobody else wait.
+        """
+        key = name, is_apart
+        known = self._hosts.get(key) or KnownHost(name, parse(b"", self._settings.robot_name), is_apart)
+        self._hosts.put(key, known)
         known.order = await self._orders.of(name)
         if known.order.blocked:
             raise NotAsked("blocked", f"The operator has blocked {name}.")
-        if self._now() >= known.row_at + ROW_MICROS:
+        if not is_apart and self._now() >= known.row_at + ROW_MICROS:
             await self._read_row(known)
             known.row_at = self._now()
-        if left := await self._stores.pace_holds.left(_rest_key(name)):
+        if left := await self._stores.pace_holds.left(_rest_key(known)):
             detail = f"{name} failed, or asked for time. It may be asked again in {left:.0f} s."
             raise NotAsked("unreachable" if known.robots.status == "unreachable" else "resting", detail, left)
         return known
@@ -117,10 +124,10 @@ class KnownHosts:
 
     async def rest(self, known: KnownHost, seconds: float) -> None:
         """Let a host rest, for all processes. A longer rest stays."""
-        key, length = _rest_key(known.name), min(ceil(seconds), MAX_REST_SECONDS)
+        key, length = _rest_key(known), min(ceil(seconds), MAX_REST_SECONDS)
         if length > await self._stores.pace_holds.left(key):
             await self._stores.pace_holds.hold(key, _RESTING, length)
 
 
-def _rest_key(host: str) -> str:
-    return f"rest {host}"
+def _rest_key(known: KnownHost) -> str:
+    return f"rest {'apart ' if known.is_apart else ''}{known.name}"
