@@ -37,7 +37,7 @@ async def test_all_public_addresses_of_a_name_are_tried(report: str, known: tupl
     assert found - {PRIVATE} == tried, report
 
 
-async def test_a_missing_intermediate_certificate_is_told_in_words(tmp_path: Path) -> None:
+async def test_a_missing_intermediate_certificate_has_a_sentence(tmp_path: Path) -> None:
     """https://github.com/curl/curl/issues/2793: browsers fetch it by themselves, so the operator sees no fault."""
     async with bad_server(tmp_path, {"/": response(b"<p>hi")}, trusted=False) as server:
         crawl = server.settings(timeout_seconds=5)
