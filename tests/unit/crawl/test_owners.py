@@ -8,7 +8,7 @@ import pytest
 
 import streams
 from streams.crawl.domains import may_be_one_owner, owner_of
-from streams.crawl.frontier.hosts.new_hosts import EVERY_SECONDS, MAX_AT_ONCE, NewHostBudget
+from streams.crawl.frontier.hosts.new_hosts import EVERY_SECONDS, MAX_AT_ONCE, PART, NewHostBudget
 from streams.crawl.frontier.policy import SECOND
 
 OWNERS = [
@@ -51,8 +51,37 @@ class Clock:
         return self.now * SECOND
 
 
-def taken(budget: NewHostBudget, owner: str = "a.example", tries: int = 1_000) -> int:
-    return sum(budget.take(owner) for _ in range(tries))
+def begin(budget: NewHostBudget, owner: str, finder: str = "") -> bool:
+    may_begin = budget.may_begin(owner, finder)
+    if may_begin:
+        budget.begin(owner, finder)
+    return may_begin
+
+
+def taken(budget: NewHostBudget, owner: str = "a.example", tries: int = 1_000, finder: str = "") -> int:
+    return sum(begin(budget, owner, finder) for _ in range(tries))
+
+
+def test_who_only_asks_spends_nothing() -> None:
+    budget = NewHostBudget(Clock())
+    assert all(budget.may_begin("a.example", "evil.example") for _ in range(1_000))
+    assert taken(budget) == MAX_AT_ONCE
+
+
+def test_links_of_strangers_spend_a_budget_of_their_own_and_each_stranger_a_part_of_it() -> None:
+    clock = Clock()
+    budget = NewHostBudget(clock)
+    assert taken(budget, finder="evil.example") == MAX_AT_ONCE // PART
+    assert taken(budget, "b.example", finder="evil.example") == MAX_AT_ONCE // PART, "hosts of another owner"
+    for _ in range(2 * PART):
+        clock.now += EVERY_SECONDS
+        assert taken(budget, finder="evil.example") <= 1
+    assert taken(budget, finder="good.example") == MAX_AT_ONCE // PART
+    others = sum(taken(budget, finder=f"s{n}.example") for n in range(100))
+    assert others <= MAX_AT_ONCE - MAX_AT_ONCE // PART, "all strangers together"
+    assert taken(budget) == MAX_AT_ONCE, "the owner's own links"
+    clock.now += EVERY_SECONDS
+    assert taken(budget, finder="evil.example") + taken(budget, finder="last.example") == 1
 
 
 def test_an_owner_begins_some_hosts_at_once_and_one_more_now_and_then() -> None:

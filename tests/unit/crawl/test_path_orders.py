@@ -5,7 +5,7 @@ from itertools import permutations, product
 
 import pytest
 
-from streams.crawl.frontier.scheduling.path_orders import MAX_SETS, SAMPLED_SETS
+from streams.crawl.frontier.scheduling.path_orders import MAX_SETS, SAMPLED_SETS, WORD_PAGES
 from streams.crawl.frontier.scheduling.traps import Traps
 from tests.unit.crawl.test_traps import TODAY, link, take
 
@@ -95,7 +95,8 @@ def test_links_of_strangers_teach_nothing_and_take_no_place() -> None:
     assert traps.row() == {}
     shop = known_shop()
     before = shop.row()["path_sets"]
-    assert take(shop, link("https://a.example/shop/red/blue/x/", referrer=evil))
+    assert take(shop, link("https://a.example/shop/red/blue/m/l/wool/new/", referrer=evil)), "a set that is unknown"
+    assert take(shop, link("https://a.example/shop/red/blue/x/", referrer=evil)) is None, "a page below such parts"
     assert shop.row()["path_sets"] == before
 
 
@@ -107,3 +108,56 @@ def test_the_combinations_of_a_host_are_bounded() -> None:
     assert len(traps.row()["path_sets"]) == MAX_SETS
     assert len(taken) < 5_000 < len(urls)
     assert len(traps._orders._sample) <= SAMPLED_SETS
+
+
+MOVED = [
+    ("docs/guide", "{x}/docs/guide", ("install", "api", "faq"), "docs/guide/page-{n}", "a folder that moved"),
+    ("docs/en/v2", "v2/docs/en/{x}", ("intro", "setup", "faq"), "docs/en/v2/topic-{n}", "a version that moved"),
+    ("shop/red/cotton", "shop/{x}/red/cotton", ("shirt", "skirt", "sock"), "shop/red/cotton/shirt/p-{n}", "products"),
+    ("wiki/main", "{x}/wiki/main", ("lore", "maps", "items"), "wiki/main/{n}/page-{n}", "a number between"),
+]
+"""Old paths, new paths, three pages that came in both, and 3,000 further pages with the same parts in one order."""
+
+
+@pytest.mark.parametrize(("old", "new", "pages", "further", "why"), MOVED, ids=[row[-1] for row in MOVED])
+def test_pages_below_parts_without_an_order_are_all_taken(
+    old: str, new: str, pages: tuple[str, ...], further: str, why: str
+) -> None:
+    traps = Traps()
+    both = [path for x in pages for path in (f"{old}/{x}", new.format(x=x))]
+    taken_of([f"https://a.example/{path}" for path in both], traps)
+    assert traps.row()["path_parts"], "the parts have no order"
+    urls = [f"https://a.example/{further.format(n=n)}" for n in range(3_000)]
+    assert taken_of(urls, traps) == urls, why
+    marked = Traps(traps.row()).row().get("path_parts", {})
+    assert len(marked) <= len(pages), "the parts of the further pages have lost their marks"
+
+
+def test_a_page_below_parts_without_an_order_is_left_out_beside_its_other_order() -> None:
+    traps = known_shop()
+    pages = [f"https://a.example/shop/red/cotton/product-{n}" for n in range(WORD_PAGES // 2)]
+    assert taken_of(pages, traps) == pages
+    assert taken_of([url.replace("red/cotton", "cotton/red") for url in pages], traps) == []
+    more = [f"https://a.example/shop/red/cotton/more-{n}" for n in range(WORD_PAGES - 1)]
+    assert taken_of(more, traps) == more
+    assert take(traps, link("https://a.example/shop/cotton/red/blue/wool/l/")), "the marks have their full time again"
+
+
+def test_a_shop_whose_products_ended_the_marks_is_known_again() -> None:
+    traps = known_shop()
+    taken_of([f"https://a.example/shop/{'/'.join(FACETS)}/product-{n}" for n in range(3_000)], traps)
+    assert "path_parts" not in traps.row()
+    assert len(taken_of(combinations(FACETS, 5, "shop/"), traps)) < 2_000
+    assert traps.row()["path_parts"]
+
+
+def test_only_the_same_host_teaches() -> None:
+    traps, evil = Traps(), "https://evil.a.example/"
+    urls = [f"https://a.example/{path}" for x in ("b", "c", "d") for path in (f"docs/guide/{x}", f"{x}/docs/guide")]
+    for url in urls:
+        assert take(traps, link(url, referrer=evil)) is None, "of the same registrable domain"
+    assert traps.row() == {}
+    shop = known_shop()
+    before = shop.row()["path_sets"]
+    assert take(shop, link("https://a.example/shop/red/blue/m/l/wool/new/", referrer=evil)), "takes no place of a set"
+    assert shop.row()["path_sets"] == before

@@ -227,6 +227,7 @@ async def _carry_out(batch: UrlBatch, decision: Decision, event: PageDiscovered)
             return await _hold(batch, decision, event)
         case Queue(known):
             if await _queue(batch, event, known):
+                batch.note_place(event)
                 _count(batch, event, known)
                 _note_front(batch, event, known)
             return []

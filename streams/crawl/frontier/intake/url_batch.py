@@ -35,7 +35,7 @@ class UrlBatch:
     rules: HostRules | None = None
     """The alias rules of the event's host, read for the first decision that needs them."""
     begins_host: bool = False
-    """True if the host is new, and its owner may begin it."""
+    """True if the host is new, and a URL of this event began it."""
     is_trapped: bool = False
     """True if a URL was left out as a trap. The host's row counts it."""
     seen: list[UUID] = field(default_factory=list)
@@ -64,11 +64,22 @@ class UrlBatch:
         return [page_id for page_id, url in self.writes.items() if url.state == "queued"]
 
     def may_begin_host(self, event: PageDiscovered) -> bool:
-        """Return whether the host has a row, a person gave it, or its owner may begin a new one."""
-        if not (self.live.is_stored or self.begins_host or is_seed(event) or event.force):
-            self.begins_host = self.frontier.new_hosts.take(owner_of(self.live.name))
-            return self.begins_host
-        return True
+        """Return whether the host has a row, a person gave it, or its owner may begin a new one. Nothing is noted."""
+        return not self._begins_host(event) or self.frontier.new_hosts.may_begin(*self._owners(event))
+
+    def note_place(self, event: PageDiscovered) -> None:
+        """Note that a URL has got a place: a host that it begins counts for its owner."""
+        if self._begins_host(event):
+            self.frontier.new_hosts.begin(*self._owners(event))
+            self.begins_host = True
+
+    def _begins_host(self, event: PageDiscovered) -> bool:
+        return not (self.live.is_stored or self.begins_host or is_seed(event) or event.force)
+
+    def _owners(self, event: PageDiscovered) -> tuple[str, str]:
+        """Return the owner of the host and the owner of the stranger that led to the URL, or ""."""
+        finder = finder_of(event)
+        return owner_of(self.live.name), owner_of(finder) if finder else ""
 
     def position(self, event: PageDiscovered, known: FrontierUrl | None = None) -> int | None:
         """Return the URL's place in the queue: own URLs of an event with equal promise are queued in their order.

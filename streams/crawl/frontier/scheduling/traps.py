@@ -11,7 +11,8 @@ session ids are no part of a canonical URL.
 
 Anybody can link to any number of queries of another's path. So the URLs that strangers found have counts of their own:
 these counts leave out further links of strangers, and never a link of the site itself. A URL counts once, when the
-frontier takes it, however often it is announced.
+frontier takes it, however often it is announced. Only pages of the same host teach an order of parts: other hosts of
+its registrable domain may be other people's.
 """
 
 import re
@@ -24,6 +25,7 @@ import xxhash
 from schemas.crawl import PageDiscovered
 from streams.crawl.frontier.scheduling.ordering import finder_of
 from streams.crawl.frontier.scheduling.path_orders import PathOrders
+from streams.crawl.urls import host_of
 
 MONTHS_AHEAD = 13
 """Number of months from now on whose pages may be events that are planned."""
@@ -94,7 +96,8 @@ class Traps:
         """Return why a URL is left out, and count that it is; or None."""
         if not _may_be_trap(event):
             return None
-        found = self._find(_after_host(event.url), now_seconds, is_own=not finder_of(event))
+        is_own = not finder_of(event)
+        found = self._find(_after_host(event.url), now_seconds, is_own=is_own, is_same_host=_is_same_host(event))
         if found is None:
             return None
         name, detail = found
@@ -109,7 +112,7 @@ class Traps:
         is_own = not finder_of(event)
         if query:
             _count(self._of_site if is_own else self._of_strangers, _key(path))
-        has_learned = is_own and self._orders.count(path, query)
+        has_learned = _is_same_host(event) and self._orders.count(path, query)
         return bool(query) or has_learned
 
     def reason(self, url: str, now_seconds: int) -> str | None:
@@ -118,10 +121,12 @@ class Traps:
         Nothing is counted.
         """
         rest = _after_host(url)
-        found = self._find(rest, now_seconds, is_own=True) or self._find(rest, now_seconds, is_own=False)
+        found = self._find(rest, now_seconds, is_own=True, is_same_host=True) or self._find(
+            rest, now_seconds, is_own=False, is_same_host=False
+        )
         return f"trap: {found[0]}: {found[1]}" if found else None
 
-    def _find(self, rest: str, now_seconds: int, *, is_own: bool) -> tuple[str, str] | None:
+    def _find(self, rest: str, now_seconds: int, *, is_own: bool, is_same_host: bool) -> tuple[str, str] | None:
         """Return the name and the detail of the trap that a path with its query is in."""
         if is_far_month(rest, now_seconds):
             return "calendar", "a month far from today"
@@ -130,13 +135,18 @@ class Traps:
         if query and counts.get(_key(path), 0) >= MAX_QUERIES:
             by = "" if is_own else ", by links of other sites"
             return "query explosion", f"more than {MAX_QUERIES:,} URLs of this path with a query{by}"
-        detail = self._orders.find(path, query, is_own=is_own)
+        detail = self._orders.find(path, query, is_own=is_same_host)
         return ("order of parts", detail) if detail else None
 
 
 def _may_be_trap(event: PageDiscovered) -> bool:
     """Return whether the URL is a page that a link, a redirect or a canonical link led to."""
     return event.why in ("link", "redirect", "canonical") and event.depth > 0 and event.purpose == "page"
+
+
+def _is_same_host(event: PageDiscovered) -> bool:
+    """Return whether no page of another host led to the URL."""
+    return not event.referrer or host_of(event.referrer) == event.host
 
 
 def _count(counts: dict[str, int], key: str) -> None:
