@@ -65,7 +65,7 @@ ASKERS = [
      [(f"{WIKI}{ROBOTS}", GUARDED)]),
     ("a redirect of a public page of the domain", "", f"{BLOG}/p", {f"{BLOG}/p": f"{WIKI}/data"},
      [(f"{BLOG}{ROBOTS}", GUARDED), (f"{BLOG}/p", GUARDED), (f"{WIKI}{ROBOTS}", GUARDED)]),
-    # Whoever asks for a host may not choose where its robots.txt leads.
+    # The owner of a host may not choose what its robots.txt asks in the private network.
     ("robots.txt of another site", "", f"{EVIL}/p", {f"{EVIL}{ROBOTS}": DELETE},
      [(f"{EVIL}{ROBOTS}", GUARDED), (DELETE, GUARDED)]),
     ("robots.txt of another site, for its page", f"{EVIL}/p", f"{EVIL}/p", {f"{EVIL}{ROBOTS}": DELETE},
