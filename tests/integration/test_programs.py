@@ -42,6 +42,7 @@ from tests.conftest import fresh_name
 from tests.integration.handbook import TEXTS, Handbook
 from tests.integration.test_operations import RIFFLE, run_command
 from tests.integration.test_operations import environment as addresses
+from tests.stages.gateway_fakes import TYPED
 from tests.stages.test_programs_guide import GUIDES, PYTHON, SHELL, TOOLS
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(900)]
@@ -400,7 +401,7 @@ async def test_a_query_without_results_is_counted_and_stands_on_the_map(service:
         for person in PEOPLE:
             transport = httpx2.AsyncHTTPTransport(local_address=person)
             async with httpx2.AsyncClient(transport=transport, base_url=service.address, timeout=60) as web:
-                await web.get("/search", params={"q": query})
+                await web.get("/search", params={"q": query}, headers=TYPED)
         found = await list_unanswered(service.stores.query_counts, datetime.now(UTC), 2)
         return query in {each[1] for each in found}
 

@@ -12,7 +12,7 @@ from tests.wheel.environment import Product
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(1_800)]
 
-URL = f"https://{HOST}/index.html"
+URL = f"https://{HOST}/"
 QUESTION = "when does the harbour of Oulu freeze"
 
 
