@@ -133,8 +133,9 @@ async def demo_stores() -> Stores:
     )
     wal = pages()[0]
     texts = [each["text"] for each in wal["statements"]]
-    await indexed(stores, document(wal["url"], wal["title"], *texts), as_html(wal), statements=len(texts))
-    await chunked(stores, wal["url"], as_html(wal))
+    vectors = await chunked(stores, wal["url"], as_html(wal))
+    shown = document(wal["url"], wal["title"], *texts)
+    await indexed(stores, shown, as_html(wal), statements=len(texts), vectors=vectors)
     for url in (wal["url"], *COPIES):
         await stores.fingerprints.put(Fingerprint(page_id(url), "same", 1, url, 1), 1)
         await stores.fingerprints.set_representative(page_id(url), page_id(wal["url"]), 1)

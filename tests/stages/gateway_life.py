@@ -1,5 +1,6 @@
 """Pages with a history: events through the real ledger stage, and the records and blobs that the stages write."""
 
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
@@ -74,8 +75,13 @@ def document(url: str, title: str, *texts: str) -> Document:
     return Document(url, title, language="en", blocks=(Block("h1", title), *(Block("p", text) for text in texts)))
 
 
-async def indexed(stores: Stores, page_document: Document, html: str, *, statements: int) -> None:
-    """Write all that the stages write of an indexed page, with this HTML and this document."""
+async def indexed(
+    stores: Stores, page_document: Document, html: str, *, statements: int, vectors: Mapping[str, Any] | None = None
+) -> None:
+    """Write all that the stages write of an indexed page, with this HTML and this document.
+
+    `vectors` are the fields of the part `indexed` that name its statements and vectors (`gateway_statements.chunked`).
+    """
     url, page = page_document.url, page_id(page_document.url)
     body_ref = await stores.blobs.put(html.encode())
     document_ref = await stores.blobs.put(encode_document(page_document))
@@ -130,7 +136,12 @@ async def indexed(stores: Stores, page_document: Document, html: str, *, stateme
             "directives": [],
             "language": language,
         },
-        "indexed": {"collection": collection, "statements": statements, "model": "all-minilm-l6-v2"},
+        "indexed": {
+            "collection": collection,
+            "statements": statements,
+            "model": "all-minilm-l6-v2",
+            **(vectors or {}),
+        },
     }
     for part, value in parts.items():
         await stores.pages.put(page, PART_TYPES[part].of_row(value), GENERATION)

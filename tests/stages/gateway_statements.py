@@ -13,8 +13,11 @@ from streams.vectors.points import encode_vectors, texts_of
 from tests.sentence_splitter import SPLITTER
 
 
-async def chunked(stores: Stores, url: str, html: str, **records: Any) -> None:
-    """Store the statements and vectors of this HTML. `records` are fields to overwrite, by part."""
+async def chunked(stores: Stores, url: str, html: str, **records: Any) -> dict[str, Any]:
+    """Store the statements and vectors of this HTML, and return the fields of the part `indexed`.
+
+    `records` are fields to overwrite, by part.
+    """
     identity = page_id(url)
     document = normalize(html.encode(), url=url).document
     found, _ = draft_statements(document, SPLITTER)
@@ -38,3 +41,4 @@ async def chunked(stores: Stores, url: str, html: str, **records: Any) -> None:
         await stores.pages.put(identity, PART_TYPES[part].of_row(value | records.get(part, {})), 1)
     if "normalized" in records:
         await stores.pages.put(identity, Normalized.of_row(records["normalized"]), 1)
+    return parts["indexed"]
