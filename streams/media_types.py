@@ -14,6 +14,8 @@ SNIFFED_BYTES = 1_445
 UNKNOWN = frozenset({"", "*/*", "unknown/unknown", "application/unknown"})
 """Types that say nothing (MIME Sniffing, section 7)."""
 BINARY = "application/octet-stream"
+COMPOUND_FILE = "application/x-ole-storage"
+"""An old file of Office, or an encrypted new one ([MS-CFB] 2.2)."""
 
 _NAME = r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"
 _VALUE = re.compile(r'(?:[^",]|"(?:[^"\\]|\\.)*+"?+)++')
@@ -35,7 +37,7 @@ _MARKS: tuple[tuple[int, bytes, str], ...] = (
     (0, b"7z\xbc\xaf\x27\x1c", "application/x-7z-compressed"), (0, b"BZh", "application/x-bzip2"),
     (0, b"\xfd7zXZ\0", "application/x-xz"), (0, b"\x28\xb5\x2f\xfd", "application/zstd"),
     (257, b"ustar", "application/x-tar"),
-    (0, b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "application/x-ole-storage"), (0, b"{\\rtf", "application/rtf"),
+    (0, b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", COMPOUND_FILE), (0, b"{\\rtf", "application/rtf"),
     (0, b"%!PS-Adobe-", "application/postscript"), (0, b"%PDF-", "application/pdf"),
     (0, b"\x7fELF", "application/x-elf"), (0, b"\0asm", "application/wasm"),
     (0, b"SQLite format 3\0", "application/vnd.sqlite3"),

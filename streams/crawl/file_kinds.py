@@ -7,7 +7,7 @@ An image, an archive or an office file is no page, whatever type its server name
 from collections.abc import Mapping
 from typing import Literal
 
-from streams.media_types import BINARY, UNKNOWN, is_xhtml, media_type, sniff, sniff_mark
+from streams.media_types import BINARY, COMPOUND_FILE, UNKNOWN, is_xhtml, media_type, sniff, sniff_mark
 
 Kind = Literal["html", "pdf", "text", "markdown", "epub", "opendocument", "docx", "pptx", "xlsx"]
 
@@ -47,11 +47,9 @@ EXTENSIONS: Mapping[str, Kind] = {
 }  # fmt: skip
 """Extensions of files that can be read, without the extensions of web pages. Files of Office 97 to 2003 (`doc`, `ppt`,
 `xls`) are refused when they are read, with what to do."""
-COMPOUND_FILE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-"""The first bytes of a compound file ([MS-CFB] 2.2): an old file of Office, or an encrypted new one."""
 _PACKED: Mapping[str, frozenset[Kind]] = {
     "application/zip": frozenset({"epub", "opendocument", "docx", "pptx", "xlsx"}),
-    "application/x-ole-storage": frozenset({"docx", "pptx", "xlsx"}),
+    COMPOUND_FILE: frozenset({"docx", "pptx", "xlsx"}),
 }
 """Kinds of files that begin as an archive does. The media type or the extension names the kind."""
 _PDF = b"%PDF-"

@@ -64,6 +64,13 @@ def page(number: int, blocks: Iterable[str]) -> str:
     return f'<section {PAGE_ATTRIBUTE}="{number}">' + "\n".join(blocks) + "</section>"
 
 
+def footnote(number: int, text: str) -> tuple[str, str]:
+    """Return the mark of a note, and the block with its text."""
+    name = f"fn{number}"
+    block = f'<div role="doc-footnote" id="{name}">{escape(text, quote=False)}</div>'
+    return f'<a href="#{name}" role="doc-noteref"><sup>{number}</sup></a>', block
+
+
 def iso_date(text: str) -> str:
     """Return the date at the start of a text as ISO date, also of PDF (`D:20250301`); empty if there is none."""
     found = _DATE.match(text.strip().removeprefix("D:"))

@@ -8,8 +8,16 @@ from html import escape
 from typing import Any
 
 from streams.errors import Refused
-from streams.pages.formats.converted import MAX_CHARS, PAGE_ATTRIBUTE, Converted, clean, iso_date, title_of_url
-from streams.pages.formats.zipped import MAX_XML_DEPTH, Archive, local_name, parse_xml
+from streams.pages.formats.converted import (
+    MAX_CHARS,
+    PAGE_ATTRIBUTE,
+    Converted,
+    clean,
+    footnote,
+    iso_date,
+    title_of_url,
+)
+from streams.pages.formats.zipped import MAX_XML_DEPTH, Archive, local_name, number, parse_xml, stated_facts
 
 CONTENT, META = "content.xml", "meta.xml"
 MAX_REPEATED = 20
@@ -50,13 +58,7 @@ def convert_opendocument(body: bytes, url: str) -> Converted:
 
 def _facts(archive: Archive) -> dict[str, str]:
     meta = archive.read(META)
-    if not meta:
-        return {}
-    found: dict[str, str] = {}
-    for node in parse_xml(meta).iter():
-        if isinstance(node.tag, str) and node.text and node.text.strip():
-            found.setdefault(local_name(node), " ".join(clean(node.text).split())[:2_000])
-    return found
+    return stated_facts(parse_xml(meta).iter()) if meta else {}
 
 
 class _Writer:
@@ -75,11 +77,11 @@ class _Writer:
             return
         match name:
             case "h":
-                self._text(node, f"h{min(max(_number(node, 'outline-level', 1), 1), 6)}")
+                self._text(node, f"h{min(max(number(node, 'outline-level', 1), 1), 6)}")
             case "p":
                 self._text(node, "p")
             case "table-cell" | "covered-table-cell":
-                self._around("td", node, depth, repeated=_number(node, "number-columns-repeated", 1))
+                self._around("td", node, depth, repeated=number(node, "number-columns-repeated", 1))
             case "page":
                 self._pages += 1
                 self._around("section", node, depth, f' {PAGE_ATTRIBUTE}="{self._pages}"')
@@ -144,14 +146,6 @@ class _Writer:
         if not text:
             return ""
         self._notes += 1
-        name = f"fn{self._notes}"
-        notes.append(f'<div role="doc-footnote" id="{name}">{escape(text, quote=False)}</div>')
-        return f'<a href="#{name}" role="doc-noteref"><sup>{self._notes}</sup></a>'
-
-
-def _number(node: Any, name: str, default: int) -> int:
-    """Return a numeric attribute, whatever its namespace."""
-    for key, value in node.items():
-        if key.rpartition("}")[2] == name and value.isascii() and value.isdigit():
-            return int(value[:6])
-    return default
+        mark, block = footnote(self._notes, text)
+        notes.append(block)
+        return mark

@@ -6,11 +6,13 @@ A member may unpack to gigabytes, so it is read piece by piece up to a limit; al
 import io
 import zipfile
 import zlib
+from collections.abc import Iterable
 from typing import Any
 
 from lxml import etree
 
 from streams.errors import Refused
+from streams.pages.formats.converted import clean
 
 MAX_MEMBERS = 5_000
 """Maximum number of members that an archive may list."""
@@ -18,6 +20,8 @@ MAX_MEMBER_BYTES = 16 * 1024 * 1024
 """Maximum length of an unpacked member (bytes)."""
 MAX_TOTAL_BYTES = 40 * 1024 * 1024
 """Maximum length of all members that are read, unpacked (bytes)."""
+MAX_FACT_CHARS = 2_000
+"""Maximum length of a text that a file states of itself (characters)."""
 MAX_XML_DEPTH = 200
 """Maximum nesting of XML. lxml itself stops at 256."""
 _PIECE_BYTES = 64 * 1024
@@ -80,6 +84,28 @@ def parse_xml(content: bytes) -> Any:
 def local_name(node: Any) -> str:
     """Return the name of an element without its namespace; empty for what is no element."""
     return node.tag.rpartition("}")[2] if isinstance(node.tag, str) else ""
+
+
+def attribute(node: Any, name: str, default: str = "") -> str:
+    """Return an attribute by its local name; the default if it, or the node, is missing."""
+    if node is None:
+        return default
+    return next((str(value) for key, value in node.items() if key.rpartition("}")[2] == name), default)
+
+
+def number(node: Any, name: str, default: int = 0) -> int:
+    """Return a whole number of an attribute; the default for an attribute that has none."""
+    text = attribute(node, name).strip()
+    return int(text[:9]) if text.isascii() and text.isdigit() else default
+
+
+def stated_facts(nodes: Iterable[Any]) -> dict[str, str]:
+    """Return the texts of elements by local name, the first of each name: what a file states of itself."""
+    found: dict[str, str] = {}
+    for node in nodes:
+        if local_name(node) and node.text and node.text.strip():
+            found.setdefault(local_name(node), " ".join(clean(node.text).split())[:MAX_FACT_CHARS])
+    return found
 
 
 def serialize_html(root: Any) -> bytes:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from streams.pages.formats.office.package import attribute, child, is_on, number
-from streams.pages.formats.zipped import local_name
+from streams.pages.formats.office.package import child, is_on
+from streams.pages.formats.zipped import attribute, local_name, number
 
 _DATES = frozenset({*range(14, 18), 22, *range(27, 32), 34, 35, 36, *range(50, 59)})
 _TIMES = frozenset({18, 19, 20, 21, 32, 33, 45, 46, 47})

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from streams.errors import Refused
-from streams.pages.formats.converted import clean, iso_date
-from streams.pages.formats.zipped import Archive, local_name, parse_xml
+from streams.pages.formats.converted import iso_date
+from streams.pages.formats.zipped import Archive, attribute, local_name, parse_xml, stated_facts
 
 _RELATIONS = "_rels/.rels"
 _OFF = frozenset({"0", "false", "off", "none"})
@@ -71,10 +71,7 @@ class Package:
     def facts(self) -> dict[str, str]:
         """Return what the file states of itself (its core properties), by local name."""
         root = self.read_related("", "core-properties")
-        found: dict[str, str] = {}
-        for node in root if root is not None else ():
-            if local_name(node) and node.text and node.text.strip():
-                found.setdefault(local_name(node), " ".join(clean(node.text).split())[:2_000])
+        found = stated_facts(root if root is not None else ())
         for name in ("created", "modified"):
             found[name] = iso_date(found.get(name, ""))
         return found
@@ -89,17 +86,9 @@ def child(node: Any, *path: str) -> Any:
     return node
 
 
-def attribute(node: Any, name: str, default: str = "") -> str:
-    """Return an attribute by its local name; the default if it, or the node, is missing."""
-    if node is None:
-        return default
-    return next((str(value) for key, value in node.items() if key.rpartition("}")[2] == name), default)
-
-
-def number(node: Any, name: str, default: int = 0) -> int:
-    """Return a whole number of an attribute; the default for what is none."""
-    text = attribute(node, name).strip()
-    return int(text[:9]) if text.isascii() and text.isdigit() else default
+def relation_id(node: Any) -> str:
+    """Return the id of the relation that an element names: its `id` that has a namespace."""
+    return next((str(value) for key, value in node.items() if key.startswith("{") and key.endswith("}id")), "")
 
 
 def is_on(node: Any, *path: str) -> bool:

@@ -2,8 +2,8 @@
 
 from typing import Any, Protocol
 
-from streams.crawl.file_kinds import COMPOUND_FILE
 from streams.errors import Refused
+from streams.media_types import COMPOUND_FILE, sniff_mark
 from streams.pages.formats.converted import Converted, is_no_title, title_of_url
 from streams.pages.formats.office.package import Package
 from streams.pages.formats.office.sheets import SheetsWriter
@@ -25,7 +25,7 @@ class _Writer(Protocol):
 
 def convert_office(body: bytes, url: str) -> Converted:
     """Convert a file of Office. Raises Refused: it says what to do about old and encrypted files."""
-    if body.startswith(COMPOUND_FILE):
+    if sniff_mark(body) == COMPOUND_FILE:
         if _ENCRYPTED in body:
             raise Refused("office", "it is encrypted. Save it without a password, or as PDF")
         raise Refused("office", "it is a file of Office 97 to 2003. Save it as .docx, .pptx or .xlsx, or as PDF")

@@ -5,7 +5,7 @@ sheets, rows and columns are left out, and so are formulas, comments and charts.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
 from itertools import islice
@@ -13,9 +13,9 @@ from typing import Any
 
 from streams.pages.formats.converted import MAX_CHARS, clean, element, page
 from streams.pages.formats.office.cell_values import NumberFormats, Value
-from streams.pages.formats.office.package import Package, attribute, child, number
+from streams.pages.formats.office.package import Package, child, relation_id
 from streams.pages.formats.office.tables import Cell, table
-from streams.pages.formats.zipped import local_name
+from streams.pages.formats.zipped import attribute, local_name, number
 
 MAX_SHEETS = 500
 """Maximum number of sheets that are read."""
@@ -59,7 +59,7 @@ class SheetsWriter:
         relations = self._package.relations(self._package.main)
         listed = child(root, "sheets")
         for position, node in enumerate(listed if listed is not None else (), 1):
-            relation = relations.get(_relation_id(node))
+            relation = relations.get(relation_id(node))
             if position > MAX_SHEETS or self.chars > MAX_CHARS:
                 return
             if relation and relation.kind == "worksheet" and attribute(node, "state") not in _HIDDEN:
@@ -217,8 +217,3 @@ def _column(letters: str) -> int:
     for letter in letters:
         found = found * 26 + ord(letter) - 64
     return found
-
-
-def _relation_id(node: Any) -> str:
-    ids: Mapping[str, str] = {key.rpartition("}")[2]: str(value) for key, value in node.items() if key.startswith("{")}
-    return ids.get("id", "")

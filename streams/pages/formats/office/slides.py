@@ -9,9 +9,9 @@ from html import escape
 from typing import Any
 
 from streams.pages.formats.converted import MAX_CHARS, clean, page
-from streams.pages.formats.office.package import Package, attribute, child, number
+from streams.pages.formats.office.package import Package, child, relation_id
 from streams.pages.formats.office.tables import Cell, table
-from streams.pages.formats.zipped import MAX_XML_DEPTH, local_name
+from streams.pages.formats.zipped import MAX_XML_DEPTH, attribute, local_name, number
 
 MAX_SLIDES = 2_000
 """Maximum number of slides that are read."""
@@ -35,8 +35,7 @@ class SlidesWriter:
         relations = self._package.relations(self._package.main)
         listed = child(root, "sldIdLst")
         for position, node in enumerate(listed if listed is not None else (), 1):
-            ids = [value for key, value in node.items() if key.startswith("{") and key.endswith("}id")]
-            relation = relations.get(ids[0]) if ids else None
+            relation = relations.get(relation_id(node))
             if position > MAX_SLIDES or self.chars > MAX_CHARS:
                 return
             slide = self._package.read(relation.target) if relation else None

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-from streams.pages.formats.converted import MAX_CHARS, clean
-from streams.pages.formats.office.package import Package, attribute, child, is_on, number
+from streams.pages.formats.converted import MAX_CHARS, clean, footnote
+from streams.pages.formats.office.package import Package, child, is_on
 from streams.pages.formats.office.tables import Cell, merge_down, table
-from streams.pages.formats.zipped import MAX_XML_DEPTH, local_name
+from streams.pages.formats.zipped import MAX_XML_DEPTH, attribute, local_name, number
 
 MAX_BASES = 20
 """Maximum length of a chain of styles."""
@@ -260,9 +260,9 @@ class WordWriter:
         if not text:
             return ""
         self._note_count += 1
-        name = f"fn{self._note_count}"
-        self._behind.append(f'<div role="doc-footnote" id="{name}">{escape(text, quote=False)}</div>')
-        return f'<a href="#{name}" role="doc-noteref"><sup>{self._note_count}</sup></a>'
+        mark, block = footnote(self._note_count, text)
+        self._behind.append(block)
+        return mark
 
 
 def _notes(root: Any) -> dict[str, str]:
