@@ -1,9 +1,9 @@
 """The ledger stage: stores each transition of each page, with a line for people. It emits nothing.
 
-The events of a page that come within some seconds are one write (`gathering`). A redelivery writes the same row again.
-After about each fourth fetch of a page, the transitions that its history no longer needs are deleted (`trimming`).
-Links to a page are stored in a few rows (`discoveries`). The link that led to the discovery of a page has no row: the
-frontier's row of the URL has it (`history`). Every other event has a row of its own.
+The events of a page's journey are one write, as far as they come within a minute (`gathering`). A redelivery writes the
+same rows again. About once in sixteen fetches of a page, the transitions that its history no longer needs are deleted
+(`transitions`). Links to a page are stored in a few rows (`LinkMemory`). The link that led to the discovery of a page
+has no row: the frontier's row of the URL has it (`history`). Every other event has a row of its own.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ from streams.settings import Settings
 from streams.stores.opener import Stores
 from streams.stores.protocols import Ledger, Transition
 
-FETCHES_PER_TRIM = 4
+FETCHES_PER_TRIM = 16
 """Number of fetches, on average, after which a page's history is read for what it no longer needs."""
 
 
@@ -37,6 +37,7 @@ class LedgerAgent(Agent):
 
     async def handle(self, delivery: Delivery) -> Sequence[Event]:
         """Store the event. Raises PoisonError for an event that is about no page."""
+        self._gathered.note_event()
         match delivery.event:
             case LinkFound(lost=True):
                 pass  # the history of the linking page has its removal
@@ -44,13 +45,15 @@ class LedgerAgent(Agent):
                 await self._store_links(delivery, event)
             case PageDiscovered(why="link"):
                 pass  # the frontier stores it
+            case PageDiscovered(more_urls=()) as event:
+                (step,) = _discoveries(delivery, event)
+                await self._gathered.record(step)
             case PageDiscovered() as event:
                 await asyncio.gather(*map(self._ledger.record, _discoveries(delivery, event)))
             case event:
-                # A person who waits for a page looks at it when it is searchable or removed.
                 last = isinstance(event, PageIndexed | PageRemoved)
                 await self._gathered.record(transition_of(delivery), last=last)
-                # Each fetch has one. The history has room for more fetches than these, so one in a few is enough.
+                # The history has room for many fetches, so a look after one in some is enough.
                 if isinstance(event, PageFetched) and delivery.envelope.id.int % FETCHES_PER_TRIM == 0:
                     await self._trim(event.page_id)
         return ()

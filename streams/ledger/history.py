@@ -2,17 +2,27 @@
 
 The frontier's row has the discovery of the URL, and the reason why it was not fetched. Neither fact is an event of its
 own or a row of the ledger: a site may have far more such URLs than pages. The record has the removal on request, which
-an erasure may take out of the ledger with all earlier rows.
+an erasure may take out of the ledger with all earlier rows, and what the last stages did: the ledger gathers a page's
+events for up to a minute, and a person who waits for a page sees each step at once.
 """
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 from uuid import UUID, uuid5
 
-from schemas import PageDiscovered, PageRemoved
+from schemas import (
+    PageDeduplicated,
+    PageDiscovered,
+    PageIndexed,
+    PageNormalized,
+    PageRemoved,
+    PageSettled,
+)
 from streams.crawl.frontier.outputs import url_refused
+from streams.crawl.urls import host_of
 from streams.ledger.descriptions import describe
 from streams.stores.opener import Stores
-from streams.stores.page_record import PageRecord
+from streams.stores.page_record import Deduplicated, Fetched, Indexed, Normalized, PageRecord
 from streams.stores.protocols import FrontierUrl, Transition
 from streams.stores.removals import is_held_back, requested
 
@@ -29,7 +39,12 @@ async def read_record_and_history(stores: Stores, page_id: UUID) -> tuple[PageRe
     """Return the record of a page, and all transitions of the page, oldest first. Each table is read once."""
     stored = await stores.ledger.history(page_id)
     url, record = await stores.frontier.url(page_id), await stores.pages.get(page_id)
-    steps = [*stored, *(frontier_steps(url, stored) if url else ()), *removal_steps(page_id, record, stored)]
+    steps = [
+        *stored,
+        *(frontier_steps(url, stored) if url else ()),
+        *removal_steps(page_id, record, stored),
+        *record_steps(page_id, record, stored),
+    ]
     return record, sorted(steps, key=lambda step: (step.at, step.event_id))
 
 
@@ -54,6 +69,40 @@ def removal_steps(page_id: UUID, record: PageRecord, stored: Sequence[Transition
         )
 
 
+def record_steps(page_id: UUID, record: PageRecord, stored: Sequence[Transition]) -> Iterator[Transition]:
+    """Yield the last steps of a crawled page that its record has, and the ledger not yet.
+
+    A step has the time of its fetch if its part has no time of its own, and comes after the step before it.
+    """
+    if is_held_back(record) or record.fetched.source != "crawl":
+        return
+    at = 0
+    for event, written_at in _recorded(page_id, record):
+        at = max(written_at, event.generation, at + 1)
+        known = (step.data.get("generation", 0) for step in stored if step.topic == event.topic)
+        if event.generation > max(known, default=-1):
+            yield _make_transition(event, at)
+
+
+def _recorded(page_id: UUID, record: PageRecord) -> Iterator[tuple[Any, int]]:
+    """Yield the events that the parts of a record tell of, in the order of a journey, with the times of the parts."""
+    about = {"page_id": page_id}
+    if record.has(Fetched):
+        yield record.fetched.event(), 0
+    normalized, decided, indexed = record.normalized, record.deduplicated, record.indexed
+    if record.has(Normalized) and not normalized.refused:
+        quality = normalized.quality.get("score")
+        row = {**normalized.row(), **about, "canonical_url": normalized.canonical, "quality": quality}
+        yield PageNormalized.model_validate(row), 0
+    if decided.settled == "unchanged" and decided.repeats:
+        host = host_of(decided.url)
+        yield PageSettled.model_validate({**decided.row(), **about, "host": host, "verdict": "unchanged"}), decided.at
+    elif record.has(Deduplicated) and decided.canonical_page_id and decided.document_ref:
+        yield PageDeduplicated.model_validate({**decided.row(), **about}), decided.at
+    if record.has(Indexed):
+        yield PageIndexed.model_validate({**indexed.row(), **about}), indexed.at
+
+
 def _is_discovery(step: Transition, url: FrontierUrl) -> bool:
     return step.topic == PageDiscovered.topic and step.data.get("why") == url.why
 
@@ -72,7 +121,8 @@ def _discovery_event(url: FrontierUrl) -> PageDiscovered:
     )
 
 
-def _make_transition(event: PageDiscovered | PageRemoved, at: int) -> Transition:
+def _make_transition(event: Any, at: int) -> Transition:
+    """Return a page's event as a transition."""
     return Transition(
         page_id=event.page_id,
         event_id=uuid5(event.page_id, f"frontier/{event.topic}"),

@@ -10,8 +10,8 @@ import pytest
 from schemas import Envelope, Event, LinkFound, PageDiscovered, PageFetched, PageIndexed, PageRemoved, QueryMade
 from schemas.ids import event_id, page_id
 from streams.errors import PoisonError, StoreUnavailable
+from streams.ledger import gathering
 from streams.ledger.agent import FETCHES_PER_TRIM, LedgerAgent, build
-from streams.ledger.gathering import MAX_WAITING
 from streams.ledger.status import status_of
 from streams.ledger.transitions import MAX_NEWEST, MAX_OUTDATED, THRESHOLDS, LinkMemory, Links
 from streams.runtime.agent import Delivery
@@ -169,6 +169,12 @@ async def test_a_link_of_an_earlier_version_is_read() -> None:
     assert len(await linking_pages(ledger)) == THRESHOLDS[0]
 
 
+async def test_a_seed_waits_for_the_journey_that_it_begins() -> None:
+    agent = LedgerAgent(ledger := Counting(), max_gathering_seconds=0.05)
+    await handle_together(agent, discovery("seed", 1), delivery(fetched()))
+    assert (ledger.writes, len(await ledger.history(PAGE))) == (1, 2)
+
+
 async def test_other_discoveries_have_one_row_for_each_kind() -> None:
     ledger = Counting()
     agent = LedgerAgent(ledger, max_gathering_seconds=0)
@@ -228,18 +234,43 @@ async def test_the_events_of_a_page_that_come_together_are_one_write() -> None:
     assert len(await ledger.history(PAGE)) == 5
 
 
-async def test_the_last_event_of_a_page_writes_all_that_wait() -> None:
+async def test_the_last_event_of_a_page_writes_all_that_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Events of other topics may come after it: they have a moment to be part of the write."""
+    monkeypatch.setattr(gathering, "LAST_SECONDS", 0.05)
     agent = LedgerAgent(ledger := Counting(), max_gathering_seconds=3_600)
     removed = PageRemoved(page_id=PAGE, url=URL, generation=2, reason="gone")
-    await handle_together(agent, delivery(fetched()), delivery(removed, 1))
-    assert (ledger.writes, len(await ledger.history(PAGE))) == (1, 2)
+    await handle_together(agent, delivery(fetched()), delivery(removed, 1), delivery(fetched(attempt=2), cause="late"))
+    assert (ledger.writes, len(await ledger.history(PAGE))) == (1, 3)
 
 
-async def test_too_many_waiting_events_are_all_written() -> None:
+async def test_an_event_waits_for_a_bounded_number_of_later_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Events behind it are not acknowledged, whatever they are about, and a worker holds a bounded number of those."""
+    monkeypatch.setattr(gathering, "MAX_LATER", 10)
     agent = LedgerAgent(ledger := Counting(), max_gathering_seconds=3_600)
-    pages = [page_id(f"{URL}{number}") for number in range(MAX_WAITING)]
-    await handle_together(agent, *(delivery(fetched(page_id=page), cause=str(page)) for page in pages))
-    assert ledger.writes == MAX_WAITING
+    waiting = [asyncio.create_task(agent.handle(delivery(fetched(), cause="first")))]
+    await asyncio.sleep(0)
+    for number in range(9):
+        await agent.handle(discovery("link", number))
+    waiting.append(asyncio.create_task(agent.handle(delivery(fetched(page_id=page_id(f"{URL}other")), cause="tenth"))))
+    await asyncio.sleep(0.01)
+    assert ledger.writes == 0
+    await agent.handle(discovery("link", 10))
+    await waiting[0]
+    assert (ledger.writes, len(await ledger.history(PAGE))) == (1, 1), "the younger event still waits"
+    agent.hurry(is_on=True)
+    await waiting[1]
+
+
+async def test_when_no_event_comes_any_more_all_are_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gathering, "QUIET_SECONDS", 0.2)
+    agent = LedgerAgent(ledger := Counting(), max_gathering_seconds=3_600)
+    waiting = asyncio.create_task(agent.handle(delivery(fetched())))
+    for number in range(5):
+        await asyncio.sleep(0.06)
+        await agent.handle(discovery("link", number))
+    assert ledger.writes == 0, "other pages are under way"
+    await asyncio.wait_for(waiting, 20)
+    assert ledger.writes == 1
 
 
 async def test_a_worker_that_ends_writes_what_waits_and_lets_nothing_wait() -> None:

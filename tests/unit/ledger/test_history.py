@@ -5,14 +5,15 @@ from typing import Any
 
 import pytest
 
+from schemas import Event
 from streams.ledger.descriptions import describe_status
 from streams.ledger.history import history_of
 from streams.ledger.status import status_of
 from streams.stores.memory import MemoryFrontier, MemoryLedger, MemoryPages
 from streams.stores.opener import Stores
-from streams.stores.page_record import Removed
+from streams.stores.page_record import Deduplicated, Fetched, Indexed, Normalized, Removed, StoredPart
 from streams.stores.protocols import FrontierUrl
-from tests.unit.ledger.events import LINK, PAGE, SCHEDULED, TO_THE_INDEX, URL, history, removed, settled
+from tests.unit.ledger.events import LINK, PAGE, SCHEDULED, TO_THE_INDEX, URL, fetched, history, removed, settled
 
 ROW = FrontierUrl(
     PAGE, URL, "example.org", "queued", at=5, depth=2, why="link", referrer="https://example.org/", discovered_at=3
@@ -89,3 +90,56 @@ async def test_a_removal_that_the_ledger_has_is_shown_once() -> None:
     found = await stores(None, removed("request"))
     await found.pages.put(PAGE, REQUEST, 4)
     assert len(await history_of(found, PAGE)) == 1
+
+
+RECORD: dict[str, StoredPart] = {
+    "fetched": Fetched.of_event(fetched(generation=30)),
+    "normalized": Normalized.of_row({"url": URL, "generation": 30, "document_ref": "d", "content_hash": "c"}),
+    "unique": Deduplicated.of_row(
+        {"url": URL, "generation": 30, "document_ref": "d", "verdict": "unique", "canonical_page_id": PAGE, "at": 31}
+    ),
+    "indexed": Indexed.of_row(
+        {"url": URL, "generation": 30, "statements": 4, "model": "m", "model_version": "1", "collection": "c", "at": 90}
+    ),
+}
+UNCHANGED = Deduplicated.of_row({**RECORD["unique"].row(), "settled": "unchanged", "repeats": True})
+JOURNEY = ["pages.fetched", "pages.normalized", "pages.deduplicated", "pages.indexed"]
+
+
+@pytest.mark.parametrize(
+    ("parts", "stored", "shown", "status"),
+    [
+        (["fetched"], [], JOURNEY[:1], "waiting"),
+        (["fetched", "normalized", "unique"], [], JOURNEY[:3], "waiting"),
+        (["fetched", "normalized", "unique", "indexed"], [], JOURNEY, "indexed"),
+        # What the ledger has is shown once, and a later fetch than the ledger's is shown at once.
+        (["fetched", "normalized"], [fetched(generation=30)], JOURNEY[1:2], "waiting"),
+        (["fetched"], TO_THE_INDEX, JOURNEY[:1], "indexed"),
+    ],
+)
+async def test_what_the_ledger_still_gathers_is_shown_from_the_record(
+    parts: list[str], stored: list[Event], shown: list[str], status: str
+) -> None:
+    found = await stores(None, *stored)
+    for part in parts:
+        await found.pages.put(PAGE, RECORD[part], 30)
+    steps, known = await history_of(found, PAGE), await found.ledger.history(PAGE)
+    assert [step.topic for step in steps if step not in known] == shown
+    assert status_of(steps).status == status
+
+
+async def test_an_unchanged_page_is_settled_and_not_compared_again() -> None:
+    found = await stores(None, *TO_THE_INDEX)
+    for part in (RECORD["fetched"], RECORD["normalized"], UNCHANGED):
+        await found.pages.put(PAGE, part, 30)
+    steps = await history_of(found, PAGE)
+    assert steps[-1].topic == "pages.settled"
+    status = status_of(steps)
+    assert (status.status, status.waits_for) == ("indexed", None)
+
+
+async def test_after_a_removal_on_request_the_record_tells_of_no_fetch() -> None:
+    found = await stores(None)
+    await found.pages.put(PAGE, RECORD["fetched"], 30)
+    await found.pages.put(PAGE, replace(REQUEST, generation=40), 40)
+    assert [step.topic for step in await history_of(found, PAGE)] == ["pages.removed"]
