@@ -4,8 +4,9 @@ A page comes back by its stored answer: the event of its last fetch with content
 and the stages handle it as any other. So it is compared with its duplicates anew. A page that was removed on request or
 refused since its last answer (such as by robots.txt) stays away, and its record keeps that reason.
 
-An answer that comes while the host is blocked ends in the normalize stage. An answer that passed that stage before has
-a record, so it is found here, and its events have an older generation than the removal, however late they are handled.
+An answer that comes while the host is blocked ends in the normalize stage, from SETTLING_SECONDS after the order on. An
+answer that passed that stage before has a record, so it is found here, and its events have an older generation than the
+removal, however late they are handled.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from schemas import Event, PageFetched, PageRemoved
+from streams.crawl.frontier.host_caches import ORDERS_SECONDS
 from streams.crawl.urls import host_of
 from streams.dedup.generations import SAME_FETCH
 from streams.maintenance.reindexing import PARTS, part_tokens
@@ -20,6 +22,8 @@ from streams.stores.page_record import Fetched, PageRecord
 from streams.stores.protocols import Pages
 from streams.stores.removals import is_held_back, was_refused
 
+SETTLING_SECONDS = ORDERS_SECONDS + 1
+"""Time after an order until each worker follows it (seconds). Call what is below after that."""
 SCANNED_PAGES = 500
 """Number of records in one read."""
 Send = Callable[[Sequence[Event]], Awaitable[None]]

@@ -7,7 +7,9 @@ from typing import Any
 from schemas import Event, PageFetched, PageNormalized, PageRemoved, PageSettled
 from schemas.envelope import utc_from_micros
 from streams.allowed_origins import NO_ORIGINS, AllowedOrigins
+from streams.clock import now_micros
 from streams.crawl.content_signals import is_expired
+from streams.crawl.frontier.host_caches import HostOrders
 from streams.errors import PageErased, Refused
 from streams.pages.link_events import AnnouncedLinks, anchors, discoveries, feeds
 from streams.pages.parse.robots_directives import with_robot
@@ -37,9 +39,11 @@ class NormalizeAgent(Agent):
         monotonic: Callable[[], float] = time.monotonic,
         allowed: AllowedOrigins = NO_ORIGINS,
         robot: ProductToken = ROBOT,
+        now: Callable[[], int] = now_micros,
     ) -> None:
         """`robot` is the name under which pages have directives for this crawler."""
         self._robot = robot
+        self._orders = HostOrders(stores.frontier, now)
         self._stores = stores
         self._pool = pool
         self._allowed = allowed
@@ -72,10 +76,10 @@ class NormalizeAgent(Agent):
             return await self._refuse(event, refusal, delivery.at)
         if event.source != "crawl":
             await self._keep_import(event, delivery.at)
-        # After the record: who blocks a host writes the order, and then reads the records. So an answer that does
-        # not see the order here is seen there.
-        order = await self._stores.frontier.order(event.host)
-        if order and order.blocked:
+        # After the record: who blocks a host writes the order, waits until all processes follow it, and then reads the
+        # records. So an answer that does not see the order here is seen there.
+        order = await self._orders.of(event.host)
+        if order.blocked:
             return [_removed_event(event, "blocked", order.block_reason), _settled_event(event)]
         if await self._missing.likeness(outcome.document, event.url, event.not_found_ref) >= MIN_LIKENESS:
             # Nobody follows the links of such a page: each name that can't exist would lead to them.

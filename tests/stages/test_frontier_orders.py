@@ -17,13 +17,14 @@ from schemas import (
     PageRemoved,
 )
 from schemas.ids import page_id
+from streams.crawl.frontier.host_caches import ORDERS_SECONDS
 from streams.crawl.urls import host_of
 from streams.maintenance.frontier_hosts import change_order, due_hosts, view_host
-from streams.maintenance.host_pages import HostProgress, Send, remove_pages, restore_pages
+from streams.maintenance.host_pages import SETTLING_SECONDS, HostProgress, Send, remove_pages, restore_pages
 from streams.pages.sandbox.pool import ParsePool
 from streams.settings import CrawlSettings
 from streams.stores.page_record import Fetched
-from streams.stores.protocols import ALL_HOSTS
+from streams.stores.protocols import ALL_HOSTS, HostOrder
 from tests.stages.frontier_world import SECOND, START, Site, World
 from tests.stages.test_unchanged_and_removed_pages import BODY, OTHER
 from tests.stages.whole_journey import START as JOURNEY_START
@@ -144,6 +145,10 @@ class Blocking:
     async def block(self, at: int) -> None:
         now = JOURNEY_START + at * SECOND
         order = await change_order(self._stores.frontier, "a.test", now, blocked=True, note="a test")
+        await self.remove(at, order)
+
+    async def remove(self, at: int, order: HostOrder) -> None:
+        now = JOURNEY_START + at * SECOND
         await self._send_all(remove_pages(self._stores.pages, "a.test", now, order.block_reason, self._send(at)))
 
     async def unblock(self, at: int) -> list[str]:
@@ -197,6 +202,22 @@ async def test_a_page_on_its_way_while_its_host_is_blocked_does_not_get_in(
     assert not await operator.is_indexed(url)
     assert await operator.unblock(7_200) == [url]
     assert await operator.is_indexed(url)
+
+
+async def test_a_page_that_passes_before_a_worker_follows_the_block_leaves_the_index(pool: ParsePool) -> None:
+    """A worker reads the orders every few seconds. Who blocks a host waits for that before it looks for pages."""
+    journey = WholeJourney(pool)
+    operator, url = Blocking(journey), "https://a.test/1"
+    await store(journey, "https://b.test/", OTHER, 60)  # the worker reads the orders
+    now = JOURNEY_START + 61 * SECOND
+    order = await change_order(journey.stores.frontier, "a.test", now, blocked=True, note="a test")
+    await store(journey, url, BODY, 60 + ORDERS_SECONDS - 1)
+    assert await operator.is_indexed(url), "the worker follows the orders that it has read"
+    await operator.remove(61 + SETTLING_SECONDS, order)
+    assert not await operator.is_indexed(url)
+    for at in (60 + ORDERS_SECONDS, 61 + SETTLING_SECONDS):
+        await store(journey, url, BODY, at)
+        assert not await operator.is_indexed(url)
 
 
 @pytest.mark.parametrize("source", ["crawl", "warc", "html"])

@@ -63,6 +63,8 @@ class WholeJourney:
     stores: Stores = field(default_factory=memory_stores)
     calls: Counter[str] = field(default_factory=Counter)
     ordinal: int = 0
+    now: int = START
+    """The time at which events are handled, microseconds since 1970 UTC."""
 
     def __post_init__(self) -> None:
         counted = Stores(**{name: getattr(self.stores, name) for name in Stores.__slots__})
@@ -70,7 +72,7 @@ class WholeJourney:
             setattr(counted, name, _Counting(getattr(self.stores, name), name, self.calls))
         dedup, index = DedupAgent(counted, InlineSandbox(TASKS), MODEL), IndexAgent(counted)
         self._stages: dict[type[Event], list[Agent]] = {
-            PageFetched: [NormalizeAgent(counted, self.pool)],
+            PageFetched: [NormalizeAgent(counted, self.pool, now=lambda: self.now)],
             PageNormalized: [dedup],
             PageDeduplicated: [StatementsAgent(counted, InlineSandbox((DRAFT,)))],
             PageChunked: [EmbedAgent(counted)],
@@ -104,6 +106,7 @@ class WholeJourney:
         `interrupt`: a type, and what happens before the first event of this type is handled.
         """
         waiting, handled = deque([first]), []
+        self.now = START + at * SECOND
         while waiting:
             event = waiting.popleft()
             if interrupt and isinstance(event, interrupt[0]):

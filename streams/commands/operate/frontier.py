@@ -1,5 +1,6 @@
 """`riffle frontier`: the hosts that are crawled, and the order for one: block it, slow it down, bound it."""
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Any
@@ -25,7 +26,7 @@ from streams.crawl.host_quality import describe_host_quality
 from streams.crawl.urls import InvalidUrl, host_of, with_scheme
 from streams.errors import UsageError
 from streams.maintenance.frontier_hosts import change_order, describe_order, due_hosts, view_host
-from streams.maintenance.host_pages import HostProgress, remove_pages, restore_pages
+from streams.maintenance.host_pages import SETTLING_SECONDS, HostProgress, remove_pages, restore_pages
 from streams.runtime.producer import EventProducer
 from streams.settings import Settings
 from streams.stores.opener import Stores, open_stores
@@ -152,7 +153,7 @@ async def set_order(
         need_kafka(settings)
     async with open_stores(settings, ["records"]) as stores:
         order = await change_order(stores.frontier, name, now, **({"note": ""} if blocked is False else {}), **changes)
-        pages = await _move_pages(settings, stores, order, now) if blocked is not None else 0
+        pages = await _move_pages(settings, stores, order) if blocked is not None else 0
     done = [describe_order(order) or "no order"]
     if blocked is not None:
         done.append(f"{pages:,} pages are {'being removed from the index' if blocked else 'brought back'}")
@@ -163,8 +164,11 @@ async def set_order(
     print_result(f"{shown}: {'; '.join(done)}.", {"host": shown, **fields, "pages": pages}, as_json)
 
 
-async def _move_pages(settings: Settings, stores: Stores, order: HostOrder, now: int) -> int:
+async def _move_pages(settings: Settings, stores: Stores, order: HostOrder) -> int:
     """Take the pages of a blocked host out of the index, or bring them back. Return the number of pages."""
+    with err.status("Waiting until all workers follow the order ..."):
+        await asyncio.sleep(SETTLING_SECONDS)
+    now = now_micros()
     async with EventProducer(settings, "frontier") as producer:
 
         async def send(events: Sequence[Event]) -> None:

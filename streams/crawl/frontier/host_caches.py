@@ -17,8 +17,8 @@ from streams.crawl.robots import Rules, parse
 from streams.robot_name import ProductToken
 from streams.stores.protocols import ALL_HOSTS, Blobs, FrontierStore, HostLinks, HostOrder, HostRank
 
-READ_AGAIN_MICROS = 5 * SECOND
-"""Time until the orders are read again (microseconds)."""
+ORDERS_SECONDS = 5
+"""Maximum age of the orders that a process follows (seconds). Who depends on an order waits longer."""
 BLOCKED_MICROS = 30 * SECOND
 """Time until a blocked or paused host is looked at again (microseconds)."""
 RANK_MICROS = 6 * 3_600 * SECOND
@@ -36,7 +36,7 @@ Parsed = TypeVar("Parsed")
 
 
 class HostOrders:
-    """All orders, as they were read last. Operators give few."""
+    """All orders, at most ORDERS_SECONDS old. Operators give few."""
 
     def __init__(self, store: FrontierStore, now: Callable[[], int]) -> None:
         self._store = store
@@ -46,9 +46,10 @@ class HostOrders:
 
     async def of(self, host: str) -> HostOrder:
         """Return the order for a host, or one that changes nothing."""
-        if self._now() >= self._read_at + READ_AGAIN_MICROS or self._now() < self._read_at:
+        now = self._now()
+        if not self._read_at <= now < self._read_at + ORDERS_SECONDS * SECOND:
             self._orders = {order.host: order for order in await self._store.orders()}
-            self._read_at = self._now()
+            self._read_at = now  # before the read: what was ordered during it may be missing
         order, everywhere = self._orders.get(host) or HostOrder(host), self._orders.get(ALL_HOSTS)
         return replace(order, paused=True) if everywhere and everywhere.paused else order
 
