@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Annotated, ClassVar, Literal
 from uuid import UUID
 
-from pydantic import AwareDatetime, Field
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from schemas.envelope import Event
 from schemas.ids import page_id
@@ -127,6 +127,20 @@ class PageScheduled(Event):
     """Number of redirects that led to the URL, as in `pages.discovered`."""
 
 
+class LastContent(BaseModel):
+    """The last content of a page before an answer: its blobs and headers."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", use_attribute_docstrings=True)
+
+    outcome: Outcome
+    """The outcome of the visit before. A visit that brought no content kept this one."""
+    body_ref: str
+    body_bytes: int = 0
+    exchange_ref: str | None = None
+    not_found_ref: str | None = None
+    headers: dict[str, str] = Field(default_factory=dict)
+
+
 class PageFetched(Event):
     """The result of a fetch: a response or a failure. The body is a blob. Redirects are reported, not followed."""
 
@@ -164,6 +178,8 @@ class PageFetched(Event):
     source: Annotated[Literal["crawl", "warc", "html"], ReadAs("html")] = "crawl"
     not_found_ref: str | None = None
     """The page that the host sends for a name that can't exist, as in `pages.scheduled`."""
+    last_content: LastContent | None = None
+    """The content before this one, if this one is new. It stays if the new one is a sign-in page."""
     rendered: bool = False
     """The body is the HTML of a page after its scripts ran in a browser."""
     lease_expired: bool = False
@@ -200,6 +216,8 @@ class PageSettled(Event):
     quality: float | None = Field(None, ge=0, le=1)
     """The quality of the page by its text and markup. None: not known."""
     crawl_id: str = ""
+    is_sign_in: bool = False
+    """The answer was a sign-in page in place of the page: the visit failed, and the last content stays."""
 
 
 class OriginChanged(Event):

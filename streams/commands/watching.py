@@ -101,6 +101,8 @@ class Seen:
     """Pages that sitemaps name."""
     empty: set[UUID] = field(default_factory=set)
     """Indexed pages without a statement: no search finds them."""
+    sign_ins: set[UUID] = field(default_factory=set)
+    """Pages that answered with a sign-in page, so that their last content stays."""
     last_event_at: float = 0.0
 
     def note(self, events: Iterable[Event], now: float) -> None:
@@ -117,6 +119,9 @@ class Seen:
                     | PageSettled(purpose="page", verdict="unchanged")
                 ):
                     self.unread[event.page_id] = None
+                case PageSettled(purpose="page", is_sign_in=True):
+                    self.unread[event.page_id] = None
+                    self.sign_ins.add(event.page_id)
                 case PageDiscovered(why="sitemap", purpose="page"):
                     self.listed.update(one.page_id for one in event.each())
                 case PageIndexed():

@@ -72,6 +72,7 @@ _SETTLED = {
     "gone": "gone",
     "failed": "could not be fetched",
 }
+_SIGN_IN = "a sign-in page in place of the page, whose last content stays"
 
 
 def describe_status(status: PageStatus, representative_url: str = "") -> str:
@@ -280,5 +281,5 @@ _LINES: dict[type[Event], Callable[[Any], str]] = {
     PageIndexed: lambda event: _describe_indexed(event.statements),
     PageRemoved: _describe_removed,
     LinkFound: lambda event: describe_links([event.source_url]),
-    PageSettled: lambda event: f"Settled: {_SETTLED[event.verdict]}",
+    PageSettled: lambda event: f"Settled: {_SIGN_IN if event.is_sign_in else _SETTLED[event.verdict]}",
 }

@@ -188,11 +188,11 @@ def _replay(steps: Sequence[Transition]) -> PageState:
 
 
 def _unchanged_generations(steps: Iterable[Transition]) -> frozenset[int]:
-    """Return the generations of the fetches that brought content that was known before."""
+    """Return the generations of the fetches after which the page has the content that was known before."""
     return frozenset(
         step.data.get("generation", 0)
         for step in steps
-        if step.topic == "pages.settled" and step.data.get("verdict") == "unchanged"
+        if step.topic == "pages.settled" and (step.data.get("verdict") == "unchanged" or step.data.get("is_sign_in"))
     )
 
 

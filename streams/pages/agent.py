@@ -10,9 +10,12 @@ from streams.allowed_origins import NO_ORIGINS, AllowedOrigins
 from streams.clock import now_micros
 from streams.crawl.content_signals import is_expired
 from streams.crawl.frontier.host_caches import HostOrders
-from streams.errors import PageErased, Refused
+from streams.crawl.last_content import may_stay, with_last_content
+from streams.errors import MissingBlob, PageErased, Refused
+from streams.pages.document.codec import decode_document
 from streams.pages.link_events import AnnouncedLinks, anchors, discoveries, feeds
 from streams.pages.parse.robots_directives import with_robot
+from streams.pages.replaced import is_gone, is_protected
 from streams.pages.sandbox.pool import ParsePool
 from streams.pages.sandbox.worker_messages import PageOutcome
 from streams.pages.sitemap_events import note_feed, sitemap_events
@@ -24,6 +27,7 @@ from streams.stores.opener import Stores
 from streams.stores.page_record import Fetched, Normalized
 from streams.stores.removals import blob_of_page
 
+_SIGN_IN = "a sign-in page in place of the page"
 _NOINDEX = "the page asks not to be indexed"
 _SOFT_404 = "a soft 404: the host sends the same page for a name that can't exist"
 _NOINDEX_EXPIRED = "the page asks not to be shown any more (unavailable_after)"
@@ -81,6 +85,9 @@ class NormalizeAgent(Agent):
         order = await self._orders.of(event.host)
         if order.blocked:
             return [_removed_event(event, "blocked", order.block_reason), _settled_event(event)]
+        if await self._is_sign_in(event, outcome):
+            await self._keep_content(event, delivery.at)
+            return [PageSettled.following(event, verdict="failed", is_sign_in=True)]
         if await self._missing.likeness(outcome.document, event.url, event.not_found_ref) >= MIN_LIKENESS:
             # Nobody follows the links of such a page: each name that can't exist would lead to them.
             await self._store(event, outcome, delivery.at)
@@ -90,6 +97,30 @@ class NormalizeAgent(Agent):
         named = [*feeds(event, outcome, self._allowed), *discoveries(event, outcome, self._allowed)]
         links = self._announced.drop_announced(named, delivery.envelope.id)
         return [*links, *page]  # the links first: a crawl must not seem to be done once the page is settled
+
+    async def _is_sign_in(self, event: PageFetched, outcome: PageOutcome) -> bool:
+        """Return whether a sign-in page came in place of the page's content, which stays for now."""
+        if outcome.sign_in != "form" or event.last_content is None:
+            return False
+        record = await self._stores.pages.get(event.page_id)
+        known = record.normalized
+        if known.generation >= event.generation or not is_protected(record):
+            return False
+        if not may_stay(event.last_content, record, event.generation):
+            return False
+        try:
+            former = await self._stores.blobs.get(known.document_ref)
+        except MissingBlob:
+            return False
+        return is_gone(decode_document(former).text, decode_document(outcome.document).text)
+
+    async def _keep_content(self, event: PageFetched, at: int) -> None:
+        """Record the answer with the references of the last content, unless a later answer came meanwhile."""
+        assert event.last_content
+        if (await self._stores.pages.get(event.page_id)).fetched.generation == event.generation:
+            refused = event.model_copy(update={"outcome": "refused", "error": _SIGN_IN})
+            kept = Fetched.of_event(with_last_content(refused, event.last_content))
+            await self._stores.pages.put(event.page_id, kept, at)
 
     async def _keep_import(self, event: PageFetched, at: int) -> None:
         """Record the answer of an imported page, as a fetch does: sweeps keep its body, and its host can come back."""
@@ -158,6 +189,7 @@ def _normalized_part(event: PageFetched, outcome: PageOutcome, reference: str) -
         format=facts.get("format"),
         typed=outcome.typed,
         quality=outcome.quality,
+        sign_in=outcome.sign_in,
     )
 
 

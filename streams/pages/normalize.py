@@ -16,7 +16,7 @@ from streams.pages.assemble.footnotes import attach_notes
 from streams.pages.content.main_content import label
 from streams.pages.content.removal_reasons import list_removed_texts
 from streams.pages.document.from_html import apply_written_fields
-from streams.pages.document.model import Block, Document, Link
+from streams.pages.document.model import Block, Document, Link, SignIn
 from streams.pages.formats.converted import PAGE_ATTRIBUTE, Converted
 from streams.pages.metadata import facts
 from streams.pages.metadata.structured_data import read_structured_data
@@ -24,6 +24,7 @@ from streams.pages.parse.link_resolver import Resolver, Ways, ways_on
 from streams.pages.parse.page import Parsed, count_page, parse_page
 from streams.pages.parse.robots_directives import directives
 from streams.pages.parse.segments import RemovedTexts, Walk
+from streams.pages.parse.sign_in import judge_page
 from streams.pages.quality import NO_COUNTS, PageCounts
 from streams.pages.text.language import identify, language_tag
 
@@ -67,6 +68,7 @@ class Normalized:
     """The numbers of the page that its quality needs."""
     content_hash: str = ""
     """blake2b-256 of the text in lower case. Exact duplicates have the same hash."""
+    sign_in: SignIn = ""
 
 
 def normalize(
@@ -104,6 +106,7 @@ def normalize(
         redirect=on.redirect or None,
         content_hash=content_hash(text),
         counts=count_page(parsed),
+        sign_in=judge_page(parsed.head.sign_in, len(text)),
     )
 
 

@@ -119,6 +119,8 @@ class Normalized(RefusablePart):
     """The facts for readers of results: rating, price, duration, accepted answer."""
     quality: Mapping[str, float]
     """The quality of the page (`score`) and its parts, from 0 to 1."""
+    sign_in: str
+    """`form`: the page is little more than a form to sign in; `beside`: it has one beside its content; else empty."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

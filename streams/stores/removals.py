@@ -26,7 +26,7 @@ from streams.stores.page_record import (
 from streams.stores.protocols import Blobs, Pages
 
 _LEFT = frozenset({"gone", "noindex", "refused"})
-_REFS = {"body_ref", "exchange_ref", "not_found_ref"}
+_REFS = {"body_ref", "exchange_ref", "not_found_ref", "last_content"}
 _OF_INDEX = frozenset({"url", "generation", "statements", "model", "model_version", "collection", "at"})
 _KEPT: Mapping[type[StoredPart], frozenset[str]] = {
     Fetched: frozenset(PageFetched.model_fields) - _REFS,

@@ -157,6 +157,23 @@ async def test_a_known_seed_that_leads_to_a_sign_in_page_keeps_its_content(pool:
     assert "RIFFLE_CRAWL__SIGN_INS_FILE" in why
 
 
+async def test_a_known_seed_that_answers_with_a_sign_in_page_keeps_its_content(pool: ParsePool, tmp_path: Path) -> None:
+    answers = in_turn(response(page("/")), response(SIGN_IN))
+    async with bad_server(tmp_path, Scripts({"/": answers})) as server:
+        stages = StagesCrawl(server.settings(HOST, delay_seconds=0, rights_files=False), pool)
+        first = seed(f"{SITE}/", 0).model_copy(update={"crawl_id": "c"})
+        try:
+            await stages.send(first, seconds=600)
+            stages.now += 86_400 * 1_000_000
+            await stages.send(first.model_copy(update={"crawl_id": "d", "force": True}), seconds=600)
+        finally:
+            await stages.fetcher.stop()
+    assert not stages.removed
+    ((_, why),) = [one async for one in explain_seeds(stages.stores, [first], now=lambda: stages.now)]
+    assert why.startswith("Its last content stays, but it answers with a page to sign in now: a sign-in page")
+    assert "RIFFLE_CRAWL__SIGN_INS_FILE" in why
+
+
 async def test_links_that_were_left_out_are_counted_by_reason(pool: ParsePool, tmp_path: Path) -> None:
     links = ["https://other.example/1", "https://other.example/2", "/a", "/b.zip", "mailto:x@y.example", "/print"]
     body = page("/", *links, "https://www.bad.example/own")

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from schemas import PageDiscovered, PageRemoved
-from streams.crawl.fetch.agent import MAX_AWAY_SECONDS
 from streams.crawl.frontier import outputs
 from streams.crawl.frontier.decisions import apply_fetch, queue_url
 from streams.crawl.frontier.policy import Policy
 from streams.crawl.frontier.scheduling.recrawl import MAX_FAILURES, failed_seconds
+from streams.crawl.last_content import MAX_AWAY_SECONDS
 from streams.crawl.urls import host_of
 from streams.pages.sandbox.pool import ParsePool
 from streams.settings import CrawlSettings

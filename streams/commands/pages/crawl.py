@@ -133,7 +133,7 @@ async def run_crawl(
             except asyncio.CancelledError:
                 err.advise("The crawl goes on. To stop it: riffle frontier set all --pause. To resume it: --unpause")
                 raise
-            reached = (seen.indexed | seen.unchanged) - seen.empty
+            reached = (seen.indexed | seen.unchanged) - seen.empty - seen.sign_ins
             without = [one for one in seeds if one.page_id not in reached][:MAX_EXPLAINED]
             reasons = {url: why async for url, why in explain_seeds(stores, without, has_listed=bool(seen.listed))}
             few = seen.fetched if len(seen.fetched) <= FEW_PAGES else ()
@@ -221,6 +221,7 @@ def _report(
                 "searchable": seen.searchable,
                 "without_statements": len(seen.empty),
                 "unchanged": len(seen.unchanged),
+                "sign_in_pages": len(seen.sign_ins),
                 "under_way_before": len(seen.unread),
                 "set_aside": seen.reasons(),
                 "seeds_without_a_page": reasons,
@@ -246,6 +247,12 @@ def _report(
             out.print(f"{count_of(len(seen.empty), 'page')} without any statement: no search finds them.")
         if seen.unchanged:
             out.print(f"{len(seen.unchanged)} of the searchable pages have not changed since an earlier crawl.")
+        if seen.sign_ins:
+            out.print(
+                f"{count_of(len(seen.sign_ins), 'page')} answered with a sign-in page: their last content stays. To "
+                "read what is behind it, give a session or a password: RIFFLE_CRAWL__SIGN_INS_FILE",
+                soft_wrap=True,
+            )
         if seen.unread:
             out.print(f"{len(seen.unread)} unchanged pages are not searchable yet: their earlier fetch is under way.")
         for url, why in reasons.items():

@@ -7,8 +7,8 @@ from schemas import PageDiscovered
 from schemas.envelope import utc_from_micros
 from schemas.ids import page_id
 from streams.clock import now_micros
-from streams.commands.pages.password_forms import asks_for_password
 from streams.crawl.frontier.hosts.host_state import Host
+from streams.crawl.frontier.scheduling.recrawl import SIGN_IN
 from streams.errors import MissingBlob
 from streams.ledger.descriptions import describe_status
 from streams.ledger.history import history_of
@@ -27,8 +27,6 @@ LONG_MICROS = 60 * 1_000_000
 """Minimum time until a host is asked again that is worth a word (microseconds)."""
 _NO_STATEMENT = "Nothing of it can be found, since it has no statement"
 _SCRIPTS = "Its text is made by scripts: RIFFLE_RENDER__ENABLED=true renders such pages in a browser"
-MAX_SIGN_IN_CHARS = 600
-"""Maximum length of the text of a sign-in page (characters). A page with more is a page with a form beside it."""
 _SIGN_IN = "a sign-in page. To read what is behind it, give a session or a password: RIFFLE_CRAWL__SIGN_INS_FILE"
 _NO_SITEMAP = (
     "It names no page of its own domain within the crawl: it is no sitemap, it is damaged, or its pages are elsewhere"
@@ -61,6 +59,8 @@ async def _reason(stores: Stores, seed: PageDiscovered, now: int, *, has_listed:
             return _failed(row) if not is_read else "" if has_listed else _NO_SITEMAP
         if len(visited) > 1 and await _is_sign_in(stores, identity):
             return f"Redirects to {visited[-1]}: {_SIGN_IN}"
+        if row.verdict == SIGN_IN and row.outcome == "ok":
+            return f"Its last content stays, but it answers with a page to sign in now: {_SIGN_IN}"
         status = status_of(await history_of(stores, identity))
         if status.status == "redirected" and (target := status.redirect_to):
             if target in visited:
@@ -109,9 +109,8 @@ async def _why_away(stores: Stores, identity: UUID) -> str:
 
 
 async def _is_sign_in(stores: Stores, identity: UUID) -> bool:
-    """Return whether the page is little more than a form that asks for a password."""
-    record = await stores.pages.get(identity)
-    return record.normalized.text_chars <= MAX_SIGN_IN_CHARS and asks_for_password(await _body_of(stores, record))
+    """Return whether the page is little more than a form to sign in."""
+    return (await stores.pages.get(identity)).normalized.sign_in == "form"
 
 
 async def _body_of(stores: Stores, record: PageRecord) -> bytes:

@@ -28,9 +28,9 @@ from streams.crawl.fetch.pace import HostLoad, Window, windows_of
 from streams.crawl.fetch.shared_pace import SharedPace
 from streams.crawl.fetch.sign_ins import SignIns
 from streams.crawl.fetch.thread import FetchThread
+from streams.crawl.last_content import is_away, last_content_of, with_last_content
 from streams.crawl.scope import CrawlScope
 from streams.crawl.urls import host_of
-from streams.crawl.web_dates import parse_date
 from streams.runtime.agent import Agent, Delivery, Emit
 from streams.settings import CrawlSettings, Settings
 from streams.stores.opener import Stores
@@ -51,13 +51,6 @@ NOT_PRIVATE = Verdict(
 """The outcome of a page behind a sign-in that would not be private. No request is made."""
 NEW_STATES: frozenset[Outcome] = frozenset({"ok", "redirect", "gone"})
 """The outcomes that replace or remove the content of a page. After any other one, the last content stays indexed."""
-TEMPORARY = frozenset({302, 303, 307})
-"""Redirects after which a page keeps its address (RFC 9110, sections 15.4.3, 15.4.4, 15.4.8), such as to a sign-in."""
-MAX_AWAY_SECONDS = 10 * 86_400
-"""Time after the last content of a page from which a repeated temporary redirect counts as a move (seconds).
-
-A page whose visits all fail has its last visit later than that, so none stays for ever.
-"""
 WISHES = ("content-signal", "content-usage", "tdm-reservation", "x-robots-tag")
 """The headers with wishes of the publisher."""
 
@@ -138,8 +131,10 @@ class FetchAgent(Agent):
         body_ref = None if answer.body is None else await self._stores.blobs.put(answer.body)
         exchange_ref = await self._keep_exchange(answer)
         fetched = _event(scheduled, answer, body_ref, scheduled.generation or self._now(), exchange_ref)
-        if fetched.purpose == "page" and (fetched.outcome not in NEW_STATES or _is_away(fetched, known)):
-            fetched = _read_again(_with_former_body(fetched, known.fetched), known, scheduled.not_found_ref)
+        if fetched.purpose == "page" and (fetched.outcome not in NEW_STATES or is_away(fetched, known)):
+            fetched = _read_again(with_last_content(fetched, known.fetched), known, scheduled.not_found_ref)
+        elif fetched.purpose == "page" and fetched.outcome == "ok" and fetched.body_ref != known.fetched.body_ref:
+            fetched = fetched.model_copy(update={"last_content": last_content_of(known)})
         await self._stores.pages.put(scheduled.page_id, Fetched.of_event(fetched), at)
         return [fetched]
 
@@ -219,39 +214,6 @@ def _with_valid_conditions(scheduled: PageScheduled, known: PageRecord) -> PageS
     if known.fetched.body_ref and not was_erased(known, known.fetched.generation):
         return scheduled
     return scheduled.model_copy(update={"etag": None, "last_modified": None})
-
-
-def _is_away(fetched: PageFetched, known: PageRecord) -> bool:
-    """Return whether a page with known content answered with a temporary redirect: its content stays for now.
-
-    The redirect counts as a move if the last visit had one, too, and the last content is too old by then. A 304 renews
-    the `Date` of the content.
-    """
-    former = known.fetched
-    is_known = former.body_ref and not was_erased(known, former.generation)
-    if fetched.outcome != "redirect" or fetched.status not in TEMPORARY or not is_known:
-        return False
-    date = parse_date(former.headers.get("date", ""))
-    seen = micros_from_utc(date) if date else 0
-    last = max(known.normalized.generation, seen if seen <= fetched.generation else 0)
-    return former.outcome != "redirect" or fetched.generation - last < MAX_AWAY_SECONDS * 1_000_000
-
-
-def _with_former_body(fetched: PageFetched, former: Fetched) -> PageFetched:
-    """Return an answer without content, with the references of the last content: the page's record keeps them.
-
-    The headers are of the last content, too. A 304 renews them. The headers of an error describe the error: only the
-    time to wait is taken from them, for the host's pace. The page for a missing name is the one that the last content
-    was compared with.
-    """
-    if former.body_ref is None:
-        return fetched
-    renewed = fetched.headers if fetched.outcome == "not_modified" else {}
-    wait = {name: value for name, value in fetched.headers.items() if name == "retry-after"}
-    described = {name: value for name, value in former.headers.items() if name != "retry-after"}
-    names = ("body_ref", "body_bytes", "exchange_ref", "not_found_ref")
-    kept = {name: getattr(former, name) for name in names}
-    return fetched.model_copy(update={**kept, "headers": {**described, **renewed, **wait}})
 
 
 def _read_again(fetched: PageFetched, known: PageRecord, not_found_ref: str | None) -> PageFetched:

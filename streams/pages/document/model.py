@@ -7,7 +7,7 @@ named tuples, because a page has hundreds of them, and a frozen dataclass takes 
 
 from bisect import bisect_right
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 CLEAN_GENERATOR = "Riffle document 2"
 """Generator name of a page that `to_html` wrote."""
@@ -19,6 +19,10 @@ CONTAINER_TAGS = (
     "blockquote", "ul", "ol", "li", "dl", "dt", "dd", "table", "caption", "thead", "tbody", "tfoot", "tr", "th", "td",
     "figure", "figcaption",
 )  # fmt: skip
+
+
+SignIn = Literal["", "beside", "form"]
+"""The place of a field to sign in with: none, beside the content, or the page is little more than the form."""
 
 
 class Container(NamedTuple):

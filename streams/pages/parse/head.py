@@ -12,14 +12,16 @@ from typing import Literal
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from streams.pages.document.model import CLEAN_GENERATOR
+from streams.pages.document.model import CLEAN_GENERATOR, SignIn
 from streams.pages.parse.link_resolver import SELECTOR as WAYS_ON
 from streams.pages.parse.link_resolver import Ways
+from streams.pages.parse.sign_in import SELECTOR as SIGN_IN_FIELDS
+from streams.pages.parse.sign_in import is_sign_in_field, place_of_field
 
 # One query for all, because the time of each query grows with the tree.
 _SELECTOR = (
     'title, base, meta, link, script[type*="json" i], time[datetime], [itemprop], [typeof], '
-    f'.katex-html, .MathJax_Preview, mjx-container, script[type^="math/tex" i], {WAYS_ON}'
+    f'.katex-html, .MathJax_Preview, mjx-container, script[type^="math/tex" i], {WAYS_ON}, {SIGN_IN_FIELDS}'
 )
 _SPACES = re.compile(r"[ \t\n\f\r]++")
 _DRAWN = frozenset({"katex-html", "MathJax_Preview"})
@@ -56,6 +58,8 @@ class HeadElements:
     has_rdfa: bool = False
     has_drawn_math: bool = False
     """True if KaTeX or MathJax drew a formula anywhere in the page."""
+    sign_in: SignIn = ""
+    """The place of a field to sign in with: `form` if one is in the page's content."""
 
 
 def head_elements(tree: LexborHTMLParser) -> HeadElements:
@@ -67,6 +71,8 @@ def head_elements(tree: LexborHTMLParser) -> HeadElements:
         found.has_rdfa = found.has_rdfa or "typeof" in attributes
         found.has_drawn_math = found.has_drawn_math or _is_drawn_math(tag, attributes)
         found.ways.add(node, tag, attributes)
+        if found.sign_in != "form" and is_sign_in_field(tag, attributes):
+            found.sign_in = place_of_field(node)
         if tag == "title" and has_title:
             continue
         if row := _row(tag, attributes, node):
@@ -170,6 +176,8 @@ class Head:
     """True if KaTeX or MathJax drew a formula anywhere in the page."""
     clean: bool = False
     """True if `document.to_html` wrote the page."""
+    sign_in: SignIn = ""
+    """The place of a field to sign in with."""
 
     @property
     def has_json_ld(self) -> bool:
@@ -188,7 +196,11 @@ def read_head(tree: LexborHTMLParser) -> Head:
     """Read the head elements of a page."""
     found = head_elements(tree)
     head = Head(
-        ways=found.ways, has_microdata=found.has_microdata, has_rdfa=found.has_rdfa, has_drawn_math=found.has_drawn_math
+        ways=found.ways,
+        has_microdata=found.has_microdata,
+        has_rdfa=found.has_rdfa,
+        has_drawn_math=found.has_drawn_math,
+        sign_in=found.sign_in,
     )
     root = tree.root
     if root is not None:

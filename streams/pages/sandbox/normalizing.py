@@ -45,6 +45,7 @@ def normalize_to_outcome(
         facts=document.facts,
         typed=typed_facts(document.facts.get("structured") or ()),
         quality=assess(document, normalized.counts).to_fields(),
+        sign_in=normalized.sign_in,
         links=_out_links(normalized, url),
     )
 

@@ -9,6 +9,8 @@ from typing import Any, Self
 
 import msgpack
 
+from streams.pages.document.model import SignIn
+
 TASKS = "streams.pages.sandbox.tasks"
 """The module with the tasks, which the sandbox's processes import."""
 NORMALIZE = f"{TASKS}:normalize_page"
@@ -57,6 +59,7 @@ class PageOutcome:
     """The facts for readers of results (`typed_facts`)."""
     quality: dict[str, float]
     """The quality of the page, with its parts."""
+    sign_in: SignIn
     links: tuple[OutLink, ...]
 
     def to_fields(self) -> dict[str, Any]:

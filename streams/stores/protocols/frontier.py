@@ -145,7 +145,7 @@ class FrontierUrl:
     priority: int = 50
     """Priority among the URLs of the site as a sitemap states it (percent)."""
     verdict: str = ""
-    """The verdict of the last settled answer (`pages.settled`)."""
+    """The verdict of the last settled answer (`pages.settled`), or `sign_in` if that was a sign-in page."""
     stranger: str = ""
     """The host of another registrable domain that led to the URL, if its own site has not. Empty: an own URL."""
     discovered_at: int = 0

@@ -18,6 +18,7 @@ from streams.crawl.frontier.hosts.live_host import LiveHost
 from streams.crawl.frontier.hosts.robots_state import Robots, RobotsAnswer, robots_after
 from streams.crawl.frontier.policy import JITTER, SECOND, Policy, backoff_micros, deferral_micros
 from streams.crawl.frontier.scheduling.change_hints import MAX_SITEMAPS
+from streams.crawl.frontier.scheduling.recrawl import SIGN_IN
 from streams.crawl.frontier.state import FrontierState
 from streams.crawl.frontier.visits.host_visit import end_unanswered
 from streams.crawl.scope import CrawlScope
@@ -218,9 +219,11 @@ async def _write_settled(frontier: FrontierState, event: PageSettled, live: Live
         else:
             live.host.count_settled(is_unique=event.verdict in ("changed", "unchanged"), quality=event.quality)
     if url.settled_generation < event.generation:
+        verdict = SIGN_IN if event.is_sign_in else event.verdict
         at = decisions.next_version(url, frontier.now())
-        url = replace(url, at=at, settled_generation=event.generation, verdict=event.verdict)
-        if event.verdict in ("refused", "soft_404"):  # refused: such as a page that asks not to be indexed
+        url = replace(url, at=at, settled_generation=event.generation, verdict=verdict)
+        # Refused: such as a page that asks not to be indexed. The validators of a sign-in page are not the content's.
+        if url.verdict in ("refused", "soft_404", SIGN_IN):
             url = decisions.without_validators(url)
     if url.settled_generation == event.generation:
         url = frontier.plan_visit(url, live.host)

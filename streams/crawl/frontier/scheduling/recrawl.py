@@ -69,7 +69,11 @@ def verdict_of(url: FrontierUrl) -> Verdict | None:
     return "failed"
 
 
-_SETTLED: dict[str, Verdict] = {"changed": "changed", "soft_404": "failed", "gone": "failed", "failed": "failed"}
+SIGN_IN = "sign_in"
+"""The verdict of a URL whose last answer was a sign-in page in place of its content."""
+_SETTLED: dict[str, Verdict] = {
+    "changed": "changed", "soft_404": "failed", SIGN_IN: "failed", "gone": "failed", "failed": "failed",
+}  # fmt: skip
 """The verdicts of `pages.settled` that don't leave the content as it was."""
 
 
