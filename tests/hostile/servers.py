@@ -6,6 +6,7 @@ read, and writes any bytes.
 
 import asyncio
 import datetime
+import socket
 import ssl
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -22,6 +23,8 @@ from cryptography.x509.oid import NameOID
 from streams.settings import CrawlSettings
 
 Script = Callable[[asyncio.StreamWriter], Awaitable[None]]
+_HANDSHAKE = b"\x16"
+"""The first byte of a hello (RFC 8446, section 5.1)."""
 _Pair = tuple[x509.Certificate, ec.EllipticCurvePrivateKey]
 
 
@@ -69,8 +72,11 @@ async def bad_server(
     tls: bool = True,
     expired: bool = False,
     trusted: bool = True,
+    listens: bool = True,
 ) -> AsyncIterator[BadServer]:
     """Run a server until the block ends. `host` and `more_hosts` are the names in its certificate.
+
+    `listens=False`: its port refuses connections.
 
     A script may be of a path of all hosts, or of `HOST/path`.
     """
@@ -84,7 +90,11 @@ async def bad_server(
         tasks.add(task)
         task.add_done_callback(tasks.discard)
         with suppress(ConnectionError, asyncio.IncompleteReadError, ssl.SSLError, asyncio.CancelledError):
-            head = await reader.readuntil(b"\r\n\r\n")
+            first = await reader.readexactly(1)
+            if first == _HANDSHAKE:  # a server without TLS, as it answers a hello of TLS
+                writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+                raise ConnectionAbortedError  # it is closed below
+            head = first + await reader.readuntil(b"\r\n\r\n")
             server.requests.append(head)
             server.times.append(time.monotonic())
             path = head.split(b" ")[1].decode()
@@ -99,16 +109,22 @@ async def bad_server(
     if tls:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(certificate, key)
-    listening = await asyncio.start_server(connected, "127.0.0.1", 0, ssl=context)
-    server.port = listening.sockets[0].getsockname()[1]
+    held = socket.socket()  # nobody else gets its port
+    held.bind(("127.0.0.1", 0))
+    server.port = held.getsockname()[1]
+    if listens:
+        listening = await asyncio.start_server(connected, sock=held, ssl=context)
     try:
         yield server
     finally:
-        listening.close()
+        if listens:
+            listening.close()
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        await listening.wait_closed()
+        if listens:
+            await listening.wait_closed()
+        held.close()
 
 
 def _hosts_of(head: bytes) -> list[str]:

@@ -185,8 +185,8 @@ async def test_a_name_without_address() -> None:
 async def test_a_port_without_a_server() -> None:
     answer = await fetch(CrawlSettings(local_hosts={"other.example": "127.0.0.1:1"}), "https://other.example/")
     assert outcome(answer) == ("network_error", True)
-    advice = "For a site with http alone: RIFFLE_CRAWL__ALLOWED_ORIGINS"
-    assert answer.verdict.error == f"the connection is refused. {advice}"
+    advice = "a site with http alone needs RIFFLE_CRAWL__ALLOWED_ORIGINS"
+    assert answer.verdict.error == f"the connection is refused; {advice}"
 
 
 def test_a_local_host_must_be_on_loopback() -> None:

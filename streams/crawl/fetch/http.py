@@ -33,7 +33,7 @@ from streams.crawl.fetch.guard import (
 from streams.crawl.fetch.outcomes import Verdict, classify_response, header_text, select_headers, unsupported
 from streams.crawl.fetch.proxy import ProxiedConnector
 from streams.crawl.fetch.resolver import Resolver
-from streams.crawl.fetch.tls_failures import explain_tls
+from streams.crawl.fetch.tls_failures import HTTP_ALONE, explain_tls
 from streams.crawl.fetch.tls_sessions import resume_sessions
 from streams.crawl.file_kinds import kind_of
 from streams.crawl.robots import MAX_ROBOTS_BYTES
@@ -52,7 +52,7 @@ READ_BYTES = 16 * 1024
 PARTS_PER_TURN = 8
 """Number of parts of a body (at most 16 KiB received or 64 KiB decoded) that are handled before other tasks run."""
 MAX_ERROR_CHARS = 300
-REFUSED_CONNECTION = "the connection is refused. For a site with http alone: RIFFLE_CRAWL__ALLOWED_ORIGINS"
+_NO_TLS = f"the connection is refused; {HTTP_ALONE}"
 _END_OF_PAGE = b"</html>"
 
 
@@ -312,6 +312,8 @@ def _classify_failure(error: Exception, limits: Limits) -> Verdict:
     """Return the outcome for an exception of aiohttp. The order is from the particular to the general."""
     text = " ".join(str(error).split())[:MAX_ERROR_CHARS].encode("utf-8", "backslashreplace").decode()
     match error:
+        case aiohttp.ConnectionTimeoutError():
+            return Verdict("timeout", True, f"no connection within {limits.total_seconds / 2:g} s; {HTTP_ALONE}")
         case TimeoutError():
             return _timeout(limits)
         case RefusedFraming(reason=HeadTooLong()):
@@ -331,7 +333,7 @@ def _classify_failure(error: Exception, limits: Limits) -> Verdict:
         case aiohttp.ClientConnectorDNSError():
             return Verdict("network_error", True, f"DNS: {error.strerror or text}")
         case aiohttp.ClientConnectorError() if isinstance(error.os_error, ConnectionRefusedError):
-            return Verdict("network_error", True, REFUSED_CONNECTION)
+            return Verdict("network_error", True, _NO_TLS)
         case aiohttp.ClientPayloadError() if _is_malformed(error):
             return Verdict("invalid", False, f"not valid HTTP: {text}")
         case aiohttp.ClientResponseError() | aiohttp.InvalidURL():

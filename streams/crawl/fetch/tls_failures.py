@@ -15,6 +15,9 @@ class TlsFailure:
     retryable: bool = False
 
 
+HTTP_ALONE = "a site with http alone needs RIFFLE_CRAWL__ALLOWED_ORIGINS"
+"""The advice for a host that is asked for https and has only http: its port for https is closed, dropped or plain."""
+_NO_TLS = TlsFailure(f"the server does not speak TLS on this port; {HTTP_ALONE}")
 _INCOMPLETE = (
     "the chain of certificates is incomplete: the server must also send the intermediate certificate of its authority "
     "(or the authority is not known here)"
@@ -35,8 +38,8 @@ _OTHERS: tuple[tuple[str, TlsFailure], ...] = (
     ("INTERNAL_ERROR", TlsFailure("the server reports an internal error", retryable=True)),
     ("USER_CANCELLED", TlsFailure("the server broke off the handshake", retryable=True)),
     ("UNRECOGNIZED_NAME", TlsFailure("the server does not know this name")),
-    ("WRONG_VERSION_NUMBER", TlsFailure("the server does not speak TLS on this port")),
-    ("HTTP_REQUEST", TlsFailure("the server does not speak TLS on this port")),
+    ("WRONG_VERSION_NUMBER", _NO_TLS),
+    ("HTTP_REQUEST", _NO_TLS),
     ("PROTOCOL_VERSION", TlsFailure("the server has only versions of TLS before 1.2")),
     ("UNSUPPORTED_PROTOCOL", TlsFailure("the server has only versions of TLS before 1.2")),
     ("HANDSHAKE_FAILURE", TlsFailure("the server and the crawler have no cipher in common")),
