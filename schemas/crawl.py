@@ -34,7 +34,10 @@ Outcome = Annotated[
 
 
 class PageDiscovered(Event):
-    """One or more URLs of a host were seen. The frontier decides whether, and when, each is fetched."""
+    """Seeds, URLs of a sitemap, a feed, a redirect or a canonical page. The frontier decides whether each is fetched.
+
+    All URLs of an event are of one host. Links of pages are in `links.found`.
+    """
 
     topic: ClassVar[str] = "pages.discovered"
     key_field: ClassVar[str] = "host"

@@ -133,7 +133,7 @@ STAGES: tuple[Stage, ...] = (
     Stage(
         name="frontier",
         says="decides which URL is fetched next, and when: URL rules, robots, politeness, budgets",
-        inputs=(PageDiscovered, PageFetched, PageSettled),
+        inputs=(PageDiscovered, LinkFound, PageFetched, PageSettled),
         outputs=(PageScheduled, PageDiscovered, OriginChanged, PageRemoved),
         agent="streams.crawl.frontier.agent:build",
         concurrency=64,

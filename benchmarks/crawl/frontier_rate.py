@@ -3,7 +3,7 @@
     python -m benchmarks frontier-rate --urls 30000 --hosts 500
 
 Kafka and Cassandra are started for the run, with a worker that has only the stage frontier, as `riffle worker` runs it.
-URLs arrive as `pages.discovered`, some of one host in each event, as a page with links makes them. The worker sends
+URLs arrive as `pages.discovered`, some of one host in each event, as sitemaps name them. The worker sends
 each lease as `pages.scheduled`, and this process answers it at once with a `pages.fetched`: no request is made, no body
 is stored. No host has a delay, and each has one lease at a time.
 

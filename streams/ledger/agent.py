@@ -42,7 +42,8 @@ class LedgerAgent(Agent):
             case LinkFound(lost=True):
                 pass  # the history of the linking page has its removal
             case LinkFound() as event:
-                await self._store_links(delivery, event)
+                if edges := event.edges():
+                    await self._store_links(delivery, edges)
             case PageDiscovered(why="link"):
                 pass  # the frontier stores it
             case PageDiscovered(more_urls=()) as event:

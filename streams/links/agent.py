@@ -56,7 +56,8 @@ class LinksAgent(Agent):
             case LinkFound(lost=True) as event:
                 await self._take_back(event)
             case LinkFound() as event:
-                await self._store(event)
+                if edges := event.edges():
+                    await self._store(edges)
             case event:
                 raise PoisonError(f"{type(event).__name__} is not about links")
         return ()

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from schemas import Event, PageFetched, PageNormalized, PageRemoved, PageSettled
+from schemas import Event, LinkFound, PageDiscovered, PageFetched, PageNormalized, PageRemoved, PageSettled
 from schemas.envelope import utc_from_micros
 from streams.allowed_origins import NO_ORIGINS, AllowedOrigins
 from streams.clock import now_micros
@@ -13,7 +13,7 @@ from streams.crawl.frontier.host_caches import HostOrders
 from streams.crawl.last_content import may_stay, with_last_content
 from streams.errors import MissingBlob, PageErased, Refused
 from streams.pages.document.codec import decode_document
-from streams.pages.link_events import AnnouncedLinks, anchors, discoveries, feeds
+from streams.pages.link_events import AnnouncedLinks, discoveries, feeds, found_links
 from streams.pages.parse.robots_directives import with_robot
 from streams.pages.replaced import is_gone, is_protected
 from streams.pages.sandbox.pool import ParsePool
@@ -92,11 +92,20 @@ class NormalizeAgent(Agent):
             # Nobody follows the links of such a page: each name that can't exist would lead to them.
             await self._store(event, outcome, delivery.at)
             return [_removed_event(event, "gone", _SOFT_404), PageSettled.following(event, verdict="soft_404")]
-        page = await self._accept(event, outcome, delivery.at)
+        reference = await self._store(event, outcome, delivery.at)
+        noindex = _find_noindex(event, outcome)
         # A feed that is linked to, too, is read as a feed: so the feeds come before the links.
-        named = [*feeds(event, outcome, self._allowed), *discoveries(event, outcome, self._allowed)]
+        named: list[PageDiscovered | LinkFound] = [
+            *feeds(event, outcome, self._allowed),
+            *discoveries(event, outcome, self._allowed),
+            *found_links(event, outcome, self._allowed, has_edges=not noindex),
+        ]
         links = self._announced.drop_announced(named, delivery.envelope.id)
-        return [*links, *page]  # the links first: a crawl must not seem to be done once the page is settled
+        # The links first: a crawl must not seem to be done once the page is settled, and the links that the page has no
+        # more are looked for when `pages.normalized` comes.
+        if noindex:  # the page ends here, so this stage settles its fetch. Dedup settles all other pages
+            return [*links, _removed_event(event, "noindex", noindex), _settled_event(event)]
+        return [*links, _normalized_event(event, outcome, reference)]
 
     async def _is_sign_in(self, event: PageFetched, outcome: PageOutcome) -> bool:
         """Return whether a sign-in page came in place of the page's content, which stays for now."""
@@ -145,16 +154,6 @@ class NormalizeAgent(Agent):
     def delivered(self, delivery: Delivery, outputs: Sequence[Event]) -> None:
         self._announced.remember(outputs, delivery.envelope.id)
 
-    async def _accept(self, event: PageFetched, outcome: PageOutcome, at: int) -> list[Event]:
-        """Store the document and the record. Return the events about the page itself and its anchors."""
-        reference = await self._store(event, outcome, at)
-        expired = is_expired(outcome.directives, utc_from_micros(event.generation))
-        noindex = expired or "noindex" in outcome.directives
-        if noindex:  # the page ends here, so this stage settles its fetch. Dedup settles all other pages
-            return [_removed_event(event, "noindex", _NOINDEX_EXPIRED if expired else _NOINDEX), _settled_event(event)]
-        # The links first: those that the page has no more are looked for when the other event comes.
-        return [*anchors(event, outcome), _normalized_event(event, outcome, reference)]
-
     async def _store(self, event: PageFetched, outcome: PageOutcome, at: int) -> str:
         reference = await self._stores.blobs.put(outcome.document)
         await self._stores.pages.put(event.page_id, _normalized_part(event, outcome, reference), at)
@@ -164,6 +163,13 @@ class NormalizeAgent(Agent):
         part = Normalized.of_refusal(event.url, event.generation, str(refusal))
         await self._stores.pages.put(event.page_id, part, at)
         return [_removed_event(event, "unsupported", str(refusal)), _settled_event(event)]
+
+
+def _find_noindex(event: PageFetched, outcome: PageOutcome) -> str:
+    """Return why the page asks not to be indexed, or ""."""
+    if is_expired(outcome.directives, utc_from_micros(event.generation)):
+        return _NOINDEX_EXPIRED
+    return _NOINDEX if "noindex" in outcome.directives else ""
 
 
 def _settled_event(event: PageFetched) -> PageSettled:

@@ -16,6 +16,7 @@ from uuid import UUID
 
 from schemas import (
     Event,
+    LinkFound,
     PageDeduplicated,
     PageDiscovered,
     PageFetched,
@@ -152,6 +153,7 @@ class StagesCrawl:
         normalize, dedup = NormalizeAgent(stores, pool), DedupAgent(stores, InlineSandbox(TASKS), "feature-hashing")
         self._stages: dict[type[Event], Sequence[Agent]] = {
             PageDiscovered: [self._frontier],
+            LinkFound: [self._frontier],
             PageScheduled: [self.fetcher],
             PageFetched: [self._frontier, normalize],
             PageNormalized: [dedup],
@@ -204,6 +206,8 @@ class StagesCrawl:
                 self.now += SECOND
             case PageDiscovered():
                 self._pages.update(one.page_id for one in event.each())
+            case LinkFound() if found := event.followed():
+                self._pages.update(one.page_id for one in found.each())
             case PageFetched():
                 self.found.answers.append(event)
             case PageSettled():

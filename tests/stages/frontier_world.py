@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import UUID
 
-from schemas import Envelope, Event, OriginChanged, PageDiscovered, PageFetched, PageRemoved, PageScheduled
+from schemas import Envelope, Event, LinkFound, OriginChanged, PageDiscovered, PageFetched, PageRemoved, PageScheduled
 from schemas.envelope import micros_from_utc, utc_from_micros
 from schemas.ids import event_id, page_id
 from streams.crawl.frontier.agent import FrontierAgent
@@ -28,12 +28,13 @@ from streams.settings import CrawlSettings
 from streams.stores.host_buckets import partition_of
 from streams.stores.memory import MemoryBlobs, MemoryFingerprints, MemoryFrontier, MemoryHostLinks
 from streams.stores.opener import Stores
+from tests.stages.found_links import found
 
 START = 1_800_000_000_000_000
 EXPIRED: dict[str, Any] = {"outcome": "timeout", "retryable": True, "lease_expired": True}
 """Fields of the answer to an expired lease."""
 SECOND = 1_000_000
-FRONTIER_INPUTS = ("pages.discovered", "pages.fetched", "pages.settled")
+FRONTIER_INPUTS = ("pages.discovered", "links.found", "pages.fetched", "pages.settled")
 
 
 class Killed(BaseException):
@@ -84,7 +85,7 @@ def discovered(url: str, **fields: Any) -> PageDiscovered:
 
 
 def discovered_together(urls: Sequence[str], **fields: Any) -> list[PageDiscovered]:
-    """Return one event for each host of some URLs, as the normalizer announces links."""
+    """Return one event for each host of some URLs."""
     hosts: dict[str, list[str]] = {}
     for url in dict.fromkeys(urls):
         hosts.setdefault(url.removeprefix("https://").partition("/")[0], []).append(url)
@@ -306,7 +307,7 @@ class World:
         if fetched.purpose == "page" and fetched.outcome == "ok":
             scope = CrawlScope.of(fetched).at_depth(fetched.depth + 1).fields()
             for n, event in enumerate(discovered_together(site.links[f"/{path}"], referrer=fetched.url, **scope)):
-                self._send(event, event_id(event.event_type(), id_.hex, event.subject(), n))
+                self._send(found(event), event_id(LinkFound.event_type(), id_.hex, event.subject(), n))
 
     async def run(self, hours: float = 48) -> None:
         """Run until no event is on its way any more, or `hours` of the world's time have passed."""

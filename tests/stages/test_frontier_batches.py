@@ -8,13 +8,14 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from schemas import PageDiscovered
+from schemas import Event, PageDiscovered
 from schemas.ids import page_id
 from streams.crawl.frontier.agent import FrontierAgent
 from streams.crawl.frontier.progress import CrawlProgress, crawl_progress
 from streams.errors import PoisonError
 from streams.stores.memory import MemoryBlobs, MemoryFingerprints, MemoryFrontier, MemoryHostLinks
 from streams.stores.opener import Stores
+from tests.stages.found_links import found
 from tests.stages.frontier_world import (
     START,
     CrawlOptions,
@@ -82,14 +83,17 @@ async def test_the_urls_of_an_event_are_one_write_of_the_queue() -> None:
     assert len(store.names) == before, "known links cost nothing"
 
 
+@pytest.mark.parametrize("form", [found, lambda event: event], ids=["of a page", "of a sitemap"])
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
-async def test_a_crash_at_any_call_of_the_store_loses_no_url_of_an_event(after: bool) -> None:
+async def test_a_crash_at_any_call_of_the_store_loses_no_url_of_an_event(
+    after: bool, form: Callable[[PageDiscovered], Event]
+) -> None:
     """The process is killed before or after the n-th call, and the event is delivered again to the next one."""
     n = 0
     while True:
         web = await seeded_world()
         process = KilledAtCall(n, after=after)
-        event = delivery(links("1", "private/x", "", "2", "3"), UUID(int=7), web.now)
+        event = delivery(form(links("1", "private/x", "", "2", "3")), UUID(int=7), web.now)
         first = agent(StoreOfProcess(web.frontier_store, process), at(web.now), web.blobs)
         with suppress(Killed):
             await first.handle(event)
@@ -103,6 +107,16 @@ async def test_a_crash_at_any_call_of_the_store_loses_no_url_of_an_event(after: 
             assert n > 5, "the process was never killed"
             return
         n += 1
+
+
+async def test_edges_of_the_link_graph_and_lost_links_cost_nothing() -> None:
+    store = Calls(MemoryFrontier())
+    handler = agent(store)
+    edges = found(links("1")).edges()
+    assert edges
+    for event in (edges, edges.model_copy(update={"lost": True})):
+        assert await handler.handle(delivery(event, UUID(int=7), START)) == []
+    assert store.names == []
 
 
 @pytest.mark.parametrize(

@@ -70,17 +70,22 @@ def of(kind: type[Event], events: list[Event]) -> list[Any]:
     return [event for event in events if isinstance(event, kind)]
 
 
+def followed(events: list[Event]) -> list[PageDiscovered]:
+    """Return the links that the crawl may follow, as the frontier discovers them."""
+    return [found for event in of(LinkFound, events) if (found := event.followed())]
+
+
 async def test_a_page_becomes_a_document_and_its_links_are_announced(stage: Stage) -> None:
     events = await stage.handle(depth=2, max_depth=5, max_pages=9, same_host=True)
     (normalized,) = of(PageNormalized, events)
     document = decode_document(await stage.stores.blobs.get(normalized.document_ref))
     assert (normalized.title, normalized.language, normalized.generation) == ("The page", "en", 7)
     assert document.blocks[0].text == "The page"
-    assert [(link.target_url, link.anchor, link.nofollow) for link in of(LinkFound, events)] == [
-        ("https://site.example/a", "one page", False),
-        ("https://other.example/", "another", True),
+    assert [(link.target_url, link.anchor, link.nofollow, link.follow) for link in of(LinkFound, events)] == [
+        ("https://site.example/a", "one page", False, True),
+        ("https://other.example/", "another", True, False),
     ]
-    (discovered,) = of(PageDiscovered, events)
+    (discovered,) = followed(events)
     assert (discovered.url, discovered.why, discovered.depth) == ("https://site.example/a", "link", 3)
     assert (discovered.max_depth, discovered.max_pages, discovered.same_host) == (5, 9, True)
     assert discovered.referrer == URL
@@ -92,7 +97,7 @@ async def test_the_links_of_a_page_are_one_event_for_each_host(stage: Stage) -> 
     urls = [f"https://{host}.example/{n}" for n in range(300) for host in ("one", "two")]
     body = "<title>Links</title><main>" + "".join(f'<p>Some text and <a href="{url}">{url}</a>.</p>' for url in urls)
     events = await stage.handle(body, depth=1)
-    discovered, found = of(PageDiscovered, events), of(LinkFound, events)
+    discovered, found = followed(events), of(LinkFound, events)
     assert [(event.host, 1 + len(event.more_urls)) for event in discovered] == [
         ("one.example", MAX_LINKS_PER_EVENT),
         ("one.example", 100),
@@ -112,10 +117,40 @@ async def test_an_event_with_long_links_is_split_by_size(stage: Stage) -> None:
     urls = [f"https://other.example/{n}/{'x' * 1_900}" for n in range(100)]
     body = "<title>Links</title><main>" + "".join(f'<p>Some text and <a href="{url}">a</a>.</p>' for url in urls)
     events = await stage.handle(body)
-    for kind in (PageDiscovered, LinkFound):
-        assert 3 <= len(of(kind, events)) <= 5
-        assert all(len(event.to_json()) < 2 * MAX_LINK_BYTES_PER_EVENT for event in of(kind, events))
-    assert sorted(one.url for event in of(PageDiscovered, events) for one in event.each()) == sorted(urls)
+    assert 3 <= len(of(LinkFound, events)) <= 5
+    assert all(len(event.to_json()) < 2 * MAX_LINK_BYTES_PER_EVENT for event in of(LinkFound, events))
+    assert sorted(one.url for event in followed(events) for one in event.each()) == sorted(urls)
+
+
+ELSEWHERE = "https://away.example/a"
+"""A link target on another host, in each place and form that a link of a page may have."""
+
+
+@pytest.mark.parametrize(
+    ("head", "link", "fields", "is_edge", "is_followed"),
+    [
+        pytest.param("", f"<a href={ELSEWHERE}>x</a>", {}, True, True, id="of the content"),
+        pytest.param("", f"<a rel=nofollow href={ELSEWHERE}>x</a>", {}, True, False, id="nofollow"),
+        pytest.param("", f"<a href={ELSEWHERE}.png>x</a>", {}, True, False, id="no page"),
+        pytest.param("<meta name=robots content=nofollow>", f"<a href={ELSEWHERE}>x</a>", {}, True, False, id="page"),
+        pytest.param("", f"<a href={ELSEWHERE}>x</a>", {"depth": 1, "max_depth": 1}, True, False, id="too deep"),
+        pytest.param(f"<link rel=canonical href={ELSEWHERE}>", f"<a href={ELSEWHERE}>x</a>", {}, True, False, id="own"),
+        pytest.param("", f"</p></main><nav><a href={ELSEWHERE}>x</a></nav>", {}, False, True, id="boilerplate"),
+        pytest.param("<meta name=robots content=noindex>", f"<a href={ELSEWHERE}>x</a>", {}, False, True, id="noindex"),
+    ],
+)
+async def test_a_link_is_an_edge_or_followed_or_both(
+    stage: Stage, head: str, link: str, fields: dict[str, Any], is_edge: bool, is_followed: bool
+) -> None:
+    body = f"<title>T</title>{head}<main><p>Enough words of a paragraph of the page, and {link} in it.</p></main>"
+    (found,) = of(LinkFound, await stage.handle(body, **fields))
+    assert (found.edges() is not None, found.followed() is not None) == (is_edge, is_followed)
+    assert found.anchor == ("x" if is_edge else "")
+
+
+async def test_a_link_that_is_neither_is_in_no_event(stage: Stage) -> None:
+    body = f"<title>T</title><main><p>Words of a page.</p></main><nav><a rel=nofollow href={ELSEWHERE}>x</a></nav>"
+    assert not of(LinkFound, await stage.handle(body))
 
 
 async def test_a_link_of_many_pages_is_announced_by_the_first(stage: Stage) -> None:
@@ -123,7 +158,7 @@ async def test_a_link_of_many_pages_is_announced_by_the_first(stage: Stage) -> N
     outputs = await stage.agent.handle(first)
     stage.agent.delivered(first, outputs)
     second = replace(first, envelope=first.envelope.model_copy(update={"id": UUID(int=2)}))
-    assert not of(PageDiscovered, list(await stage.agent.handle(second)))
+    assert not followed(list(await stage.agent.handle(second)))
     assert await stage.agent.handle(first) == outputs, "a redelivery has the same outputs"
 
 
@@ -131,7 +166,7 @@ async def test_until_kafka_has_a_link_other_pages_announce_it_too(stage: Stage) 
     first = await stage.fetched()
     await stage.agent.handle(first)  # and its worker is killed, or its outputs are not delivered yet
     second = replace(first, envelope=first.envelope.model_copy(update={"id": UUID(int=2)}))
-    assert of(PageDiscovered, list(await stage.agent.handle(second)))
+    assert followed(list(await stage.agent.handle(second)))
 
 
 async def test_a_second_delivery_and_a_crash_before_the_ack_change_nothing(stage: Stage) -> None:
@@ -174,20 +209,20 @@ async def test_noindex_removes_the_page_and_follows_its_links(stage: Stage) -> N
     events = await stage.handle(headers={"x-robots-tag": "noindex"})
     assert [event.reason for event in of(PageRemoved, events)] == ["noindex"]
     assert [event.verdict for event in of(PageSettled, events)] == ["refused"]
-    assert [event.url for event in of(PageDiscovered, events)] == ["https://site.example/a"]
+    assert [event.url for event in followed(events)] == ["https://site.example/a"]
     assert not of(PageNormalized, events)
-    assert not of(LinkFound, events)
+    assert not any(event.edges() for event in of(LinkFound, events))
 
 
 async def test_nofollow_keeps_the_page_and_follows_nothing(stage: Stage) -> None:
     events = await stage.handle(PAGE.replace("<title>", "<meta name=robots content=nofollow><title>"))
     assert of(PageNormalized, events)[0].directives == ("nofollow",)
-    assert not of(PageDiscovered, events)
+    assert not followed(events)
     assert all(link.nofollow for link in of(LinkFound, events))
 
 
 async def test_links_beyond_the_depth_are_not_announced(stage: Stage) -> None:
-    assert not of(PageDiscovered, await stage.handle(depth=1, max_depth=1))
+    assert not followed(await stage.handle(depth=1, max_depth=1))
 
 
 async def test_another_canonical_page_is_announced_at_the_same_depth(stage: Stage) -> None:

@@ -31,7 +31,7 @@ from streams.crawl.fetch.http import Answer, close_session, get, limits_of, open
 from streams.crawl.robots import Rules, parse
 from streams.crawl.sitemaps import read_sitemap
 from streams.crawl.urls import InvalidUrl, canonicalize, host_of
-from streams.pages.link_events import discoveries, feeds
+from streams.pages.link_events import discoveries, feeds, found_links
 from streams.pages.sandbox.normalizing import normalize_to_outcome
 from streams.pages.sitemap_events import sitemap_events
 from streams.robot_name import ProductToken
@@ -149,9 +149,9 @@ def page_event(url: str = PAGE, **fields: Any) -> PageFetched:
 def discovered_of(html: str | bytes, url: str = PAGE, headers: dict[str, str] | None = None) -> list[tuple[str, str]]:
     """Return the reason and the URL of all that the normalize stage announces for a page."""
     event, outcome = page_event(url), norm(html, url, headers)
-    return [
-        (each.why, one.url) for each in (*feeds(event, outcome), *discoveries(event, outcome)) for one in each.each()
-    ]
+    followed = filter(None, (found.followed() for found in found_links(event, outcome)))
+    named = (*feeds(event, outcome), *discoveries(event, outcome), *followed)
+    return [(each.why, one.url) for each in named for one in each.each()]
 
 
 def sitemap(body: str | bytes, url: str = "https://site.example/sitemap.xml") -> dict[str, list[str]]:

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from uuid import uuid4
 
-from schemas import Event, PageDiscovered, PageFetched, PageSettled
+from schemas import Event, LinkFound, PageDiscovered, PageFetched, PageSettled
 from streams.clock import now_micros
 from streams.crawl.frontier.crawl_marks import CrawlMarks
 from streams.crawl.frontier.fence import Fence
@@ -94,6 +94,11 @@ class FrontierAgent(Agent):
         }
 
     async def handle(self, delivery: Delivery) -> Sequence[Event]:
+        if isinstance(delivery.event, LinkFound):
+            found = delivery.event.followed()
+            if found is None:
+                return []  # edges of the link graph, and links that a page lost
+            delivery = replace(delivery, event=found)
         delivery = self._with_current_partition(delivery)
         await self.state.hosts.claim(delivery.partition)
         match delivery.event:

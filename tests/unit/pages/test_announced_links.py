@@ -6,8 +6,9 @@ from uuid import UUID
 
 import pytest
 
-from schemas import PageDiscovered
+from schemas import LinkFound, PageDiscovered
 from schemas.ids import page_id
+from schemas.links import MoreLink
 from streams.pages.link_events import MAX_SECONDS, AnnouncedLinks
 
 FIRST, SECOND = UUID(int=1), UUID(int=2)
@@ -22,16 +23,32 @@ class Clock:
         return self.now
 
 
-def links(*paths: str, host: str = HOST, **fields: Any) -> PageDiscovered:
-    """Return the event of a page of a.example with links to these paths of a host."""
-    first, *more = [f"{host}/{path}" for path in paths]
-    values = {"why": "link", "depth": 3, "crawl_id": "c", "max_depth": 9, "referrer": f"{HOST}/page", **fields}
-    name = host.removeprefix("https://")
-    return PageDiscovered(page_id=page_id(first), url=first, host=name, more_urls=tuple(more), **values)
+def links(*paths: str, host: str = HOST, in_content: bool = False, **fields: Any) -> LinkFound:
+    """Return the event of a page of a.example with links to these paths of a host, which the crawl may follow."""
+    first, *more = (MoreLink(target_url=f"{host}/{path}", in_content=in_content, follow=True) for path in paths)
+    values = {"depth": 3, "crawl_id": "c", "max_depth": 9, "generation": 1, **fields}
+    return LinkFound(
+        target_page_id=page_id(first.target_url),
+        target_host=host.removeprefix("https://"),
+        source_page_id=page_id(f"{HOST}/page"),
+        source_url=f"{HOST}/page",
+        more=tuple(more),
+        **first.model_dump(),
+        **values,
+    )
 
 
-def announced(memory: AnnouncedLinks, event: PageDiscovered, cause: UUID = SECOND) -> list[str]:
-    return [one.url for kept in memory.drop_announced([event], cause) for one in kept.each()]
+def canonical(path: str) -> PageDiscovered:
+    """Return the event of a page of a.example that names another one as its canonical page."""
+    url = f"{HOST}/{path}"
+    about = {"depth": 3, "crawl_id": "c", "max_depth": 9, "referrer": f"{HOST}/page"}
+    return PageDiscovered(page_id=page_id(url), url=url, host="a.example", why="canonical", **about)
+
+
+def announced(memory: AnnouncedLinks, event: LinkFound, cause: UUID = SECOND) -> list[str]:
+    """Return the URLs that the frontier is asked to follow."""
+    kept = list(memory.drop_announced([event], cause))
+    return [link.target_url for one in kept if isinstance(one, LinkFound) for link in one.links() if link.follow]
 
 
 @pytest.fixture
@@ -50,8 +67,26 @@ def test_only_new_links_are_announced(memory: AnnouncedLinks) -> None:
     event = links("1", "3", "2", "4")
     assert announced(memory, event) == [f"{HOST}/3", f"{HOST}/4"]
     (kept,) = memory.drop_announced([event], SECOND)
-    assert (kept.page_id, kept.url, kept.depth) == (page_id(f"{HOST}/3"), f"{HOST}/3", 3)
+    assert isinstance(kept, LinkFound)
+    assert (kept.target_page_id, kept.target_url, kept.depth) == (page_id(f"{HOST}/3"), f"{HOST}/3", 3)
     assert not list(memory.drop_announced([links("0", "1")], SECOND))
+
+
+def test_an_announced_link_of_the_content_is_still_an_edge(memory: AnnouncedLinks) -> None:
+    (kept,) = memory.drop_announced([links("0", "3", in_content=True)], SECOND)
+    assert isinstance(kept, LinkFound)
+    assert [(link.target_url, link.follow) for link in kept.links()] == [(f"{HOST}/0", False), (f"{HOST}/3", True)]
+    assert kept.edges() == kept
+    (edge,) = memory.drop_announced([links("0", in_content=True)], SECOND)
+    assert isinstance(edge, LinkFound)
+    assert edge.followed() is None
+
+
+def test_edges_that_the_crawl_may_not_follow_are_always_sent(memory: AnnouncedLinks) -> None:
+    event = links("0", in_content=True).model_copy(update={"follow": False})
+    memory.remember([event], FIRST)
+    assert list(memory.drop_announced([event], SECOND)) == [event]
+    assert announced(memory, links("9")) == [f"{HOST}/9"]
 
 
 @pytest.mark.parametrize(
@@ -61,13 +96,21 @@ def test_only_new_links_are_announced(memory: AnnouncedLinks) -> None:
         ({"crawl_id": "d"}, "another crawl"),
         ({"max_depth": 10}, "other limits"),
         ({"max_pages": 10}, "another budget"),
-        ({"why": "canonical"}, "a canonical page is fetched by that name, though a rule may map it to another"),
     ],
 )
 def test_what_may_change_the_frontiers_decision_is_announced(
     memory: AnnouncedLinks, fields: dict[str, Any], why: str
 ) -> None:
     assert announced(memory, links("0", **fields)) == [f"{HOST}/0"], why
+
+
+def test_a_canonical_page_is_announced_beside_a_link_to_it(memory: AnnouncedLinks) -> None:
+    """It is fetched by that name, though a rule may map it to another."""
+    event = canonical("0")
+    assert list(memory.drop_announced([event], SECOND)) == [event]
+    memory.remember([event], FIRST)
+    assert not list(memory.drop_announced([event], SECOND))
+    assert list(memory.drop_announced([event], FIRST)) == [event]
 
 
 def test_a_longer_way_changes_nothing(memory: AnnouncedLinks) -> None:
