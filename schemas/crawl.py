@@ -201,7 +201,7 @@ class PageFetched(Event):
 
 
 class PageSettled(Event):
-    """The final result of a fetch: the frontier's feedback for recrawl, budgets and host quality."""
+    """The final result of a fetch that `pages.deduplicated` does not settle: feedback for the frontier."""
 
     topic: ClassVar[str] = "pages.settled"
     key_field: ClassVar[str] = "host"

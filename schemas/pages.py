@@ -5,6 +5,7 @@ from uuid import UUID
 
 from pydantic import Field
 
+from schemas.crawl import PageSettled
 from schemas.envelope import Event
 from schemas.unknown_values import ReadAs
 
@@ -46,9 +47,13 @@ class PageNormalized(PageEvent):
 
 
 class PageDeduplicated(PageEvent):
-    """A page is unique, or a duplicate of another page."""
+    """A page is unique, or a duplicate of another page. Most of these events also settle a fetch of the page."""
 
     topic: ClassVar[str] = "pages.deduplicated"
+    key_field: ClassVar[str] = "host"
+
+    host: str = ""
+    """Host of the page. Empty in events of earlier versions, which have the page's id as key."""
 
     document_ref: str
     verdict: Annotated[Literal["unique", "exact", "near"], ReadAs("near")]
@@ -60,6 +65,21 @@ class PageDeduplicated(PageEvent):
     """16 hexadecimal digits."""
     simhash_version: int = Field(1, ge=1)
     """Version of the fingerprint. Fingerprints of different versions can't be compared."""
+    settles: Annotated[Literal["changed", "unchanged", "duplicate"], ReadAs("changed")] | None = None
+    """The verdict on the fetch with this generation, as in `pages.settled`, which is not sent then. None: another page
+    led to this decision."""
+    quality: float | None = Field(None, ge=0, le=1)
+    """The quality of the page, as in `pages.settled`."""
+
+    def key(self) -> str:
+        return self.host or str(self.page_id)
+
+    def settled(self) -> PageSettled | None:
+        """Return the final result of the fetch that this event settles, if it settles one."""
+        if self.settles is None:
+            return None
+        representative = self.canonical_page_id if self.settles == "duplicate" else None
+        return PageSettled.following(self, verdict=self.settles, canonical_page_id=representative, quality=self.quality)
 
 
 class PageChunked(PageEvent):

@@ -133,7 +133,7 @@ STAGES: tuple[Stage, ...] = (
     Stage(
         name="frontier",
         says="decides which URL is fetched next, and when: URL rules, robots, politeness, budgets",
-        inputs=(PageDiscovered, LinkFound, PageFetched, PageSettled),
+        inputs=(PageDiscovered, LinkFound, PageFetched, PageDeduplicated, PageSettled),
         outputs=(PageScheduled, PageDiscovered, OriginChanged, PageRemoved),
         agent="streams.crawl.frontier.agent:build",
         concurrency=64,
@@ -183,6 +183,7 @@ STAGES: tuple[Stage, ...] = (
         agent="streams.statements.agent:build",
         stores=("records", "models"),
         concurrency=4,
+        order="subject",  # the key is the host, since the frontier reads these events, too
     ),
     Stage(
         name="embed",

@@ -21,7 +21,7 @@ from rich.progress import (
 )
 from rich.table import Column
 
-from schemas import Event, PageDiscovered, PageFetched, PageIndexed, PageRemoved, PageSettled
+from schemas import Event, PageDeduplicated, PageDiscovered, PageFetched, PageIndexed, PageRemoved, PageSettled
 from streams.stores.page_record import PageRecord
 from streams.stores.protocols import Pages
 
@@ -37,7 +37,7 @@ BUSY_LOAD = 1.5
 """Minimum load of each processor of a busy machine: other processes wait for the processor, too."""
 SLOW_SECONDS = 10.0
 """Seconds without an event after which the progress says that the machine is busy."""
-FOLLOWED = (PageFetched, PageIndexed, PageRemoved, PageSettled)
+FOLLOWED = (PageFetched, PageDeduplicated, PageIndexed, PageRemoved, PageSettled)
 MAX_RECORDS_READ = 200
 """Maximum number of records of unchanged pages that are read at one look."""
 BAR_CHARS = 20
@@ -117,6 +117,7 @@ class Seen:
                 case (
                     PageFetched(purpose="page", outcome="not_modified")
                     | PageSettled(purpose="page", verdict="unchanged")
+                    | PageDeduplicated(settles="unchanged")
                 ):
                     self.unread[event.page_id] = None
                 case PageSettled(purpose="page", is_sign_in=True):

@@ -11,11 +11,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from uuid import UUID
 
-from schemas import Event, LinkFound, PageNormalized, PageRemoved, PageSettled
+from schemas import Event, LinkFound, PageNormalized, PageRemoved
 from streams.caches import SizedCache
 from streams.dedup import fingerprinting
 from streams.dedup.apply_decisions import DecisionApplier, Rows
-from streams.dedup.events import demotion, own_events, promotion, refusal_events, refused
+from streams.dedup.events import demotion, only_settled, own_events, promotion, refusal_events, refused
 from streams.dedup.first_sight import (
     MovedPages,
     copied_share,
@@ -151,7 +151,7 @@ class DedupAgent(Agent):
         page, outcome = await self._find_outcome(page, log, rows)
         own = own_events(event, page, outcome, settled, log.record)
         if outcome.verdict == "unique" and log.record.repeats and await self._is_indexed(event.page_id, log):
-            own = [settled_event for settled_event in own if isinstance(settled_event, PageSettled)]
+            own = only_settled(own)
         return [*own, *await self._other_events(event.crawl_id, log, rows)]
 
     async def _read_log(self, delivery: Delivery) -> Log:

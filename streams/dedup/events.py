@@ -1,5 +1,6 @@
 """The events that the dedup stage publishes, as pure functions of its decisions."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from schemas import Event, PageDeduplicated, PageNormalized, PageRemoved, PageSettled
@@ -15,12 +16,14 @@ from streams.stores.protocols import Fingerprint
 def own_events(
     event: PageNormalized, page: Fingerprint, outcome: Outcome, settled: str, record: Deduplicated
 ) -> list[Event]:
-    """Return the events about the own page: its decision, its removal if it is a duplicate, and its settlement."""
+    """Return the events about the own page: its decision, which settles the fetch, and its removal if it is a
+    duplicate."""
     representative = outcome.canonical_page_id
     is_duplicate = representative != event.page_id
     generation = published_generation(page)
     deduplicated = PageDeduplicated.following(
         event,
+        host=host_of(event.url),
         generation=generation,
         document_ref=page.document_ref,
         verdict=outcome.verdict,
@@ -28,17 +31,16 @@ def own_events(
         distance=outcome.distance,
         simhash=outcome.simhash,
         simhash_version=page.simhash_version,
-    )
-    feedback = PageSettled.following(
-        event,
-        generation=generation,
-        host=host_of(event.url),
-        verdict="duplicate" if is_duplicate else settled,
-        canonical_page_id=representative if is_duplicate else None,
+        settles="duplicate" if is_duplicate else settled,
         quality=_quality(event, record),
     )
     removed = PageRemoved.following(event, generation=generation, reason="duplicate", canonical_page_id=representative)
-    return [deduplicated, removed, feedback] if is_duplicate else [deduplicated, feedback]
+    return [deduplicated, removed] if is_duplicate else [deduplicated]
+
+
+def only_settled(own: Iterable[Event]) -> list[Event]:
+    """Return the settlement of a fetch from the events about its page. The index has the decision already."""
+    return [settled for event in own if isinstance(event, PageDeduplicated) and (settled := event.settled())]
 
 
 def _quality(event: PageNormalized, record: Deduplicated) -> float | None:
@@ -69,6 +71,7 @@ def promotion(page: Fingerprint, crawl_id: str) -> Event:
     """Return the event that another page became the representative."""
     return PageDeduplicated(
         **_about(page, crawl_id),
+        host=host_of(page.url),
         document_ref=page.document_ref,
         verdict="unique",
         canonical_page_id=page.page_id,

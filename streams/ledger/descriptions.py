@@ -251,6 +251,11 @@ def _describe_normalized(event: PageNormalized) -> str:
 
 
 def _describe_deduplicated(event: PageDeduplicated) -> str:
+    decision = _describe_decision(event)
+    return decision if event.settles in (None, "duplicate") else f"{decision}; {_SETTLED[event.settles]}"
+
+
+def _describe_decision(event: PageDeduplicated) -> str:
     if event.verdict == "unique":
         return "Unique"
     if event.canonical_page_id == event.page_id:

@@ -189,10 +189,14 @@ def _replay(steps: Sequence[Transition]) -> PageState:
 
 def _unchanged_generations(steps: Iterable[Transition]) -> frozenset[int]:
     """Return the generations of the fetches after which the page has the content that was known before."""
-    return frozenset(
-        step.data.get("generation", 0)
-        for step in steps
-        if step.topic == "pages.settled" and (step.data.get("verdict") == "unchanged" or step.data.get("is_sign_in"))
+    return frozenset(step.data.get("generation", 0) for step in steps if _is_settled_unchanged(step))
+
+
+def _is_settled_unchanged(step: Transition) -> bool:
+    if step.topic == "pages.deduplicated":
+        return step.data.get("settles") == "unchanged"
+    return step.topic == "pages.settled" and (
+        step.data.get("verdict") == "unchanged" or bool(step.data.get("is_sign_in"))
     )
 
 

@@ -59,7 +59,7 @@ MAX_NEWEST = 100
 """Number of transitions, counted from the newest one, that a history always keeps: of 10 to 30 fetches."""
 MAX_OUTDATED = 50
 """Maximum number of transitions that are no longer needed and still stored. They are deleted together."""
-_KIND = ("purpose", "why", "outcome", "retryable", "verdict", "reason")
+_KIND = ("purpose", "why", "outcome", "retryable", "verdict", "settles", "reason")
 """The fields that tell events of one topic apart."""
 
 _Kind = tuple[str, ...]
@@ -93,7 +93,11 @@ def _newest_of_each_kind(history: Iterable[Transition]) -> Iterable[Transition]:
 
 def _verdicts(older: Iterable[Transition], newest: Iterable[Transition]) -> Iterable[Transition]:
     fetches = {_generation(step) for step in newest if step.topic == PageFetched.topic}
-    return (step for step in older if step.topic == PageSettled.topic and _generation(step) in fetches)
+    return (step for step in older if _is_verdict(step) and _generation(step) in fetches)
+
+
+def _is_verdict(step: Transition) -> bool:
+    return step.topic == PageSettled.topic or step.data.get("settles") is not None
 
 
 def _explaining(older: Sequence[Transition], state: PageState) -> Iterable[Transition]:

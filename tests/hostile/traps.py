@@ -159,7 +159,7 @@ class StagesCrawl:
             PageNormalized: [dedup],
             PageRemoved: [dedup],
             PageSettled: [self._frontier],
-            PageDeduplicated: [],
+            PageDeduplicated: [self._frontier],
         }
 
     async def seed(self, path: str) -> None:
@@ -212,6 +212,8 @@ class StagesCrawl:
                 self.found.answers.append(event)
             case PageSettled():
                 self.found.verdicts[event.verdict] += 1
+            case PageDeduplicated(settles=str() as verdict):
+                self.found.verdicts[verdict] += 1
             case PageRemoved():
                 self.removed.append(event)
         for agent in self._stages.get(type(event), ()):

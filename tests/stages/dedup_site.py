@@ -127,6 +127,7 @@ def summary(events: Sequence[Event]) -> list[str]:
     for event in events:
         if isinstance(event, PageDeduplicated):
             lines.append(f"{event.url} {event.verdict}")
+            lines += [f"{event.url} settled {event.settles}"] if event.settles else []
         elif isinstance(event, PageRemoved):
             lines.append(f"{event.url} removed {event.reason}")
         elif isinstance(event, PageSettled):

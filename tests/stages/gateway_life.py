@@ -17,7 +17,6 @@ from schemas import (
     PageNormalized,
     PageRemoved,
     PageScheduled,
-    PageSettled,
 )
 from schemas.envelope import micros_from_utc
 from schemas.ids import event_id, page_id
@@ -100,7 +99,14 @@ async def indexed(
             text_chars=len(page_document.text),
             links=len(page_document.links),
         ),
-        PageDeduplicated(**shared, document_ref=document_ref, verdict="unique", canonical_page_id=page),
+        PageDeduplicated(
+            **shared,
+            host=host_of(url),
+            document_ref=document_ref,
+            verdict="unique",
+            canonical_page_id=page,
+            settles="changed",
+        ),
         PageChunked(**shared, statements_ref="0" * 64, statements=statements, language=language),
         PageEmbedded(
             **shared,
@@ -120,7 +126,6 @@ async def indexed(
             model_version="1",
             collection=collection,
         ),
-        PageSettled(**shared, host=host_of(url), verdict="changed"),
     )
     parts: dict[Any, dict[str, Any]] = {
         "fetched": {

@@ -33,7 +33,7 @@ async def test_a_page_alone_is_unique() -> None:
 async def test_a_duplicate_is_removed_and_points_to_its_representative(text: str, verdict: str) -> None:
     site = Site()
     await site.normalize(A, TEXT)
-    assert await site.normalize(B, text, 1) == [f"{B} {verdict}", f"{B} removed duplicate", f"{B} settled duplicate"]
+    assert await site.normalize(B, text, 1) == [f"{B} {verdict}", f"{B} settled duplicate", f"{B} removed duplicate"]
     assert await site.representative_of(B) == A
 
 

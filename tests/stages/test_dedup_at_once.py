@@ -61,7 +61,7 @@ CUT_OFF: dict[str, tuple[list[tuple[str, str]], tuple[str, str], list[str | None
         [(A, TEXT), (B, TEXT)],
         (C, NEAR),
         [A, A, A],
-        [f"{C} near", f"{C} removed duplicate", f"{C} settled duplicate"],
+        [f"{C} near", f"{C} settled duplicate", f"{C} removed duplicate"],
     ),
     "the representative changes": (
         [(A, TEXT), (B, TEXT), (C, NEAR)],
@@ -73,7 +73,7 @@ CUT_OFF: dict[str, tuple[list[tuple[str, str]], tuple[str, str], list[str | None
         [(A, text_of(8)), (B, TEXT), (C, TEXT)],
         (B, text_of(8)),
         [A, A, C],
-        [f"{B} exact", f"{B} removed duplicate", f"{B} settled duplicate", f"{C} unique"],
+        [f"{B} exact", f"{B} settled duplicate", f"{B} removed duplicate", f"{C} unique"],
     ),
     "the representative is gone": (
         [(A, TEXT), (B, NEAR), (C, TEXT)],

@@ -1,12 +1,13 @@
 """The frontier stage over memory stores, in a simulated web with its own clock."""
 
 import itertools
+from collections.abc import Callable
 from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
 
-from schemas import Event, PageFetched, PageSettled
+from schemas import Event, PageDeduplicated, PageFetched, PageSettled
 from schemas.ids import page_id
 from streams.crawl.frontier.progress import CrawlProgress, crawl_progress
 from streams.crawl.urls import host_of
@@ -362,10 +363,23 @@ def fetched(url: str, generation: int, **fields: Any) -> PageFetched:
     return PageFetched(page_id=page_id(url), url=url, host=host, generation=generation, **values)
 
 
-@pytest.mark.parametrize("order", ["fetched first", "settled first"])
-async def test_an_import_is_settled_in_either_order(order: str) -> None:
+def deduplicated(url: str, generation: int, settles: str | None = "changed") -> PageDeduplicated:
+    event = settled(url, generation)
+    decided = {"document_ref": "d", "verdict": "unique", "canonical_page_id": event.page_id, "settles": settles}
+    return PageDeduplicated.following(event, **decided)
+
+
+async def test_a_decision_that_another_page_led_to_settles_nothing() -> None:
     web = world(a=Site(links={"/": []}))
-    events: list[Event] = [fetched(f"{A}/", 7), settled(f"{A}/", 7)]
+    assert await web.agent.handle(delivery(deduplicated(f"{A}/", 7, settles=None), uuid4(), START)) == []
+    assert await web.frontier_store.url(page_id(f"{A}/")) is None
+
+
+@pytest.mark.parametrize("settle", [settled, deduplicated])
+@pytest.mark.parametrize("order", ["fetched first", "settled first"])
+async def test_an_import_is_settled_in_either_order(order: str, settle: Callable[[str, int], Event]) -> None:
+    web = world(a=Site(links={"/": []}))
+    events: list[Event] = [fetched(f"{A}/", 7), settle(f"{A}/", 7)]
     for event in events if order == "fetched first" else reversed(events):
         await web.agent.handle(delivery(event, uuid4(), START))
     assert await progress(web) == CrawlProgress(discovered=1, fetched=1)

@@ -135,7 +135,6 @@ async def test_the_whole_history_of_an_indexed_page(stores: Stores) -> None:
         "pages.chunked",
         "pages.embedded",
         "pages.indexed",
-        "pages.settled",
     ]
     assert all(event["outcome"] and event["at"].endswith("Z") for event in found["timeline"])
     assert [each["text"] for each in found["statements"]] == ["The log is fast."]

@@ -16,7 +16,7 @@ from streams.stores.packing import pack
 from streams.stores.page_record import Normalized
 from streams.stores.removals import is_held_back, withdrawal
 from streams.stores.rows import pack_row
-from tests.stages.whole_journey import SECOND, START, WholeJourney
+from tests.stages.whole_journey import SECOND, START, WholeJourney, settlements
 
 A, B = "https://a.test/private", "https://b.test/copy"
 SENTENCES = "".join(
@@ -88,7 +88,7 @@ async def test_only_counters_may_change_in_an_unchanged_page(
     assert indexed is not None
     for at, line in ((86_400, after), (2 * 86_400, before), (3 * 86_400, after)):
         events = await journey.fetch(A, manual(line), at)
-        settled = next(event for event in events if isinstance(event, PageSettled))
+        (settled,) = settlements(events)
         stopped = not any(isinstance(event, PageDeduplicated) for event in events)
         assert (settled.verdict, stopped) == (verdict, verdict == "unchanged")
         found = await journey.stores.fingerprints.get(page_id(A))

@@ -15,6 +15,7 @@ from schemas import (
     PageFetched,
     PageNormalized,
     PageRemoved,
+    PageSettled,
 )
 from schemas.envelope import utc_from_micros
 from schemas.ids import event_id, page_id
@@ -37,6 +38,12 @@ START = 1_700_000_000_000_000
 SECOND = 1_000_000
 MODEL = "feature-hashing"
 """Name of the embedding model in memory."""
+
+
+def settlements(events: Sequence[Event]) -> list[PageSettled]:
+    """Return the final results of fetches, of the events that settle one."""
+    found = (event.settled() if isinstance(event, PageDeduplicated) else event for event in events)
+    return [event for event in found if isinstance(event, PageSettled)]
 
 
 Interrupt = tuple[type[Event], Callable[[], Awaitable[object]]]

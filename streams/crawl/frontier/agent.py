@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from uuid import uuid4
 
-from schemas import Event, LinkFound, PageDiscovered, PageFetched, PageSettled
+from schemas import Event, LinkFound, PageDeduplicated, PageDiscovered, PageFetched, PageSettled
 from streams.clock import now_micros
 from streams.crawl.frontier.crawl_marks import CrawlMarks
 from streams.crawl.frontier.fence import Fence
@@ -94,12 +94,10 @@ class FrontierAgent(Agent):
         }
 
     async def handle(self, delivery: Delivery) -> Sequence[Event]:
-        if isinstance(delivery.event, LinkFound):
-            found = delivery.event.followed()
-            if found is None:
-                return []  # edges of the link graph, and links that a page lost
-            delivery = replace(delivery, event=found)
-        delivery = self._with_current_partition(delivery)
+        event = _part_for_the_frontier(delivery.event)
+        if event is None:
+            return []
+        delivery = self._with_current_partition(replace(delivery, event=event))
         await self.state.hosts.claim(delivery.partition)
         match delivery.event:
             case PageDiscovered() as event:
@@ -123,6 +121,16 @@ class FrontierAgent(Agent):
         if not self.dispatcher.is_wanted(today):
             raise MovedHost(f"{delivery.event.key()} is in partition {today} now, which another worker owns")
         return replace(delivery, partition=today)
+
+
+def _part_for_the_frontier(event: Event) -> Event | None:
+    """Return what an event says about fetches. None: nothing, such as links that the crawl may not follow."""
+    match event:
+        case LinkFound():
+            return event.followed()
+        case PageDeduplicated():
+            return event.settled()
+    return event
 
 
 def _new_state(

@@ -53,6 +53,8 @@ LINES: list[tuple[Event, str]] = [
     (fetched("gone", purpose="robots", error="status 404"), "robots.txt: Gone (status 404)"),
     (normalized(), "Normalized: 12,345 characters in en, 1 link"),
     (deduplicated(), "Unique"),
+    (deduplicated(settles="changed"), "Unique; the content is new or has changed"),
+    (deduplicated(settles="unchanged"), "Unique; the content has not changed"),
     (deduplicated("near", PAGE), "Elected as the representative of its duplicates"),
     (deduplicated("near", OTHER, distance=2), f"Duplicate of page {OTHER} (near: 2 bits apart)"),
     (CHUNKED, "Split into 42 statements"),

@@ -36,8 +36,7 @@ def through_the_stages(generation: int, statements: int) -> list[Event]:
     changed: dict[str, object] = {"generation": generation, "statements": statements}
     return [
         normalized(generation),
-        settled("changed", generation),
-        deduplicated(generation=generation),
+        deduplicated(generation=generation, settles="changed"),
         CHUNKED.model_copy(update=changed),
         EMBEDDED.model_copy(update=changed),
         INDEXED.model_copy(update=changed),

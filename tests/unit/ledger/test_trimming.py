@@ -53,8 +53,7 @@ def changed(generation: int) -> list[Event]:
         scheduled(generation),
         fetched(generation=generation),
         normalized(generation),
-        settled("changed", generation),
-        deduplicated(generation=generation),
+        deduplicated(generation=generation, settles="changed"),
         *stages,
     ]
 
@@ -79,7 +78,11 @@ def visit(kind: str, generation: int) -> list[Event]:
         case "redirect":
             return [scheduled(generation), fetched("redirect", generation=generation, redirect_to="https://a.test/")]
         case "duplicate":
-            return [*changed(generation)[:4], deduplicated("near", OTHER, generation=generation)]
+            settled_too = deduplicated("near", OTHER, generation=generation, settles="duplicate")
+            return [*changed(generation)[:3], settled_too]
+        case "indexed anew":  # the same text, which the index did not have
+            before, after = changed(generation)[:3], changed(generation)[4:]
+            return [*before, deduplicated(generation=generation, settles="unchanged"), *after]
         case "robots":
             return [ROBOTS, fetched(generation=generation, purpose="robots")]
         case "seed":
@@ -89,7 +92,18 @@ def visit(kind: str, generation: int) -> list[Event]:
     return without_content("client_error", kind, generation)
 
 
-KINDS = ["changed", "under way", "the same text", "not modified", "failed", "gone", "soft_404", "refused", "lost"]
+KINDS = [
+    "changed",
+    "under way",
+    "the same text",
+    "indexed anew",
+    "not modified",
+    "failed",
+    "gone",
+    "soft_404",
+    "refused",
+    "lost",
+]
 KINDS += ["redirect", "duplicate", "robots", "seed", "removed"]
 
 
