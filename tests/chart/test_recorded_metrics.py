@@ -27,6 +27,7 @@ from tests.chart.record_metrics import (
 from tests.chart.rendering import ROOT
 from tests.chart.test_alerts import AT_ANY_TIME, MINUTES, PROMTOOL, Case, Series, run, verdict
 from tests.chart.test_monitoring import ALERTS
+from tests.sizes import FULL
 
 pytestmark = pytest.mark.skipif(not PROMTOOL.is_file(), reason="no promtool: `make chart` builds it (needs Go)")
 
@@ -35,8 +36,10 @@ QUIET = 120
 STEADY = {HEALTHY, "skewed clocks"}
 """Scenarios in which nothing is held up. Queues of the small machine that recorded them don't grow for hours: the ages
 of waiting events stay as they were read."""
-HEALTHY_MINUTES = 60
+HEALTHY_MINUTES = MINUTES // 2
 """Minutes of the healthy stack before a fault begins."""
+FAULT_MINUTES = 120 if FULL else 75
+"""Minutes of a fault that lasts: the queue of the slowed worker is old after 46 minutes, and then for 15."""
 LATENCY, ROUTE = "riffle_gateway_latency_seconds", 'route="/api/v1/search"'
 SKEW, SILENCE = "riffle_clock_ahead_seconds", "riffle_kafka_silence_seconds"
 UNSTORED = {"RiffleStoreAway", "RiffleLagIsOld", "RiffleFailuresAreMany"}
@@ -81,7 +84,7 @@ def recorded(scenario: str) -> dict[str, tuple[float, float]]:
 
 
 def played(scenario: str) -> Series:
-    """The healthy stack for an hour, and then the scenario. A series that the fault ended is missing from then on."""
+    """The healthy stack for a while, and then the scenario. A series that the fault ended is missing from then on."""
     before, after = recorded(HEALTHY), recorded(scenario)
     series = {}
     for name, (first, step) in before.items():
@@ -92,10 +95,10 @@ def played(scenario: str) -> Series:
             continue
         value, pace = after[name]
         level = reached if "_total{" in name or "_count{" in name or "_sum{" in name or "_bucket{" in name else value
-        series[name] = f"{begin} {level:g}+{pace:g}x{MINUTES}"
+        series[name] = f"{begin} {level:g}+{pace:g}x{FAULT_MINUTES}"
     for name, (value, pace) in after.items():
         if name not in before:
-            series[name] = f"_x{HEALTHY_MINUTES} {value:g}+{pace:g}x{MINUTES}"
+            series[name] = f"_x{HEALTHY_MINUTES} {value:g}+{pace:g}x{FAULT_MINUTES}"
     return series
 
 
@@ -106,7 +109,7 @@ def test_nothing_fires_while_the_stack_works(tmp_path: Path) -> None:
 
 
 def test_a_recorded_fault_fires_its_own_alerts_and_no_other(tmp_path: Path) -> None:
-    minutes = HEALTHY_MINUTES + MINUTES
+    minutes = HEALTHY_MINUTES + FAULT_MINUTES
     cases = [Case(scenario, played(scenario), expected, minutes) for scenario, expected in EXPECTED.items()]
     assert verdict(run(tmp_path, *cases)) == ""
 
@@ -114,7 +117,7 @@ def test_a_recorded_fault_fires_its_own_alerts_and_no_other(tmp_path: Path) -> N
 def by_definition(scenario: str) -> set[str]:
     """The alerts on the pipeline and on answers that must fire, computed from the recording by their definitions.
 
-    A fault lasts for `MINUTES`, longer than any of these alerts waits, and what grows goes on at its pace.
+    A fault lasts for `FAULT_MINUTES`, longer than any of these alerts waits, and what grows goes on at its pace.
     """
     before, after = recorded(HEALTHY), recorded(scenario)
 
@@ -122,7 +125,9 @@ def by_definition(scenario: str) -> set[str]:
         return [step for series, (_, step) in after.items() if series.startswith(f"{name}{{") and stage in series]
 
     def reaches(name: str, limit: float) -> bool:
-        return any(value + step * MINUTES > limit for series, (value, step) in after.items() if series.startswith(name))
+        return any(
+            value + step * FAULT_MINUTES > limit for series, (value, step) in after.items() if series.startswith(name)
+        )
 
     stages = {series.split('stage="')[1].split('"')[0] for series in after if 'stage="' in series}
     failing = (
@@ -212,7 +217,7 @@ def test_a_fault_that_passes_fires_only_what_a_person_must_answer(tmp_path: Path
 
 
 def test_a_worker_that_is_killed_again_and_again_fires_nothing_as_long_as_it_works(tmp_path: Path) -> None:
-    """The eight kills of the recording are played for two hours. Between them the worker owns its partitions."""
+    """The eight kills of the recording are played again and again. Between them the worker owns its partitions."""
     once = as_read(LOOP, set())
     rounds = MINUTES * 60 // int(READ_SECONDS * max(map(len, readings(LOOP).values()))) + 1
     series = {name: " ".join([values.rpartition(" ")[0]] * rounds) for name, values in once.series.items()}
