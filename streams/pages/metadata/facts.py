@@ -12,7 +12,7 @@ from streams.pages.metadata.authors import find_author
 from streams.pages.metadata.items import Item, add_main_entities, items_of, kinds, texts
 from streams.pages.metadata.publication_dates import find_dates
 from streams.pages.metadata.structured_data import REPLIES, Structured
-from streams.pages.metadata.titles import choose_title
+from streams.pages.metadata.titles import Declared, choose_title
 from streams.pages.parse.head import Head
 from streams.pages.parse.link_resolver import Resolver
 from streams.pages.parse.segments import Walk
@@ -80,7 +80,8 @@ def collect_facts(
         "opengraph": structured.card(head.metas, "og:"),
         "twitter": structured.card(head.metas, "twitter:"),
     }
-    title = choose_title(head.title, head.meta("og:title", "twitter:title"), site_name, page, kept, written)
+    declared = Declared(head.title, head.meta("og:title", "twitter:title"), site_name, written)
+    title = choose_title(declared, page, kept, resolver)
     description = head.meta("description", "og:description", "twitter:description") or _first(written, "description")
     return Facts(
         # Both are shown in one line, in terminals and logs too.

@@ -1,9 +1,23 @@
-"""Chooses a page's title, without the name of its site."""
+"""Chooses a page's title, without the name of its site.
+
+A declared title, such as `Middleware | Django documentation`, has parts. A heading of the content that is one of them
+is the title. The name of the site is what stands there otherwise: the name that the metadata says, the host's name, and
+the text of a link or heading that leads upwards, to the home page or the contents. Without any of these signs, a last
+part that is short is the site's name.
+"""
 
 import re
 import unicodedata
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from urllib.parse import urlsplit
 
+from streams.crawl.urls import host_of
+from streams.pages.formats.converted import title_of_url
 from streams.pages.metadata.items import Item, texts
+from streams.pages.parse.elements import HEADINGS
+from streams.pages.parse.link_resolver import Resolver
 from streams.pages.parse.segments import Walk
 
 _UNSPACED = "\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff66-\uff9f\u0e00-\u0e7f"
@@ -17,22 +31,51 @@ _CLOSED = ("｜", "_")
 """Separators after which only site names follow, even long ones."""
 _WORD = re.compile(r"\w+")
 MAX_HEADING_CHARS = 250
-
-
+MAX_HEADINGS = 40
+"""Maximum number of a page's first headings that are compared with its declared titles."""
+MAX_PARTS = 8
+"""Maximum number of parts of a title."""
 AGREEMENT = 0.25
 """Minimum similarity (Jaccard, of words) of a heading and a declared title, for the heading to be the title."""
+AGREEMENT_OF_ONE = 0.5
+"""The same for one of several headings, most of which are titles of parts of the page."""
 
 
-def choose_title(title: str, card_title: str, site_name: str, page: Walk, kept: list[int], written: list[Item]) -> str:
-    """Choose the heading that is similar to a declared title; else the declared title without the site's name."""
-    carded, named = remove_site_name(card_title, site_name), remove_site_name(title, site_name)
-    headline = next((text for item in written for text in texts(item.get("headline"))), "")
-    claims = [claim for claim in (carded, named, headline) if claim]
-    headings = _headings(page, kept)[:4]
-    best = max(headings, key=lambda heading: _similarity(heading, claims), default="")
-    if best and (not claims or _similarity(best, claims) >= AGREEMENT):
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """What a page declares about its title and its site."""
+
+    title: str
+    card_title: str
+    site_name: str
+    written: Sequence[Item] = ()
+    """The items of structured data that are the page's text."""
+
+    def claims(self) -> list[str]:
+        """Return the declared titles, the most trustworthy first."""
+        headline = next((text for item in self.written for text in texts(item.get("headline"))), "")
+        return [claim for claim in (self.card_title, self.title, headline) if claim]
+
+
+def choose_title(declared: Declared, page: Walk, kept: Sequence[int], resolver: Resolver) -> str:
+    """Choose a heading that is a part of a declared title or similar to it; else the declared title without the site.
+
+    `kept` are the segments of the main content.
+    """
+    claims = declared.claims()
+    parts = [part for claim in claims for part in _SEPARATOR.split(claim)[:MAX_PARTS]]
+    names = _Names(declared.site_name, _names_above(page, {_plain(part) for part in parts}, resolver), resolver.url)
+    headings = [heading for heading in _headings(page, kept) if not names.has(heading.text)]
+    runs = {run for claim in claims for run in _runs(claim)}
+    if named := [heading for heading in headings if heading.may_be_title and _plain(heading.text) in runs]:
+        # The last, if several are: the name of the site comes before the title.
+        return ([heading for heading in named if heading.is_kept] or named)[-1].text
+    shorter = [rest for claim in claims if (rest := names.removed_from(claim))]
+    main = _main(headings)
+    best = max(main[:4], key=lambda text: _similarity(text, shorter), default="")
+    if best and (not shorter or _similarity(best, shorter) >= (AGREEMENT if len(main) == 1 else AGREEMENT_OF_ONE)):
         return best
-    return claims[0] if claims else ""
+    return next(iter(shorter), best) or title_of_url(resolver.url)
 
 
 def remove_site_name(title: str, site_name: str) -> str:
@@ -51,7 +94,7 @@ def remove_site_name(title: str, site_name: str) -> str:
     last = parts[-1]
     others = len(title) - len(last)
     is_short = len(last) <= others * 1.5 if title[:others].endswith(_CLOSED) else len(last) * 1.5 < others
-    if len(last.split()) <= 4 and is_short:
+    if len(last.split()) <= 4 and is_short and not last[:1].islower():  # no name begins with a small letter
         return _remove_part(title, parts, -1)
     return title.strip()
 
@@ -76,18 +119,95 @@ def _remove_part(title: str, parts: list[str], index: int) -> str:
     return _BEGINNING.sub("", rest)
 
 
-def _headings(page: Walk, kept: list[int]) -> list[str]:
-    """Return the h1 texts, first the content's; without any, the first h2 of the content."""
-    tags, elements = page.tags, page.elements()
-    own = frozenset(kept)
-    found = [
-        (index not in own, page.segments[index].text) for index, element in enumerate(elements) if tags[element] == "h1"
-    ]
+class _Names:
+    """The names of a page's site and of what is above the page."""
+
+    def __init__(self, site_name: str, above: frozenset[str], url: str) -> None:
+        self._site_name = site_name
+        self._above = above
+        self._host = host_of(url).removeprefix("www.")
+        self._is_home = urlsplit(url).path in ("", "/")
+
+    def has(self, text: str) -> bool:
+        """Return whether a text is such a name and nothing else. The name of a home page is its title."""
+        return not self._is_home and (_plain(text) in self._above or self._is_site(text))
+
+    def removed_from(self, title: str) -> str:
+        """Return a title without the names at its ends; without any, without a short last part."""
+        rest = title
+        while not self._is_home and len(parts := _SEPARATOR.split(rest)) > 1:
+            last = self.has(parts[-1])
+            if not last and not self._is_site(parts[0]):
+                break
+            rest = _remove_part(rest, parts, -1 if last else 0)
+        return remove_site_name(title, self._site_name) if rest == title else rest.strip()
+
+    def _is_site(self, text: str) -> bool:
+        """Return whether a text is the declared name or the host's: `Blue Collar Tools` of bluecollartools.com."""
+        plain = _plain(text)
+        joined = plain.replace(" ", "")
+        is_of_host = len(joined) > 2 and (joined == self._host.replace(".", "") or joined in self._host.split("."))
+        return is_of_host or (plain != "" and plain == _plain(self._site_name))
+
+
+@dataclass(frozen=True, slots=True)
+class _Heading:
+    tag: str
+    text: str
+    is_kept: bool
+    may_be_title: bool
+    """True for an h1, for the first other heading of the content, and for an h2 before the content."""
+
+
+def _headings(page: Walk, kept: Sequence[int]) -> list[_Heading]:
+    """Return the first headings of the page, in its order."""
+    tags, own = page.tags, frozenset(kept)
+    found = (
+        (index, segment)
+        for index, segment in enumerate(page.segments)
+        if tags[segment.element] in HEADINGS and len(segment.text) <= MAX_HEADING_CHARS
+    )
+    headings = []
+    start = min(own, default=len(page.segments))
+    is_above = True
+    for index, segment in islice(found, MAX_HEADINGS):
+        tag, is_kept = tags[segment.element], index in own
+        may_be_title = tag == "h1" or (is_kept and is_above) or (tag == "h2" and index < start)
+        headings.append(_Heading(tag, segment.text, is_kept, may_be_title))
+        is_above = is_above and (not is_kept or tag == "h1")
+    return headings
+
+
+def _main(headings: Sequence[_Heading]) -> list[str]:
+    """Return the texts of the h1, first the content's; without any, of the first h2 of the content."""
+    found = [heading for heading in headings if heading.tag == "h1"]
     if not found:
-        seconds = (page.segments[index].text for index in kept if tags[elements[index]] == "h2")
-        found = [(False, text) for text in [next(seconds, "")] if text]
-    found.sort(key=lambda entry: entry[0])
-    return [text for _, text in found if len(text) <= MAX_HEADING_CHARS]
+        found = [heading for heading in headings if heading.tag == "h2" and heading.is_kept][:1]
+    return [heading.text for heading in sorted(found, key=lambda heading: not heading.is_kept)]
+
+
+def _runs(title: str) -> Iterator[str]:
+    """Yield the words of each part of a title, and of parts beside each other."""
+    parts = [plain for part in _SEPARATOR.split(title)[:MAX_PARTS] if (plain := _plain(part))]
+    for first in range(len(parts)):
+        for end in range(first + 1, len(parts) + 1):
+            yield " ".join(parts[first:end])
+
+
+def _names_above(page: Walk, parts: set[str], resolver: Resolver) -> frozenset[str]:
+    """Return those parts of titles that are the text of a link upwards: to the home page, or a folder of the page."""
+    host, here = urlsplit(resolver.url)[1:3]
+    folder = here[: here.rfind("/") + 1]
+    found = set()
+    for href, text, _, _, form in page.links:
+        if text and len(text) <= MAX_HEADING_CHARS and (plain := _plain(text)) in parts and plain not in found:
+            target = urlsplit(resolver.resolve_form(href, form))
+            above = target.path[: target.path.rfind("/") + 1]
+            is_index = target.path[len(above) :].partition(".")[0] in ("", "index")
+            is_above = target.netloc == host and target.path != here and folder.startswith(above)
+            if is_above and is_index:
+                found.add(plain)
+    return frozenset(found)
 
 
 def _similarity(heading: str, claims: list[str]) -> float:
@@ -96,5 +216,10 @@ def _similarity(heading: str, claims: list[str]) -> float:
     return max((len(own & other) / max(len(own | other), 1) for other in map(_words, claims)), default=0.0)
 
 
+def _plain(text: str) -> str:
+    """Return the words of a text in lower case, with single spaces."""
+    return " ".join(_WORD.findall(unicodedata.normalize("NFKC", text).lower()))
+
+
 def _words(text: str) -> frozenset[str]:
-    return frozenset(_WORD.findall(unicodedata.normalize("NFKC", text).lower()))
+    return frozenset(_plain(text).split())

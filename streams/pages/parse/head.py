@@ -17,6 +17,7 @@ from streams.pages.parse.link_resolver import SELECTOR as WAYS_ON
 from streams.pages.parse.link_resolver import Ways
 from streams.pages.parse.sign_in import SELECTOR as SIGN_IN_FIELDS
 from streams.pages.parse.sign_in import is_sign_in_field, place_of_field
+from streams.pages.text.normal_forms import remove_invisible
 
 # One query for all, because the time of each query grows with the tree.
 _SELECTOR = (
@@ -215,7 +216,7 @@ def _add(head: Head, tag: str, one: str, two: str, three: str) -> None:
     """Add one element. The meaning of its three values is in `HeadElements`."""
     if tag == "meta":
         if one and two:
-            head.metas.append((one.strip().lower()[:100], " ".join(two[:MAX_META_CHARS].split())))
+            head.metas.append((one.strip().lower()[:100], " ".join(remove_invisible(two[:MAX_META_CHARS]).split())))
         elif two and three.lower() == "content-language":
             head.language = head.language or two.strip()
     elif tag == "link":
@@ -228,7 +229,7 @@ def _add(head: Head, tag: str, one: str, two: str, three: str) -> None:
     elif tag == "base":
         head.base = head.base or one.strip()
     elif not head.title:
-        head.title = " ".join(two[:MAX_META_CHARS].split())
+        head.title = " ".join(remove_invisible(two[:MAX_META_CHARS]).split())
 
 
 def read_kinds(head: Head, html: str) -> tuple[str, ...]:

@@ -31,11 +31,11 @@ from streams.pages.parse.elements import (
 )
 from streams.pages.parse.link_resolver import form_of
 from streams.pages.parse.math_tex import source_of
+from streams.pages.parse.permalinks import Permalinks
 from streams.pages.parse.segments import NO_ATTRIBUTES, Attributes, Walk
 from streams.pages.parse.text_run import TextRun, is_directly_followed, unicode_form
+from streams.pages.text.normal_forms import remove_invisible
 
-PERMALINK_MARKS = frozenset("¶#§🔗⚓")
-"""Texts of links from a heading to itself. They are handles for readers and no text of the page."""
 LATE_SOURCES = ("data-src", "data-lazy-src", "data-original", "data-srcset", "srcset")
 """Attributes with the address of an image that scripts load late, in the order of the attempts."""
 
@@ -59,6 +59,7 @@ class _Walker:
         self._open = [body.mem_id]
         self._endings: list[Callable[[], object] | None] = [None]
         """For each open element, what its end does."""
+        self._permalinks = Permalinks(body)
         self._skipped: set[int] = set()
         """Elements without text of their own, and all nodes below them."""
 
@@ -159,7 +160,7 @@ class _Walker:
         self._skipped.add(node.mem_id)
 
     def _text(self, node: LexborNode) -> None:
-        text = node.text_content or ""
+        text = remove_invisible(node.text_content or "")
         if self._run.parts or self._undivided == PRE or not text.isspace():
             self._run.add(text)
 
@@ -213,7 +214,7 @@ class _Walker:
     def _link_element(self, node: LexborNode) -> None:
         attributes = node.attributes
         href = attributes.get("href")
-        if href and href[0] == "#" and node.text().strip() in PERMALINK_MARKS:
+        if href and href[0] == "#" and self._permalinks.has(node, href):
             self._skip(node)
         elif not href or self._run.link_parts is not None:
             self._inline(node)
@@ -262,7 +263,7 @@ class _Walker:
         attributes = node.attributes
         self._run.images += 1
         if source := source_of_image(attributes):
-            self._run.add_point("image", source, " ".join((attributes.get("alt") or "").split()))
+            self._run.add_point("image", source, " ".join(remove_invisible(attributes.get("alt") or "").split()))
 
     def _math(self, node: LexborNode) -> None:
         if tex := source_of(node):

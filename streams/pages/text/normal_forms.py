@@ -1,4 +1,4 @@
-"""Unicode normal forms of foreign text, in linear time.
+"""Unicode normal forms of foreign text, and its invisible characters, in linear time.
 
 Normalizing sorts each run of combining marks, and Python's time for it grows with the square of the run's length: a
 megabyte of marks would take a quarter of an hour. No language puts more than a few marks on one letter, so longer runs
@@ -30,6 +30,18 @@ def stream_safe(text: str) -> str:
     if text.isascii() or _MAY_BE_COMBINING.search(text) is None:
         return text
     return _long_runs().sub(lambda run: run[0][:MAX_MARKS], text)
+
+
+_INVISIBLE = re.compile(
+    "[\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180e\u200b\u2060-\u2064\ufeff\ue000-\uf8ff\U000f0000-\U0010fffd]+"
+)
+"""Characters that no reader sees, or that have no meaning: hints for line breaks, fillers, and private-use characters,
+which are the pictures of icon fonts. Joiners are kept: scripts and emoji are read by them."""
+
+
+def remove_invisible(text: str) -> str:
+    """Return the text without characters that show nothing, and without those of icon fonts."""
+    return text if text.isascii() else _INVISIBLE.sub("", text)
 
 
 @cache

@@ -77,6 +77,44 @@ def test_titles_lose_the_name_of_their_site(title: str, site: str, expected: str
     assert remove_site_name(title, site) == expected
 
 
+TITLES = [
+    ("a heading is a part", "Errors | Tide v2 Documentation", "<h1>Errors</h1><p>Text.", "Errors"),
+    ("two parts", "Tides - North - Elmsworth Gazette", "<h1>Tides: North</h1><p>Text.", "Tides: North"),
+    ("the site's name is an h1 before the page's heading", "Errors | Tide v2 documentation",
+     "<header><h1>Tide v2 Documentation</h1></header><h2>Errors</h2><p>Text.", "Errors"),
+    ("the name of a book, in its header and on each page", "What is a tide? - The Book of Tides",
+     "<h1>The Book of Tides</h1><main><h1>What Is a Tide?</h1><p>Text.</main>", "What Is a Tide?"),
+    ("a link to the home page names the site", "Quickstart — Tide Documentation (3.1.x) of All Ports",
+     "<a href='/'>Tide Documentation (3.1.x) of All Ports</a><p>Text.", "Quickstart"),
+    ("a link to the contents above, too", "Quickstart — Tide Documentation (3.1.x) of All Ports",
+     "<a href='../index.html'>Tide Documentation (3.1.x) of All Ports</a><p>Text.", "Quickstart"),
+    ("a link elsewhere doesn't", "Quickstart — Tide Documentation (3.1.x) of All Ports",
+     "<a href='/ports.html'>Tide Documentation (3.1.x) of All Ports</a><p>Text.",
+     "Quickstart — Tide Documentation (3.1.x) of All Ports"),
+    ("the host's name", "Coupons of the Harbour | Port Elmsworth", "<p>Text.", "Coupons of the Harbour"),
+    ("several names", "Software | Port News | Port Elmsworth", "<h1>Software</h1><p>Text.", "Software"),
+    ("a last part that no site is called", "Talk with the harbour master - part two", "<p>Text.",
+     "Talk with the harbour master - part two"),
+    ("several h1: each is the title of a part", "Data.Tide.Encoding", "<h1>Encoding tables</h1><p>A.<h1>Encoding</h1><p>B.",
+     "Data.Tide.Encoding"),
+    ("a permalink's mark", "Zones — tide 1.0", "<section id=x><h1>Zones<a href='#x'>\uf0c1</a></h1></section>", "Zones"),
+    ("a separator alone before the name", "| Port Elmsworth", "<h1>Gadgets</h1><p>Text.", "Gadgets"),
+    ("no title and no heading: the file's name", "", "<p>Text.", "tide tables"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("why", "title", "body", "expected"), TITLES)
+def test_the_title_is_the_pages_and_not_the_sites(why: str, title: str, body: str, expected: str) -> None:
+    page = f"<title>{title}</title><body>{body}"
+    url = "https://www.portelmsworth.example/manual/api/tide_tables.html"
+    assert normalize(page, url=url).document.title == expected, why
+
+
+def test_the_title_of_a_home_page_has_the_name_of_its_site() -> None:
+    page = "<title>Port - Tides for all</title><a href='/'>Port</a><p>Text."
+    assert normalize(page, url="https://port.example/").document.title == "Port - Tides for all"
+
+
 @pytest.mark.parametrize("control", ["\x1b[31m", "\x9b31m", "\x07", "\u202e", "\n\t"])
 def test_titles_and_descriptions_are_plain_lines(control: str) -> None:
     page = f"<title>A{control} log</title><meta name=description content='It{control} is fast'><p>Text."

@@ -25,7 +25,10 @@ def texts(page: Walk) -> list[tuple[str, str]]:
 CASES = [
     ("spaces collapse, blocks divide", "<p> a\n  b </p><div>c<p>d</p>e</div>",
      [("p", "a b"), ("div", "c"), ("p", "d"), ("div", "e")]),
-    ("no-break and wide spaces are spaces", "<p>a&nbsp;b\u3000c\u2009d\u200be", [("p", "a b c d\u200be")]),
+    ("no-break and wide spaces are spaces", "<p>a&nbsp;b\u3000c\u2009d", [("p", "a b c d")]),
+    ("hints for line breaks, and icons' characters, are nothing",
+     "<p>a&shy;b&#8203;c\u2060d\ufeffe \uf0c1f<pre>g\ue000&shy;h", [("p", "abcde f"), ("pre", "gh")]),
+    ("joiners are letters", "<p>\u0645\u06cc\u200c\u062e\u0648", [("p", "\u0645\u06cc\u200c\u062e\u0648")]),
     ("inline elements divide nothing", "<p>un<b>believ</b>able <x-y>sight</x-y>", [("p", "unbelievable sight")]),
     ("one line break is a space, two divide", "<p>a<br>b<br><br>c<br>\n<br>d", [("p", "a b"), ("p", "c"), ("p", "d")]),
     ("a heading is one text, whatever stands in it", "<h2>a<div>b</div>c</h2>", [("h2", "a b c")]),
