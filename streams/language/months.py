@@ -5,6 +5,7 @@ The table is no copy of CLDR's: people write `jänner`, `setiembre` and `sept`, 
 
 import re
 import unicodedata
+from functools import lru_cache
 
 MONTH_NAMES = {
     "en": "jan|january feb|february mar|march apr|april may jun|june jul|july aug|august sep|sept|september "
@@ -82,3 +83,20 @@ def date_words(year: int, month: int = 0, day: int = 0) -> str:
     """Return `2 January 1990`, `January 1990` or `1990`: a part that is 0 is not known."""
     known = (str(day) if day else "", MONTHS_IN_ENGLISH[month - 1] if month else "", str(year))
     return " ".join(filter(None, known))
+
+
+@lru_cache(maxsize=256)
+def is_day_first(language: str) -> bool:
+    """Return whether a date in numbers has the day before the month, by the short date of a language (BCP 47) in CLDR.
+
+    `05/04/2024` is in April for `en-GB` and `fr`, and in May for `en` and languages that are not known.
+    """
+    from babel import Locale, UnknownLocaleError
+
+    for tag in (language, language.partition("-")[0]):
+        try:
+            pattern = Locale.parse(tag, sep="-").date_formats["short"].pattern
+        except (UnknownLocaleError, ValueError, TypeError):
+            continue
+        return bool(pattern.find("d") < pattern.find("M"))
+    return False

@@ -2,16 +2,23 @@
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
+from streams.language.marks import is_closed
+from streams.language.months import is_day_first
 from streams.pages.metadata.items import Item, kinds, texts
 from streams.pages.metadata.structured_data import OTHER_DATES
 from streams.pages.parse.head import Head, labelled_lines
 from streams.pages.parse.segments import Walk
-from streams.pages.text.dates import iso_date
+from streams.pages.text.dates import is_ambiguous, iso_date, order_in
+from streams.pages.text.language import language_tag
 
 MAX_TIMES = 20
+MAX_SEGMENTS = 5_000
+"""Maximum texts of a page whose dates are compared."""
 MAX_LINE_CHARS = 110
 """Maximum length (characters) of a visible line with a date."""
 
@@ -21,6 +28,31 @@ _PUBLISHED = (
     "article.published", "citation_publication_date", "citation_date", "rnews:datepublished",
 )  # fmt: skip
 _MODIFIED = ("article:modified_time", "datemodified", "og:updated_time", "last-modified", "dcterms.modified")
+
+
+@dataclass(frozen=True)
+class DateReader:
+    """Reads the dates of one page: their order of day and month is that of its other dates, or of its language."""
+
+    page: Walk
+    language: str
+    """BCP 47, as declared; empty if it is not known."""
+    until: str
+    """The last possible day of the page's publication; empty if it is not known."""
+
+    def read(self, text: str) -> str:
+        """Return the first date in a short text as ISO date; empty if there is none."""
+        return iso_date(text, day_first=is_ambiguous(text) and self._day_first)
+
+    def first(self, values: Iterable[str]) -> str:
+        """Return the first date that is not after `until`. A later date is the date of a future event."""
+        until = self.until
+        return next((date for value in values if (date := self.read(value)) and not (until and date[:10] > until)), "")
+
+    @cached_property
+    def _day_first(self) -> bool:
+        found = order_in(segment.text for segment in self.page.segments[:MAX_SEGMENTS])
+        return is_day_first(self.language) if found is None else found
 
 
 def find_dates(
@@ -35,24 +67,20 @@ def find_dates(
 ) -> tuple[str, str]:
     """Return the dates when the page was published and modified. `others`: dates (as written) of reviews and events."""
     itself = [item for item in items if page_type in kinds(item)]
+    reader = DateReader(page, language_tag(head.language), head.until)
     published = (
-        _first_date(_all_texts(items, "datePublished"), head.until)
-        or _first_date(_metas(head, _PUBLISHED, others), head.until)
-        or _first_date(_all_texts(itself, "dateCreated", "uploadDate"), head.until)
+        reader.first(_all_texts(items, "datePublished"))
+        or reader.first(_metas(head, _PUBLISHED, others))
+        or reader.first(_all_texts(itself, "dateCreated", "uploadDate"))
     )
-    modified = _first_date(_all_texts(items, "dateModified"), head.until)
-    modified = modified or _first_date(_metas(head, _MODIFIED, others), head.until)
+    modified = reader.first(_all_texts(items, "dateModified"))
+    modified = modified or reader.first(_metas(head, _MODIFIED, others))
     if not published:
-        published, seen = _visible_dates(tree, head, url, page, kept, others)
+        published, seen = _visible_dates(tree, head, url, page, kept, others, reader)
         modified = modified or seen
     elif not modified:
-        modified = _lines_near(page, kept, others, head.until)[1]
+        modified = _lines_near(page, kept, others, reader)[1]
     return published, modified
-
-
-def _first_date(values: Iterable[str], until: str) -> str:
-    """Return the first date that is not after `until` (if known). A later date is the date of a future event."""
-    return next((date for value in values if (date := iso_date(value)) and not (until and date[:10] > until)), "")
 
 
 def _all_texts(items: list[Item], *names: str) -> Iterator[str]:
@@ -83,6 +111,7 @@ _DIGIT = re.compile(r"\d")
 """A quick test, since each date has a digit."""
 _MODIFIED_CLASS = re.compile(r"updated|modified", re.IGNORECASE)
 _OTHER_PLACE = re.compile(r"comment|related|upcoming|event|review|recent", re.IGNORECASE)
+_EVENT = re.compile(r"event|upcoming", re.IGNORECASE)
 _OTHER_TAGS = frozenset({"nav", "footer"})
 _IN_LINE = frozenset({"-text", "span", "b", "strong", "em", "i", "small", "label", "dt", "abbr"})
 _URL_DATE = re.compile(r"/((?:19|20)\d\d)[/-](\d{1,2})[/-](\d{1,2})(?:/|-|$)")
@@ -90,27 +119,33 @@ NEAR_BEFORE = 8
 NEAR_AFTER = 20
 MAX_WORDS_BEFORE = 12
 """Maximum words before a date in a byline. Behind more it is the date of a reference."""
+MAX_BYLINE_WORDS = 6
+"""Maximum words of a line that ends as a sentence does and has the page's date without a label."""
+MAX_LABEL_WORDS = 4
+"""Maximum words of a label in a block of its own."""
 MAX_BESIDE = 3
 """Maximum number of times or lines from the date of the publication to the date of an update."""
+MAX_LEVELS_OF_LINE = 2
+"""Maximum number of examined elements around a line with a date."""
 MAX_LEVELS = 12
 """Maximum number of examined elements around a time element."""
 
 
 def _visible_dates(
-    tree: LexborHTMLParser, head: Head, url: str, page: Walk, kept: list[int], others: set[str]
+    tree: LexborHTMLParser, head: Head, url: str, page: Walk, kept: list[int], others: set[str], reader: DateReader
 ) -> tuple[str, str]:
     """Return the first visible dates near the top of the text: in a time element, a short line, the URL, by class."""
-    published, modified = _times(tree, others, head.until) if head.times else ("", "")
+    published, modified = _times(tree, others, reader) if head.times else ("", "")
     if not published:
-        published, seen = _lines_near(page, kept, others, head.until)
+        published, seen = _lines_near(page, kept, others, reader)
         modified = modified or seen
     if not published and (dated := _URL_DATE.search(url)):
-        published = _first_date(["-".join(dated.groups())], head.until)
+        published = reader.first(["-".join(dated.groups())])
     if not published and not modified:
-        for before, text in labelled_lines(tree, "dated", MAX_TIMES, MAX_LINE_CHARS):
+        for before, text in labelled_lines(tree, "dated", MAX_TIMES, MAX_LINE_CHARS, _is_announced):
             if len(text) < 6 or _NOT_BYLINE.search(text) or len(before.split()) > MAX_WORDS_BEFORE:
                 continue
-            published, modified = _dates_in(text, head.until)
+            published, modified = _dates_in(text, reader)
             if published[:10] in others or text in others:  # the first of several reviews
                 return "", ""
             if published or modified:
@@ -118,12 +153,12 @@ def _visible_dates(
     return published, modified
 
 
-def _times(tree: LexborHTMLParser, others: set[str], until: str) -> tuple[str, str]:
+def _times(tree: LexborHTMLParser, others: set[str], reader: DateReader) -> tuple[str, str]:
     """Read the first time elements about the page itself. Menus have left the tree before."""
     published = modified = ""
     for number, node in enumerate(tree.css("time[datetime]")[:MAX_TIMES]):
         written = node.attributes.get("datetime") or ""
-        date = _first_date([written], until)
+        date = reader.first([written])
         if not date or written in others or date[:10] in others or _is_of_other_subject(node):
             continue
         if _is_modification(node):
@@ -137,13 +172,19 @@ def _times(tree: LexborHTMLParser, others: set[str], until: str) -> tuple[str, s
 
 def _is_of_other_subject(node: LexborNode) -> bool:
     """Return whether a time is the time of an event, or is in a list, a comment or the like."""
-    if (node.attributes.get("itemprop") or "") in OTHER_DATES:
-        return True
-    above = node.parent
-    for _ in range(MAX_LEVELS):
+    return (node.attributes.get("itemprop") or "") in OTHER_DATES or _is_in_place(node.parent, _OTHER_PLACE, MAX_LEVELS)
+
+
+def _is_announced(node: LexborNode) -> bool:
+    return _is_in_place(node, _EVENT, MAX_LEVELS_OF_LINE)
+
+
+def _is_in_place(above: LexborNode | None, names: re.Pattern[str], levels: int) -> bool:
+    """Return whether an element or one around it has such a name, or is a menu or footer."""
+    for _ in range(levels):
         if above is None or above.tag in ("body", "main", "html"):
             return False
-        if above.tag in _OTHER_TAGS or _OTHER_PLACE.search(above.attributes.get("class") or ""):
+        if above.tag in _OTHER_TAGS or names.search(above.attributes.get("class") or ""):
             return True
         above = above.parent
     return False
@@ -164,19 +205,22 @@ def _is_modification(node: LexborNode) -> bool:
     return False
 
 
-def _lines_near(page: Walk, kept: list[int], others: set[str], until: str) -> tuple[str, str]:
-    """Return the dates in the first short lines with a date near the heading."""
+def _lines_near(page: Walk, kept: list[int], others: set[str], reader: DateReader) -> tuple[str, str]:
+    """Return the dates in the first short lines with a date near the heading, but for code, data and sentences."""
     published = modified = ""
     since = 0
     if not kept:
         return published, modified
     elements = page.elements()
     start = next((index for index in kept if page.tags[elements[index]] == "h1"), kept[0])
-    for segment in page.segments[max(start - NEAR_BEFORE, 0) : start + NEAR_AFTER]:
+    first_line = max(start - NEAR_BEFORE, 0)
+    for index, segment in enumerate(page.segments[first_line : start + NEAR_AFTER], first_line):
         text = segment.text
         is_short = 6 <= len(text) <= MAX_LINE_CHARS
         if is_short and _DIGIT.search(text) and text not in others and not _NOT_BYLINE.search(text):
-            first, second = _dates_in(text, until)
+            if not _may_hold_byline(page, segment.element, text):
+                continue
+            first, second = _dates_in(text, reader, _label_before(page, index))
             if first[:10] not in others:
                 published, modified = published or first, modified or second
         since += bool(published)
@@ -185,17 +229,38 @@ def _lines_near(page: Walk, kept: list[int], others: set[str], until: str) -> tu
     return published, modified
 
 
-def _dates_in(line: str, until: str) -> tuple[str, str]:
+def _may_hold_byline(page: Walk, element: int, text: str) -> bool:
+    """Return whether a text with a date may be about the page: no code, no event, and no sentence without a label."""
+    if page.tags[element] == "pre":
+        return False
+    above = element
+    for _ in range(MAX_LEVELS_OF_LINE):
+        if above <= 0 or page.tags[above] == "main":
+            break
+        if page.tags[above] in _OTHER_TAGS or _EVENT.search(page.attribute(above, "class")):
+            return False
+        above = page.parents[above]
+    return not is_closed(text) or len(text.split()) <= MAX_BYLINE_WORDS or _LABEL.search(text) is not None
+
+
+def _label_before(page: Walk, index: int) -> str:
+    """Return the kind of date that the text before says, if it is a label alone, such as `Last updated:`."""
+    text = page.segments[index - 1].text if index else ""
+    found = _LABEL.search(text) if len(text.split()) <= MAX_LABEL_WORDS and not _DIGIT.search(text) else None
+    return str(found.lastgroup) if found else "published"
+
+
+def _dates_in(line: str, reader: DateReader, kind: str = "published") -> tuple[str, str]:
     """Return both dates of a line such as `Published March 1, 2024, updated May 2, 2024`.
 
-    A date without a word is the date of the publication.
+    A date without a word in the line is of this `kind`.
     """
-    if not iso_date(line):
+    if not reader.read(line):
         return "", ""
     found = {"published": "", "modified": ""}
-    kind, start = "published", 0
+    start = 0
     for label in _LABEL.finditer(line):
-        found[kind] = found[kind] or _first_date([line[start : label.start()]], until)
+        found[kind] = found[kind] or reader.first([line[start : label.start()]])
         kind, start = str(label.lastgroup), label.end()
-    found[kind] = found[kind] or _first_date([line[start:]], until)
+    found[kind] = found[kind] or reader.first([line[start:]])
     return found["published"], found["modified"]

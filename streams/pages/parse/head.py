@@ -4,7 +4,7 @@ Lines with a label (date or author) are found, too, by class, role or Microdata.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from email.utils import parsedate_to_datetime
@@ -120,12 +120,19 @@ _MAX_DEPTH, _MAX_SIBLINGS = 4, 32
 """Maximum inline elements around a labelled one, and before each of them, whose text is looked at."""
 
 
-def labelled_lines(tree: LexborHTMLParser, label: Label, count: int, max_chars: int) -> list[tuple[str, str]]:
+def labelled_lines(
+    tree: LexborHTMLParser,
+    label: Label,
+    count: int,
+    max_chars: int,
+    is_other: Callable[[LexborNode], bool] | None = None,
+) -> list[tuple[str, str]]:
     """Return the text of the first `count` elements with a label, and before it the text that begins their line.
 
-    Elements with a text longer than `max_chars` are left out.
+    Elements with a text longer than `max_chars` are left out, and those for which `is_other` is true.
     """
-    lines = ((node, " ".join(node.text(separator=" ").split())) for node in _each(tree, LABELLED[label])[:count])
+    found = (node for node in _each(tree, LABELLED[label])[:count] if not (is_other and is_other(node)))
+    lines = ((node, " ".join(node.text(separator=" ").split())) for node in found)
     return [(_text_before(node), line) for node, line in lines if len(line) <= max_chars]
 
 

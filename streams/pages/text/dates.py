@@ -1,6 +1,7 @@
 """Reads the dates that people and machines write, as ISO 8601, with the time of day and the zone if they are given."""
 
 import re
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 
 from streams.language.months import MONTHS, fold_name
@@ -42,7 +43,9 @@ _YEAR_FIRST = re.compile(
 _YEAR_FIRST_NAMED = re.compile(rf"(?<!\d){_YEAR}[.,]?[\s/-]+{_WORD}[\s/-]*{_DAY}(?![\d:])\.?")
 _NAMED = ((_MONTH_FIRST, (3, 1, 2)), (_DAY_FIRST, (3, 2, 1)), (_YEAR_FIRST_NAMED, (1, 2, 3)))
 """Patterns with a month's name, each with the numbers of its groups for year, month and day."""
-_NUMBERS = re.compile(rf"\b{_DAY}([/.]){_DAY}\2{_YEAR}")
+_NUMBERS = re.compile(rf"(?<![\d/.-]){_DAY}([/.-]){_DAY}\2{_YEAR}")
+_CTIME = re.compile(rf"(?<![^\W\d_]){_WORD}\s+{_DAY}\s+(\d\d:\d\d:\d\d)\s+(?:([A-Z]{{1,5}}|[+-]\d{{4}})\s+)?{_YEAR}")
+"""The form of C's ctime, of mail archives and logs: `Tue Mar  5 14:22:31 CET 2013`."""
 _FOUR_DIGITS = re.compile(r"\d{4}")
 """A quick check: each date has four digits in a row, and most texts have none."""
 _TIMESTAMP = re.compile(r"\d{10}(?:\d{3})?")
@@ -59,8 +62,11 @@ MAX_CHARS = 120
 """Maximum length of a text that is searched for a date (characters)."""
 
 
-def iso_date(text: str) -> str:
-    """Return the first date in a short text as `2025-03-01` or `2025-03-01T10:00:00+01:00`; empty if there is none."""
+def iso_date(text: str, *, day_first: bool = False) -> str:
+    """Return the first date in a short text as `2025-03-01` or `2025-03-01T10:00:00+01:00`; empty if there is none.
+
+    `day_first`: whether `05/04/2024` is in April.
+    """
     text = text.strip()[:MAX_CHARS]
     if not _FOUR_DIGITS.search(text):
         return ""
@@ -75,7 +81,33 @@ def iso_date(text: str) -> str:
         return f"{date}T{found[4]}:{found[5]}:{found[6] or '00'}{_zone(text, found.end())}" if date else ""
     if _TIMESTAMP.fullmatch(text):
         return _from_timestamp(int(text[:10]))
-    return _find_named(text) or _find_numbered(text)
+    return _find_ctime(text) or _find_named(text) or _find_numbered(text, day_first)
+
+
+def order_in(texts: Iterable[str]) -> bool | None:
+    """Return whether dates in numbers have the day first, by one that can be read in one way only; None without one."""
+    for text in texts:
+        for found in _NUMBERS.finditer(text):
+            first, separator, second, _ = found.groups()
+            if separator != "." and (int(first) > 12) != (int(second) > 12):
+                return int(first) > 12
+    return None
+
+
+def is_ambiguous(text: str) -> bool:
+    """Return whether a text has a date in numbers whose day may be its month."""
+    found = _NUMBERS.search(text)
+    return found is not None and found[2] != "." and int(found[1]) <= 12 and int(found[3]) <= 12
+
+
+def _find_ctime(text: str) -> str:
+    found = _CTIME.search(text)
+    month = MONTHS.get(fold_name(found[1])) if found else None
+    if not found or not month:
+        return ""
+    date = _format_if_valid(found[5], month, found[2])
+    zone = found[4] or ""
+    return _add_time(date, f" {found[3]} {zone if zone[:1] not in '+-' or not zone else 'UTC' + zone}", 0)
 
 
 def _find_named(text: str) -> str:
@@ -88,14 +120,15 @@ def _find_named(text: str) -> str:
     return ""
 
 
-def _find_numbered(text: str) -> str:
+def _find_numbered(text: str, day_first: bool) -> str:
     if found := _YEAR_FIRST.search(text):
         year, month, day = (part for part in found.groups() if part)
         return _add_time(_format_if_valid(year, month, day), text, found.end())
     if found := _NUMBERS.search(text):
         first, separator, second, year = found.groups()
-        # 31/12/2025 and 31.12.2025 are days first; 12/31/2025 is a month first, and so is 1/2/2025 with slashes.
-        day, month = (first, second) if separator == "." or int(first) > 12 else (second, first)
+        # 31/12/2025 and 31.12.2025 are days first; 12/31/2025 is a month first.
+        is_first = separator == "." or int(first) > 12 or (day_first and int(second) <= 12)
+        day, month = (first, second) if is_first else (second, first)
         return _add_time(_format_if_valid(year, month, day), text, found.end())
     return ""
 

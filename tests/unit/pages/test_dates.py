@@ -3,6 +3,7 @@
 import pytest
 
 from streams.language.months import MONTH_NAMES, MONTHS, fold_name
+from streams.pages.normalize import normalize
 from streams.pages.text.dates import iso_date
 
 
@@ -42,10 +43,36 @@ from streams.pages.text.dates import iso_date
         ("an earlier word and number", "Room 12 of 40, 5 May 2024", "2024-05-05"),
         ("no month", "3 posts 2024", ""),
         ("a year of the Buddhist era elsewhere", "1 March 2567", ""),
+        ("as C's ctime writes it", "Tue Mar  5 14:22:31 2013", "2013-03-05T14:22:31"),
+        ("with a zone before the year", "Tue Mar 5 14:22:31 CET 2013", "2013-03-05T14:22:31+01:00"),
+        ("with an offset there", "Tue Mar 5 14:22:31 -0330 2013", "2013-03-05T14:22:31-03:30"),
+        ("numbers with hyphens", "05-31-2024", "2024-05-31"),
+        ("a number of a version", "1.10-12-2024", ""),
     ],
 )
 def test_times_and_zones(why: str, text: str, date: str) -> None:
     assert iso_date(text) == date, why
+
+
+@pytest.mark.parametrize(
+    ("why", "attribute", "text", "date"),
+    [
+        ("no language: as in the United States", "", "", "2024-05-04"),
+        ("English", "lang=en", "", "2024-05-04"),
+        ("British English", "lang=en-GB", "", "2024-04-05"),
+        ("a region that CLDR does not have", "lang=en-QQ", "", "2024-05-04"),
+        ("French", "lang=fr", "", "2024-04-05"),
+        ("Brazilian Portuguese", "lang=pt-BR", "", "2024-04-05"),
+        ("no language at all", "lang='!!'", "", "2024-05-04"),
+        ("another date of the page says it", "lang=en", "<p>Open until 31/12/2024", "2024-04-05"),
+        ("also against the language", "lang=en-GB", "<p>Open until 12/31/2024", "2024-05-04"),
+        ("a date with dots says nothing of slashes", "lang=en", "<p>Open until 31.12.2024", "2024-05-04"),
+    ],
+)
+@pytest.mark.parametrize("where", ["<meta name=date content=05/04/2024><h1>A", "<h1>A</h1><p>05-04-2024"])
+def test_the_order_of_day_and_month(why: str, attribute: str, text: str, date: str, where: str) -> None:
+    page = f"<html {attribute}><body>{where}<p>Some text of the page.{text}"
+    assert normalize(page, url="https://a.example/").document.facts.get("published") == date, why
 
 
 @pytest.mark.parametrize(

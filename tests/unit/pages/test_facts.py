@@ -310,6 +310,12 @@ def test_who_began_a_thread_wrote_it_though_the_markup_says_comment() -> None:
         ("in German", "<h1>T</h1><p>Aktualisiert am 2. Mai 2024<p>Text", None, "2024-05-02"),
         ("of a reference", "<h1>T</h1>" + "<p>Text</p>" * 30 + "<p>[1] " + "word " * 12 + "<i class=pubdate>2 May 1998</i>",
          None, None),
+        ("a label in a block of its own", "<h1>T</h1><dl><dt>Last updated:</dt><dd>2 May 2024</dd></dl><p>Text", None, "2024-05-02"),
+        ("a listing", "<h1>T</h1><pre>INSERT INTO t VALUES ('x', '1994-11-29');</pre><p>Text", None, None),
+        ("a sentence about a day", "<h1>T</h1><p>The festival of the harbour takes place on 12 May 2019.<p>Text", None, None),
+        ("a sentence with a label", "<h1>T</h1><p>This page of the harbour was last updated on 12 May 2019.<p>Text", None, "2019-05-12"),
+        ("the day of an event, by its class", "<h1>T</h1><p class=event-date>12 May 2019<p>Text", None, None),
+        ("of a mail archive", "<h1>T</h1><p><i>Tue Mar  5 14:22:31 CET 2013</i><p>Text", "2013-03-05T14:22:31+01:00", None),
         ("named for a date", "<h1>T</h1>" + "<p>Text</p>" * 30 + "<p class=date>Updated May 2, 2024", None, "2024-05-02"),
     ],
 )  # fmt: skip
