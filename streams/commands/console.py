@@ -36,6 +36,8 @@ from streams.topology import Stage, stage
 EXIT_NO = 1
 EXIT_USAGE = 2
 EXIT_UNAVAILABLE = 3
+EXIT_WAITS = 75
+"""The status of sysexits.h for a failure that passes."""
 EXIT_INTERRUPTED = 130
 EXIT_STATUSES = {
     0: "done",
@@ -44,6 +46,7 @@ EXIT_STATUSES = {
     EXIT_UNAVAILABLE: "a server doesn't answer",
     70: "a worker can't continue: start it again, and the same events are delivered again",
     78: "a worker can't continue with its configuration: change it as the message advises",
+    EXIT_WAITS: "not done yet: hosts asked for a pause, and the workers go on after it",
     EXIT_INTERRUPTED: "interrupted",
 }
 """The exit statuses of all commands. `docs/reference/commands.md` has this table."""

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
-from rich.console import Console
+from rich.console import Console, RenderableType
+from rich.padding import Padding
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -19,7 +20,7 @@ from rich.progress import (
     TextColumn,
     TimeElapsedColumn,
 )
-from rich.table import Column
+from rich.text import Text
 
 from schemas import Event, PageDeduplicated, PageDiscovered, PageFetched, PageIndexed, PageRemoved, PageSettled
 from streams.stores.page_record import PageRecord
@@ -38,10 +39,12 @@ BUSY_LOAD = 1.5
 SLOW_SECONDS = 10.0
 """Seconds without an event after which the progress says that the machine is busy."""
 FOLLOWED = (PageFetched, PageDeduplicated, PageIndexed, PageRemoved, PageSettled)
+MAX_HOSTS = 5_000
+"""Maximum number of hosts of a crawl that are noted."""
 MAX_RECORDS_READ = 200
 """Maximum number of records of unchanged pages that are read at one look."""
 BAR_CHARS = 20
-"""Length of a bar: what is beside it is worth more."""
+"""Length of a bar."""
 LINE_SECONDS = 10.0
 """Seconds between two lines of progress where there is no terminal."""
 
@@ -49,15 +52,19 @@ LINE_SECONDS = 10.0
 class Bars(Progress):
     """The bars of a long command. Without a terminal, such as in a log, their numbers are a line now and then.
 
-    The field `note` of a task says more about its numbers.
+    The field `note` of a task says more about its numbers, on lines of its own below all bars.
     """
 
     def __init__(self, console: Console, clock: Callable[[], float] = time.monotonic) -> None:
         columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(BAR_CHARS), MofNCompleteColumn())
-        # Only this column wraps, so the others keep their width on a narrow terminal.
-        note = TextColumn("{task.fields[note]}", style="dim", table_column=Column())
-        super().__init__(*columns, TimeElapsedColumn(), note, console=console, disable=not console.is_terminal)
+        super().__init__(*columns, TimeElapsedColumn(), console=console, disable=not console.is_terminal)
         self._clock, self._next_line = clock, clock() + LINE_SECONDS
+
+    def get_renderables(self) -> Iterable[RenderableType]:
+        """Yield the bars, and below them their notes over the whole width of the terminal."""
+        yield self.make_tasks_table(self.tasks)
+        for note in (part for task in self.tasks for part in task.fields["note"].split("\n") if part):
+            yield Padding(Text(note, style="dim"), (0, 0, 0, 2))
 
     def add_task(self, *arguments: Any, **values: Any) -> TaskID:
         return super().add_task(*arguments, **{"note": "", **values})
@@ -73,7 +80,7 @@ class Bars(Progress):
 
 def _describe(task: Task) -> str:
     of = "" if task.total is None else f" of {task.total:,.0f}"
-    note = f" ({note})" if (note := task.fields["note"]) else ""
+    note = f" ({'; '.join(note.splitlines())})" if (note := task.fields["note"]) else ""
     return f"{task.description}: {task.completed:,.0f}{of}{note}"
 
 
@@ -91,6 +98,8 @@ class Seen:
 
     crawl_id: str
     fetched: set[UUID] = field(default_factory=set)
+    hosts: dict[str, None] = field(default_factory=dict)
+    """Hosts of the seeds, and those that were asked: some at most."""
     indexed: set[UUID] = field(default_factory=set)
     removed: dict[UUID, str] = field(default_factory=dict)
     unchanged: set[UUID] = field(default_factory=set)
@@ -111,6 +120,8 @@ class Seen:
             if getattr(event, "crawl_id", None) != self.crawl_id:
                 continue
             self.last_event_at = now
+            if isinstance(event, PageFetched) and len(self.hosts) < MAX_HOSTS:
+                self.hosts[event.host] = None
             match event:
                 case PageFetched(purpose="page", outcome="ok"):
                     self.fetched.add(event.page_id)

@@ -59,6 +59,21 @@ async def due_hosts(store: FrontierStore) -> list[tuple[str, int]]:
     return sorted(found, key=lambda entry: (entry[1], entry[0]))
 
 
+async def paused_until(store: FrontierStore, name: str, now: int) -> int | None:
+    """Return when a host may be asked for URLs that wait for it, microseconds since 1970 UTC.
+
+    None: none waits, or its robots.txt can't be read. While the answer to a request is awaited, it is `now`: the host's
+    state is about to change. Further visits of pages, at their own times, are nothing that waits for the host.
+    """
+    row = await store.host(bucket_of(name), name)
+    host = Host.from_row(row) if row else Host(bucket_of(name), name)
+    if host.leases:
+        return now
+    first = None if host.is_deferred else next(iter(await store.queued(name, host.cursor, 1)), None)
+    until = max(host.next_at, now + host.closed_for(now))
+    return until if first and first.position <= until else None
+
+
 async def view_host(store: FrontierStore, name: str, now: int) -> HostView | None:
     """Return the view of one host, or None if the frontier doesn't know it and has no order for it."""
     row = await store.host(bucket_of(name), name)

@@ -13,9 +13,10 @@ import pytest
 
 from schemas import Event, PageIndexed
 from schemas.ids import page_id
-from streams.commands.console import EXIT_NO
-from streams.commands.pages.crawl import _report
-from streams.commands.pages.left_out import count_left_out, describe_left_out
+from streams.commands.console import EXIT_NO, EXIT_WAITS
+from streams.commands.pages.crawl_report import CrawlEnd, report
+from streams.commands.pages.left_out import LeftOutLinks, describe_left_out
+from streams.commands.pages.pauses import find_pauses
 from streams.commands.pages.seed_reasons import explain_seeds
 from streams.commands.pages.seeds import as_sitemap, seed
 from streams.commands.watching import Seen
@@ -48,6 +49,8 @@ class Host:
     sitemap_only: bool = False
     is_empty: bool = False
     """The page is indexed without a statement."""
+    status: int = EXIT_NO
+    """The exit status of the command."""
 
 
 HOSTS = [
@@ -73,7 +76,10 @@ HOSTS = [
     Host("a server that fails", f"{UNREAD} (status 503), so nothing else is requested",
          {"/robots.txt": response(status="503 Busy")}, "It is asked again at"),
     Host("a long pause", f"Waiting: {HOST} asks for fewer requests (status 429). It is asked again at 20",
-         {"/": response(status="429 Too Many", retry_after="7200")}, "UTC"),
+         {"/": response(status="429 Too Many", retry_after="7200")}, "UTC", status=EXIT_WAITS),
+    Host("a delay of hours", f"Waiting for {HOST} (its robots.txt asks for 9,999 s between two requests). It is asked",
+         {"/robots.txt": response(b"User-agent: *\nCrawl-delay: 9999", content_type="text/plain")}, "UTC",
+         status=EXIT_WAITS),
     Host("an application of scripts", "Nothing of it can be found, since it has no statement",
          {"/": response(SHELL)}, "RIFFLE_RENDER__ENABLED=true", is_empty=True),
     Host("a page of pictures", "Nothing of it can be found, since it has no statement",
@@ -132,10 +138,12 @@ async def test_the_command_says_what_happened_and_what_would_help(
     assert reasons[first.url].startswith(host.words), reasons
     assert host.help in reasons[first.url]
     progress = await crawl_progress(stages.stores, "c")
-    assert _report("c", seen, progress, reasons, {}, False, as_json=False) == EXIT_NO, "it brought nothing"
+    pauses = await find_pauses(stages.stores.frontier, [HOST], stages.now)
+    assert bool(pauses) == (host.status == EXIT_WAITS)
+    assert report(CrawlEnd("c", seen, progress, reasons, pauses=pauses), as_json=False) == host.status
     shown = " ".join(capsys.readouterr().out.split())
     assert f"{first.url}: {host.words}" in shown
-    assert "0 pages are searchable" in shown
+    assert "0 pages searchable" in shown
     assert "not answer" not in shown
 
 
@@ -188,20 +196,24 @@ async def test_links_that_were_left_out_are_counted_by_reason(pool: ParsePool, t
             await stages.send(first, seconds=600)
         finally:
             await stages.fetcher.stop()
-    counts = await count_left_out(stages.stores, [page_id(f"{SITE}/")], [first], server.settings().origins)
-    assert counts == {"host": 2, "depth": 2, "type": 1, "pattern": 1}
-    assert describe_left_out(counts) == (
-        "Links that were left out: 2 to other hosts (--any-host follows them); 2 beyond the depth (--depth); "
-        "1 outside of --include and --exclude; 1 that no page has (files, other schemes, traps)."
+    left_out = LeftOutLinks([first], server.settings().origins)
+    for _ in range(2):
+        await left_out.look(stages.stores, [page_id(f"{SITE}/")])
+        assert left_out.counts == {"host": 2, "depth": 2, "type": 1, "pattern": 1}
+    assert not left_out.is_part
+    assert describe_left_out(left_out.counts) == (
+        "2 to other hosts (--any-host follows them); 2 beyond the depth (--depth); "
+        "1 outside of --include and --exclude; 1 that no page has (files, other schemes, traps)"
     )
+    assert describe_left_out({"host": 2}, with_help=False) == "2 to other hosts"
     assert describe_left_out({}) == ""
 
 
 def test_a_crawl_that_brought_a_page_or_a_copy_ends_with_status_0(capsys: pytest.CaptureFixture[str]) -> None:
     seen = Seen("c", indexed={UUID(int=1)})
-    assert _report("c", seen, CrawlProgress(discovered=1, fetched=1), {}, {}, False, as_json=False) == 0
+    assert report(CrawlEnd("c", seen, CrawlProgress(discovered=1, fetched=1)), as_json=False) == 0
     seen = Seen("c", removed={UUID(int=1): "duplicate"})
-    assert _report("c", seen, CrawlProgress(discovered=1, fetched=1), {}, {}, False, as_json=False) == 0
+    assert report(CrawlEnd("c", seen, CrawlProgress(discovered=1, fetched=1)), as_json=False) == 0
     seen = Seen("c", indexed={UUID(int=1)}, empty={UUID(int=1)})
-    assert _report("c", seen, CrawlProgress(discovered=1, fetched=1), {}, {}, False, as_json=False) == EXIT_NO
+    assert report(CrawlEnd("c", seen, CrawlProgress(discovered=1, fetched=1)), as_json=False) == EXIT_NO
     assert "1 page without any statement: no search finds them." in capsys.readouterr().out

@@ -171,7 +171,7 @@ async def test_robots_refuses_with_a_reason() -> None:
     reason = await why_left_out(web.frontier_store, web.blobs, ROBOT, f"{A}/1", web.now)
     assert reason == "robots.txt of a.example disallows it"
     assert not await why_left_out(web.frontier_store, web.blobs, ProductToken("otherbot"), f"{A}/3", web.now)
-    assert await progress(web) == CrawlProgress(discovered=4, digesting=3, refused=1)
+    assert await progress(web) == CrawlProgress(discovered=4, digesting=3, disallowed=1)
     [origin] = web.origins
     assert (origin.robots, bool(origin.robots_ref)) == ("rules", True)
 

@@ -56,7 +56,7 @@ async def test_each_url_of_an_event_is_decided_on_alone() -> None:
     for left_out in ("private/x", "film.mp4"):
         assert await web.frontier_store.url(page_id(f"{A}/{left_out}")) is None
     progress = await crawl_progress(Stores(frontier=web.frontier_store), "c")
-    assert progress == CrawlProgress(discovered=4, digesting=3, refused=1)
+    assert progress == CrawlProgress(discovered=4, digesting=3, disallowed=1)
 
 
 async def test_refusals_cost_one_write_of_their_states_and_neither_rows_nor_places_nor_events() -> None:
@@ -69,7 +69,7 @@ async def test_refusals_cost_one_write_of_their_states_and_neither_rows_nor_plac
         assert await web.agent.handle(event) == []
     assert [store.names.count(name) for name in ("put_states", "put_url", "push")] == [1, 0, 0]
     progress = await crawl_progress(Stores(frontier=web.frontier_store), "c")
-    assert progress.refused == 3, "each is counted once, however often the event comes"
+    assert progress.disallowed == 3, "each is counted once, however often the event comes"
 
 
 async def test_the_urls_of_an_event_are_one_write_of_the_queue() -> None:
@@ -102,7 +102,7 @@ async def test_a_crash_at_any_call_of_the_store_loses_no_url_of_an_event(
         await web.run()
         assert sorted(web.pages()) == [f"{A}/", f"{A}/1", f"{A}/2", f"{A}/3"], f"killed at call {n}"
         progress = await crawl_progress(Stores(frontier=web.frontier_store), "c")
-        assert progress == CrawlProgress(discovered=5, digesting=4, refused=1)
+        assert progress == CrawlProgress(discovered=5, digesting=4, disallowed=1)
         if not process.dead:
             assert n > 5, "the process was never killed"
             return

@@ -89,4 +89,4 @@ async def test_every_allowed_page_is_fetched_and_each_delay_is_kept(
         for page, host in private.items()
     ]
     found = [state for by_page in states for state in by_page.values()]
-    assert found == ["refused"] * progress.refused
+    assert found == ["disallowed"] * progress.disallowed

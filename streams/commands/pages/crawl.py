@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -11,23 +12,22 @@ from uuid import uuid4
 import typer
 
 from schemas import PageDiscovered
+from streams.clock import now_micros
 from streams.commands.console import (
-    EXIT_NO,
     AsJson,
     command,
     err,
     load_settings,
     need_kafka,
-    out,
-    print_json,
     print_result,
-    styled,
 )
-from streams.commands.pages.left_out import FEW_PAGES, count_left_out, describe_left_out
+from streams.commands.pages.crawl_report import CrawlEnd, describe_results, report
+from streams.commands.pages.left_out import MAX_PAGES as MAX_LOOKED
+from streams.commands.pages.left_out import LeftOutLinks, describe_left_out
+from streams.commands.pages.pauses import QUIET_SECONDS, find_pauses
 from streams.commands.pages.seed_reasons import MAX_EXPLAINED, explain_seeds
 from streams.commands.pages.seeds import as_sitemap, describe_rewritten, read_seeds, seed
 from streams.commands.watching import FOLLOWED, LOOK_SECONDS, Bars, Seen, machine_load
-from streams.crawl.frontier.policy import UNREACHABLE_SECONDS
 from streams.crawl.frontier.progress import CrawlProgress, ProgressReader
 from streams.crawl.scope import make_patterns
 from streams.errors import TransientError, UsageError
@@ -38,8 +38,6 @@ from streams.runtime.topic_reader import Follower
 from streams.settings import Settings
 from streams.stores.opener import Stores, open_stores
 from streams.stores.protocols import ALL_HOSTS
-
-REFUSED = "Refused: robots.txt, a limit, a rule for URLs, or the server says no. `riffle page URL` names the reason."
 
 
 @command
@@ -128,26 +126,38 @@ async def run_crawl(
             everywhere = await stores.frontier.order(ALL_HOSTS)
             if everywhere and everywhere.paused:
                 err.advise("All crawls are paused, this one, too. To go on: riffle frontier set all --unpause")
+            left_out = LeftOutLinks(seeds, settings.crawl.origins)
             try:
-                seen, progress, stuck = await _watch(settings, stores, follower, crawl_id)
+                end = await _watch(settings, stores, follower, seeds, left_out)
             except asyncio.CancelledError:
                 err.advise("The crawl goes on. To stop it: riffle frontier set all --pause. To resume it: --unpause")
                 raise
+            seen = end.seen
+            await left_out.look(stores, seen.fetched, MAX_LOOKED)
             reached = (seen.indexed | seen.unchanged) - seen.empty - seen.sign_ins
-            without = [one for one in seeds if one.page_id not in reached][:MAX_EXPLAINED]
-            reasons = {url: why async for url, why in explain_seeds(stores, without, has_listed=bool(seen.listed))}
-            few = seen.fetched if len(seen.fetched) <= FEW_PAGES else ()
-            left_out = await count_left_out(stores, few, seeds, settings.crawl.origins)
+            without = [one for one in seeds if one.page_id not in reached]
+            named = without[:MAX_EXPLAINED]
+            reasons = {url: why async for url, why in explain_seeds(stores, named, has_listed=bool(seen.listed))}
     finally:
         follower.close()
-    return _report(crawl_id, seen, progress, reasons, left_out, stuck, as_json=as_json)
+    end = replace(
+        end,
+        reasons=reasons,
+        unexplained=len(without) - len(named),
+        left_out=left_out.counts,
+        is_part=left_out.is_part,
+    )
+    return report(end, as_json=as_json)
 
 
 async def _watch(
-    settings: Settings, stores: Stores, follower: Follower, crawl_id: str
-) -> tuple[Seen, CrawlProgress, bool]:
+    settings: Settings, stores: Stores, follower: Follower, seeds: list[PageDiscovered], left_out: LeftOutLinks
+) -> CrawlEnd:
+    """Show the progress until the crawl is done, waits for hosts, or seems to be stuck."""
+    crawl_id, hosts = seeds[0].crawl_id, dict.fromkeys(seed.host for seed in seeds)
     reader = ProgressReader(stores, crawl_id, time.monotonic)
-    seen, progress = Seen(crawl_id, last_event_at=time.monotonic()), CrawlProgress()
+    seen, progress = Seen(crawl_id, hosts=hosts, last_event_at=time.monotonic()), CrawlProgress()
+    looked_at = seen.last_event_at
     with Bars(err) as bars:
         addresses, indexing = bars.add_task("Addresses", total=None), bars.add_task("Searchable", total=None)
         while True:
@@ -158,12 +168,12 @@ async def _watch(
             with suppress(TransientError):
                 progress = await reader.read()
                 await seen.look_at_unchanged(stores.pages)
-            listed = f"sitemaps name {len(seen.listed):,} pages" if seen.listed else ""
+                await left_out.look(stores, seen.indexed)
             bars.update(
                 addresses,
                 completed=progress.finished,
                 total=max(progress.discovered, 1),
-                note="; ".join(filter(None, (describe_results(progress), listed))),
+                note="\n".join(filter(None, _notes(progress, seen, left_out))),
             )
             shortage = describe_shortage(settings)
             slow = f"paused: {shortage}" if shortage else seen.why_slow(now, load)
@@ -171,106 +181,27 @@ async def _watch(
             if progress.done and not seen.under_way and not events:
                 with suppress(TransientError):
                     await seen.look_at_all_unchanged(stores.pages)
-                return seen, progress, False
+                return CrawlEnd(crawl_id, seen, progress)
+            only_waits = progress.pending and not (progress.digesting or seen.under_way)
+            if only_waits and now - max(looked_at, seen.last_event_at) > QUIET_SECONDS:
+                looked_at = now
+                with suppress(TransientError):
+                    if pauses := await find_pauses(stores.frontier, seen.hosts, now_micros()):
+                        return CrawlEnd(crawl_id, seen, progress, pauses=pauses)
             if seen.is_stuck(now, load):
-                return seen, progress, True
+                return CrawlEnd(crawl_id, seen, progress, is_stuck=True)
 
 
-def describe_results(progress: CrawlProgress) -> str:
-    """Return the number of addresses with each final result, for people, such as `214 fetched, 3 refused`."""
-    results = {
-        "fetched": progress.fetched,
-        "refused": progress.refused,
-        "failed": progress.failed,
-        "redirected": progress.redirected,
-        "known from another crawl": progress.seen,
-    }
-    return ", ".join(f"{count:,} {name}" for name, count in results.items() if count)
+def _notes(progress: CrawlProgress, seen: Seen, left_out: LeftOutLinks) -> Iterator[str]:
+    """Yield lines about the addresses so far."""
+    yield describe_results(progress)
+    if described := describe_left_out(left_out.counts, with_help=False):
+        yield f"links left out{' of the first pages' if left_out.is_part else ''}: {described}"
+    if seen.listed:
+        yield f"sitemaps name {count_of(len(seen.listed), 'page')}"
 
 
 def _report_start(crawl_id: str, seeds: int, as_json: bool) -> int:
     sentence = f"Crawl {crawl_id} has begun with {seeds} seed{'' if seeds == 1 else 's'}. The workers continue it."
     print_result(sentence, {"crawl_id": crawl_id, "seeds": seeds}, as_json)
     return 0
-
-
-def _report(
-    crawl_id: str,
-    seen: Seen,
-    progress: CrawlProgress,
-    reasons: dict[str, str],
-    left_out: dict[str, int],
-    stuck: bool,
-    *,
-    as_json: bool,
-) -> int:
-    if as_json:
-        print_json(
-            {
-                "crawl_id": crawl_id,
-                "finished": not stuck,
-                "discovered": progress.discovered,
-                "fetched": progress.fetched,
-                "failed": progress.failed,
-                "deferred": progress.deferred,
-                "refused": progress.refused,
-                "redirected": progress.redirected,
-                "known_from_another_crawl": progress.seen,
-                "named_by_sitemaps": len(seen.listed),
-                "fetched_of_sitemaps": len(seen.listed & seen.fetched),
-                "searchable": seen.searchable,
-                "without_statements": len(seen.empty),
-                "unchanged": len(seen.unchanged),
-                "sign_in_pages": len(seen.sign_ins),
-                "under_way_before": len(seen.unread),
-                "set_aside": seen.reasons(),
-                "seeds_without_a_page": reasons,
-                "links_left_out": left_out,
-            }
-        )
-    else:
-        removed = ", ".join(f"{count} {reason}" for reason, count in seen.reasons().items()) or "none"
-        out.print(
-            f"{progress.discovered:,} address{'' if progress.discovered == 1 else 'es'}: "
-            f"{describe_results(progress) or 'none is finished'}. "
-            f"{seen.searchable:,} pages are searchable; not indexed: {removed}.",
-            soft_wrap=True,
-        )
-        if progress.refused:
-            out.advise(REFUSED, soft_wrap=True)
-        if seen.listed:
-            out.print(
-                f"Sitemaps name {len(seen.listed)} pages, of which {len(seen.listed & seen.fetched)} are fetched. "
-                "(--max-pages sets how many, --sitemap-only fetches all.)"
-            )
-        if seen.empty:
-            out.print(f"{count_of(len(seen.empty), 'page')} without any statement: no search finds them.")
-        if seen.unchanged:
-            out.print(f"{len(seen.unchanged)} of the searchable pages have not changed since an earlier crawl.")
-        if seen.sign_ins:
-            out.print(
-                f"{count_of(len(seen.sign_ins), 'page')} answered with a sign-in page: their last content stays. To "
-                "read what is behind it, give a session or a password: RIFFLE_CRAWL__SIGN_INS_FILE",
-                soft_wrap=True,
-            )
-        if seen.unread:
-            out.print(f"{len(seen.unread)} unchanged pages are not searchable yet: their earlier fetch is under way.")
-        for url, why in reasons.items():
-            out.print(f"{url}: {why}", soft_wrap=True)
-        if described := describe_left_out(left_out):
-            out.print(described, soft_wrap=True)
-        if progress.deferred:
-            out.print(
-                f"Waiting for hosts whose robots.txt can't be read: {progress.deferred:,}. A host is asked again after "
-                f"{UNREACHABLE_SECONDS / 60:.0f} minutes, and after twice as long each further time, up to a day."
-            )
-    if stuck:
-        err.print(
-            styled(
-                "[yellow]No event for {} s[/], and {} pages are not finished. "
-                "Look at `riffle status`, `riffle status --topics` and `riffle dead-letters list`.",
-                round(time.monotonic() - seen.last_event_at),
-                seen.under_way,
-            )
-        )
-    return EXIT_NO if stuck or not seen.brought else 0

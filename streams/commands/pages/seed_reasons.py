@@ -97,7 +97,17 @@ async def _why_queued(stores: Stores, row: FrontierUrl, now: int) -> str:
     if host and host.is_deferred:
         detail = f" ({host.robots.detail})" if host.robots.detail else ""
         return f"Waiting: the robots.txt of {row.host} can't be read{detail}, so nothing else is requested{until}"
-    return f"Waiting for {row.host}{f' ({row.detail})' if row.detail else ''}{until}"
+    detail = row.detail or (_why_closed(host, now) if host else "")
+    return f"Waiting for {row.host}{f' ({detail})' if detail else ''}{until}"
+
+
+def _why_closed(host: Host, now: int) -> str:
+    """Return why robots.txt lets nobody ask the host now; empty if it does."""
+    if host.closed_for(now) >= LONG_MICROS:
+        return "its robots.txt allows visits only at some times of day"
+    if host.robots.delay_seconds * 1_000_000 >= LONG_MICROS:
+        return f"its robots.txt asks for {host.robots.delay_seconds:,.0f} s between two requests"
+    return ""
 
 
 async def _why_away(stores: Stores, identity: UUID) -> str:

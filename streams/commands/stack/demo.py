@@ -104,6 +104,7 @@ def demo(
     try:
         out.print(f"\nCrawling {len(hosts)} hosts: {', '.join(hosts)}")
         asyncio.run(_crawl(settings, hosts))
+        out.print("Only these pages of the sites are bundled: robots.txt forbids the others, or they are gone.")
         verdicts = asyncio.run(_judge_questions(settings))
         _show(verdicts)
     finally:

@@ -263,7 +263,9 @@ def crawl_state(url: FrontierUrl, host: Host) -> CrawlState:
             return "settled"
         case "redirect":
             return "redirected"
-        case "refused" | "guarded" | "disallowed" | "over_budget" | "removed":
+        case "gone" | "disallowed":
+            return url.outcome
+        case "refused" | "guarded" | "over_budget" | "removed":
             return "refused"
     return "failed"
 

@@ -25,9 +25,13 @@ class CrawlProgress:
     fetched: int = 0
     """URLs that are fetched and settled."""
     redirected: int = 0
+    gone: int = 0
+    """URLs that lead to no page, as the server says (404, 410)."""
     failed: int = 0
+    disallowed: int = 0
+    """URLs that robots.txt forbids."""
     refused: int = 0
-    """URLs that are refused by URL rules, robots.txt, budget, network guard, or the server."""
+    """URLs that are refused by URL rules, budget, network guard, or the server."""
     seen: int = 0
     """URLs that are known from an earlier crawl, or taken over by a later crawl."""
 
@@ -57,7 +61,9 @@ async def crawl_progress(stores: Stores, crawl_id: str) -> CrawlProgress:
         digesting=counts.get("fetched", 0),
         fetched=counts.get("settled", 0),
         redirected=counts.get("redirected", 0),
+        gone=counts.get("gone", 0),
         failed=counts.get("failed", 0),
+        disallowed=counts.get("disallowed", 0),
         refused=counts.get("refused", 0),
         seen=counts.get("seen", 0),
     )

@@ -1,6 +1,6 @@
 """A table of URLs of crawls with a small number each, in memory of a fixed size: 8 bytes a URL. Pure.
 
-A URL is found by the bits of its page id, mixed with its crawl's: some choose its row, and 60 stand in the row.
+A URL is found by the bits of its page id, mixed with its crawl's: some choose its row, and 59 stand in the row.
 So two URLs are taken for one with a probability of 1 in 10^17 a look-up, and nobody can make such a URL, since a page
 id is a hash (SHA-1). A row has four places. The URL of a row that was used longest ago is forgotten.
 """
@@ -10,15 +10,15 @@ from functools import lru_cache
 from hashlib import blake2b
 from uuid import UUID
 
-NUMBERS = 8
-"""The numbers of URLs are 0 to 7."""
 WAYS = 4
 """Number of places in a row."""
-_NUMBER_BITS = 3
+_NUMBER_BITS = 4
+NUMBERS = 1 << _NUMBER_BITS
+"""The numbers of URLs are 0 to 15."""
 _USED = 1 << _NUMBER_BITS
 """The bit of a place that is not empty."""
 _TAG = (1 << 64) - (_USED << 1)
-"""The other bits of a place: the last 60 of a page id, mixed with its crawl's."""
+"""The other bits of a place: the last 59 of a page id, mixed with its crawl's."""
 
 
 class UrlTable:
@@ -63,7 +63,7 @@ class UrlTable:
     def _find(self, crawl_id: str, page_id: UUID) -> tuple[int, int]:
         """Return the first place of the URL's row, and what stands in the row for it."""
         key = page_id.int ^ _mask_of(crawl_id)
-        return ((key >> 96) ^ key) % self._rows * WAYS, (key << 4) & _TAG
+        return ((key >> 96) ^ key) % self._rows * WAYS, (key << (_NUMBER_BITS + 1)) & _TAG
 
 
 @lru_cache(maxsize=256)

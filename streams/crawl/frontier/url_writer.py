@@ -35,7 +35,7 @@ class UrlWriter:
         """Write URLs of a host, their queue entries, their crawls' marks, and the host if necessary or if `persist`.
 
         The row of a new host comes first. The other writes run side by side: after a crash, the event's redelivery
-        repeats the missing ones. `refused`: pages by crawl that have no row, and are marked as refused.
+        repeats the missing ones. `refused`: pages by crawl without a row, which robots.txt disallows.
         """
         await self._hosts.fill(live)  # before the push: a complete head in memory must hold the whole queue
         entries = sorted(self._waiting(urls, live))
@@ -91,7 +91,7 @@ class UrlWriter:
     ) -> None:
         """Write the state of URLs of a host in their crawls. `refused`: further pages, by crawl."""
         crawls: dict[str, dict[UUID, CrawlState]] = {
-            crawl_id: dict.fromkeys(page_ids, "refused") for crawl_id, page_ids in refused.items()
+            crawl_id: dict.fromkeys(page_ids, "disallowed") for crawl_id, page_ids in refused.items()
         }
         for url in urls:
             crawls.setdefault(url.crawl_id, {})[url.page_id] = crawl_state(url, live.host)

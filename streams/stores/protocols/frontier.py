@@ -7,7 +7,9 @@ from uuid import UUID
 
 from streams.stores.rows import Row
 
-CrawlState = Literal["queued", "deferred", "fetched", "settled", "redirected", "failed", "refused", "seen"]
+CrawlState = Literal[
+    "queued", "deferred", "fetched", "settled", "redirected", "failed", "refused", "seen", "gone", "disallowed"
+]
 """The state of a URL in one crawl. Queued and fetched URLs are on their way. Deferred URLs wait until the host answers
 again. All other states are final."""
 

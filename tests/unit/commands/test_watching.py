@@ -13,7 +13,7 @@ from rich.console import Console
 
 from schemas import Event, PageDiscovered, PageFetched, PageSettled
 from schemas.ids import page_id
-from streams.commands.pages.crawl import describe_results
+from streams.commands.pages.crawl_report import describe_results
 from streams.commands.watching import (
     BUSY_IDLE_SECONDS,
     BUSY_LOAD,
@@ -76,7 +76,7 @@ def test_on_a_terminal_there_are_bars() -> None:
         task = bars.add_task("Addresses", total=1_000_000)
         now[0] = 3 * LINE_SECONDS
         bars.update(task, completed=300_000, note=", ".join(["300,000 of the longest note"] * 9))
-    assert "300000/1000000" in screen.getvalue(), "the note takes what the numbers leave"
+    assert "300000/1000000" in screen.getvalue(), "the note is below the numbers"
     assert "300,000 of" in screen.getvalue()
     assert "3 of 4" not in screen.getvalue()
 
@@ -88,8 +88,11 @@ def test_on_a_terminal_there_are_bars() -> None:
         (CrawlProgress(discovered=3, pending=2, digesting=1), ""),
         (CrawlProgress(discovered=1_500, fetched=1_200, digesting=300), "1,200 fetched"),
         (
-            CrawlProgress(discovered=1_023, fetched=237, refused=760, failed=18, redirected=7, seen=1),
-            "237 fetched, 760 refused, 18 failed, 7 redirected, 1 known from another crawl",
+            CrawlProgress(
+                discovered=1_028, fetched=237, disallowed=760, refused=5, gone=17, failed=1, redirected=7, seen=1
+            ),
+            "237 fetched, 7 redirected, 1 known from another crawl, 760 forbidden by robots.txt, 5 refused, 17 gone, "
+            "1 failed",
         ),
     ],
 )
@@ -97,7 +100,7 @@ def test_the_results_of_a_crawl_in_words(progress: CrawlProgress, words: str) ->
     assert describe_results(progress) == words
 
 
-@given(st.lists(st.integers(0, 2_000), min_size=8, max_size=8))
+@given(st.lists(st.integers(0, 2_000), min_size=10, max_size=10))
 def test_the_results_and_what_is_under_way_are_all_addresses(counts: list[int]) -> None:
     """So no page seems to be missing when a crawl has ended."""
     names = [one.name for one in fields(CrawlProgress) if one.name != "discovered"]
