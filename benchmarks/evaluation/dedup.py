@@ -16,7 +16,7 @@ from uuid import UUID
 
 from schemas.ids import page_id
 from streams.dedup.fingerprinting import Prints, fingerprint, text_shingles
-from streams.dedup.grouping import SIMILARITY, Grouping
+from streams.dedup.grouping import SIMILARITY, Grouping, keys_of
 from streams.errors import Refused, UsageError
 from streams.jsonl import read_rows
 from streams.sketches.features import jaccard
@@ -121,7 +121,7 @@ def _make_fingerprint(name: str, content_hash: str, prints: Prints) -> Fingerpri
         document_ref=name,
         words=prints.words,
         sketch=prints.sketch,
-        bands=prints.bands,
+        keys=keys_of(prints, content_hash),
     )
 
 

@@ -33,7 +33,7 @@ from streams.dedup.generations import (
     removal_generation,
     repetition,
 )
-from streams.dedup.grouping import Decision, Grouping, is_undecided
+from streams.dedup.grouping import Decision, Grouping, is_undecided, keys_of
 from streams.dedup.log import Log, Outcome, record_of_page, record_of_removal
 from streams.dedup.sandbox_tasks import (
     COMPARISON,
@@ -229,7 +229,7 @@ class DedupAgent(Agent):
             document_ref=event.document_ref,
             words=prints.words,
             sketch=prints.sketch,
-            bands=prints.bands,
+            keys=keys_of(prints, event.content_hash),
         )
 
     async def _keep_former_text(self, made: Fingerprint, former: Fingerprint | None) -> Fingerprint:
@@ -244,7 +244,7 @@ class DedupAgent(Agent):
             answer = await self._sandbox.run(COMPARISON, pack_pair(*pair))
         except (MissingBlob, Refused):
             return made
-        kept = ("content_hash", "simhash", "document_ref", "words", "sketch", "bands")
+        kept = ("content_hash", "simhash", "document_ref", "words", "sketch", "keys")
         return replace(made, **{name: getattr(former, name) for name in kept}) if any(answer) else made
 
     async def _compare(self, one: Fingerprint, other: Fingerprint) -> float:

@@ -60,7 +60,7 @@ class Prints:
     """The version of the word weights (`frequencies.VERSION`)."""
     sketch: bytes
     bands: tuple[int, ...]
-    """The keys under which similar texts are looked up."""
+    """The keys that similar texts share."""
     words: int
 
 

@@ -14,9 +14,12 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
+from xxhash import xxh3_64_intdigest
+
 from streams.crawl.file_kinds import EXTENSIONS, extension_of
 from streams.crawl.urls import host_of
 from streams.dedup.election import oldest_first, order_by_preference, rank
+from streams.dedup.fingerprinting import Prints
 from streams.sketches.minhash import sketch_similarity
 from streams.stores.protocols import MIN_NEAR_WORDS, Fingerprint, Fingerprints
 
@@ -95,6 +98,17 @@ def _find_page(page: Fingerprint, others: Iterable[Fingerprint]) -> Fingerprint:
 def may_represent(page: Fingerprint) -> bool:
     """Return whether the page is a representative, or undecided."""
     return page.representative == page.page_id or is_undecided(page)
+
+
+def keys_of(prints: Prints, content_hash: str) -> tuple[int, ...]:
+    """Return the keys under which a text with these prints and this hash is looked up, each of 63 bits.
+
+    Equal texts have equal bands, so only a text that is too short for near-duplicates has a key of its content. A text
+    without words is a duplicate of none.
+    """
+    if prints.words >= MIN_WORDS:
+        return prints.bands
+    return (xxh3_64_intdigest(content_hash.encode()) >> 1,) if prints.words else ()
 
 
 def are_forms_of_one_text(one: str, other: str) -> bool:

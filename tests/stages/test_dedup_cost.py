@@ -64,7 +64,7 @@ def site_over(session: CountingSession) -> Site:
     )
 
 
-HINTS = {"fingerprints_by_content": 1, "fingerprints_by_band": 4}
+HINTS = {"fingerprints_by_key": 3}
 
 
 async def test_a_new_page_writes_each_hint_once_and_reads_each_key_once() -> None:
@@ -78,8 +78,15 @@ async def test_a_new_page_writes_each_hint_once_and_reads_each_key_once() -> Non
 async def test_a_short_text_is_stored_and_looked_up_by_its_content_alone() -> None:
     session = CountingSession()
     await site_over(session).normalize(A, text_of(1, words=20))
-    assert session.writes == {"fingerprints": 2, "fingerprints_by_content": 1}
-    assert session.reads == {"fingerprints": 3, "fingerprints_by_content": 1, "url_variants": 1}
+    assert session.writes == {"fingerprints": 2, "fingerprints_by_key": 1}
+    assert session.reads == {"fingerprints": 3, "fingerprints_by_key": 1, "url_variants": 1}
+
+
+async def test_a_page_without_words_has_no_key() -> None:
+    session = CountingSession()
+    await site_over(session).normalize(A, "")
+    assert session.writes == {"fingerprints": 2}
+    assert session.reads == {"fingerprints": 3, "url_variants": 1}
 
 
 async def test_the_removal_of_an_unknown_page_reads_two_rows() -> None:

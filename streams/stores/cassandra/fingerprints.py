@@ -9,10 +9,8 @@ So if two workers decide at the same moment, and the deletion by the loser comes
 shows that its hints are missing.
 """
 
-import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain
 from typing import Any
 from uuid import UUID
 
@@ -20,7 +18,6 @@ from streams.sketches.minhash import sketch_similarity
 from streams.stores.cassandra.session import CassandraSession
 from streams.stores.protocols import (
     MAX_FOUND,
-    MIN_NEAR_WORDS,
     UNREAD,
     AliasEvidence,
     Fingerprint,
@@ -30,8 +27,8 @@ from streams.stores.protocols import (
 )
 from streams.stores.rows import pack_list, pack_row, unpack_list, unpack_row
 
-PER_BAND = 100
-"""Maximum number of hints that are read under one band."""
+PER_KEY = 100
+"""Maximum number of hints that are read under one key."""
 MAX_GROUPS = 100
 """Maximum number of groups of one representative that are read or moved at once."""
 KEYS_AT_ONCE = 100
@@ -52,12 +49,9 @@ _DECIDE = (
 )
 _KEEP, _SHOW, _HIDE = _DECIDE.format(""), _DECIDE.format(", hidden = false"), _DECIDE.format(", hidden = true")
 """Decisions that leave the page's hints as they are, come after the hints were written, or before they are deleted."""
-_PUT_CONTENT = "INSERT INTO fingerprints_by_content (content_hash, page_id) VALUES (:content_hash, :page_id)"
-_GET_CONTENT = "SELECT page_id FROM fingerprints_by_content WHERE content_hash = :content_hash LIMIT :count"
-_CUT_CONTENT = "DELETE FROM fingerprints_by_content WHERE content_hash = :content_hash AND page_id = :page_id"
-_PUT_BAND = "INSERT INTO fingerprints_by_band (band, page_id, sketch) VALUES (:key, :page_id, :sketch)"
-_GET_BANDS = "SELECT page_id, sketch FROM fingerprints_by_band WHERE band IN :keys PER PARTITION LIMIT :count"
-_CUT_BAND = "DELETE FROM fingerprints_by_band WHERE band = :key AND page_id = :page_id"
+_PUT_HINT = "INSERT INTO fingerprints_by_key (key, page_id, sketch) VALUES (:key, :page_id, :sketch)"
+_GET_HINTS = "SELECT page_id, sketch FROM fingerprints_by_key WHERE key IN :keys PER PARTITION LIMIT :count"
+_CUT_HINT = "DELETE FROM fingerprints_by_key WHERE key = :key AND page_id = :page_id"
 _PUT_MEMBER = "INSERT INTO duplicate_groups (id, kind, other) VALUES (:key, 1, :page_id) USING TIMESTAMP :at"
 _PUT_GROUP = """
 BEGIN UNLOGGED BATCH
@@ -126,17 +120,13 @@ class CassandraFingerprints:
 
     async def look_up(self, fingerprint: Fingerprint, similarity: float) -> list[Fingerprint]:
         page = fingerprint
-        look_ups = [self._exact_hints(page.content_hash)]
-        if _bands(page):
-            look_ups.append(self._similar_hints(page, similarity))
-        hints = await asyncio.gather(*look_ups)
-        rows = await self._get_all([page.page_id, *chain(*hints)])
-        others = [row for row in rows if row.page_id != page.page_id]
-        found = {other.page_id for other in others if other.content_hash == page.content_hash}
-        if _bands(page):
-            alike = (other for other in others if sketch_similarity(page.sketch, other.sketch) >= similarity)
-            found |= {other.page_id for other in alike}
-        return [row for row in rows if row.page_id == page.page_id or row.page_id in found]
+        rows = await self._get_all([page.page_id, *await self._hints(page, similarity)])
+        # The row may be of a later text than the hint.
+        return [
+            row
+            for row in rows
+            if row.page_id == page.page_id or sketch_similarity(page.sketch, row.sketch) >= similarity
+        ]
 
     async def remove(self, page_id: UUID, at: int, former: Known = UNREAD) -> None:
         if former is UNREAD:
@@ -263,12 +253,10 @@ class CassandraFingerprints:
             for page in pages
         ]
 
-    async def _exact_hints(self, content_hash: str) -> list[UUID]:
-        rows = await self._session.execute(_GET_CONTENT, {"content_hash": content_hash, "count": MAX_FOUND})
-        return [page_id for (page_id,) in rows]
-
-    async def _similar_hints(self, fingerprint: Fingerprint, similarity: float) -> list[UUID]:
-        rows = await self._session.execute(_GET_BANDS, {"keys": _bands(fingerprint), "count": PER_BAND})
+    async def _hints(self, fingerprint: Fingerprint, similarity: float) -> list[UUID]:
+        if not fingerprint.keys:
+            return []
+        rows = await self._session.execute(_GET_HINTS, {"keys": list(fingerprint.keys), "count": PER_KEY})
         shares = {page_id: sketch_similarity(fingerprint.sketch, sketch) for page_id, sketch in rows}
         alike = sorted((-share, page_id) for page_id, share in shares.items() if share >= similarity)
         return [page_id for _, page_id in alike[:MAX_FOUND]]
@@ -299,28 +287,19 @@ class CassandraFingerprints:
         self, page: Fingerprint, at: int, statement: str = "", values: dict[str, Any] | None = None
     ) -> None:
         """Write the rows under which look-ups find the page, and the page's own row if a statement is given."""
-        bands = _bands(page)
-        row = {
-            "page_id": page.page_id,
-            "content_hash": page.content_hash,
-            **({"sketch": page.sketch} if bands else {}),
-            **_number_keys(bands, "band"),
-            **(values or {}),
-        }
         puts = [statement] if statement else []
-        puts += [_PUT_CONTENT, *_repeat_for_keys(_PUT_BAND, bands, "band")]
-        await self._session.execute(_batch(puts), row, at=at)
+        puts += _repeat_for_keys(_PUT_HINT, page.keys)
+        if puts:
+            sketch = {"sketch": page.sketch} if page.keys else {}
+            row = {"page_id": page.page_id, **sketch, **_number_keys(page.keys), **(values or {})}
+            await self._session.execute(_batch(puts), row, at=at)
 
     async def _cut(self, former: Fingerprint, kept: Fingerprint | None, at: int) -> None:
         """Delete the hints of a former fingerprint, except the hints that its successor has, too."""
-        bands = sorted({*_bands(former)} - {*(_bands(kept) if kept else ())})
-        cuts = _repeat_for_keys(_CUT_BAND, bands, "band")
-        row: dict[str, Any] = {"page_id": former.page_id, **_number_keys(bands, "band")}
-        if kept is None or kept.content_hash != former.content_hash:
-            cuts.append(_CUT_CONTENT)
-            row["content_hash"] = former.content_hash
-        if cuts:
-            await self._session.execute(_batch(cuts), row, at=at)
+        keys = sorted({*former.keys} - {*(kept.keys if kept else ())})
+        if keys:
+            row = {"page_id": former.page_id, **_number_keys(keys)}
+            await self._session.execute(_batch(_repeat_for_keys(_CUT_HINT, keys)), row, at=at)
 
 
 def _page(
@@ -349,11 +328,6 @@ def _page(
     )
 
 
-def _bands(fingerprint: Fingerprint) -> list[int]:
-    """Return the bands under which the page is stored and looked up."""
-    return list(fingerprint.bands) if fingerprint.words >= MIN_NEAR_WORDS else []
-
-
 def _batch(statements: Sequence[str]) -> str:
     """Return one request for rows of several partitions. It is not logged, so a crash may leave a part of it undone.
 
@@ -362,10 +336,10 @@ def _batch(statements: Sequence[str]) -> str:
     return f"BEGIN UNLOGGED BATCH USING TIMESTAMP :at {'; '.join(statements)}; APPLY BATCH"
 
 
-def _repeat_for_keys(statement: str, keys: Sequence[int], name: str) -> list[str]:
+def _repeat_for_keys(statement: str, keys: Sequence[int]) -> list[str]:
     """Return the statement once per key, with numbered parameters."""
-    return [statement.replace(":key", f":{name}_{number}") for number in range(len(keys))]
+    return [statement.replace(":key", f":key_{number}") for number in range(len(keys))]
 
 
-def _number_keys(keys: Sequence[int], name: str) -> dict[str, int]:
-    return {f"{name}_{number}": key for number, key in enumerate(keys)}
+def _number_keys(keys: Sequence[int]) -> dict[str, int]:
+    return {f"key_{number}": key for number, key in enumerate(keys)}

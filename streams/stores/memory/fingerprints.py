@@ -1,7 +1,7 @@
 """Fingerprints in memory."""
 
 from collections import defaultdict
-from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 from uuid import UUID
@@ -9,7 +9,6 @@ from uuid import UUID
 from streams.sketches.minhash import sketch_similarity
 from streams.stores.protocols import (
     MAX_FOUND,
-    MIN_NEAR_WORDS,
     UNREAD,
     AliasEvidence,
     Fingerprint,
@@ -19,10 +18,7 @@ from streams.stores.protocols import (
 )
 from streams.stores.rows import pack_list, pack_row, unpack_list
 
-PER_BAND = 100
-
-
-_Key = tuple[Hashable, ...]
+PER_KEY = 100
 
 
 class MemoryFingerprints:
@@ -42,7 +38,7 @@ class MemoryFingerprints:
         """Write time and representative, by group."""
         self._groups_of: dict[UUID, dict[UUID, None]] = defaultdict(dict)
         self._removed_at: dict[UUID, int] = {}
-        self._hints: dict[_Key, dict[UUID, tuple[int, bool]]] = defaultdict(dict)
+        self._hints: dict[int, dict[UUID, tuple[int, bool]]] = defaultdict(dict)
         """Write time, and True if the hint is deleted, by key and page."""
         self._hidden: dict[UUID, tuple[int, bool]] = {}
         self._alias_evidence: dict[tuple[str, str, int], tuple[tuple[bool, int], AliasEvidence]] = {}
@@ -58,7 +54,7 @@ class MemoryFingerprints:
         self._hide(page_id, at, False)
         self._hint(fingerprint, at, False)
         if known is not None:
-            self._hint(known, at, True, set(self._keys_of(fingerprint)))
+            self._hint(known, at, True, set(fingerprint.keys))
 
     async def get(self, page_id: UUID) -> Fingerprint | None:
         return self._add_decision(self._rows[page_id]) if page_id in self._rows else None
@@ -67,23 +63,14 @@ class MemoryFingerprints:
         known = {page_id: self._add_decision(self._rows[page_id]) for page_id in page_ids if page_id in self._rows}
         return {page_id: replace(page, representative=None) for page_id, page in known.items()}
 
-    def _exact(self, content_hash: str) -> list[Fingerprint]:
-        found = self._find_pages([("content", content_hash)])
-        return [page for page in found if page.content_hash == content_hash][:MAX_FOUND]
-
-    def _similar(self, fingerprint: Fingerprint, similarity: float) -> list[Fingerprint]:
-        shares: dict[UUID, tuple[float, Fingerprint]] = {}
-        for band in fingerprint.bands:
-            for other in self._find_pages([("band", band)])[:PER_BAND]:
-                shares[other.page_id] = (sketch_similarity(fingerprint.sketch, other.sketch), other)
-        alike = [found for found in shares.values() if found[0] >= similarity]
-        return [page for _, page in sorted(alike, key=lambda found: (-found[0], found[1].page_id))[:MAX_FOUND]]
-
     async def look_up(self, fingerprint: Fingerprint, similarity: float) -> list[Fingerprint]:
         own = await self.get(fingerprint.page_id)
-        found = self._exact(fingerprint.content_hash)
-        if fingerprint.words >= MIN_NEAR_WORDS:
-            found += self._similar(fingerprint, similarity)
+        shares: dict[UUID, tuple[float, Fingerprint]] = {}
+        for key in fingerprint.keys:
+            for other in self._find_pages(key)[:PER_KEY]:
+                shares[other.page_id] = (sketch_similarity(fingerprint.sketch, other.sketch), other)
+        alike = [found for found in shares.values() if found[0] >= similarity]
+        found = [page for _, page in sorted(alike, key=lambda found: (-found[0], found[1].page_id))[:MAX_FOUND]]
         pages = {page.page_id: page for page in (own, *found) if page is not None}
         return list(pages.values())
 
@@ -160,9 +147,8 @@ class MemoryFingerprints:
         """Yield all rows, as they are stored."""
         yield from ((page_id, pack_row(page)) for page_id, page in self._rows.items())
 
-    def _find_pages(self, keys: Iterable[_Key]) -> list[Fingerprint]:
-        hints = (hint for key in keys for hint in self._hints.get(key, {}).items())
-        ids = {page_id for page_id, (_, is_deleted) in hints if not is_deleted}
+    def _find_pages(self, key: int) -> list[Fingerprint]:
+        ids = {page_id for page_id, (_, is_deleted) in self._hints.get(key, {}).items() if not is_deleted}
         return [self._add_decision(self._rows[page_id]) for page_id in sorted(ids) if page_id in self._rows]
 
     def _add_decision(self, fingerprint: Fingerprint) -> Fingerprint:
@@ -185,9 +171,9 @@ class MemoryFingerprints:
         groups = {representative: None, **self._groups_of[representative]}
         return [group for group in groups if self._representative(group) == representative]
 
-    def _hint(self, page: Fingerprint, at: int, is_deleted: bool, kept: Collection[_Key] = ()) -> None:
+    def _hint(self, page: Fingerprint, at: int, is_deleted: bool, kept: Collection[int] = ()) -> None:
         """Write or delete the page's hints, except those under the keys `kept`."""
-        for key in self._keys_of(page):
+        for key in page.keys:
             if key not in kept:
                 hints = self._hints[key]
                 hints[page.page_id] = max(hints.get(page.page_id, (at, is_deleted)), (at, is_deleted))
@@ -195,9 +181,3 @@ class MemoryFingerprints:
     def _hide(self, page_id: UUID, at: int, is_hidden: bool) -> None:
         if at > self._removed_at.get(page_id, -1):
             self._hidden[page_id] = max(self._hidden.get(page_id, (at, is_hidden)), (at, is_hidden))
-
-    def _keys_of(self, fingerprint: Fingerprint) -> list[_Key]:
-        keys: list[_Key] = [("content", fingerprint.content_hash)]
-        if fingerprint.words >= MIN_NEAR_WORDS:
-            keys += [("band", band) for band in fingerprint.bands]
-        return keys

@@ -44,8 +44,8 @@ class Fingerprint:
     words: int = 0
     sketch: bytes = b""
     """8-bit minwise hashes of the text's shingles. The share of equal ones estimates the Jaccard similarity."""
-    bands: tuple[int, ...] = ()
-    """The keys under which similar texts are looked up, of 63 bits each."""
+    keys: tuple[int, ...] = ()
+    """The keys under which equal and similar texts are looked up, of 63 bits each. None: no text is a duplicate."""
     representative: UUID | None = None
     """The page's representative. None: undecided. Only `set_representative` writes it, `put` doesn't."""
     decided_at: int = 0
@@ -113,10 +113,7 @@ class Fingerprints(Protocol):
     """
 
     async def put(self, fingerprint: Fingerprint, at: int, former: Known = UNREAD) -> None:
-        """Store the fingerprint under page, content hash and bands, in place of the page's former one.
-
-        A text with fewer than MIN_NEAR_WORDS words is stored only under page and content hash.
-        """
+        """Store the fingerprint under page and keys, in place of the page's former one."""
 
     async def get(self, page_id: UUID) -> Fingerprint | None: ...
 
@@ -126,8 +123,7 @@ class Fingerprints(Protocol):
     async def look_up(self, fingerprint: Fingerprint, similarity: float) -> list[Fingerprint]:
         """Return the page itself as it is stored now, and the pages that are like it, each once.
 
-        These have its content, or share a band and have at least this estimated similarity: at most MAX_FOUND of each
-        kind. A text with fewer than MIN_NEAR_WORDS words has no similar pages.
+        These share a key and have at least this estimated similarity: at most MAX_FOUND, the most similar ones.
         """
 
     async def remove(self, page_id: UUID, at: int, former: Known = UNREAD) -> None: ...

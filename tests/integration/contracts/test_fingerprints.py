@@ -34,19 +34,19 @@ def a_page(**fields: object) -> Fingerprint:
         document_ref="ab" * 32,
         words=400,
         sketch=chance.randbytes(128),
-        bands=tuple(chance.getrandbits(63) for _ in range(4)),
+        keys=tuple(chance.getrandbits(63) for _ in range(4)),
     )
     return replace(page, **fields)  # type: ignore[arg-type]  # each test knows the fields
 
 
-async def exact(store: Fingerprints, content_hash: str) -> list[Fingerprint]:
-    """The pages with this content."""
-    return await store.look_up(a_page(content_hash=content_hash, words=0), 1.0)
+async def equal(store: Fingerprints, page: Fingerprint) -> list[Fingerprint]:
+    """The pages whose sketch is the page's."""
+    return await similar(store, page, 1.0)
 
 
 async def similar(store: Fingerprints, page: Fingerprint, similarity: float) -> list[Fingerprint]:
     """The pages whose sketch is like the page's."""
-    return await store.look_up(a_page(sketch=page.sketch, bands=page.bands), similarity)
+    return await store.look_up(a_page(sketch=page.sketch, keys=page.keys), similarity)
 
 
 def changed(sketch: bytes, places: Iterable[int]) -> bytes:
@@ -61,18 +61,29 @@ async def test_a_stored_fingerprint_is_read(store: Fingerprints) -> None:
     assert await store.get(uuid4()) is None
 
 
-async def test_pages_are_found_by_content(store: Fingerprints) -> None:
-    one = a_page()
-    other = a_page(content_hash=one.content_hash)
+@pytest.mark.parametrize("keys", [1, 4], ids=["a short text has one key", "four bands"])
+async def test_pages_with_equal_texts_are_found(store: Fingerprints, keys: int) -> None:
+    one = a_page(keys=a_page().keys[:keys])
+    other = replace(one, page_id=uuid4())
     for page in (one, other):
         await store.put(page, 1)
-    assert {page.page_id for page in await exact(store, one.content_hash)} == {one.page_id, other.page_id}
-    assert await exact(store, uuid4().hex) == []
+    assert {page.page_id for page in await equal(store, one)} == {one.page_id, other.page_id}
+    assert await equal(store, a_page()) == []
+
+
+async def test_a_text_without_keys_is_found_by_no_look_up(store: Fingerprints) -> None:
+    page = a_page(words=0, keys=())
+    await store.put(page, 1)
+    assert await store.look_up(page, 0.5) == [replace(page, written_at=1)]
+    assert await store.look_up(replace(page, page_id=uuid4()), 0.5) == []
+    await store.set_representative(page.page_id, page.page_id, 1)
+    await store.remove(page.page_id, 2)
+    assert await store.get(page.page_id) is None
 
 
 @pytest.mark.parametrize("number", [0, 1, (1 << 63) - 1])
 async def test_numbers_of_63_bits_and_simhashes_of_64_come_back(store: Fingerprints, number: int) -> None:
-    page = a_page(simhash=2 * number + 1, bands=(number, *a_page().bands[1:]))
+    page = a_page(simhash=2 * number + 1, keys=(number, *a_page().keys[1:]))
     await store.put(page, 1)
     assert page.page_id in [found.page_id for found in await similar(store, page, 0.9)]
     assert await store.get(page.page_id) == replace(page, written_at=1)
@@ -80,8 +91,8 @@ async def test_numbers_of_63_bits_and_simhashes_of_64_come_back(store: Fingerpri
 
 async def test_pages_are_similar_that_share_a_band_and_most_of_the_sketch(store: Fingerprints) -> None:
     page = a_page()
-    alike = a_page(sketch=changed(page.sketch, range(0, 28, 4)), bands=(*a_page().bands[:3], page.bands[3]))
-    other_sketch = a_page(sketch=page.sketch[:32] + a_page().sketch[32:], bands=page.bands)
+    alike = a_page(sketch=changed(page.sketch, range(0, 28, 4)), keys=(*a_page().keys[:3], page.keys[3]))
+    other_sketch = a_page(sketch=page.sketch[:32] + a_page().sketch[32:], keys=page.keys)
     other_bands = a_page(sketch=page.sketch)
     for one in (alike, other_sketch, other_bands):
         await store.put(one, 1)
@@ -94,7 +105,7 @@ async def test_a_new_fingerprint_replaces_the_old_one_under_every_key(store: Fin
     await store.put(old, 1)
     await store.put(new, 2)
     assert await store.get(old.page_id) == replace(new, written_at=2)
-    assert await exact(store, old.content_hash) == []
+    assert await equal(store, old) == []
     assert await similar(store, old, 0.5) == []
     assert [page.page_id for page in await similar(store, new, 0.9)] == [old.page_id]
 
@@ -104,7 +115,7 @@ async def test_keys_that_old_and_new_share_stay(store: Fingerprints) -> None:
     new = replace(old, generation=2, sketch=old.sketch[:100] + bytes(28))
     await store.put(old, 1)
     await store.put(new, 2)
-    for found in (await exact(store, old.content_hash), await similar(store, new, 0.9)):
+    for found in (await similar(store, old, 0.5), await similar(store, new, 0.9)):
         assert [page.page_id for page in found] == [old.page_id]
 
 
@@ -115,8 +126,8 @@ async def test_an_older_write_never_replaces_a_newer_one(store: Fingerprints) ->
     await store.put(old, 1)
     await store.remove(new.page_id, 1)
     assert await store.get(new.page_id) == replace(new, written_at=2)
-    assert await exact(store, old.content_hash) == []
-    assert [page.page_id for page in await exact(store, new.content_hash)] == [new.page_id]
+    assert await equal(store, old) == []
+    assert [page.page_id for page in await equal(store, new)] == [new.page_id]
 
 
 async def test_a_removed_page_is_not_found_and_an_older_write_does_not_restore_it(store: Fingerprints) -> None:
@@ -126,7 +137,7 @@ async def test_a_removed_page_is_not_found_and_an_older_write_does_not_restore_i
     await store.remove(page.page_id, 2)
     await store.put(page, 1)
     assert await store.get(page.page_id) is None
-    for found in (await exact(store, page.content_hash), await similar(store, page, 0.5)):
+    for found in (await equal(store, page), await similar(store, page, 0.5)):
         assert found == []
     await store.put(page, 3)
     assert await store.get(page.page_id) == replace(page, written_at=3)
@@ -259,7 +270,7 @@ async def test_first_sights_come_back_and_inherited_ones_count_until_the_next_fi
     found = await store.get(page.page_id)
     assert found is not None
     assert (found.first_seen, found.sights, found.inherited) == (5, page.sights, (of_variant, of_site))
-    assert [other.inherited for other in await exact(store, page.content_hash)] == [found.inherited]
+    assert [other.inherited for other in await equal(store, page)] == [found.inherited]
     await store.put(replace(page, sights=()), 7)
     found = await store.get(page.page_id)
     assert found is not None
@@ -268,7 +279,7 @@ async def test_first_sights_come_back_and_inherited_ones_count_until_the_next_fi
 
 async def found_by_look_ups(store: Fingerprints, page: Fingerprint) -> list[bool]:
     """True if each look-up finds the page."""
-    look_ups = (await exact(store, page.content_hash), await similar(store, page, 0.9))
+    look_ups = (await equal(store, page), await similar(store, page, 0.9))
     return [page.page_id in [other.page_id for other in found] for found in look_ups]
 
 
@@ -289,22 +300,15 @@ async def test_look_ups_find_representatives_and_undecided_pages_only(store: Fin
 
 async def test_a_look_up_by_all_keys_finds_the_page_itself_and_what_each_look_up_finds(store: Fingerprints) -> None:
     page, representative = a_page(), uuid4()
-    exact = a_page(content_hash=page.content_hash)
-    similar = a_page(sketch=changed(page.sketch, range(4, 32, 4)), bands=page.bands)
-    duplicate, of_simhash = a_page(content_hash=page.content_hash), a_page(simhash=page.simhash)
-    for one in (page, exact, similar, duplicate, of_simhash):
+    equal, duplicate = (replace(page, page_id=uuid4()) for _ in range(2))
+    similar = a_page(sketch=changed(page.sketch, range(4, 32, 4)), keys=(*a_page().keys[:3], page.keys[3]))
+    of_simhash = a_page(simhash=page.simhash)
+    for one in (page, equal, similar, duplicate, of_simhash):
         await store.put(one, 1)
     await store.set_representative(duplicate.page_id, representative, 2)
     found = {one.page_id for one in await store.look_up(page, 0.7)}
-    assert found == {one.page_id for one in (page, exact, similar)}
-    assert [one.page_id for one in await store.look_up(replace(page, words=49), 0.7)][1:] == [exact.page_id]
+    assert found == {one.page_id for one in (page, equal, similar)}
     assert await store.look_up(a_page(), 0.7) == []
-
-
-async def test_a_short_text_is_found_by_its_content_alone(store: Fingerprints) -> None:
-    page = a_page(words=49)
-    await store.put(page, 1)
-    assert await found_by_look_ups(store, page) == [True, False]
 
 
 async def test_a_representative_that_another_worker_hid_shows_it_and_is_shown_again(store: Fingerprints) -> None:
@@ -347,7 +351,7 @@ async def test_look_ups_are_bounded(store: Fingerprints) -> None:
     page = a_page()
     for _ in range(40):
         await store.put(replace(page, page_id=uuid4()), 1)
-    for found in (await exact(store, page.content_hash), await similar(store, page, 0.9)):
+    for found in (await equal(store, page), await similar(store, page, 0.9)):
         assert len(found) == 32
     representative, _ = await group(store, 5)
     assert len(await store.duplicates(representative, 3)) == 3
