@@ -16,7 +16,7 @@ from uuid import UUID
 
 from schemas.ids import page_id
 from streams.dedup.fingerprinting import Prints, fingerprint, text_shingles
-from streams.dedup.grouping import SIMILARITY, Grouping, keys_of
+from streams.dedup.grouping import SIMILARITY, Grouping, keys_of, no_links
 from streams.errors import Refused, UsageError
 from streams.jsonl import read_rows
 from streams.sketches.features import jaccard
@@ -105,7 +105,7 @@ async def evaluate(
 async def _are_merged(one: Fingerprint, other: Fingerprint, texts: Mapping[str, str], store: Fingerprints) -> bool:
     for page in (one, other):
         await store.put(page, page.generation)
-    plan = await Grouping(store, _make_comparer(texts)).plan([other])
+    plan = await Grouping(store, _make_comparer(texts), no_links).plan([other])
     return any(not decision.elects_page for decision in plan.decisions.values())
 
 

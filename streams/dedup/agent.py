@@ -55,7 +55,7 @@ from streams.sketches.minhash import sketch_similarity
 from streams.sketches.simhash import hamming
 from streams.stores.opener import Stores
 from streams.stores.page_record import PageRecord, RemovedText
-from streams.stores.protocols import Fingerprint, Sight, Transition
+from streams.stores.protocols import Fingerprint, Sight
 from streams.stores.removals import blob_of_page, is_held_back, withdrawn
 
 LIMITS = Limits(cpu_seconds=10.0, memory_bytes=500 * 1024 * 1024)
@@ -82,9 +82,9 @@ class DedupAgent(Agent):
         self._sandbox = sandbox
         self._model = model
         self._fingerprints = stores.fingerprints
-        self._grouping = Grouping(stores.fingerprints, self._compare)
+        self._grouping = Grouping(stores.fingerprints, self._compare, self._count_in_links)
         self._applier = DecisionApplier(stores.fingerprints, stores.pages, self._grouping)
-        self._moved = MovedPages(stores.pages, stores.fingerprints, stores.ledger)
+        self._moved = MovedPages(stores.pages, stores.fingerprints)
         found_by_site = Discoveries(stores.frontier, stores.ledger).is_found_by_site
         self._learner = AliasLearner(stores.fingerprints, found_by_site, monotonic)
         self._shingles = SizedCache[str, Hashes](MAX_SHINGLE_BYTES, lambda shingles: shingles.nbytes)
@@ -104,9 +104,9 @@ class DedupAgent(Agent):
         raise PoisonError(f"dedup takes PageNormalized and PageRemoved, not {type(event).__name__}")
 
     async def _handle_normalized(self, event: PageNormalized, delivery: Delivery) -> Sequence[Event]:
-        former = await self._fingerprints.get(event.page_id)
-        # A new page has no other record of this stage: no worker decides about a page without a fingerprint.
-        record = await self._stores.pages.get(event.page_id) if former is None else PageRecord()
+        former, record = await asyncio.gather(
+            self._fingerprints.get(event.page_id), self._stores.pages.get(event.page_id)
+        )
         if is_held_back(record):
             return [refused(event, event.generation), *await self._reemit_overtaken(event, delivery)]
         known = minimum_generation(former, delivery.at) if former else generation_after_removal(record, event)
@@ -115,23 +115,25 @@ class DedupAgent(Agent):
         # A replay gets a later generation than everything that was published about its fetch.
         generation = max(event.generation, known)
         try:
-            # A fetch that has a fingerprint already needs no history.
-            is_known = former is not None and is_same_fetch(event, former)
-            history = () if is_known else await self._stores.ledger.history(event.page_id)
-            made = await self._make_fingerprint(event, former, generation, history)
+            made = await self._make_fingerprint(event, generation)
             made = await self._keep_former_text(made, former)
         except Refused as refusal:
             return refusal_events(event, generation, refusal)
         except PageErased:
             return [refused(event, generation)]
-        moved = await self._moved.sights(made, history)
+        # A fetch that has a fingerprint already has the ages of former addresses, too.
+        is_known = former is not None and is_same_fetch(event, former)
+        moved = [] if is_known else await self._moved.sights(made, record)
         made = _add_age(made, event, former, record, moved, delivery.at)
+        if former is None or (former.representative == former.page_id and not is_undecided(former)):
+            # Most pages represent themselves: their decision needs no other write.
+            made = replace(made, representative=event.page_id)
         await self._fingerprints.put(made, delivery.at, former)
         found = await self._grouping.look_up(made)
         page = next((each for each in found if each.page_id == event.page_id), None)
         if page is None:  # removed at the same moment
             return await self._reemit_overtaken(event, delivery)
-        log = Log(record.deduplicated, str(delivery.envelope.id)) if former is None else await self._read_log(delivery)
+        log = Log(record.deduplicated, str(delivery.envelope.id))
         same_content = log.record.content_hash == made.content_hash
         settled = (log.is_own and log.record.settled) or ("unchanged" if same_content else "changed")
         # With another text it may no longer represent its duplicates. A page that was never decided has none.
@@ -210,9 +212,7 @@ class DedupAgent(Agent):
         log, rows = await self._applier.apply(event.page_id, None, duplicates, base, log, delivery.at)
         return [*again, *await self._other_events(event.crawl_id, log, rows)]
 
-    async def _make_fingerprint(
-        self, event: PageNormalized, former: Fingerprint | None, generation: int, history: Sequence[Transition]
-    ) -> Fingerprint:
+    async def _make_fingerprint(self, event: PageNormalized, generation: int) -> Fingerprint:
         document = await blob_of_page(self._stores.blobs, self._stores.pages, event, event.document_ref)
         prints = read_fingerprint(await self._sandbox.run(FINGERPRINT, document))
         return Fingerprint(
@@ -224,13 +224,19 @@ class DedupAgent(Agent):
             generation=generation,
             canonical_url=event.canonical_url,
             first_seen=_seen_at(event),
-            # Counted once per fetch: with another number a redelivery could elect another page.
-            in_links=former.in_links if former and is_same_fetch(event, former) else _count_in_links(event, history),
             document_ref=event.document_ref,
             words=prints.words,
             sketch=prints.sketch,
             keys=keys_of(prints, event.content_hash),
         )
+
+    async def _count_in_links(self, page: Fingerprint) -> int:
+        """Return the number of pages that link to the page, counted in the ledger's rows with linking pages."""
+        history = await self._stores.ledger.history(page.page_id)
+        links = (step.data for step in history if step.topic == LinkFound.topic and step.data.get("why") == "link")
+        # A row of the ledger may store several links together.
+        referrers = {url for data in links for url in (data.get("referrer"), *data.get("referrers", ())) if url}
+        return len(referrers - {page.url})
 
     async def _keep_former_text(self, made: Fingerprint, former: Fingerprint | None) -> Fingerprint:
         """Return the fingerprint with its page's former text if only counters of the page changed since.
@@ -287,14 +293,6 @@ def _may_differ_by_counters(former: Fingerprint, made: Fingerprint) -> bool:
     """Return whether the texts of a page differ so little that a change of counters may be all."""
     is_close = hamming(former.simhash, made.simhash) <= MAX_COUNTER_DISTANCE
     return is_close and former.simhash_version == made.simhash_version and former.content_hash != made.content_hash
-
-
-def _count_in_links(event: PageNormalized, history: Sequence[Transition]) -> int:
-    """Return the number of pages that link to the page, counted in the ledger's rows with linking pages."""
-    links = (step.data for step in history if step.topic == LinkFound.topic and step.data.get("why") == "link")
-    # A row of the ledger may store several links together.
-    referrers = {url for data in links for url in (data.get("referrer"), *data.get("referrers", ())) if url}
-    return len(referrers - {event.url})
 
 
 def _add_age(

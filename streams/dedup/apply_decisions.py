@@ -53,16 +53,22 @@ class DecisionApplier:
         again = [await self._fingerprints.get(page_id) for page_id in log.changes]
         waiting = [found for found in (page, *duplicates, *again) if found is not None]
         orphans = {own: list(duplicates)}
+        inherited = page.inherited if page else ()
         for _ in range(MAX_ROUNDS):
             plan = await self._grouping.plan(waiting, found)
+            # What a look-up since the page's last write found: then nothing that others wrote later is missed.
+            known = plan.decisions.get(own) if found else None
             found = None
             plan.orphans = {**orphans, **plan.orphans}
             log = await self._save_plan(own, base, list(plan.decisions.values()), log, at)
             for decision in plan.decisions.values():
-                if decision.changes:
-                    await self._store(decision, decision.page.page_id == own)
+                is_own = decision.page.page_id == own
+                if decision.changes or (is_own and decision.page.inherited != inherited):
+                    await self._store(decision, is_own)
+                    known = None
+                    inherited = decision.page.inherited if is_own else inherited
             successors = await self._move_large_groups(plan, page, at)
-            waiting, orphans, rows = await self._find_unsettled(plan, successors, own)
+            waiting, orphans, rows = await self._find_unsettled(plan, successors, own, known)
             if not waiting:
                 return log, rows
         raise TransientError(f"the duplicates of page {own} keep changing: {MAX_ROUNDS} plans became invalid")
@@ -122,13 +128,16 @@ class DecisionApplier:
         await self._pages.put(page_id, updated, updated.at)
 
     async def _find_unsettled(
-        self, plan: Plan, successors: Sequence[UUID], own: UUID
+        self, plan: Plan, successors: Sequence[UUID], own: UUID, known: Decision | None
     ) -> tuple[list[Fingerprint], dict[UUID, list[Fingerprint]], Rows]:
         """Return what the plan's decisions leave to decide, and the rows read for it.
 
-        First the pages with an invalid decision, then, by former representative, the duplicates that lost it.
+        First the pages with an invalid decision, then, by former representative, the duplicates that lost it. `known`
+        is the own page's decision if nothing was written: the page represents itself as it did when it was looked up.
         """
         rows = _RowReader(self._fingerprints)
+        if known and known.elects_page:
+            rows.known[own] = known.page
         found: dict[UUID, Fingerprint] = {}
         lost: dict[UUID, list[Fingerprint]] = {}
         for decision in plan.decisions.values():

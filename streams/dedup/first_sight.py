@@ -14,20 +14,19 @@ age:
 
 - The former address and the new one are below one registrable domain. Expired domains are bought for their past, and
   an open redirect of a site leads anywhere.
-- The last answer of the former address is the redirect: the record of the address says so, not the discovery.
+- The last answer of the former address is the redirect: the record of that address says so, and not only the page's.
 - The new address has the age of a text only while its own text is similar to that text.
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from schemas import PageDiscovered
 from schemas.ids import page_id
 from streams.crawl.domains import may_be_one_owner
 from streams.crawl.urls import host_of
 from streams.sketches.minhash import sketch_similarity
-from streams.stores.page_record import RemovedText
-from streams.stores.protocols import MIN_NEAR_WORDS, Fingerprint, Fingerprints, Ledger, Pages, Sight, Transition
+from streams.stores.page_record import PageRecord, RemovedText
+from streams.stores.protocols import MIN_NEAR_WORDS, Fingerprint, Fingerprints, Pages, Sight
 
 SIMILARITY = 0.8
 """Minimum estimated similarity of a text and the text that earned its age."""
@@ -140,40 +139,31 @@ def copied_share(page: Fingerprint, found: Iterable[Fingerprint]) -> float:
 class MovedPages:
     """The reader of what the former addresses of a page had."""
 
-    def __init__(self, pages: Pages, fingerprints: Fingerprints, ledger: Ledger) -> None:
+    def __init__(self, pages: Pages, fingerprints: Fingerprints) -> None:
         self._pages = pages
         self._fingerprints = fingerprints
-        self._ledger = ledger
 
-    async def sights(self, page: Fingerprint, history: Sequence[Transition]) -> list[Sight]:
-        """Return the first sights of the page's text at its former addresses. `history` is the page's own."""
+    async def sights(self, page: Fingerprint, record: PageRecord) -> list[Sight]:
+        """Return the first sights of the page's text at its former addresses. `record` is the page's own."""
         found: list[Sight] = []
         target, seen = page.url, {page.url}
         for _ in range(MAX_MOVES):
-            source = redirect_source(history)
-            if source in seen or not may_move(source, target) or not await self._leads_to(source, target):
+            source = record.moved.source
+            if source in seen or not may_move(source, target):
                 break
-            found += await self._sights_of(source, page)
+            record = await self._pages.get(page_id(source))
+            if record.fetched.outcome != "redirect" or record.fetched.redirect_to != target:
+                break
+            found += await self._sights_of(source, record, page)
             seen.add(source)
-            target, history = source, await self._ledger.history(page_id(source))
+            target = source
         return [sight for sight in found if sight.is_own and is_text_of(sight, page)]
 
-    async def _leads_to(self, source: str, target: str) -> bool:
-        fetched = (await self._pages.get(page_id(source))).fetched
-        return fetched.outcome == "redirect" and fetched.redirect_to == target
-
-    async def _sights_of(self, source: str, page: Fingerprint) -> Sequence[Sight]:
+    async def _sights_of(self, source: str, record: PageRecord, page: Fingerprint) -> Sequence[Sight]:
         former = await self._fingerprints.get(page_id(source))
         if former is not None:  # its removal is still on the way
             return known_sights(former)
-        record = await self._pages.get(page_id(source))
         return sights_before_removal(page, record.deduplicated.removed_text)
-
-
-def redirect_source(history: Sequence[Transition]) -> str:
-    """Return the address that redirected to the page last, or ""."""
-    steps = (step.data for step in history if step.topic == PageDiscovered.topic and step.data.get("why") == "redirect")
-    return next((str(data.get("referrer") or "") for data in steps), "")
 
 
 def may_move(source: str, target: str) -> bool:

@@ -29,7 +29,8 @@ def repetition(event: PageNormalized, document_ref: str, former: Fingerprint | N
     known = event.generation if known is None else known
     if log.is_own:
         return bool(log.record.repeats), known
-    if former is None or former.document_ref != document_ref:
+    # A record of another document: the event that stored the fingerprint has not decided it.
+    if former is None or not former.document_ref == document_ref == log.record.document_ref:
         return False, event.generation
     is_fetch = event.generation >= former.generation + SAME_FETCH
     was_elected = former.representative == former.page_id and not is_undecided(former)

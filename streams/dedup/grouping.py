@@ -3,15 +3,17 @@
 A page is either a representative, which is indexed, or a duplicate of a representative that is similar to it. A new
 page is compared with representatives only. So a chain of small differences never merges pages that differ much.
 
-A page's fingerprint is stored before its group is decided. If two workers handle two similar pages at the same time, at
-least one of them sees the other page, and both elect by the same order.
+A page's fingerprint is stored before its group is decided, with the page as its own representative where that is no
+change: most pages have no duplicate. If two workers handle two similar pages at the same time, at least one of them
+sees the other page, and both elect by the same order.
 
 A decision can make others necessary: if a representative becomes a duplicate, its duplicates need another one. All
 decisions are planned first and stored afterwards. After a crash the same plan is made and stored again.
 """
 
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from uuid import UUID
 
 from xxhash import xxh3_64_intdigest
@@ -37,6 +39,8 @@ MAX_DUPLICATES = 16
 
 Compare = Callable[[Fingerprint, Fingerprint], Awaitable[float]]
 """Function that returns the exact similarity of two pages' texts, 0..1."""
+CountLinks = Callable[[Fingerprint], Awaitable[int]]
+"""Function that returns the number of pages that link to a page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +104,14 @@ def may_represent(page: Fingerprint) -> bool:
     return page.representative == page.page_id or is_undecided(page)
 
 
+def may_have_same_text(one: Fingerprint, other: Fingerprint) -> bool:
+    """Return whether the pages are exact duplicates, or near-duplicates as far as their sketches tell."""
+    if one.content_hash == other.content_hash:
+        return one.words > 0
+    is_long = min(one.words, other.words) >= MIN_WORDS
+    return is_long and sketch_similarity(one.sketch, other.sketch) >= SIMILARITY
+
+
 def keys_of(prints: Prints, content_hash: str) -> tuple[int, ...]:
     """Return the keys under which a text with these prints and this hash is looked up, each of 63 bits.
 
@@ -119,6 +131,11 @@ def are_forms_of_one_text(one: str, other: str) -> bool:
     """
     kinds = [EXTENSIONS.get(extension_of(url), "html") for url in (one, other)]
     return kinds[0] != kinds[1] and host_of(one) == host_of(other)
+
+
+async def no_links(page: Fingerprint) -> int:
+    """Count no links to any page: for groups without a ledger."""
+    return 0
 
 
 class Plan:
@@ -153,9 +170,10 @@ class Plan:
 class Grouping:
     """The planner of decisions: it plans from what the store contains, and writes nothing."""
 
-    def __init__(self, store: Fingerprints, compare: Compare) -> None:
+    def __init__(self, store: Fingerprints, compare: Compare, count_links: CountLinks) -> None:
         self._store = store
         self._compare = compare
+        self._count_links = count_links
 
     async def plan(
         self, pages: Iterable[Fingerprint], found: Mapping[UUID, Sequence[Fingerprint]] | None = None
@@ -173,7 +191,7 @@ class Grouping:
             if page.page_id in plan.decisions:
                 continue
             rivals = await self._find_rivals(page, plan)
-            elected, *others = order_by_preference([page, *rivals])
+            elected, *others = order_by_preference(await self._add_links([page, *rivals]))
             losers = others if elected.page_id == page.page_id else [_find_page(page, others)]
             if elected.page_id == page.page_id:
                 plan.decide(elected, elected)
@@ -195,6 +213,13 @@ class Grouping:
         rivals = [other for other in found.values() if plan.may_represent(other)]
         rivals.sort(key=lambda other: (-sketch_similarity(page.sketch, other.sketch), rank(other)))
         return [other for other in rivals[:MAX_COMPARED] if await self.have_same_text(page, other)]
+
+    async def _add_links(self, pages: Sequence[Fingerprint]) -> list[Fingerprint]:
+        """Return the pages with the number of links to each that may have the same rank as another without it."""
+        places = Counter((host_of(page.url), len(page.url)) for page in pages)
+        tied = [page for page in pages if places[host_of(page.url), len(page.url)] > 1]
+        counts = {page.page_id: await self._count_links(page) for page in tied}
+        return [replace(page, in_links=counts.get(page.page_id, 0)) for page in pages]
 
     async def look_up(self, page: Fingerprint) -> list[Fingerprint]:
         """Return the page as it is stored, and the pages that may have the same text."""

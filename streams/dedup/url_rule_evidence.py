@@ -18,7 +18,7 @@ from streams.crawl.url_rules import (
     slot_of,
 )
 from streams.crawl.urls import host_of
-from streams.dedup.grouping import is_undecided
+from streams.dedup.grouping import is_undecided, may_have_same_text
 from streams.stores.protocols import AliasEvidence, Fingerprint, Fingerprints, FrontierStore, Ledger
 
 FoundBySite = Callable[[str], Awaitable[bool]]
@@ -93,7 +93,7 @@ class AliasLearner:
         row = rows.get((rule, slot_of(rule, page.url)))
         remembered = [row.url, row.other] if row else []
         others = [url for url in (target, *remembered) if url and is_same_class(rule, page.url, url)]
-        seen = [(url, await self._find_decided(url)) for url in dict.fromkeys(others)]
+        seen = [(url, await self._find_decided(url, page)) for url in dict.fromkeys(others)]
         for url, other in seen:
             if other is not None:
                 agrees = _representative(other) == _representative(page)
@@ -106,15 +106,21 @@ class AliasLearner:
         """Compare the page with the target of all believed rules. If it is another page, each rule may be wrong."""
         rules = believed_rules(rows.values())
         target, working = rewrite(page.url, rules), rules_needed(page.url, rules)
-        other = await self._find_decided(target) if len(working) > 1 else None
+        other = await self._find_decided(target, page) if len(working) > 1 else None
         if other is not None and _representative(other) != _representative(page):
             for rule in working:
                 await self._note(rows, _make_evidence(rule, page.url, target, False), at)
 
-    async def _find_decided(self, url: str) -> Fingerprint | None:
-        """Return the page of that URL, if it is decided. The event of an undecided page compares it with this one."""
-        page = await self._store.get(page_id(url))
-        return None if page is None or is_undecided(page) else page
+    async def _find_decided(self, url: str, page: Fingerprint) -> Fingerprint | None:
+        """Return the page of that URL, if it is decided beside this one. If not, its own event compares the two.
+
+        A page may represent itself until its event has compared it: with the same text, this is no decision.
+        """
+        other = await self._store.get(page_id(url))
+        if other is None or is_undecided(other):
+            return None
+        is_apart = _representative(other) != _representative(page)
+        return None if is_apart and may_have_same_text(page, other) else other
 
     async def _note(self, rows: _Rows, evidence: AliasEvidence, at: int) -> None:
         place = (evidence.rule, evidence.slot)

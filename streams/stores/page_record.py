@@ -21,6 +21,7 @@ Part = Literal[
     "removed",
     "feed",
     "render",
+    "moved",
 ]
 """The parts of a page's record: each is written by one stage only, so no stage reads before it writes."""
 Generation = Annotated[int, Missing(-1)]
@@ -246,6 +247,16 @@ class NotRendered(StoredPart):
     reason: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moved(StoredPart):
+    """The last address of the same owner that redirected to the page. Its own record says whether it still does."""
+
+    PART: ClassVar[Part] = "moved"
+
+    source: str
+    """The URL of that address. Empty: none did."""
+
+
 PART_TYPES: Mapping[Part, type[StoredPart]] = {
     part.PART: part
     for part in (
@@ -257,6 +268,7 @@ PART_TYPES: Mapping[Part, type[StoredPart]] = {
         Removed,
         Feed,
         NotRendered,
+        Moved,
     )
 }
 
@@ -284,6 +296,7 @@ class PageRecord:
     removed = _part(Removed)
     feed = _part(Feed)
     not_rendered = _part(NotRendered)
+    moved = _part(Moved)
 
     def why_not_rendered(self) -> str:
         """Return why a browser left the last answer as it was fetched, or an empty text."""

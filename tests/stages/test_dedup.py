@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from uuid import UUID
 
 import pytest
 
-from schemas import LinkFound, PageDeduplicated, PageDiscovered
+from schemas import LinkFound, PageDeduplicated
 from schemas.ids import page_id
 from streams.dedup.agent import DedupAgent, build
 from streams.dedup.fingerprinting import fingerprint
@@ -13,10 +14,9 @@ from streams.dedup.grouping import may_represent
 from streams.dedup.sandbox_tasks import TASKS
 from streams.errors import Refused
 from streams.ledger.agent import LedgerAgent
-from streams.ledger.transitions import THRESHOLDS
 from streams.settings import Settings
 from streams.stores.page_record import Chunked, Indexed, Removed
-from streams.stores.protocols import Fingerprint
+from streams.stores.protocols import Fingerprint, Transition
 from tests.inline_sandbox import InlineSandbox
 from tests.stages.dedup_site import NEAR, NOW, SECOND, TEXT, A, B, C, Site, delivery, edited, later, summary, text_of
 
@@ -172,18 +172,6 @@ async def linked(site: Site, url: str, sources: Sequence[str]) -> None:
         await agent.handle(delivery(event, NOW + at))
 
 
-async def redirected(site: Site, url: str, source: str) -> None:
-    """Record in the ledger that another page redirects to the URL."""
-    event = PageDiscovered(page_id=page_id(url), url=url, host="a.test", why="redirect", depth=1, referrer=source)
-    await LedgerAgent(site.stores.ledger, max_gathering_seconds=0).handle(delivery(event, NOW + 9))
-
-
-async def in_links(site: Site, url: str) -> int:
-    found = await site.stores.fingerprints.get(page_id(url))
-    assert found is not None
-    return found.in_links
-
-
 ONE, TWO = "https://a.test/Item", "https://a.test/item"
 
 
@@ -191,31 +179,52 @@ async def test_the_page_with_more_links_to_it_is_the_representative() -> None:
     site = Site()
     await linked(site, ONE, [A])
     await linked(site, TWO, [A, A, B, C, TWO])
-    await redirected(site, ONE, C)
     await site.normalize(ONE, TEXT)
     assert lines_about(await site.normalize(TWO, TEXT, 1), TWO) == [f"{TWO} unique", f"{TWO} settled changed"]
     assert await site.representative_of(ONE) == TWO
-    assert (await in_links(site, ONE), await in_links(site, TWO)) == (0, 3), (
-        "distinct pages, not the page itself, links only; the first row is written at three"
-    )
 
 
-async def test_links_are_counted_once_a_fetch_so_that_a_redelivery_elects_the_same() -> None:
+@pytest.mark.parametrize(
+    ("of_one", "of_two", "winner", "why"),
+    [
+        ([A, B, C], [], "one", "a row is written at three linking pages"),
+        ([A, B], [A, B, C], "two", "two links have no row"),
+        ([A, B, C], [A, A, B, TWO], "one", "links from the page itself, and from one page twice, do not count"),
+        ([f"{B}{n}" for n in range(60)], [f"{C}{n}" for n in range(99)], "two", "48 count at most: the age decides"),
+    ],
+)
+async def test_the_links_that_count(of_one: list[str], of_two: list[str], winner: str, why: str) -> None:
     site = Site()
-    one = await site.normalized(ONE, TEXT)
-    first = await site.agent.handle(one)
-    await linked(site, ONE, [A, B, C])
-    assert await site.agent.handle(one) == first
-    assert await in_links(site, ONE) == 0
-    await site.normalize(ONE, TEXT, 5)
-    assert await in_links(site, ONE) == 3
+    await linked(site, ONE, of_one)
+    await linked(site, TWO, of_two)
+    for at, url in enumerate((TWO, ONE)):
+        await site.normalize(url, TEXT, at)
+    assert await site.representative_of(ONE) == {"one": ONE, "two": TWO}[winner], why
 
 
-async def test_the_links_that_count_are_bounded() -> None:
+async def test_links_that_come_later_count_when_the_group_is_decided_again() -> None:
     site = Site()
-    await linked(site, ONE, [f"https://b.test/{number}" for number in range(1_000)])
-    await site.normalize(ONE, TEXT)
-    assert await in_links(site, ONE) == THRESHOLDS[-1]
+    one, two = await site.normalized(ONE, TEXT), await site.normalized(TWO, TEXT, 1)
+    await site.agent.handle(one)
+    first = await site.agent.handle(two)
+    assert await site.representative_of(TWO) == ONE
+    await linked(site, TWO, [A, B, C])
+    again = await site.agent.handle(two)
+    assert await site.representative_of(ONE) == TWO
+    decided = [[event for event in events if isinstance(event, PageDeduplicated)] for events in (first, again)]
+    assert [event.verdict for event in decided[0] + decided[1] if event.url == TWO] == ["exact", "unique"]
+    assert max(event.generation for event in decided[0]) < max(event.generation for event in decided[1])
+    assert summary(await site.agent.handle(two)) == summary(again)
+
+
+async def test_a_page_without_similar_ones_reads_no_history(monkeypatch: pytest.MonkeyPatch) -> None:
+    site = Site()
+
+    async def fail(page_id: UUID) -> list[Transition]:
+        raise AssertionError("nobody asked for the history")
+
+    monkeypatch.setattr(site.stores.ledger, "history", fail)
+    assert (await site.normalize(ONE, TEXT))[0] == f"{ONE} unique"
 
 
 def lines_about(lines: list[str], url: str) -> list[str]:

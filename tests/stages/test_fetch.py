@@ -73,6 +73,25 @@ async def run(folder: Path, script: Script, *events: PageScheduled) -> tuple[lis
             await stage.agent.stop()
 
 
+@pytest.mark.parametrize(
+    ("target", "purpose", "is_noted"),
+    [
+        ("https://bad.example/new", "page", True),
+        ("https://www.bad.example/", "page", True),
+        ("https://other.example/", "page", False),
+        ("https://bad.example/robots.txt", "robots", False),
+    ],
+    ids=["of its host", "of its domain", "of another owner", "no page"],
+)
+async def test_the_record_of_a_page_names_the_address_that_moved_there(
+    tmp_path: Path, target: str, purpose: str, is_noted: bool
+) -> None:
+    answer = raw(f"HTTP/1.1 301 Moved\r\nlocation: {target}\r\ncontent-length: 0\r\n\r\n".encode())
+    ([fetched],), stores, _ = await run(tmp_path, answer, scheduled(purpose=purpose))
+    assert (fetched.outcome, fetched.redirect_to) == ("redirect", target)
+    assert (await stores.pages.get(page_id(target))).moved.source == (URL if is_noted else "")
+
+
 async def test_a_page_is_stored_and_emitted(tmp_path: Path) -> None:
     event = scheduled()
     ([fetched],), stores, _ = await run(tmp_path, response(b"<p>Hi", etag='"1"'), event)

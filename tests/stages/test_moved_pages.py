@@ -4,22 +4,21 @@ import random
 
 import pytest
 
-from schemas import PageDiscovered, PageFetched
+from schemas import PageFetched
 from schemas.ids import page_id
 from streams.crawl.domains import registrable_domain
 from streams.crawl.urls import host_of
 from streams.dedup.fingerprinting import fingerprint
 from streams.dedup.first_sight import site_sight
-from streams.ledger.agent import LedgerAgent
-from streams.stores.page_record import Fetched
-from tests.stages.dedup_site import NOW, SECOND, Site, delivery, text_of
+from streams.stores.page_record import Fetched, Moved
+from tests.stages.dedup_site import NOW, SECOND, Site, text_of
 
 OLD, NEW, OTHER_HOST = "https://site.example/old", "https://site.example/new", "https://docs.site.example/new"
 COPY, STRANGER = "https://copy.example/1", "https://thief.example/1"
 
 
-async def redirect(site: Site, source: str, target: str, at: int, *, discovered: bool = True) -> None:
-    """A page's answer is a redirect: it leaves the index, and its target is discovered."""
+async def redirect(site: Site, source: str, target: str, at: int, *, noted: bool = True) -> None:
+    """A page's answer is a redirect: it leaves the index, and the record of its target names it."""
     moved = PageFetched(
         page_id=page_id(source),
         url=source,
@@ -29,11 +28,9 @@ async def redirect(site: Site, source: str, target: str, at: int, *, discovered:
         generation=NOW + at * SECOND,
     )
     await site.stores.pages.put(moved.page_id, Fetched.of_event(moved), moved.generation)
-    if discovered:
-        found = PageDiscovered(
-            page_id=page_id(target), url=target, host=host_of(target), why="redirect", depth=1, referrer=source
-        )
-        await LedgerAgent(site.stores.ledger, max_gathering_seconds=0).handle(delivery(found, moved.generation))
+    if noted:
+        part = Moved(url=target, generation=moved.generation, source=source)
+        await site.stores.pages.put(page_id(target), part, moved.generation)
 
 
 @pytest.mark.parametrize(
@@ -64,7 +61,7 @@ async def test_the_age_of_a_page_that_moved(what: str, target: str, winner: str)
     if what != "its removal is still on the way":
         await site.agent.handle(site.removed(OLD, "gone", 21))
     if what == "the redirect is there no more":
-        await redirect(site, OLD, "https://site.example/elsewhere", 25, discovered=False)
+        await redirect(site, OLD, "https://site.example/elsewhere", 25, noted=False)
     arriving = await site.normalized(target, text, 30)
     await site.agent.handle(arriving)
     if what == "its removal is still on the way":

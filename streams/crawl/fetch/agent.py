@@ -18,9 +18,10 @@ import structlog
 from schemas import Event, InvalidEvent, PageFetched, PageScheduled
 from schemas.crawl import Outcome
 from schemas.envelope import micros_from_utc, utc_from_micros
+from schemas.ids import page_id
 from streams.clock import now_micros
 from streams.crawl.content_signals import is_expired, with_signals_of_host
-from streams.crawl.domains import is_below
+from streams.crawl.domains import is_below, may_be_one_owner
 from streams.crawl.exchange import encode_exchange
 from streams.crawl.fetch.http import Answer
 from streams.crawl.fetch.outcomes import Verdict
@@ -34,7 +35,7 @@ from streams.crawl.urls import host_of
 from streams.runtime.agent import Agent, Delivery, Emit
 from streams.settings import CrawlSettings, Settings
 from streams.stores.opener import Stores
-from streams.stores.page_record import Fetched, PageRecord
+from streams.stores.page_record import Fetched, Moved, PageRecord
 from streams.stores.protocols import private_hosts
 from streams.stores.removals import is_held_back, was_erased
 
@@ -136,6 +137,9 @@ class FetchAgent(Agent):
         elif fetched.purpose == "page" and fetched.outcome == "ok" and fetched.body_ref != known.fetched.body_ref:
             fetched = fetched.model_copy(update={"last_content": last_content_of(known)})
         await self._stores.pages.put(scheduled.page_id, Fetched.of_event(fetched), at)
+        if fetched.redirect_to and _is_move(fetched):
+            part = Moved(url=fetched.redirect_to, generation=fetched.generation, source=fetched.url)
+            await self._stores.pages.put(page_id(fetched.redirect_to), part, at)
         return [fetched]
 
     async def _keep_exchange(self, answer: Answer) -> str | None:
@@ -214,6 +218,12 @@ def _with_valid_conditions(scheduled: PageScheduled, known: PageRecord) -> PageS
     if known.fetched.body_ref and not was_erased(known, known.fetched.generation):
         return scheduled
     return scheduled.model_copy(update={"etag": None, "last_modified": None})
+
+
+def _is_move(fetched: PageFetched) -> bool:
+    """Return whether a page redirects to another of the same owner, which has the age of its text from then on."""
+    is_page = fetched.outcome == "redirect" and fetched.purpose == "page"
+    return is_page and may_be_one_owner(host_of(fetched.redirect_to or ""), host_of(fetched.url))
 
 
 def _read_again(fetched: PageFetched, known: PageRecord, not_found_ref: str | None) -> PageFetched:

@@ -40,6 +40,10 @@ _FOR_EVER = 1 << 61
 """Microseconds (73,000 years) added to the write time of a disagreement, so that no agreement replaces it."""
 
 _PUT = "INSERT INTO fingerprints (page_id, value, sights, at, hidden) VALUES (:page_id, :value, :sights, :at, false)"
+_PUT_ELECTED = (
+    "INSERT INTO fingerprints (page_id, value, sights, at, hidden, canonical, decided_at, inherited) "
+    "VALUES (:page_id, :value, :sights, :at, false, :canonical, :at, :inherited)"
+)
 _SELECT = "SELECT page_id, value, at, sights, canonical, decided_at, inherited, hidden FROM fingerprints "
 _GET = f"{_SELECT}WHERE page_id = :page_id"
 _REMOVE = "DELETE FROM fingerprints USING TIMESTAMP :at WHERE page_id = :page_id"
@@ -110,7 +114,11 @@ class CassandraFingerprints:
             "value": pack_row(fingerprint),
             "sights": pack_list(fingerprint.sights),
         }
-        await self._put_hints(fingerprint, at, _PUT, row)
+        if fingerprint.representative == fingerprint.page_id:
+            row |= {"canonical": fingerprint.page_id, "inherited": pack_list(())}
+            await self._put_hints(fingerprint, at, _PUT_ELECTED, row)
+        else:
+            await self._put_hints(fingerprint, at, _PUT, row)
         if former is not None:
             await self._cut(former, fingerprint, at)
 

@@ -50,7 +50,9 @@ class MemoryFingerprints:
             return
         stored = self._rows.get(page_id)
         if at > self._removed_at.get(page_id, -1) and (stored is None or stored.written_at <= at):
-            self._rows[page_id] = replace(fingerprint, written_at=at)
+            self._rows[page_id] = replace(fingerprint, written_at=at, in_links=0, representative=None)
+        if at > self._removed_at.get(page_id, -1) and fingerprint.representative == page_id:
+            self._write_decision(page_id, page_id, at, pack_list(()))
         self._hide(page_id, at, False)
         self._hint(fingerprint, at, False)
         if known is not None:

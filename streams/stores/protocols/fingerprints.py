@@ -26,7 +26,17 @@ class Fingerprint:
     """A page's fingerprint, with the facts that an election needs, and the decision about the page."""
 
     COLUMNS: ClassVar = frozenset(
-        ("page_id", "representative", "decided_at", "sights", "inherited", "written_at", "group", "is_hidden")
+        (
+            "page_id",
+            "representative",
+            "decided_at",
+            "sights",
+            "inherited",
+            "written_at",
+            "group",
+            "is_hidden",
+            "in_links",
+        )
     )
 
     page_id: UUID
@@ -39,7 +49,8 @@ class Fingerprint:
     first_seen: int = 0
     """When the page first had this text, or a similar one, microseconds since 1970 UTC."""
     in_links: int = 0
-    """Number of distinct pages that linked to the page when it was fetched. The ledger stores at most 48."""
+    """Number of distinct pages that link to the page, at most 48. It is not stored: an election counts them if they may
+    decide it."""
     document_ref: str = ""
     words: int = 0
     sketch: bytes = b""
@@ -47,7 +58,7 @@ class Fingerprint:
     keys: tuple[int, ...] = ()
     """The keys under which equal and similar texts are looked up, of 63 bits each. None: no text is a duplicate."""
     representative: UUID | None = None
-    """The page's representative. None: undecided. Only `set_representative` writes it, `put` doesn't."""
+    """The page's representative. None: undecided."""
     decided_at: int = 0
     """The write time of the decision. Like `written_at`, it comes from the store."""
     written_at: int = 0
@@ -113,7 +124,11 @@ class Fingerprints(Protocol):
     """
 
     async def put(self, fingerprint: Fingerprint, at: int, former: Known = UNREAD) -> None:
-        """Store the fingerprint under page and keys, in place of the page's former one."""
+        """Store the fingerprint under page and keys, in place of the page's former one.
+
+        If its representative is the page itself, this decision is written with it, at the same time. Otherwise the
+        former decision stays.
+        """
 
     async def get(self, page_id: UUID) -> Fingerprint | None: ...
 

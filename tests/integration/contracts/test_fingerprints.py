@@ -225,6 +225,29 @@ async def test_a_new_fingerprint_keeps_the_decision(store: Fingerprints) -> None
     assert await ids(store, representative) == [page]
 
 
+async def test_a_page_that_represents_itself_is_stored_with_this_decision(store: Fingerprints) -> None:
+    page, representative = a_page(first_seen=5), uuid4()
+    own = replace(page, representative=page.page_id)
+    inherited = (Sight(b"\x02" * 128, 2),)
+    await store.put(own, 5)
+    assert await store.get(page.page_id) == replace(own, written_at=5, decided_at=5)
+    assert await found_by_look_ups(store, page) == [True] * 2
+    await store.set_representative(page.page_id, page.page_id, 7, inherited)
+    await store.put(own, 5)  # a redelivery
+    assert await store.get(page.page_id) == replace(own, written_at=5, decided_at=7, inherited=inherited)
+    await store.put(own, 9)
+    assert await store.get(page.page_id) == replace(own, written_at=9, decided_at=9), "another text, and another age"
+    await store.set_representative(page.page_id, representative, 10)
+    await store.put(own, 9)
+    found = await store.get(page.page_id)
+    assert found is not None
+    assert (found.representative, found.decided_at) == (representative, 10), "the decision was later"
+    assert await ids(store, representative) == [page.page_id]
+    await store.remove(page.page_id, 11)
+    await store.put(own, 9)
+    assert await store.get(page.page_id) is None
+
+
 async def test_a_page_without_a_fingerprint_gets_no_decision(store: Fingerprints) -> None:
     representative, page = uuid4(), uuid4()
     await store.set_representative(page, representative, 1)
