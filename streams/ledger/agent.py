@@ -1,9 +1,10 @@
 """The ledger stage: stores each transition of each page, with a line for people. It emits nothing.
 
-The events of a page's journey are one write, as far as they come within a minute (`gathering`). A redelivery writes the
-same rows again. About once in sixteen fetches of a page, the transitions that its history no longer needs are deleted
-(`transitions`). Links to a page are stored in a few rows (`LinkMemory`). The link that led to the discovery of a page
-has no row: the frontier's row of the URL has it (`history`). Every other event has a row of its own.
+The events of a page's journey are one write, as far as they come within a minute and a half (`gathering`). A redelivery
+writes the same rows again. About once in sixteen fetches of a page, the transitions that its history no longer needs
+are deleted (`transitions`). Links to a page are stored in a few rows (`LinkMemory`). The link or sitemap that led to
+the discovery of a page has no row: the frontier's row of the URL has it (`history`), and a sitemap that is read again
+and again names all pages each time. Every other event has a row of its own.
 """
 
 import asyncio
@@ -44,8 +45,8 @@ class LedgerAgent(Agent):
             case LinkFound() as event:
                 if edges := event.edges():
                     await self._store_links(delivery, edges)
-            case PageDiscovered(why="link"):
-                pass  # the frontier stores it
+            case PageDiscovered(why="link" | "sitemap"):
+                pass  # the frontier stores it if it led to the page first
             case PageDiscovered(more_urls=()) as event:
                 (step,) = _discoveries(delivery, event)
                 await self._gathered.record(step)
@@ -104,7 +105,7 @@ def links_transition(delivery: Delivery, link: LinkFound, links: Links) -> Trans
 def _discoveries(delivery: Delivery, event: PageDiscovered) -> Iterator[Transition]:
     """Yield a row for each URL of the event.
 
-    Sitemaps, redirects and canonical links to a page have one row for each kind; each seed and import has its own.
+    Redirects and canonical links to a page have one row for each kind; each seed and import has its own.
     """
     for one in event.each():
         own = event.why in ("seed", "import")
