@@ -37,6 +37,9 @@ from streams.stores.opener import Stores, memory_stores
 from streams.stores.protocols import Point, SparseVector
 from streams.stores.statement_payload import StatementPayload
 from streams.vectors.bm25 import document_vector
+from tests.stages.lazy_routes import use_lazy_routes
+
+use_lazy_routes()
 
 OWN_SCRIPT = (Path(templates.__file__).parents[1] / "scripts" / templates.SCRIPT).read_text().rstrip("\n")
 """The script of the search box, as it stands in pages."""
