@@ -77,6 +77,26 @@ def pytest_collection_finish() -> None:
     exempt_loaded_objects(OBJECTS_WHILE_LOADING)
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Have a process of pytest-xdist send only what the first process shows: each message costs both of them."""
+    sender = next((each for each in config.pluginmanager.get_plugins() if hasattr(each, "sendevent")), None)
+    if sender is None or config.option.verbose > 0 or config.option.durations is not None or config.option.xmlpath:
+        return
+    send, failed = sender.sendevent, set[str]()
+
+    def send_what_is_shown(name: str, **message: Any) -> None:
+        if name == "testreport":
+            report = message["data"]
+            if report["outcome"] != "passed":
+                failed.add(report["nodeid"])
+            elif report["when"] != "call" and report["nodeid"] not in failed:
+                return
+        if name != "logstart":
+            send(name, **message)
+
+    sender.sendevent = send_what_is_shown
+
+
 _unreaped: list[str] = []
 """Children of the processes of pytest-xdist that nobody waited for."""
 
