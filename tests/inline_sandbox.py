@@ -3,6 +3,8 @@
 from typing import Self
 
 from streams.errors import PoisonError, Refused
+from streams.pages.sandbox.pool import ParsePool
+from streams.pages.sandbox.worker_messages import EXPLAIN, NORMALIZE, SITEMAP
 from streams.sandbox.limits import Limits
 from streams.sandbox.worker import load_task, run_task
 
@@ -34,3 +36,10 @@ class InlineSandbox:
         if kind == "refused":
             raise Refused(*values)
         raise PoisonError(f"{task} failed: {values[0]}")
+
+
+def inline_parse_pool() -> ParsePool:
+    """Return a pool that reads pages in this process: a parsing process takes half a second of CPU time to start."""
+    pool = ParsePool(1)
+    pool.sandbox = InlineSandbox((NORMALIZE, EXPLAIN, SITEMAP))
+    return pool

@@ -12,10 +12,10 @@ from streams.errors import MissingBlob
 from streams.maintenance.host_pages import remove_pages, restore_pages
 from streams.maintenance.reference_set import ReferenceSet
 from streams.maintenance.sweeping import DAY, Progress, Sweeper, minimum_grace_seconds
-from streams.pages.sandbox.pool import ParsePool
 from streams.stores.memory import MemoryBlobCollection, MemoryBlobs, MemoryFingerprints, MemoryPages
 from streams.stores.opener import Stores
 from tests.hostile.servers import Script, bad_server, raw, response
+from tests.inline_sandbox import inline_parse_pool
 from tests.stages.test_fetch import URL, Stage, run, scheduled
 from tests.stages.test_unchanged_and_removed_pages import BODY
 from tests.stages.whole_journey import WholeJourney
@@ -94,7 +94,7 @@ async def sweep(stores: Stores, *days: float) -> None:
 
 async def test_after_a_failed_visit_a_sweep_keeps_the_body_and_a_host_comes_back(tmp_path: Path) -> None:
     script = in_turn(response(BODY.encode()), response(status="503 Later"), raw(b""))
-    async with ParsePool(1) as pool, bad_server(tmp_path, {"/x": script}) as server:
+    async with inline_parse_pool() as pool, bad_server(tmp_path, {"/x": script}) as server:
         journey = WholeJourney(pool)
         stores, stage = journey.stores, Stage(server, journey.stores)
         try:
@@ -139,7 +139,7 @@ async def test_a_page_that_comes_back_is_asked_for_without_the_validators_of_its
 
 @pytest.mark.parametrize("source", ["warc", "html"])
 async def test_an_imported_page_is_kept_by_sweeps_and_comes_back_with_its_host(source: str) -> None:
-    async with ParsePool(1) as pool:
+    async with inline_parse_pool() as pool:
         journey = WholeJourney(pool)
         stores = journey.stores
         ref = await stores.blobs.put(BODY.encode())

@@ -18,6 +18,7 @@ from streams.pages.agent import NormalizeAgent
 from streams.pages.sandbox.pool import ParsePool
 from streams.settings import CrawlSettings
 from streams.stores.opener import Stores, memory_stores
+from tests.inline_sandbox import inline_parse_pool
 from tests.stages.frontier_world import SECOND, START, Site, World, delivery
 
 HOST = "https://a.example"
@@ -77,7 +78,7 @@ class WorldWithFeeds(World):
 
 @pytest.fixture(scope="module")
 async def pool() -> AsyncIterator[ParsePool]:
-    async with ParsePool(1) as started:
+    async with inline_parse_pool() as started:
         yield started
 
 

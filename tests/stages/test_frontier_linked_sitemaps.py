@@ -15,6 +15,7 @@ from streams.pages.sandbox.pool import ParsePool
 from streams.stores.host_buckets import bucket_of
 from streams.stores.opener import Stores
 from streams.stores.rows import read_row, row_of
+from tests.inline_sandbox import inline_parse_pool
 from tests.stages.frontier_world import Site, delivery, discovered
 from tests.stages.test_frontier_sitemaps import HOST, INDEX, WorldWithSitemaps
 
@@ -43,7 +44,7 @@ class LinkedWorld(WorldWithSitemaps):
 
 @pytest.fixture(scope="module")
 async def pool() -> AsyncIterator[ParsePool]:
-    async with ParsePool(1) as started:
+    async with inline_parse_pool() as started:
         yield started
 
 

@@ -25,6 +25,7 @@ from streams.pages.sandbox.pool import ParsePool
 from streams.settings import CrawlSettings
 from streams.stores.page_record import Fetched
 from streams.stores.protocols import ALL_HOSTS, HostOrder
+from tests.inline_sandbox import inline_parse_pool
 from tests.stages.frontier_world import SECOND, START, Site, World
 from tests.stages.test_unchanged_and_removed_pages import BODY, OTHER
 from tests.stages.whole_journey import START as JOURNEY_START
@@ -122,7 +123,7 @@ async def test_the_hosts_that_wait_are_listed_by_time() -> None:
 
 @pytest.fixture(scope="module")
 async def pool() -> AsyncIterator[ParsePool]:
-    async with ParsePool(1) as started:
+    async with inline_parse_pool() as started:
         yield started
 
 

@@ -16,6 +16,7 @@ from streams.pages.agent import NormalizeAgent
 from streams.pages.sandbox.pool import ParsePool
 from streams.stores.host_buckets import bucket_of
 from streams.stores.opener import Stores
+from tests.inline_sandbox import inline_parse_pool
 from tests.stages.frontier_world import CrawlOptions, Site, World, delivery
 
 HOST = "https://a.example"
@@ -53,7 +54,7 @@ class WorldWithSitemaps(World):
 
 @pytest.fixture(scope="module")
 async def pool() -> AsyncIterator[ParsePool]:
-    async with ParsePool(1) as started:
+    async with inline_parse_pool() as started:
         yield started
 
 

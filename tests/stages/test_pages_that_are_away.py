@@ -12,9 +12,9 @@ from streams.crawl.frontier.policy import Policy
 from streams.crawl.frontier.scheduling.recrawl import MAX_FAILURES, failed_seconds
 from streams.crawl.last_content import MAX_AWAY_SECONDS
 from streams.crawl.urls import host_of
-from streams.pages.sandbox.pool import ParsePool
 from streams.settings import CrawlSettings
 from tests.hostile.servers import Script, bad_server, response
+from tests.inline_sandbox import inline_parse_pool
 from tests.stages.test_failed_visits import PAGE, in_turn
 from tests.stages.test_fetch import URL, Stage, run, scheduled
 from tests.stages.test_unchanged_and_removed_pages import BODY
@@ -50,7 +50,7 @@ VISITS = {
 @pytest.mark.parametrize("visits", VISITS.values(), ids=VISITS)
 async def test_the_last_content_stays_for_some_days(tmp_path: Path, visits: list[tuple[int, Script, bool]]) -> None:
     script = in_turn(response(BODY.encode(), etag='"1"', date=dated(0)), *(answer for _, answer, _ in visits))
-    async with ParsePool(1) as pool, bad_server(tmp_path, {"/x": script}) as server:
+    async with inline_parse_pool() as pool, bad_server(tmp_path, {"/x": script}) as server:
         journey = WholeJourney(pool)
         stage, kept = Stage(server, journey.stores), []
         try:

@@ -19,6 +19,7 @@ from streams.stores.page_record import PageRecord
 from streams.stores.removals import has_left, without_text
 from streams.stores.rows import pack_row
 from tests.hostile.servers import bad_server, response
+from tests.inline_sandbox import inline_parse_pool
 from tests.stages.frontier_world import SECOND, Site
 from tests.stages.test_failed_visits import in_turn, sweep
 from tests.stages.test_fetch import URL, Stage, run, scheduled
@@ -31,7 +32,7 @@ NOINDEX = BODY.replace("<title>", "<meta name=robots content=noindex><title>")
 
 @pytest.fixture(scope="module")
 async def pool() -> AsyncIterator[ParsePool]:
-    async with ParsePool(1) as started:
+    async with inline_parse_pool() as started:
         yield started
 
 

@@ -33,7 +33,7 @@ from streams.stores.opener import Stores, memory_stores
 from streams.stores.page_record import StoredPart
 from streams.stores.protocols import Point
 from streams.vectors.points import decode_vectors, encode_vectors
-from tests.inline_sandbox import InlineSandbox
+from tests.inline_sandbox import InlineSandbox, inline_parse_pool
 from tests.stages.whole_journey import WholeJourney
 
 METALS = ("zirconium", "hafnium", "osmium", "iridium", "rhenium")
@@ -84,7 +84,7 @@ def body(metal: str) -> str:
 
 @pytest.fixture(scope="module")
 async def pool() -> AsyncIterator[ParsePool]:
-    async with ParsePool(1) as started:
+    async with inline_parse_pool() as started:
         yield started
 
 
@@ -377,5 +377,5 @@ def test_the_commands_exit_with_2_mend_and_then_exit_with_0(pool: ParsePool, mon
 
 
 async def _spoil_in_new_loop() -> Stores:
-    async with ParsePool(1) as pool:
+    async with inline_parse_pool() as pool:
         return await spoiled_stores(pool, "links and vectors")

@@ -16,6 +16,7 @@ from streams.stores.packing import pack
 from streams.stores.page_record import Normalized
 from streams.stores.removals import is_held_back, withdrawal
 from streams.stores.rows import pack_row
+from tests.inline_sandbox import inline_parse_pool
 from tests.stages.whole_journey import SECOND, START, WholeJourney, settlements
 
 A, B = "https://a.test/private", "https://b.test/copy"
@@ -29,7 +30,7 @@ OTHER = BODY.replace("Zirconium", "Hafnium")
 
 @pytest.fixture(scope="module")
 async def pool() -> AsyncIterator[ParsePool]:
-    async with ParsePool(1) as started:
+    async with inline_parse_pool() as started:
         yield started
 
 

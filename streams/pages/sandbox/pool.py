@@ -8,7 +8,7 @@ from streams.errors import PoisonError, Refused
 from streams.pages.sandbox.explanation import Explanation
 from streams.pages.sandbox.worker_messages import EXPLAIN, NORMALIZE, SITEMAP, PageOutcome, pack_page, unpack_fields
 from streams.sandbox.limits import Limits
-from streams.sandbox.pool import STALL_SECONDS, SandboxPool
+from streams.sandbox.pool import STALL_SECONDS, Sandbox, SandboxPool
 
 LIMITS = Limits(cpu_seconds=6.0, memory_bytes=180 * 1024 * 1024)
 """A process has 70 MB at its start, so that two of them stay below 520 MB. Tables of 2.8 MB and lists of links
@@ -19,7 +19,7 @@ class ParsePool:
     """A pool of parsing processes: `async with ParsePool(2) as pool: await pool.parse(body, url=..., headers=...)`."""
 
     def __init__(self, processes: int = 2, *, stall_seconds: float = STALL_SECONDS) -> None:
-        self.sandbox = SandboxPool(
+        self.sandbox: Sandbox = SandboxPool(
             (NORMALIZE, EXPLAIN, SITEMAP), processes=processes, limits=LIMITS, stall_seconds=stall_seconds, name="parse"
         )
 

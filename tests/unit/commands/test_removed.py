@@ -8,6 +8,7 @@ from schemas.ids import page_id
 from streams.commands.pages.page import print_removed_of
 from streams.stores.opener import Stores, memory_stores
 from streams.stores.page_record import Fetched
+from tests.inline_sandbox import inline_parse_pool
 
 URL = "https://logs.example/wal"
 PAGE = """<nav><a href=/>Home [red]</a></nav><main><p>A log that is written ahead of the file is fast.</main>
@@ -19,6 +20,13 @@ async def stored(body: bytes, kind: str = "text/html") -> Stores:
     fetched = {"url": URL, "body_ref": await stores.blobs.put(body), "headers": {"content-type": kind}}
     await stores.pages.put(page_id(URL), Fetched.of_row(fetched), 1)
     return stores
+
+
+@pytest.fixture
+def in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The page is read in this process. The first test starts a process, as the command does."""
+    pool = inline_parse_pool()
+    monkeypatch.setattr("streams.pages.sandbox.pool.ParsePool", lambda _processes: pool)
 
 
 async def test_each_reason_is_a_heading_of_its_texts(capsys: pytest.CaptureFixture[str]) -> None:
@@ -33,6 +41,7 @@ async def test_each_reason_is_a_heading_of_its_texts(capsys: pytest.CaptureFixtu
     ]
 
 
+@pytest.mark.usefixtures("in_this_process")
 async def test_json_is_the_explanation_and_nothing_else(capsys: pytest.CaptureFixture[str]) -> None:
     assert await print_removed_of(await stored(PAGE.encode()), page_id(URL), URL, as_json=True) == 0
     groups = json.loads(capsys.readouterr().out)["groups"]
@@ -43,11 +52,13 @@ async def test_json_is_the_explanation_and_nothing_else(capsys: pytest.CaptureFi
     ]
 
 
+@pytest.mark.usefixtures("in_this_process")
 async def test_a_page_without_chrome_lost_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     assert await print_removed_of(await stored(b"<p>All of it."), page_id(URL), URL, as_json=False) == 0
     assert "Nothing was removed" in capsys.readouterr().out
 
 
+@pytest.mark.usefixtures("in_this_process")
 @pytest.mark.parametrize(
     ("body", "kind", "message"),
     [
@@ -65,6 +76,7 @@ async def test_a_page_that_was_never_fetched_says_so(capsys: pytest.CaptureFixtu
     assert f"There is no copy of {URL}. See why: riffle page {URL}\n" == capsys.readouterr().err
 
 
+@pytest.mark.usefixtures("in_this_process")
 @pytest.mark.parametrize(("body", "message"), [(None, "There is no copy"), (b"GIF89a", "can't be taken apart")])
 async def test_json_says_why_nothing_is_listed(
     body: bytes | None, message: str, capsys: pytest.CaptureFixture[str]
