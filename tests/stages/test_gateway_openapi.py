@@ -18,7 +18,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from streams.gateway.http.openapi import operation_id
 from streams.stores.opener import Stores
-from tests.sizes import FULL, examples
+from tests.sizes import FULL
 from tests.stages.gateway_fakes import gateway, searchable, statement
 from tests.stages.test_gateway_content import PAGE, filled
 from tests.stages.test_gateway_content import URL as PAGE_URL
@@ -116,7 +116,7 @@ def ask(api: Any, name: str, mode: str, *, of_index: bool = False) -> Counter[in
     operation, statuses = api.find_operation_by_id(name), Counter[int]()
 
     @settings(
-        max_examples=examples(25),
+        max_examples=25 if FULL else MIN_ASKED,
         deadline=None,
         derandomize=True,
         database=None,

@@ -20,6 +20,7 @@ from streams.settings import QueriesSettings, Settings
 from streams.stores.memory import MemoryApiKeys, MemorySuggestions
 from streams.stores.opener import memory_stores
 from streams.stores.protocols import NewTitle, Site, StoredSuggestion
+from tests.sizes import size
 from tests.stages.gateway_fakes import NOW
 from tests.stages.suggested_pages import QUARTER, asked, indexed, stored
 
@@ -91,7 +92,7 @@ async def test_a_crash_before_the_write_or_within_it_loses_no_title() -> None:
     assert [each.text for each in await store.titles("tide")] == ["tide tables 0", "tide tables 1"]
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(size(40)))
 async def test_titles_that_come_together_are_offered_as_one_after_the_other(seed: int) -> None:
     """The best of each list are the same, and all lists of a language are read with one request."""
     chance = random.Random(seed)

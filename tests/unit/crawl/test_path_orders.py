@@ -7,8 +7,11 @@ import pytest
 
 from streams.crawl.frontier.scheduling.path_orders import MAX_SETS, SAMPLED_SETS, WORD_PAGES
 from streams.crawl.frontier.scheduling.traps import Traps
+from tests.sizes import FULL
 from tests.unit.crawl.test_traps import TODAY, link, take
 
+MOST, SETS = (6, 246) if FULL else (5, 218)
+"""The most values of a path, and the number of sets of up to so many. By day there are a third of the paths."""
 FACETS = ("red", "blue", "m", "l", "cotton", "wool", "new", "sale")
 PAIRS = ("color/red", "size/m", "material/wool", "brand/acme", "price/low", "season/summer")
 CYRILLIC = ("красный", "синий", "хлопок", "шерсть", "новый", "скидка")
@@ -28,8 +31,8 @@ def taken_of(urls: list[str], traps: Traps | None = None) -> list[str]:
 
 SHOPS = [
     # https://github.com/10up/ElasticPress/issues/1750
-    (combinations(FACETS, 6, "shop/"), 246, "facets below a folder"),
-    (combinations(FACETS, 6, "en/shop/women/"), 246, "facets below three"),
+    (combinations(FACETS, MOST, "shop/"), SETS, "facets below a folder"),
+    (combinations(FACETS, MOST, "en/shop/women/"), SETS, "facets below three"),
     (combinations(FACETS, 5, ""), 218, "facets at the root"),
     (combinations(PAIRS, 5, "catalog/"), 62, "pairs of a name and a value"),
     (combinations(CYRILLIC, 5, "магазин/"), 62, "another script"),

@@ -14,6 +14,7 @@ from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
 from streams.crawl.archives.warc import NotWarc, WarcRecord, parse_response, read_records, remove_chunked_coding
+from tests.sizes import size
 
 LIMIT_BYTES = 100_000
 
@@ -156,7 +157,7 @@ def test_a_decompression_bomb_is_skipped_piece_by_piece() -> None:
 @pytest.mark.timeout(30)  # a guard: it takes a fraction of a second, and a loop over lines takes minutes
 @pytest.mark.parametrize("filling", [b"\n", b"\r\n", b" ", b"x\n", b"x"])
 def test_long_runs_between_records_are_skipped(filling: bytes) -> None:
-    content = raw(http(b"before")) + filling * (100_000_000 // len(filling)) + b"\n" + AFTER
+    content = raw(http(b"before")) + filling * (size(100_000_000) // len(filling)) + b"\n" + AFTER
     assert bodies(read(gzip.compress(content, compresslevel=1)))[-1] == b"after"
 
 
