@@ -1,14 +1,18 @@
-"""The way of a page and of a query as traces, made in a fresh process: `python -m tests.stages.walked page`.
+"""The ways of a page and of a query as traces, each made in a fresh process: `python -m tests.stages.walked`.
 
 In a process of other tests, caches that are full and tasks that are left over would change which files are entered.
+One process imports what both need, which takes longer than the ways, and forks a process for each.
 """
 
 import asyncio
 import json
+import os
 import subprocess
 import sys
 import tempfile
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 from streams.settings import CrawlSettings
 from tests.hostile.servers import response
@@ -45,24 +49,36 @@ async def query() -> list[ValueTrace]:
     return [trace]
 
 
+WAYS = {"page": page, "query": query}
+
+
 def walk(name: str) -> list[ValueTrace]:
     """Return the traces of `page` or `query`, of a process of its own."""
-    command = [sys.executable, "-m", __name__, name]
-    done = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
     return [
-        ValueTrace(*({file: set(types) for file, types in part.items()} for part in parts))
-        for parts in json.loads(done.stdout.splitlines()[-1])
+        ValueTrace(*({file: set(types) for file, types in part.items()} for part in parts)) for parts in _walked()[name]
     ]
 
 
+@cache
+def _walked() -> dict[str, Any]:
+    command = [sys.executable, "-m", __name__]
+    done = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return dict(json.loads(line) for line in done.stdout.splitlines() if line.startswith('["'))
+
+
+def _print(name: str) -> None:
+    """Walk, and print the name with the traces as a line."""
+    traces = [
+        [{file: sorted(types) for file, types in part.items()} for part in (one.given, one.returned)]
+        for one in asyncio.run(WAYS[name]())
+    ]
+    print(json.dumps([name, traces]), flush=True)
+
+
 if __name__ == "__main__":
-    traces = asyncio.run({"page": page, "query": query}[sys.argv[1]]())
-    print(
-        json.dumps(
-            [
-                [{file: sorted(types) for file, types in part.items()} for part in (one.given, one.returned)]
-                for one in traces
-            ]
-        )
-    )
+    for each in WAYS:
+        if not (child := os.fork()):
+            _print(each)
+            os._exit(0)
+        assert os.waitpid(child, 0)[1] == 0, f"the way of a {each} failed"
