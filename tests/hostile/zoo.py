@@ -262,7 +262,7 @@ _BODIES = (
     ("a body without end or length", endless(HEAD + b"\r\n", b"x" * 10_000), TOO_LARGE, "longer than 100000"),
     ("a gzip bomb", coded(gzip.compress(BOMB), "gzip"), TOO_LARGE, "longer than"),
     ("a deflate bomb", coded(zlib.compress(BOMB), "deflate"), TOO_LARGE, "longer than"),
-    ("a brotli bomb", coded(brotli.compress(BOMB), "br"), TOO_LARGE, "longer than"),
+    ("a brotli bomb", coded(brotli.compress(BOMB, quality=1), "br"), TOO_LARGE, "longer than"),
     ("a zstd bomb", coded(zstd.compress(BOMB), "zstd"), TOO_LARGE, "longer than"),
     ("a bomb in a bomb", coded(gzip.compress(gzip.compress(BOMB)), "gzip, gzip"), TOO_LARGE, "longer than"),
     ("three codings", coded(b"x", "gzip, gzip, br"), INVALID, "3 content codings"),

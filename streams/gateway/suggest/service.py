@@ -8,7 +8,7 @@ prefixes, and popular ones still show what workers have added, hidden or raised 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from datetime import datetime, timedelta
-from functools import partial
+from functools import lru_cache, partial
 
 import structlog
 
@@ -108,7 +108,13 @@ def blocked_words(settings: Settings) -> BlockedWords:
     Raises UsageError for a file that can't be read.
     """
     words = read_block_words(settings.queries.blocked_words)
-    return BlockedWords([*words, *(ADULT_WORDS if settings.gateway.hide_adult else ())])
+    return _blocked_words((*words, *(ADULT_WORDS if settings.gateway.hide_adult else ())))
+
+
+@lru_cache(maxsize=4)
+def _blocked_words(lines: tuple[str, ...]) -> BlockedWords:
+    """Return the blocked words of these lines. The suggestions and the spelling of a gateway have the same ones."""
+    return BlockedWords(lines)
 
 
 LOOK_SECONDS = 60.0
