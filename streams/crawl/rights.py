@@ -24,6 +24,11 @@ class Rights:
     def __init__(self, rules: list[Rule]) -> None:
         self._patterns = PatternSet(rules, allow_folders=False)
 
+    @property
+    def chars(self) -> int:
+        """The number of characters of all patterns."""
+        return self._patterns.chars
+
     def reserves(self, path: str) -> bool:
         """Return whether a path with its query is reserved from text and data mining."""
         return not self._patterns.allows(path)

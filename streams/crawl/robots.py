@@ -104,6 +104,12 @@ class Rules:
         self.sitemaps = sitemaps
         """The sitemaps that the file names, as it names them."""
 
+    @property
+    def chars(self) -> int:
+        """The number of characters of all patterns and sitemaps."""
+        patterns = (self._patterns, *self._refusals.values())
+        return sum(each.chars for each in patterns) + sum(map(len, self.sitemaps))
+
     def allowed(self, url: str) -> bool:
         """Return whether this crawler may fetch the URL. The file itself is always allowed (RFC 9309, section 2.2.2).
 

@@ -154,6 +154,8 @@ class PatternSet:
                     self._prefixes[pattern] = rule.allow or self._prefixes.get(pattern, False)
         self._lengths = sorted({len(prefix) for prefix in self._prefixes}, reverse=True)
         self._globs = sorted(globs.items(), key=lambda glob: (-len(glob[0]), not glob[1]))
+        self.chars = sum(map(len, (*self._prefixes, *self._whole, *globs)))
+        """Number of characters of all patterns: the measure of the memory that they take."""
 
     def allows(self, path: str) -> bool:
         """Return whether the longest matching pattern allows the path with its query, or no pattern matches."""

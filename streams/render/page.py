@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from streams.errors import Refused
+from streams.errors import Refused, TransientError
 from streams.render.chromium import LimitReached, ProcessLimits, Watch, run_chromium
 from streams.render.protocol import Pipe, RendererEnded
 
@@ -77,14 +77,15 @@ class _Traffic:
 
 
 async def render(program: str, url: str, body: bytes, content_type: str, load: Load, limits: RenderLimits) -> Rendered:
-    """Render a page. Raises Refused if it reaches a limit or has no document at its end, and RendererEnded."""
+    """Render a page. Raises Refused if it reaches a limit or has no document at its end, RendererEnded, and
+    TransientError if one of its requests could not be answered for now: without the answer it would be incomplete."""
     began = time.monotonic()
     page = _Page(url, body, content_type, load, limits)
     async with run_chromium(program, page.on_event, limits.process) as (pipe, watch):
         page.pipe = pipe
         try:
             async with asyncio.timeout(limits.seconds):
-                html = await _first(page.read(), watch.until_limit(), page.until_crash())
+                html = await _first(page.read(), watch.until_limit(), page.until_crash(), page.until_failure())
         except TimeoutError:
             raise Refused("render", f"its scripts ran longer than {limits.seconds:g} s") from None
         except LimitReached as reached:
@@ -129,6 +130,7 @@ class _Page:
         self._load, self._limits = load, limits
         self._loaded, self._crashed = asyncio.Event(), asyncio.Event()
         self._served = False
+        self._failure: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._frame = ""  # the id of the page's own frame, which its target has, too
         self.pipe: Pipe | None = None
         self.traffic = _Traffic()
@@ -173,6 +175,10 @@ class _Page:
         await self._crashed.wait()
         raise Refused("render", "its scripts ended its process")
 
+    async def until_failure(self) -> None:
+        """Return never. Raises the TransientError of one of the page's requests."""
+        await self._failure
+
     def _is_quiet(self) -> bool:
         traffic = self.traffic
         return not traffic.pending and time.monotonic() - traffic.last_at >= self._limits.quiet_seconds
@@ -209,6 +215,9 @@ class _Page:
                 responseHeaders=[{"name": name, "value": value} for name, value in resource.headers.items()],
                 body=b64encode(resource.body).decode(),
             )
+        except TransientError as error:
+            if not self._failure.done():
+                self._failure.set_exception(error)
         finally:
             traffic.pending -= 1
             traffic.last_at = time.monotonic()

@@ -2,6 +2,7 @@
 renderer."""
 
 import asyncio
+import ssl
 import time
 from dataclasses import dataclass, field
 from functools import partial
@@ -12,13 +13,19 @@ from typing import Any
 import pytest
 
 from schemas.ids import page_id
+from streams.crawl.fetch.http import close_session, get, limits_of, open_session
+from streams.crawl.polite.client import Asking, PoliteClient
+from streams.crawl.polite.hosts import MAX_CHARS, KnownHosts
+from streams.crawl.polite.refusals import NotAsked
 from streams.crawl.rights import RIGHTS_PATH
-from streams.crawl.robots import MAX_ROBOTS_BYTES
+from streams.crawl.robots import MAX_ROBOTS_BYTES, parse
+from streams.robot_name import ROBOT
+from streams.settings import CrawlSettings
 from streams.stores.opener import Stores, memory_stores
 from streams.stores.page_record import Removed
 from streams.stores.protocols import HostOrder
 from tests.hostile.callers import CALLERS, Ask, crawl, fetch_now, render
-from tests.hostile.servers import BadServer, Script, bad_server, raw, response
+from tests.hostile.servers import BadServer, Script, bad_server, make_certificate, raw, response
 
 HOST, OTHER = "bad.example", "other.example"
 PAGE = response(b"<p>Text")
@@ -180,3 +187,92 @@ async def test_what_the_frontier_knows_of_a_host_is_not_asked_again(tmp_path: Pa
         for ask in (crawl, fetch_now, render):
             await ask(settings, stores, [f"https://{HOST}/page", f"https://{HOST}/page2"])
         assert requested(server) == ["/robots.txt", "/page", "/page", "/page"]
+
+
+STRANGER = "stranger.example"
+
+
+async def ask_for(client: PoliteClient, url: str, page: str = "") -> str:
+    """Ask for a URL, perhaps for the scripts of a page. Returns the outcome, or why the host is not asked."""
+    try:
+        return (await client.get(url, Asking(page))).verdict.outcome
+    except NotAsked as refusal:
+        return refusal.reason
+
+
+@pytest.mark.parametrize("status", ["503 Service Unavailable", "429 Too Many Requests"])
+async def test_what_fails_for_a_strangers_page_lets_only_strangers_wait(tmp_path: Path, status: str) -> None:
+    """A page may choose any URL of another site, such as one that always fails. A page of the site itself may not."""
+    scripts = {"/robots.txt": NOTHING, "/page": PAGE, "/fails": response(status=status, retry_after="600")}
+    async with bad_server(tmp_path, scripts, host=HOST, more_hosts=[STRANGER]) as server:
+        settings, stores = server.settings(HOST, STRANGER, delay_seconds=0.05, rights_files=False), memory_stores()
+        client, other = PoliteClient(settings, stores), PoliteClient(settings, stores)
+        by_stranger, by_own = f"https://{STRANGER}/", f"https://{HOST}/"
+        try:
+            assert await ask_for(client, f"https://{HOST}/fails", by_stranger) in ("server_error", "rate_limited")
+            assert await ask_for(other, f"https://{HOST}/page", by_stranger) == "resting", "in all processes"
+            assert await ask_for(client, f"https://{HOST}/page") == "ok"
+            assert await ask_for(client, f"https://{HOST}/page", by_own) == "ok"
+            assert await ask_for(client, f"https://{HOST}/fails", by_own) in ("server_error", "rate_limited")
+            assert await ask_for(other, f"https://{HOST}/page") == "resting"
+        finally:
+            await client.close()
+            await other.close()
+
+
+async def test_a_host_to_which_a_robots_txt_moved_keeps_its_visit_times(tmp_path: Path) -> None:
+    scripts = {
+        f"{HOST}/robots.txt": moved(f"https://{OTHER}/robots.txt"),
+        f"{OTHER}/robots.txt": text(f"{ALL}Visit-time: {closed_now()}\n"),
+        "/page": PAGE,
+    }
+    async with bad_server(tmp_path, scripts, host=HOST, more_hosts=[OTHER]) as server:
+        client = PoliteClient(server.settings(HOST, OTHER, delay_seconds=0.05, rights_files=False), memory_stores())
+        try:
+            assert await ask_for(client, f"https://{OTHER}/page") == "closed"
+            assert await ask_for(client, f"https://{HOST}/page") == "closed"
+        finally:
+            await client.close()
+        assert requested(server) == [f"{OTHER}/robots.txt", "/robots.txt"]
+
+
+async def test_the_files_of_known_hosts_have_a_bound_in_memory() -> None:
+    hosts = KnownHosts(CrawlSettings(), memory_stores(), lambda: 0)
+    large = parse(b"User-agent: *\n" + b"".join(b"Disallow: /%06d\n" % n for n in range(20_000)), ROBOT)
+    for number in range(100):
+        known = await hosts.find(f"n{number}.example")
+        known.rules = large
+        hosts.keep(known)
+    assert hosts._hosts.size <= MAX_CHARS < 100 * large.chars
+    assert (await hosts.find("n99.example")).rules is large
+    assert (await hosts.find("n0.example")).rules is not large
+
+
+async def test_a_kept_connection_that_ends_is_not_asked_again_without_a_turn(tmp_path: Path) -> None:
+    asked = 0
+
+    async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal asked
+        while await reader.readuntil(b"\r\n\r\n"):
+            asked += 1
+            if asked == 2:
+                break  # the server ends the connection when the second request comes
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 2\r\n\r\nHi")
+        writer.close()
+
+    certificate, key, ca_file = make_certificate(tmp_path, HOST)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    server = await asyncio.start_server(connected, "127.0.0.1", 0, ssl=context)
+    local = {HOST: f"127.0.0.1:{server.sockets[0].getsockname()[1]}"}
+    session = open_session(CrawlSettings(local_hosts=local, local_ca_file=ca_file))
+    try:
+        limits = limits_of(CrawlSettings())
+        urls = [f"https://{HOST}/1", f"https://{HOST}/2"]
+        found = [await get(session, url, purpose="page", limits=limits, monotonic=time.monotonic) for url in urls]
+        assert [answer.verdict.outcome for answer in found] == ["ok", "network_error"]
+        assert (found[1].verdict.retryable, asked) == (True, 2)
+    finally:
+        await close_session(session)
+        server.close()
+        await server.wait_closed()

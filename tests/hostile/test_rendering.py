@@ -16,7 +16,7 @@ from streams.crawl.fetch.pace import Window, windows_of
 from streams.crawl.fetch.shared_pace import SharedPace
 from streams.crawl.polite.client import PoliteClient
 from streams.crawl.polite.places import Places
-from streams.errors import Refused, UsageError
+from streams.errors import Refused, StoreUnavailable, TransientError, UsageError
 from streams.render import loading
 from streams.render.chromium import PROGRAMS, find_chromium
 from streams.render.kept_resources import MAX_AGE_SECONDS, MAX_BYTES, KeptResources
@@ -88,6 +88,21 @@ async def test_a_page_is_read_after_its_scripts_ran_and_its_dialogs_are_dismisse
     assert loader.asked == list(ANSWERS)
     assert found.cpu_seconds > 0
     assert found.memory_bytes > 0
+
+
+@browser
+@pytest.mark.parametrize("path", ["/app.js", "/data.json"])
+async def test_a_page_whose_request_could_not_be_answered_for_now_is_tried_again(path: str) -> None:
+    """A store is away: without the script or its data the page would be read in part."""
+    loader, html = Loader(ANSWERS), b"<div id=app></div><script src=/app.js></script>"
+
+    async def load(url: str, kind: str) -> Resource | None:
+        if url.endswith(path):
+            raise StoreUnavailable("Cassandra does not answer")
+        return await loader.load(url, kind)
+
+    with pytest.raises(TransientError, match="Cassandra"):
+        await render(find_chromium(), URL, html, "text/html", load, LIMITS)
 
 
 @browser

@@ -134,7 +134,7 @@ def _session(
         use_dns_cache=False,  # the resolver keeps its answers
         keepalive_timeout=15.0,
     )
-    return aiohttp.ClientSession(
+    session = aiohttp.ClientSession(
         connector=connector,
         cookie_jar=aiohttp.DummyCookieJar(),
         response_class=AddressedResponse,
@@ -147,6 +147,9 @@ def _session(
         read_bufsize=READ_BYTES,
         timeout=aiohttp.ClientTimeout(total=settings.timeout_seconds, sock_connect=settings.timeout_seconds / 2),
     )
+    # aiohttp repeats a GET once if a kept connection ends, without a turn at the host. It has no public name for that.
+    session._retry_connection = False
+    return session
 
 
 async def get(

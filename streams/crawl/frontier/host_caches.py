@@ -35,6 +35,11 @@ OFF_LOOP_BYTES = 16 * 1024
 Parsed = TypeVar("Parsed")
 
 
+async def parse_file(parse_content: Callable[[bytes], Parsed], content: bytes) -> Parsed:
+    """Parse a file of a host, a large one in a thread."""
+    return await asyncio.to_thread(parse_content, content) if len(content) > OFF_LOOP_BYTES else parse_content(content)
+
+
 class HostOrders:
     """All orders, at most ORDERS_SECONDS old. Operators give few."""
 
@@ -85,8 +90,7 @@ class ParsedFiles(Generic[Parsed]):
         if (kept := self._files.get(ref)) is not None:
             return kept[0]
         content = await self._blobs.get(ref)
-        off_loop = len(content) > OFF_LOOP_BYTES
-        file = await asyncio.to_thread(self._parse, content) if off_loop else self._parse(content)
+        file = await parse_file(self._parse, content)
         self._files.put(ref, (file, len(content)))
         return file
 

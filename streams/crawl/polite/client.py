@@ -14,6 +14,7 @@ import random as randomness
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from uuid import uuid4
 
 import aiohttp
@@ -39,7 +40,7 @@ from streams.crawl.fetch.outcomes import retry_after_seconds
 from streams.crawl.fetch.pace import Window, windows_of
 from streams.crawl.fetch.shared_pace import SharedPace
 from streams.crawl.frontier.decisions import slows_host
-from streams.crawl.frontier.host_caches import OFF_LOOP_BYTES
+from streams.crawl.frontier.host_caches import parse_file
 from streams.crawl.frontier.hosts.robots_state import RobotsAnswer, robots_after
 from streams.crawl.frontier.policy import SECOND, backoff_micros, deferral_micros
 from streams.crawl.polite.hosts import KnownHost, KnownHosts
@@ -122,6 +123,7 @@ class PoliteClient:
         async with self._places.take(host, asking.max_wait_seconds, is_stranger=asking.is_stranger(host)):
             known = await self._find(target, asking)
             await self._read_files(known, target, asking)
+            self._hosts.keep(known)
             if not known.rules.allowed(target):
                 raise NotAsked("disallowed", "The robots.txt of its host does not allow it.")
             self._check_time(known)
@@ -172,7 +174,8 @@ class PoliteClient:
     async def _find(self, url: str, asking: Asking) -> KnownHost:
         """Return what the asker may know of the URL's host. Raises NotAsked."""
         is_apart = self._settings.origins.allows(origin_of(url)) and not self._is_at_home(url, asking)
-        return await self._hosts.find(host_of(url), is_apart=is_apart)
+        host = host_of(url)
+        return await self._hosts.find(host, is_apart=is_apart, is_stranger=asking.is_stranger(host))
 
     async def _read_files(self, known: KnownHost, url: str, asking: Asking) -> None:
         """Read robots.txt if it is due, and for a page also the reservations of rights. Raises NotAsked."""
@@ -193,8 +196,7 @@ class PoliteClient:
             address = known.robots.url or f"{origin_of(url)}/robots.txt"
             # Where a redirect leads, its host's choice asks, not the page that caused the request.
             by = asking if origin_of(address) == origin_of(url) else replace(asking, for_page=url)
-            asked = known if host_of(address) == known.name else await self._find(address, by)
-            answer = await self._ask(asked, address, by, "robots")
+            answer = await self._ask_for_robots(known, address, by)
             verdict, body = answer.verdict, answer.body or b""
             has_rules = robots_access(verdict.outcome, known.robots.redirects) == "rules"
             rules = await self._parse(body) if has_rules else None
@@ -208,9 +210,18 @@ class PoliteClient:
                     await self._hosts.rest(known, deferral_micros(known.robots.outages, self._random()) / SECOND)
                 raise NotAsked("unreachable", "The robots.txt of its host does not answer.", 1.0)
 
+    async def _ask_for_robots(self, known: KnownHost, address: str, asking: Asking) -> Answer:
+        """Ask for a robots.txt. One that moved to another host keeps that host's visit times and place, too."""
+        host = host_of(address)
+        if host == known.name:
+            return await self._ask(known, address, asking, "robots")
+        async with self._places.take(host, asking.max_wait_seconds, is_stranger=asking.is_stranger(host)):
+            asked = await self._find(address, asking)
+            self._check_time(asked)
+            return await self._ask(asked, address, asking, "robots")
+
     async def _parse(self, body: bytes) -> Rules:
-        robot = self._settings.robot_name
-        return await asyncio.to_thread(parse, body, robot) if len(body) > OFF_LOOP_BYTES else parse(body, robot)
+        return await parse_file(partial(parse, agent=self._settings.robot_name), body)
 
     def _check_time(self, known: KnownHost) -> None:
         if closed := seconds_until_open(known.robots.windows, self._now() // SECOND):
@@ -230,12 +241,16 @@ class PoliteClient:
             headers={} if purpose == "robots" else _origin_header(url, asking),
             also_kept=frozenset() if asking.wants_page else CORS_HEADERS,
         )
-        known.failures = known.failures + 1 if slows_host(answer.verdict.outcome, purpose) else 0
+        # A page of another domain may choose a URL that fails. It does not choose robots.txt.
+        is_stranger = asking.is_stranger(known.name) and purpose != "robots"
+        name = "strangers_failures" if is_stranger else "failures"
+        failures = getattr(known, name) + 1 if slows_host(answer.verdict.outcome, purpose) else 0
+        setattr(known, name, failures)
         wait = retry_after_seconds(answer.headers.get("retry-after"), utc_from_micros(self._now()))
-        if known.failures:
-            wait = max(wait, backoff_micros(known.failures, self._random()) / SECOND)
+        if failures:
+            wait = max(wait, backoff_micros(failures, self._random()) / SECOND)
         if wait > known.delay_seconds(self._settings):
-            await self._hosts.rest(known, wait)
+            await self._hosts.rest(known, wait, is_stranger=is_stranger)
         return answer
 
     async def _wait_for_turn(self, known: KnownHost, url: str, asking: Asking) -> None:

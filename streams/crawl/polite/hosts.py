@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import ceil
 
-from streams.caches import RecentCache
+from streams.caches import SizedCache
 from streams.crawl.frontier.host_caches import HostOrders, RightsCache, RobotsCache
 from streams.crawl.frontier.hosts.host_state import Host
 from streams.crawl.frontier.hosts.robots_state import Robots
@@ -24,7 +24,11 @@ from streams.stores.opener import Stores
 from streams.stores.protocols import HostOrder
 
 MAX_HOSTS = 5_000
-"""Maximum number of hosts whose files are in memory. Rests are in the store."""
+"""Maximum number of hosts in memory. Rests are in the store."""
+MAX_CHARS = 4 * 1024 * 1024
+"""Maximum size of what is known of them together (characters), some 24 MB: a hostile robots.txt has 500 KiB."""
+_HOST_CHARS = 500
+"""Size of a host without files (characters)."""
 ROW_MICROS = 30 * SECOND
 """Time until the frontier's row of a host is read again (microseconds)."""
 MAX_REST_SECONDS = 86_400
@@ -49,6 +53,8 @@ class KnownHost:
     """When the reservations of rights were read, microseconds since 1970 UTC."""
     failures: int = 0
     """Number of requests in a row that failed here."""
+    strangers_failures: int = 0
+    """The same of requests that pages of other domains caused."""
     order: HostOrder = field(default_factory=lambda: HostOrder(""))
     row_at: int = 0
     """When the frontier's row was read."""
@@ -71,27 +77,32 @@ class KnownHosts:
         self._orders = HostOrders(stores.frontier, now)
         self._robots_files = RobotsCache(stores.blobs, settings.robot_name)
         self._rights_files = RightsCache(stores.blobs)
-        self._hosts: RecentCache[tuple[str, bool], KnownHost] = RecentCache(MAX_HOSTS)
+        self._hosts = SizedCache[tuple[str, bool], KnownHost](MAX_CHARS, _size_of, max_values=MAX_HOSTS)
 
-    async def find(self, name: str, *, is_apart: bool = False) -> KnownHost:
-        """Return what is known of a host. Raises NotAsked if nobody may ask it at present.
+    async def find(self, name: str, *, is_apart: bool = False, is_stranger: bool = False) -> KnownHost:
+        """Return what is known of a host. Raises NotAsked if the asker may not ask it at present.
 
         `is_apart`: for those who may not reach the private addresses of an allowed origin. They learn nothing from
-        those that may, and their failures let nobody else wait.
+        those that may, and their failures let nobody else wait. `is_stranger`: a page of another domain asks. It
+        chooses what fails, so only such pages wait after that.
         """
-        key = name, is_apart
-        known = self._hosts.get(key) or KnownHost(name, parse(b"", self._settings.robot_name), is_apart)
-        self._hosts.put(key, known)
+        known = self._hosts.get((name, is_apart)) or KnownHost(name, parse(b"", self._settings.robot_name), is_apart)
+        self.keep(known)
         known.order = await self._orders.of(name)
         if known.order.blocked:
             raise NotAsked("blocked", f"The operator has blocked {name}.")
         if not is_apart and self._now() >= known.row_at + ROW_MICROS:
             await self._read_row(known)
             known.row_at = self._now()
-        if left := await self._stores.pace_holds.left(_rest_key(known)):
+        keys = [_rest_key(known, is_stranger=False), *([_rest_key(known, is_stranger=True)] if is_stranger else [])]
+        if left := max([await self._stores.pace_holds.left(key) for key in keys]):
             detail = f"{name} failed, or asked for time. It may be asked again in {left:.0f} s."
             raise NotAsked("unreachable" if known.robots.status == "unreachable" else "resting", detail, left)
         return known
+
+    def keep(self, known: KnownHost) -> None:
+        """Keep a host, whose files may have grown."""
+        self._hosts.put((known.name, known.is_apart), known)
 
     async def _read_row(self, known: KnownHost) -> None:
         """Take what the frontier knows, if that is newer than what is known here. Raises NotAsked."""
@@ -122,12 +133,16 @@ class KnownHosts:
         except MissingBlob:  # they are read again
             pass
 
-    async def rest(self, known: KnownHost, seconds: float) -> None:
-        """Let a host rest, for all processes. A longer rest stays."""
-        key, length = _rest_key(known), min(ceil(seconds), MAX_REST_SECONDS)
+    async def rest(self, known: KnownHost, seconds: float, *, is_stranger: bool = False) -> None:
+        """Let a host rest, for all processes. A longer rest stays. `is_stranger`: only pages of other domains wait."""
+        key, length = _rest_key(known, is_stranger=is_stranger), min(ceil(seconds), MAX_REST_SECONDS)
         if length > await self._stores.pace_holds.left(key):
             await self._stores.pace_holds.hold(key, _RESTING, length)
 
 
-def _rest_key(known: KnownHost) -> str:
-    return f"rest {'apart ' if known.is_apart else ''}{known.name}"
+def _rest_key(known: KnownHost, *, is_stranger: bool) -> str:
+    return f"rest {'apart ' if known.is_apart else ''}{'of strangers ' if is_stranger else ''}{known.name}"
+
+
+def _size_of(known: KnownHost) -> int:
+    return _HOST_CHARS + known.rules.chars + known.rights.chars
