@@ -136,7 +136,8 @@ STAGES: tuple[Stage, ...] = (
         inputs=(PageDiscovered, LinkFound, PageFetched, PageDeduplicated, PageSettled),
         outputs=(PageScheduled, PageDiscovered, OriginChanged, PageRemoved),
         agent="streams.crawl.frontier.agent:build",
-        concurrency=64,
+        concurrency=1_800,  # events that wait for others of their host, to be written with them
+        order="subject",  # the key is the host, and the stage locks it: events of a host are written together
         source=True,
         urgent=(PageDiscovered,),
     ),

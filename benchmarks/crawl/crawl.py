@@ -18,7 +18,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 from uuid import uuid4
@@ -40,6 +40,7 @@ from streams.local.ports import free_ports
 from streams.local.probing import listens
 from streams.local.server_set import running_servers
 from streams.runtime.lags.offsets import end_offsets
+from streams.runtime.lags.stage_lags import LagReader
 from streams.runtime.producer import EventProducer
 from streams.runtime.topic_reader import Follower
 from streams.settings import Settings
@@ -187,6 +188,8 @@ async def _fetch(settings: Settings, urls: Sequence[str], pids: dict[str, int]) 
                 if time.monotonic() - last > IDLE_SECONDS:
                     raise UsageError(f"{len(fetched)} of {len(urls)} pages, and none for {IDLE_SECONDS:g} s")
         seconds = last - began
+        # The frontier writes rows of several pages together. A page is durable when its event is acknowledged.
+        await asyncio.to_thread(_wait_until_acknowledged, settings)
         cpu = {name: usage(pid)[1] - before[name] for name, pid in pids.items()}
         return {
             "pages": len(fetched),
@@ -202,6 +205,13 @@ async def _fetch(settings: Settings, urls: Sequence[str], pids: dict[str, int]) 
     finally:
         follower.close()
         await session.close()
+
+
+def _wait_until_acknowledged(settings: Settings) -> None:
+    lags = LagReader(settings, tuple(map(stage, STAGES)))
+    with closing(lags):
+        while any(lag.events for lag in lags.read()):
+            time.sleep(LOOK_SECONDS)
 
 
 def _seeds(urls: Sequence[str], crawl_id: str) -> list[PageDiscovered]:

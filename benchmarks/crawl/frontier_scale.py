@@ -136,9 +136,10 @@ def _patient(settings: Settings) -> CassandraSettings:
 async def _load_host(store: CassandraFrontier, name: str, urls: int, rows: int, start: int) -> None:
     entries = [_entry(name, number, start) for number in range(urls)]
     waiting = [_row(name, number, entry) for number, entry in enumerate(entries[:rows])]
-    writes = (store.put_url(row) for row in waiting)
     await asyncio.gather(
-        store.push(name, entries, start), store.put_host(_host(name, start).to_row(start, start)), *writes
+        store.push(name, entries, start),
+        store.put_host(_host(name, start).to_row(start, start)),
+        store.put_urls(waiting),
     )
 
 
@@ -154,7 +155,7 @@ async def _load_large(store: CassandraFrontier, completed: int, start: int) -> Q
     for taken in range(TRIM_ENTRIES, completed + 1, TRIM_ENTRIES):
         await store.trim(LARGE, entries[taken - 1], now_micros())
     for number in range(completed, len(entries)):
-        await store.put_url(_row(LARGE, number, entries[number]))
+        await store.put_urls([_row(LARGE, number, entries[number])])
     host = _host(LARGE, start)
     host.cursor, host.queued = entries[completed - 1], HEAD_ENTRIES
     await store.put_host(host.to_row(start, start))

@@ -213,8 +213,8 @@ async def _add_host(store: CassandraFrontier, name: str, start: int) -> None:
         url = f"https://{name}/{number}"
         entry = QueueEntry(start + number, page_id(url))
         entries.append(entry)
-        await store.put_url(
-            FrontierUrl(entry.page_id, url, name, "queued", at=1, position=entry.position, crawl_id="c")
+        await store.put_urls(
+            [FrontierUrl(entry.page_id, url, name, "queued", at=1, position=entry.position, crawl_id="c")]
         )
     await store.push(name, entries, 1)
     await store.put_host(Host(bucket_of(name), name, robots=Robots("allowed", fetched_at=start)).to_row(start, start))

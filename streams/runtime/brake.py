@@ -195,13 +195,17 @@ class Brake:
             self._descriptor = None
             self._path = self._first
 
+    def is_suspect(self, incoming: Incoming) -> bool:
+        """Return whether an earlier process ended suddenly while it handled the record."""
+        return self._descriptor is not None and _name_of(incoming) in self._notes.strikes
+
     @asynccontextmanager
     async def watch(self, incoming: Incoming) -> AsyncIterator[EndsWorker | None]:
         """Note that the record runs. Yields why it must be set aside, or None if it may be handled."""
         if self._descriptor is None or (self._unnoted <= 0 and not self._notes.strikes):
             yield None
             return
-        name = f"{incoming.topic}/{incoming.partition}/{incoming.offset}/{incoming.time}"
+        name = _name_of(incoming)
         if name in self._notes.strikes:
             async with self._lane:
                 strikes = self._notes.strikes[name]
@@ -228,6 +232,10 @@ class Brake:
     def _write(self, *note: str) -> None:
         if self._descriptor is not None:
             os.write(self._descriptor, orjson.dumps(note) + b"\n")
+
+
+def _name_of(incoming: Incoming) -> str:
+    return f"{incoming.topic}/{incoming.partition}/{incoming.offset}/{incoming.time}"
 
 
 @contextmanager

@@ -13,7 +13,8 @@ Known problems of Faust 0.15.3, and how each is avoided:
 
 import asyncio
 import atexit
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
@@ -175,6 +176,9 @@ class StageApp:
         self._orders["replay"] = InOrder(REPLAYS_PER_SLOT * concurrency)
         self._drain_seconds = REBALANCE_SHARE * settings.runtime.session_timeout_seconds
         self._epoch = 0
+        self._is_draining = False
+        self._suspects = 0
+        """Number of records that run, or wait for their turn, during which an earlier process ended."""
         self._background: list[asyncio.Task[None]] = []
         self._started = asyncio.Event()
         self._observer: StageObserver | None = None
@@ -238,11 +242,12 @@ class StageApp:
     ) -> Callable[[], Awaitable[None]]:
         async def work() -> None:
             try:
-                async with self._brake.watch(incoming) as ends_worker:
-                    if ends_worker:
-                        await processor.set_aside(incoming, ends_worker)
-                    else:
-                        await processor.process(incoming)
+                with self._hurry_for(incoming):
+                    async with self._brake.watch(incoming) as ends_worker:
+                        if ends_worker:
+                            await processor.set_aside(incoming, ends_worker)
+                        else:
+                            await processor.process(incoming)
                 self.finished += 1
                 await done()
             except BaseException as error:
@@ -345,9 +350,24 @@ class StageApp:
         self._hurry(is_on=True)
         return await self._tasks.drain(grace_seconds)
 
+    @contextmanager
+    def _hurry_for(self, incoming: Incoming) -> Iterator[None]:
+        """Let no event gather while a suspect runs, or waits for another one: suspects run one at a time."""
+        is_suspect = self._brake.is_suspect(incoming)
+        self._suspects += is_suspect
+        if is_suspect:
+            self._hurry(is_on=self._is_draining)
+        try:
+            yield
+        finally:
+            self._suspects -= is_suspect
+            if is_suspect:
+                self._hurry(is_on=self._is_draining)
+
     def _hurry(self, *, is_on: bool) -> None:
+        self._is_draining = is_on
         if self._agent:
-            self._agent.hurry(is_on=is_on)
+            self._agent.hurry(is_on=is_on or self._suspects > 0)
 
     async def _announce(self, owned: set[TP]) -> None:
         main = self.stage.inputs[0].topic

@@ -82,7 +82,7 @@ class Site:
         """Note in the frontier that a page links to the URL: by default the start page of the URL's own host."""
         referrer = source or f"https://{host_of(url)}/"
         row = FrontierUrl(page_id(url), url, host_of(url), "done", at=1, why="link", referrer=referrer)
-        await self.stores.frontier.put_url(row)
+        await self.stores.frontier.put_urls([row])
 
     async def normalize(
         self, url: str, text: str, at: int = 0, canonical: str | None = None, found_on: str = ""

@@ -170,6 +170,9 @@ class World:
         self._process = Process(self.rng, 0)
         self.agent = self._new_agent()
 
+    max_gathering_seconds = 0.0
+    """Maximum time that rows of the agent wait for others, in true seconds."""
+
     def restart(self) -> None:
         """Replace the agent, as after a crash."""
         self.agent = self._new_agent()
@@ -189,6 +192,7 @@ class World:
             now=lambda: self.now + self.frontier_clock_ahead,
             random=self.rng.random,
             policy=replace(Policy.of(self.settings), **constants),
+            max_gathering_seconds=self.max_gathering_seconds,
         )
         agent.connect(self._emitter(self._process))
         agent.partition_count = self.partitions
@@ -318,7 +322,7 @@ class World:
             when = None if when is None else when - self.frontier_clock_ahead
             fetchers_return_at = self._fetchers_return_at() if self._waiting else None
             moments += [moment for moment in (when, fetchers_return_at) if moment is not None]
-            if not moments and not self.inputs:
+            if not moments and not self.inputs and not self._end_waiting():
                 return
             self.now = max(self.now + 1, min(moments, default=self.now))
             if self._fetchers_return_at() is None:
@@ -328,6 +332,10 @@ class World:
             while self._answers and self._answers[0][0] <= self.now:
                 _, _, fetched, id_ = heapq.heappop(self._answers)
                 await self._arrive(fetched, id_)
+
+    def _end_waiting(self) -> bool:
+        """Let the events that wait for later ones go on. Return False if there are none."""
+        return False
 
     async def _act(self) -> int | None:
         """Let the agent handle all that is due now. If it is killed, another agent replaces it."""

@@ -47,7 +47,7 @@ async def record(stores: Stores, *events: Event) -> None:
         )
         await agent.handle(Delivery(event, envelope, event.topic, 0, number))
         if isinstance(event, PageDiscovered):
-            await stores.frontier.put_url(queued(event, micros_from_utc(envelope.time)))
+            await stores.frontier.put_urls([queued(event, micros_from_utc(envelope.time))])
 
 
 def queued(event: PageDiscovered, at: int) -> FrontierUrl:

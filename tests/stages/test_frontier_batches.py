@@ -67,7 +67,7 @@ async def test_refusals_cost_one_write_of_their_states_and_neither_rows_nor_plac
     event = delivery(links("private/1", "private/2", "private/3"), UUID(int=7), web.now)
     for _ in range(3):
         assert await web.agent.handle(event) == []
-    assert [store.names.count(name) for name in ("put_states", "put_url", "push")] == [1, 0, 0]
+    assert [store.names.count(name) for name in ("put_states", "put_urls", "push")] == [1, 0, 0]
     progress = await crawl_progress(Stores(frontier=web.frontier_store), "c")
     assert progress.disallowed == 3, "each is counted once, however often the event comes"
 

@@ -94,14 +94,14 @@ async def test_urls_are_read_after_another_worker_owned_the_host() -> None:
 
 async def test_urls_are_read_after_a_write_that_may_have_been_done() -> None:
     web, reads = await new_world()
-    put_url = web.frontier_store.put_url
+    put_urls = web.frontier_store.put_urls
 
-    async def put_and_fail(url: Any) -> None:
-        await put_url(url)
-        web.frontier_store.put_url = put_url  # type: ignore[method-assign]  # of this object only
+    async def put_and_fail(urls: Any) -> None:
+        await put_urls(urls)
+        web.frontier_store.put_urls = put_urls  # type: ignore[method-assign]  # of this object only
         raise StoreUnavailable("the answer was lost")
 
-    web.frontier_store.put_url = put_and_fail  # type: ignore[method-assign]  # of this object only
+    web.frontier_store.put_urls = put_and_fail  # type: ignore[method-assign]  # of this object only
     await crawl(web)
     assert reads["url"] > 0
 

@@ -138,8 +138,8 @@ async def test_a_long_outage_is_asked_about_less_and_less_often_and_at_least_dai
 async def test_a_url_that_ended_without_an_answer_returns_when_it_is_discovered_again(outcome: str) -> None:
     web = world(hosts(1, 2))
     url = "https://h0.example/1"
-    await web.frontier_store.put_url(
-        FrontierUrl(page_id(url), url, "h0.example", "done", at=START - 60 * MINUTE, crawl_id="c", outcome=outcome)
+    await web.frontier_store.put_urls(
+        [FrontierUrl(page_id(url), url, "h0.example", "done", at=START - 60 * MINUTE, crawl_id="c", outcome=outcome)]
     )
     await web.run()
     assert fetched_once(web) == 2

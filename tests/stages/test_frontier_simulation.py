@@ -61,15 +61,19 @@ async def crawl_counts_of_rows(world: World, crawl_id: str) -> dict[str, int]:
 async def test_every_allowed_page_is_fetched_and_each_delay_is_kept(
     seed: int, kill_probability: float, flaky: float
 ) -> None:
-    sites = web()
-    world = World(sites, SETTINGS, seed, kill_probability, flaky)
+    world = World(web(), SETTINGS, seed, kill_probability, flaky)
     world.seed("https://h0.example/0")
     await world.run()
+    assert bool(world.kills) == bool(kill_probability), "the simulation did not kill as it should"
+    await assert_complete(world)
 
+
+async def assert_complete(world: World) -> None:
+    """Assert that a crawl of `web()` has fetched each allowed page, politely, and that its counts are right."""
+    sites = world.sites
     fetched = Counter(url for requests in world.fetches.values() for _, _, url in requests)
     pages = {url for url in fetched if not url.endswith("/robots.txt")}
     assert pages == allowed(sites)
-    assert bool(world.kills) == bool(kill_probability), "the simulation did not kill as it should"
     for host, requests in world.fetches.items():
         for (_, end, url), (begin, _, following) in itertools.pairwise(sorted(requests)):
             assert begin - end >= DELAY_SECONDS * SECOND * 0.999, f"{host}: {following} too soon after {url}"

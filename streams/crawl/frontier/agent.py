@@ -16,6 +16,7 @@ from streams.clock import now_micros
 from streams.crawl.frontier.crawl_marks import CrawlMarks
 from streams.crawl.frontier.fence import Fence
 from streams.crawl.frontier.host_caches import HostOrders, RankCache, RightsCache, RobotsCache
+from streams.crawl.frontier.hosts.gathering import MAX_SECONDS, Gathering
 from streams.crawl.frontier.hosts.live_hosts import Hosts
 from streams.crawl.frontier.hosts.new_hosts import NewHostBudget
 from streams.crawl.frontier.intake.answers import take_fetched, take_host_file, take_settled
@@ -55,10 +56,13 @@ class FrontierAgent(Agent):
         now: Callable[[], int] = now_micros,
         random: Callable[[], float] = randomness.random,
         policy: Policy | None = None,
+        *,
+        max_gathering_seconds: float = 0.0,
     ) -> None:
-        """`policy`: another one than the settings have."""
+        """`policy`: another one than the settings have. `max_gathering_seconds`: see `hosts.gathering`."""
         rules = policy or Policy.of(settings)
-        self.state = _new_state(settings, rules, stores, now, random, lambda: self.partition_count)
+        gathering = Gathering(max_gathering_seconds)
+        self.state = _new_state(settings, rules, stores, gathering, now, random, lambda: self.partition_count)
         self.dispatcher = Dispatcher(self.state, settings.in_flight, lambda: self.later_stage_behind())
         self._task: asyncio.Task[None] | None = None
 
@@ -75,6 +79,9 @@ class FrontierAgent(Agent):
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
             self._task = None
+
+    def hurry(self, *, is_on: bool) -> None:
+        self.state.hosts.gathering.hurry(is_on=is_on)
 
     async def assigned(self, partitions: frozenset[int]) -> None:
         """Give up the hosts of lost partitions at once. The dispatcher reads the hosts of the new partitions.
@@ -137,20 +144,21 @@ def _new_state(
     settings: CrawlSettings,
     policy: Policy,
     stores: Stores,
+    gathering: Gathering,
     now: Callable[[], int],
     random: Callable[[], float],
     partitions: Callable[[], int],
 ) -> FrontierState:
     store, emit = stores.frontier, Sender()
     fence = Fence(store, str(uuid4()), now)
-    hosts = Hosts(store, fence, now, partitions)
     marks = CrawlMarks(store, fence, now, partitions)
+    hosts = Hosts(store, fence, marks, gathering, now, partitions)
     held = HeldUrls(store, emit)
     return FrontierState(
         policy=policy,
         store=store,
         hosts=hosts,
-        urls=UrlWriter(hosts, store, marks),
+        urls=UrlWriter(hosts, store),
         marks=marks,
         seen=UrlTable(MAX_SEEN),
         robots=RobotsCache(stores.blobs, settings.robot_name),
@@ -169,4 +177,4 @@ def _new_state(
 
 async def build(settings: Settings, stores: Stores) -> Agent:
     """Return the stage's agent, for the runtime."""
-    return FrontierAgent(settings.crawl, stores)
+    return FrontierAgent(settings.crawl, stores, max_gathering_seconds=MAX_SECONDS)

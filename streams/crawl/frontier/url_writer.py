@@ -1,10 +1,12 @@
-"""Writes the rows of a URL: its state, its place in the queue, and its state in its crawl."""
+"""Writes the rows of a URL: its state, its place in the queue, and its state in its crawl.
+
+They are put among the unwritten rows of the host. `Hosts.write`, or the end of the event, writes them.
+"""
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from uuid import UUID
 
-from streams.crawl.frontier.crawl_marks import CrawlMarks
 from streams.crawl.frontier.decisions import crawl_state
 from streams.crawl.frontier.hosts.live_host import HEAD_ENTRIES, LiveHost
 from streams.crawl.frontier.hosts.live_hosts import Hosts
@@ -19,10 +21,9 @@ MAX_MARKED = 1_024
 class UrlWriter:
     """Writes URLs of locked hosts. The same URL is always written the same way, so a repetition is harmless."""
 
-    def __init__(self, hosts: Hosts, store: FrontierStore, marks: CrawlMarks) -> None:
+    def __init__(self, hosts: Hosts, store: FrontierStore) -> None:
         self._hosts = hosts
         self._store = store
-        self._marks = marks
 
     async def write(
         self,
@@ -34,22 +35,19 @@ class UrlWriter:
     ) -> None:
         """Write URLs of a host, their queue entries, their crawls' marks, and the host if necessary or if `persist`.
 
-        The row of a new host comes first. The other writes run side by side: after a crash, the event's redelivery
-        repeats the missing ones. `refused`: pages by crawl without a row, which robots.txt disallows.
+        `refused`: pages by crawl without a row, which robots.txt disallows.
         """
         await self._hosts.fill(live)  # before the push: a complete head in memory must hold the whole queue
         entries = sorted(self._waiting(urls, live))
         for entry in entries:
             live.head.push(entry)
         live.count_queued(len(entries))
-        await self._hosts.begin(live)
-        writes = [*(self._hosts.put_url(live, url) for url in urls), self.mark(urls, live, refused)]
+        self.write_settled(urls, live, refused)
         if entries:
-            writes.append(self._store.push(live.name, entries, max(url.at for url in urls)))
+            live.rows.put_entries(entries)
             persist = persist or not self._hosts.covers(live, entries[0].position)
         if persist:
-            writes.append(self._hosts.persist(live))
-        await asyncio.gather(*writes)
+            live.rows.put_host()
 
     def _waiting(self, urls: Sequence[FrontierUrl], live: LiveHost) -> Iterator[QueueEntry]:
         """Yield the queue entries of URLs that wait for a fetch, and that the cursor has not passed."""
@@ -59,10 +57,13 @@ class UrlWriter:
             if (url.state == "queued" or waits_for_visit(url)) and (cursor is None or cursor < entry):
                 yield entry
 
-    async def write_settled(self, url: FrontierUrl, live: LiveHost) -> None:
-        """Write a URL that keeps its place in the queue."""
-        await self._hosts.begin(live)
-        await asyncio.gather(self._hosts.put_url(live, url), self.mark([url], live))
+    def write_settled(
+        self, urls: Sequence[FrontierUrl], live: LiveHost, refused: Mapping[str, Sequence[UUID]] = NONE_REFUSED
+    ) -> None:
+        """Write URLs that keep their places in the queue."""
+        for url in urls:
+            self._hosts.put_url(live, url)
+        self.mark(urls, live, refused)
 
     async def requeue(self, url: FrontierUrl, live: LiveHost) -> None:
         """Write a URL after the end of its lease. The entry comes first: a crash after only the URL would lose it."""
@@ -70,8 +71,8 @@ class UrlWriter:
         if url.state == "queued":
             await self._store.push(live.name, [entry], url.at)
             live.count_queued(1)
-        await self.mark([url], live)
-        await self._hosts.put_url(live, url)
+        self.write_settled([url], live)
+        await self._hosts.write(live)
         if url.state == "queued":
             live.head.push(entry)
 
@@ -80,13 +81,15 @@ class UrlWriter:
 
         The marks are only for the crawl's progress, so a longer queue is not read to its end.
         """
+        await self._hosts.write(live)
         marked, after = 0, live.host.cursor
         while marked < MAX_MARKED and (entries := await self._store.queued(live.name, after, HEAD_ENTRIES)):
             urls = await asyncio.gather(*(self._store.url(entry.page_id) for entry in entries))
-            await self.mark([url for url in urls if url and url.state == "queued"], live)
+            self.mark([url for url in urls if url and url.state == "queued"], live)
             marked, after = marked + len(entries), entries[-1]
+        await self._hosts.write(live)
 
-    async def mark(
+    def mark(
         self, urls: Sequence[FrontierUrl], live: LiveHost, refused: Mapping[str, Sequence[UUID]] = NONE_REFUSED
     ) -> None:
         """Write the state of URLs of a host in their crawls. `refused`: further pages, by crawl."""
@@ -96,8 +99,8 @@ class UrlWriter:
         for url in urls:
             crawls.setdefault(url.crawl_id, {})[url.page_id] = crawl_state(url, live.host)
         for crawl_id, states in crawls.items():
-            await self._marks.mark(crawl_id, live.name, live.partition, states)
+            live.rows.put_states(crawl_id, states)
 
-    async def mark_in(self, crawl_id: str, page_id: UUID, state: CrawlState, live: LiveHost) -> None:
+    def mark_in(self, crawl_id: str, page_id: UUID, state: CrawlState, live: LiveHost) -> None:
         """Write the state of one URL in one crawl."""
-        await self._marks.mark(crawl_id, live.name, live.partition, {page_id: state})
+        live.rows.put_states(crawl_id, {page_id: state})

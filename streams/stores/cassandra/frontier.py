@@ -160,9 +160,9 @@ class CassandraFrontier:
         rows = await self._session.execute(_URL, {"page_id": page_id})
         return await self._patterns.unpack(page_id, *rows[0]) if rows else None
 
-    async def put_url(self, url: FrontierUrl) -> None:
-        row = {"page_id": url.page_id, "value": await self._patterns.pack(url), "at": url.at}
-        await self._session.execute_grouped((_PUT_URL, row))
+    async def put_urls(self, urls: Sequence[FrontierUrl]) -> None:
+        rows = [{"page_id": url.page_id, "value": await self._patterns.pack(url), "at": url.at} for url in urls]
+        await self._session.execute_together(_PUT_URL, rows)
 
     async def put_patterns(self, patterns_id: bytes, packed: bytes) -> None:
         await self._session.execute(_PUT_PATTERNS, {"id": patterns_id, "value": packed})

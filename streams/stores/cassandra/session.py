@@ -163,12 +163,13 @@ class CassandraSession:
         """
         return await _run_all([partial(self.execute, cql, params, at=at, page_rows=page_rows) for params in many])
 
-    async def execute_together(self, cql: str, many: Iterable[Params], *, at: int) -> None:
+    async def execute_together(self, cql: str, many: Iterable[Params], *, at: int | None = None) -> None:
         """Run a small write once for each of `many`, of any partitions, several to a request, concurrently.
 
-        Raises as `execute` does, the first failure, after which some writes may be done and others not.
+        Each has the time `at`, or its own among its parameters. Raises as `execute` does, the first failure: then some
+        writes may be done and others not.
         """
-        writes = [(cql, {**params, "at": at}) for params in many]
+        writes = [(cql, params if at is None else {**params, "at": at}) for params in many]
         if len(writes) < MIN_LIST:
             await asyncio.gather(*(self.execute_grouped(write) for write in writes))
             return

@@ -102,9 +102,10 @@ class MemoryFrontier:
         row = self._urls.get(page_id)
         return row and await self._patterns.unpack(page_id, row[0], row[1])
 
-    async def put_url(self, url: FrontierUrl) -> None:
-        if url.at >= self._urls.get(url.page_id, (_NEVER,))[0]:
-            self._urls[url.page_id] = (url.at, await self._patterns.pack(url))
+    async def put_urls(self, urls: Sequence[FrontierUrl]) -> None:
+        for url in urls:
+            if url.at >= self._urls.get(url.page_id, (_NEVER,))[0]:
+                self._urls[url.page_id] = (url.at, await self._patterns.pack(url))
 
     async def put_patterns(self, patterns_id: bytes, packed: bytes) -> None:
         self._pattern_rows[patterns_id] = packed

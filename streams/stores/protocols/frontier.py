@@ -261,7 +261,8 @@ class FrontierStore(Protocol):
 
     async def url(self, page_id: UUID) -> FrontierUrl | None: ...
 
-    async def put_url(self, url: FrontierUrl) -> None: ...
+    async def put_urls(self, urls: Sequence[FrontierUrl]) -> None:
+        """Write rows of URLs. After a failure some may be written and others not."""
 
     async def states(self, crawl_id: str, bucket: int, page_ids: Sequence[UUID]) -> dict[UUID, CrawlState]:
         """Return the states of some URLs in this crawl. URLs without a state are left out."""

@@ -147,7 +147,7 @@ async def test_what_the_cursor_passed_can_be_trimmed_and_nothing_else(frontier: 
 
 async def test_a_url_comes_back_as_it_was_written(frontier: FrontierStore) -> None:
     url = a_url(position=7, attempt=2, max_depth=0, crawl_id="c", forced=True, etag='"x"', generation=2**60)
-    await frontier.put_url(url)
+    await frontier.put_urls([url])
     assert await frontier.url(url.page_id) == url
 
 
@@ -170,7 +170,7 @@ async def test_urls_of_one_crawl_name_patterns_that_are_stored_once(
 
     monkeypatch.setattr(frontier, "put_patterns", count)
     for url in (*urls, other, a_url(max_pages=9, patterns=patterns[:2])):
-        await frontier.put_url(url)
+        await frontier.put_urls([url])
         frontier._patterns = CrawlPatterns(frontier) if url is other else frontier._patterns  # as another worker
     assert len(written) == len(set(written)) == 2
     assert [await frontier.url(url.page_id) for url in (*urls, other)] == [*urls, other]
@@ -187,13 +187,13 @@ async def test_without_its_patterns_a_url_is_fetched_and_leads_nowhere(
 
     with monkeypatch.context() as patched:
         patched.setattr(frontier, "put_patterns", lose)
-        await frontier.put_url(url)
+        await frontier.put_urls([url])
     read = await frontier.url(url.page_id)
     assert read
     assert replace(read, unread_limits=None) == replace(url, max_depth=0, patterns=())
-    await frontier.put_url(replace(read, at=read.at + 1, outcome="ok"))
+    await frontier.put_urls([replace(read, at=read.at + 1, outcome="ok")])
     frontier._patterns = CrawlPatterns(frontier)
-    await frontier.put_url(a_url(patterns=url.patterns))  # its crawl goes on, or a backup with them is restored
+    await frontier.put_urls([a_url(patterns=url.patterns)])  # its crawl goes on, or a backup with them is restored
     assert await frontier.url(url.page_id) == replace(url, at=url.at + 1, outcome="ok"), "nothing was made up"
 
 
@@ -202,7 +202,7 @@ async def test_the_latest_write_of_a_url_stands_whole(frontier: FrontierStore, o
     page_id = uuid4()
     versions = {at: a_url(page_id=page_id, at=at, outcome=f"of {at}", etag=None if at == 3 else "old") for at in order}
     for at in order:
-        await frontier.put_url(versions[at])
+        await frontier.put_urls([versions[at]])
     assert await frontier.url(page_id) == versions[3]
 
 

@@ -201,7 +201,7 @@ async def test_who_asks_for_a_url_gets_the_reason(url: str, begin: str) -> None:
     assert bool(reason) == bool(begin)
     if url:
         host = url.split("/")[2]
-        await store.put_url(FrontierUrl(page_id(url), url, host, "done", at=1))
+        await store.put_urls([FrontierUrl(page_id(url), url, host, "done", at=1)])
         assert not await why_left_out(store, MemoryBlobs(), ROBOT, url, TODAY * 1_000_000), (
             "the frontier has it: a person gave it"
         )

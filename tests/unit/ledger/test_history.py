@@ -30,7 +30,7 @@ async def stores(row: FrontierUrl | None, *events: Any) -> Stores:
     for step in history(*events):
         await found.ledger.record(replace(step, at=step.at + 10))
     if row:
-        await found.frontier.put_url(row)
+        await found.frontier.put_urls([row])
     return found
 
 

@@ -16,6 +16,7 @@ from faust.types import TP
 
 from schemas import Event
 from streams.runtime.agent import Delivery
+from streams.runtime.brake import Brake
 from streams.runtime.faust_app import REPLAYS_PER_SLOT, PartitionsChanged, StageApp, new_app
 from streams.runtime.records import SENT_AHEAD, Incoming
 from streams.settings import Settings
@@ -374,4 +375,29 @@ async def test_events_that_wait_to_be_written_with_later_ones_are_written_before
     await asyncio.wait_for(stage.app._revoked(), 20)
     assert (gates.done, stream.acknowledged) == ([("a", 1)], [("tests.asked", 0, 1)])
     assert hurried == [True, False], "later events may wait again"
+    await stage.stop()
+
+
+async def test_suspects_wait_for_no_later_events_to_be_written_with(tmp_path: Path) -> None:
+    """They run one at a time, so each would wait alone for as long as the stage gathers events."""
+    suspects = [asked("a", 1), asked("b", 2)]
+    notes = tmp_path / "notes.jsonl"
+    names = [f"{one.topic}/{one.partition}/{one.offset}/1.0" for one in suspects]
+    notes.write_text("".join(f'["begin", "{name}"]\n' for name in names))
+    gates, hurried = Gates(), list[bool]()
+    stage = RunningStage(gates.handle)
+    stage.app._brake = Brake(notes)
+    stage.app._brake.begin()
+
+    def hurry(*, is_on: bool) -> None:
+        hurried.append(is_on)
+
+    stage.processor.agent.hurry = hurry  # type: ignore[method-assign]  # an agent that gathers
+    stage.feed(*suspects, asked("c", 3))
+    await settle()
+    assert (len(gates.running), hurried) == (2, [True, True]), "one suspect, and an event that is none"
+    for place in (("a", 1), ("b", 2)):
+        gates.open(*place)
+        await settle()
+    assert hurried == [True, True, True, False], "both have ended"
     await stage.stop()

@@ -128,9 +128,9 @@ class Host:
     traps: Traps = field(default_factory=Traps)
     hints: ChangeHints = field(default_factory=ChangeHints)
     visits: VisitBudget = field(default_factory=VisitBudget)
-    """The further visits of the host. A few pages may be missing after a crash."""
+    """The further visits of the host. After a crash a few pages may be missing, or counted twice."""
     record: HostRecord = field(default_factory=HostRecord)
-    """Counts of the pages of the host. A few pages may be missing after a crash."""
+    """Counts of the pages of the host. After a crash a few pages may be missing, or counted twice."""
     order: HostOrder = field(default_factory=lambda: HostOrder(""))
     """The operator's order, as it was read last. It is not part of the row."""
     stored: Row | None = field(default=None, repr=False, compare=False)

@@ -5,6 +5,7 @@ from bisect import insort
 from uuid import UUID
 
 from streams.crawl.frontier.hosts.host_state import Host
+from streams.crawl.frontier.hosts.unwritten import ANSWERS_PATIENCE, UnwrittenRows
 from streams.crawl.frontier.policy import SECOND
 from streams.stores.protocols import FrontierUrl, QueueEntry
 
@@ -31,6 +32,10 @@ class LiveHost:
         self.head = Head()
         self.urls: dict[UUID, FrontierUrl] = {}
         """URLs of the head and the leases, so that they cost no further reads."""
+        self.rows = UnwrittenRows()
+        """Changes that the store lacks."""
+        self.answers = UnwrittenRows(ANSWERS_PATIENCE)
+        """Rows of answered URLs that the store lacks. Their pages will be settled."""
         self.is_stored = False
         """The host has a row."""
         self.has_ended_lease = False
@@ -74,19 +79,41 @@ class LiveHost:
         return min(times, default=None)
 
     def is_written_soon(self, now: int) -> bool:
-        """Return whether the next URL is due soon: then one write drops the ended lease and stores the next one.
+        """Return whether the next URL is due soon: then one write drops the ended lease and stores the next one."""
+        return self.is_busy(now) and not self.host.leases
 
-        A host in trouble is written at once, since its backoff must outlive this worker.
+    def is_busy(self, now: int) -> bool:
+        """Return whether a URL of the host is being fetched, or due soon.
+
+        A host in trouble is not busy: what is known of it is written at once, since its backoff must outlive this
+        worker.
         """
         first, host = self.head.first(), self.host
-        if first is None or host.leases or host.failures:
+        if host.failures:
             return False
-        return max(first.position, host.next_at) <= now + SOON_MICROS
+        return bool(host.leases) or (first is not None and max(first.position, host.next_at) <= now + SOON_MICROS)
 
     def count_queued(self, entries: int) -> None:
         """Count entries that were added to the queue. At each QUEUED_STEP of them, the host's row must be written."""
         former, self.host.queued = self.host.queued, self.host.queued + entries
         self.is_changed = self.is_changed or former // QUEUED_STEP != self.host.queued // QUEUED_STEP
+
+    def unwritten(self, page_id: UUID) -> FrontierUrl | None:
+        """Return a URL whose row is not written yet."""
+        return self.rows.urls.get(page_id) or self.answers.urls.get(page_id)
+
+    def take_rows(self, *, answers: bool = True) -> list[UnwrittenRows]:
+        """Remove and return the rows that are not written, or those without answered URLs."""
+        taken = [self.answers, self.rows] if answers else [self.rows]
+        self.rows = UnwrittenRows()
+        if answers:
+            self.answers = UnwrittenRows(ANSWERS_PATIENCE)
+        return taken
+
+    def drop_rows(self, error: BaseException) -> None:
+        """Drop the rows that are not written: the host is read again."""
+        for rows in self.take_rows():
+            rows.end(error)
 
     def remember(self, url: FrontierUrl) -> None:
         """Keep a URL as it is in the store, unless a newer write of it is known."""

@@ -4,15 +4,18 @@ Memory is a cache. After a failure half-way the host is read again: only the sto
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
 from uuid import UUID
 
+from streams.crawl.frontier.crawl_marks import CrawlMarks
 from streams.crawl.frontier.fence import Fence, LostPartition
 from streams.crawl.frontier.hosts.due_hosts import HORIZON_MICROS, BucketSweep, DueHosts
+from streams.crawl.frontier.hosts.gathering import Gathering
 from streams.crawl.frontier.hosts.host_memory import IdleHosts, NewHosts
 from streams.crawl.frontier.hosts.host_state import CrawlShare, Host
 from streams.crawl.frontier.hosts.live_host import HEAD_ENTRIES, Head, LiveHost
+from streams.crawl.frontier.hosts.unwritten import UnwrittenRows, end_all, will_be_settled
 from streams.crawl.frontier.policy import SECOND
 from streams.crawl.host_quality import host_quality
 from streams.stores.host_buckets import bucket_of, buckets_of, partition_of
@@ -22,16 +25,27 @@ RETRY_MICROS = SECOND
 """Time until a host is tried again after a failure of the store (microseconds)."""
 TRIM_ENTRIES = 1_000
 """Minimum number of passed entries before they are deleted, with one range tombstone for all."""
+EVENTS_AT_ONCE = 64
+"""Maximum number of events that change their hosts side by side. Events that wait for their rows are not counted."""
 
 
 class Hosts:
     """All hosts of this worker's partitions that are due or in use."""
 
     def __init__(
-        self, store: FrontierStore, fence: Fence, now: Callable[[], int], partitions: Callable[[], int]
+        self,
+        store: FrontierStore,
+        fence: Fence,
+        marks: CrawlMarks,
+        gathering: Gathering,
+        now: Callable[[], int],
+        partitions: Callable[[], int],
     ) -> None:
         self._store = store
         self._fence = fence
+        self._marks = marks
+        self.gathering = gathering
+        self._slots = asyncio.Semaphore(EVENTS_AT_ONCE)
         self._now = now
         self._partitions = partitions
         self.changed = asyncio.Event()
@@ -119,22 +133,94 @@ class Hosts:
     @asynccontextmanager
     async def lock(self, name: str, partition: int) -> AsyncIterator[LiveHost]:
         """Lock the host, and read it if it is not in memory. After an error inside, it is read again."""
-        live = self._live.get(name) or self._idle.take(name) or LiveHost(name, partition)
-        self._live[name] = live
-        live.users += 1
-        try:
+        with self._use(name, partition) as live:
             async with live.lock:
                 try:
                     await self._fence.require(partition)
                     if live.state is None:
                         await self._read(live)
                     yield live
-                except BaseException:
+                except BaseException as error:
                     live.state = None
+                    live.drop_rows(error)
                     self._new.forget(name)
                     raise
                 finally:
                     self._put_due(live)
+
+    @asynccontextmanager
+    async def lock_for_event(self, name: str, partition: int) -> AsyncIterator[LiveHost]:
+        """Lock the host for an event. After the block, return when the rows that the event led to are written.
+
+        Rows of a busy host wait for the rows of later events, without the lock. Raises if they were not written.
+        """
+        with self._use(name, partition):
+            async with self.lock(name, partition) as live:
+                before = {rows: rows.changes for rows in (live.rows, live.answers)}
+                async with self._slots:
+                    yield live
+                changed = [rows for rows in (live.rows, live.answers) if rows.changes > before.get(rows, 0)]
+                event = object()
+                for rows in changed:
+                    rows.events.add(event)
+                if changed and not self.gathering.may_wait(live, self._now()):
+                    await self.write(live)
+            for rows in changed:
+                await self._end_rows(live, rows)
+
+    async def _end_rows(self, live: LiveHost, rows: UnwrittenRows) -> None:
+        """Return when rows are written. The first of the events that wait for them writes them."""
+
+        async def write() -> None:
+            with suppress(Exception):  # `require_written` raises it
+                async with self.lock(live.name, live.partition) as locked:
+                    if not rows.is_ended:
+                        await self.write(locked, answers=rows is locked.answers)
+
+        if not rows.is_ended:
+            await self.gathering.wait(rows, write)
+        rows.require_written()
+
+    async def write(self, live: LiveHost, *, answers: bool = True) -> None:
+        """Write what the store lacks of a locked host, or all but answered URLs. The row of a new host comes first.
+
+        The other writes run side by side: after a crash, the redelivery of the events repeats the missing ones. Raises
+        as `require_written` does.
+        """
+        taken = live.take_rows(answers=answers)
+        try:
+            await self._require(live)
+            await self._write_rows(live, taken)
+        except BaseException as error:
+            self.gathering.keep_apart(live.name, self._now())
+            end_all(taken, error)
+            raise
+        end_all(taken)
+
+    async def _write_rows(self, live: LiveHost, taken: Sequence[UnwrittenRows]) -> None:
+        is_new = any(taken) and not live.is_stored
+        if is_new:
+            await self.persist(live)
+        urls = list({page_id: url for rows in taken for page_id, url in rows.urls.items()}.values())
+        entries = [entry for rows in taken for entry in rows.entries]
+        marks = [item for rows in taken for item in rows.states.items()]
+        writes = [self._marks.mark(crawl, live.name, live.partition, states) for crawl, states in marks]
+        if urls:
+            writes.append(self._store.put_urls(urls))
+        if entries:
+            writes.append(self._store.push(live.name, entries, max(url.at for url in urls)))
+        if not is_new and any(rows.with_host for rows in taken):
+            writes.append(self.persist(live))
+        await asyncio.gather(*writes)
+
+    @contextmanager
+    def _use(self, name: str, partition: int) -> Iterator[LiveHost]:
+        """Keep the host in memory."""
+        live = self._live.get(name) or self._idle.take(name) or LiveHost(name, partition)
+        self._live[name] = live
+        live.users += 1
+        try:
+            yield live
         finally:
             live.users -= 1
             self._end_use(live)
@@ -153,13 +239,15 @@ class Hosts:
     async def fill(self, live: LiveHost) -> None:
         """Read the head of the queue, if it isn't in memory. Its URLs are read one by one, when their turn comes."""
         if not live.head.known:
+            if live.rows.entries:
+                await self.write(live, answers=False)  # a complete head in memory must hold the whole queue
             live.head.fill(await self._store.queued(live.name, live.host.cursor, HEAD_ENTRIES))
             if live.head.complete:
                 live.host.queued = len(live.head)
 
     async def url(self, live: LiveHost, page_id: UUID) -> FrontierUrl | None:
         """Return the frontier's row of a URL of this host."""
-        url = live.urls.get(page_id)
+        url = live.unwritten(page_id) or live.urls.get(page_id)
         if url is None and not self._new.has_no(live.name, page_id):
             url = await self._store.url(page_id)
             if url:
@@ -193,18 +281,12 @@ class Hosts:
         host.crawls[crawl_id] = share
         return share
 
-    async def put_url(self, live: LiveHost, url: FrontierUrl) -> None:
-        """Write a URL of a host that has a row (`begin`). Raises LostPartition."""
-        assert live.is_stored, f"{live.name} has no row, so its URLs would not be read again"
-        await self._require(live)
+    def put_url(self, live: LiveHost, url: FrontierUrl) -> None:
+        """Put a URL among the rows to write."""
         self._new.add(live.name, url.page_id)
-        await self._store.put_url(url)
+        live.answers.urls.pop(url.page_id, None)
+        (live.answers if will_be_settled(url) else live.rows).put_url(url)
         live.remember(url)
-
-    async def begin(self, live: LiveHost) -> None:
-        """Write the row of a new host, before the rows of its URLs. Raises LostPartition."""
-        if not live.is_stored:
-            await self.persist(live)
 
     async def persist(self, live: LiveHost) -> None:
         """Write the host. A host with leases is written as due now, so that its next owner visits it at once.
@@ -270,6 +352,7 @@ class Hosts:
         if live.partition not in self.owned or live.reassigned:
             self.leased -= live.leased
             live.leased, live.state, live.reassigned = 0, None, False
+            live.drop_rows(LostPartition(f"partition {live.partition} of the frontier was assigned anew"))
             self._new.forget(live.name)
             self.expiring.put(live.name, None)
             if live.partition not in self.owned:
@@ -293,6 +376,9 @@ class Hosts:
         if live.users or live.leased:
             return
         del self._live[live.name]
+        if live.rows or live.answers:  # all events that waited for them were cancelled
+            live.drop_rows(asyncio.CancelledError())
+            return
         if live.state is None:
             return
         due = live.next_due()

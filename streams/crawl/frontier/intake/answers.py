@@ -32,7 +32,7 @@ async def take_fetched(frontier: FrontierState, event: PageFetched, partition: i
     if event.lease_expired or event.postponed_seconds is not None:
         await _take_unrequested(frontier, event, partition)
         return []
-    async with frontier.hosts.lock(event.host, partition) as live:
+    async with frontier.hosts.lock_for_event(event.host, partition) as live:
         now = frontier.now()
         url = await frontier.hosts.url(live, event.page_id) or decisions.url_of_import(event, now)
         position = live.host.position(now + backoff_micros(event.attempt, frontier.random()))
@@ -53,6 +53,8 @@ async def take_fetched(frontier: FrontierState, event: PageFetched, partition: i
             await frontier.urls.write([later], live, persist=ended and not _may_write_later(frontier, live, event))
         elif ended:
             await frontier.hosts.persist(live)
+        if event.redirect_to or sitemaps:
+            await frontier.hosts.write(live)  # the events that follow do not wait
         if sitemaps is not None:
             await _note_asked(frontier, live, later.crawl_id)
     if decisions.is_unanswered(later):
@@ -203,7 +205,7 @@ async def take_settled(frontier: FrontierState, event: PageSettled, partition: i
     Both happen under the host's lock, so that no URL is held by outdated rules meanwhile. The event may come before the
     answer itself, since both are on their way at once.
     """
-    async with frontier.hosts.lock(event.host, partition) as live:
+    async with frontier.hosts.lock_for_event(event.host, partition) as live:
         await _write_settled(frontier, event, live)
         rules = await frontier.aliases.rules_for(event.host, fresh=True)
         if rules.believed:
@@ -227,7 +229,10 @@ async def _write_settled(frontier: FrontierState, event: PageSettled, live: Live
             url = decisions.without_validators(url)
     if url.settled_generation == event.generation:
         url = frontier.plan_visit(url, live.host)
-        await (frontier.urls.write([url], live) if url.next_visit else frontier.urls.write_settled(url, live))
+        if url.next_visit:
+            await frontier.urls.write([url], live)
+        else:
+            frontier.urls.write_settled([url], live)
 
 
 def _update_pace(host: Host, event: PageFetched, policy: Policy, now: int, random: float, retry_after: float) -> None:

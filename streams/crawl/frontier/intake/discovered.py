@@ -92,7 +92,7 @@ async def take_discovered(frontier: FrontierState, event: PageDiscovered, delive
     news = [one for one in news if not await frontier.aliases.is_held(one, cause)]
     if not news:
         return []
-    async with frontier.hosts.lock(event.host, delivery.partition) as live:
+    async with frontier.hosts.lock_for_event(event.host, delivery.partition) as live:
         batch = UrlBatch(frontier, live, cause, delivery.at, is_urgent_topic(delivery.topic))
         if finder := finder_of(event):
             batch.finder_rank = await frontier.ranks.of(finder)
@@ -108,6 +108,7 @@ async def take_discovered(frontier: FrontierState, event: PageDiscovered, delive
                 if live.host.is_deferred:  # a person asks, so its robots.txt is tried now
                     live.host.next_at = min(live.host.next_at, frontier.now())
                 frontier.hosts.due.hurry(live.name, batch.queued())
+                await frontier.hosts.write(live)  # a person waits
     for page_id in batch.seen:
         frontier.seen.put(event.crawl_id, page_id)
     return outputs_
@@ -274,7 +275,7 @@ async def _skip(batch: UrlBatch, decision: Skip, event: PageDiscovered) -> Seque
         batch.seen.append(event.page_id)
     if not decisions.is_seed(event) or not event.crawl_id or (known and known.crawl_id == event.crawl_id):
         return []
-    await frontier.urls.mark_in(event.crawl_id, event.page_id, "seen" if known else "refused", batch.live)
+    frontier.urls.mark_in(event.crawl_id, event.page_id, "seen" if known else "refused", batch.live)
     return [] if known else [outputs.seed_removal(event, batch.at, decision.reason)]
 
 
@@ -329,7 +330,7 @@ async def _queue(batch: UrlBatch, event: PageDiscovered, known: FrontierUrl | No
 async def _leave_other_crawl(batch: UrlBatch, event: PageDiscovered, known: FrontierUrl | None) -> None:
     """Mark a URL that still waited in another crawl as seen in that crawl."""
     if known and known.state == "queued" and known.crawl_id != event.crawl_id:
-        await batch.frontier.urls.mark_in(known.crawl_id, known.page_id, "seen", batch.live)
+        batch.frontier.urls.mark_in(known.crawl_id, known.page_id, "seen", batch.live)
 
 
 def _alias_removal(event: PageDiscovered, target: AliasTarget, generation: int) -> PageRemoved:

@@ -41,6 +41,8 @@ async def visit(frontier: FrontierState, name: str, partition: int, in_flight: i
                 break
         if hosts.is_stored_early(live) or (live.has_ended_lease and not live.is_written_soon(frontier.now())):
             await hosts.persist(live)  # nothing waits any more, or not for long, or the next entry was passed over
+        if live.rows and not live.rows.waiting:
+            await hosts.write(live)
         await hosts.trim(live)
 
 
@@ -106,8 +108,7 @@ async def _begin_visit(frontier: FrontierState, live: LiveHost, url: FrontierUrl
     if not frontier.policy.recrawl:
         frontier.hosts.take(live)
         return
-    queued = begin_visit(url, frontier.now())
-    await frontier.hosts.put_url(live, queued)
+    frontier.hosts.put_url(live, begin_visit(url, frontier.now()))
 
 
 async def _end_reason(frontier: FrontierState, live: LiveHost, url: FrontierUrl) -> tuple[str, str] | None:
@@ -146,12 +147,14 @@ async def _end_url(frontier: FrontierState, live: LiveHost, url: FrontierUrl, ou
     """End a URL without a fetch. The cursor is written later, so a crash repeats the event."""
     ended = decisions.end_url(url, outcome, detail, frontier.now())
     planned = frontier.plan_visit(ended, live.host)
-    await frontier.urls.mark([ended], live)
+    frontier.urls.mark([ended], live)
     if planned.next_visit:
         await _announce_end(frontier, ended)  # first: the row leads nobody to the event any more
         await frontier.urls.write([planned], live)
+        await frontier.hosts.write(live)
     else:
-        await frontier.hosts.put_url(live, ended)
+        frontier.hosts.put_url(live, ended)
+        await frontier.hosts.write(live)
         await _announce_end(frontier, ended)
     if outcome == "disallowed":  # its aliases may be allowed
         await frontier.held.release_for(url.host, url.page_id)
@@ -166,6 +169,8 @@ async def _announce_end(frontier: FrontierState, url: FrontierUrl) -> None:
 
 async def _schedule(frontier: FrontierState, live: LiveHost, url: FrontierUrl) -> None:
     now, host = frontier.now(), live.host
+    if live.unwritten(url.page_id):  # the next owner of the host must find the URL of each lease
+        await frontier.hosts.write(live, answers=False)
     lease = decisions.lease_of(url, frontier.policy, now)
     frontier.hosts.take(live)
     host.leases[lease.lease_id] = lease

@@ -1,0 +1,199 @@
+"""Rows of a busy host wait for those of later events, and are one write. An event ends when its rows are written."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+
+from schemas import Event, PageFetched, PageSettled
+from schemas.ids import event_id, page_id
+from streams.crawl.frontier.agent import FrontierAgent
+from streams.crawl.frontier.hosts.gathering import MAX_WAITING, Gathering
+from streams.crawl.frontier.hosts.unwritten import NotWritten, UnwrittenRows
+from streams.crawl.frontier.progress import crawl_progress
+from streams.errors import PoisonError
+from streams.runtime.agent import Delivery
+from streams.stores.memory import MemoryBlobs, MemoryFingerprints, MemoryFrontier, MemoryHostLinks
+from streams.stores.opener import Stores
+from streams.stores.protocols import FrontierUrl
+from tests.stages.frontier_world import START, CrawlOptions, Killed, Site, World, delivery, discovered
+from tests.stages.test_frontier_simulation import SETTINGS, assert_complete, web
+
+HOST = "a.example"
+PAGES = 12
+
+
+class GatheringWorld(World):
+    """A world whose events stay open while their rows wait. They end by chance, and when nothing else happens."""
+
+    max_gathering_seconds = 3_600.0
+    end_probability = 0.1
+
+    def __init__(self, *args: Any, **fields: Any) -> None:
+        self._open: dict[asyncio.Task[None], tuple[Event, UUID]] = {}
+        super().__init__(*args, **fields)
+
+    def _new_agent(self) -> FrontierAgent:
+        for task, event in self._open.items():  # nobody has acknowledged them
+            task.cancel()
+            self.inputs.append(event)
+        self._open.clear()
+        return super()._new_agent()
+
+    def _end_waiting(self) -> bool:
+        self.end_waiting()
+        return bool(self._open)
+
+    def end_waiting(self) -> None:
+        for is_on in (True, False):
+            self.agent.hurry(is_on=is_on)
+
+    async def _consume(self, batch: list[tuple[Event, UUID]]) -> None:
+        if self.rng.random() < self.end_probability:
+            self.end_waiting()
+        for event in batch:
+            self._open[asyncio.create_task(self._consume_key([event]))] = event
+        gathering = self.agent.state.hosts.gathering
+        while len([task for task in self._open if not task.done()]) > gathering._waiting:
+            await asyncio.sleep(0)
+        ended = [task for task in self._open if task.done()]
+        for task in ended:
+            del self._open[task]
+        if any(isinstance(task.exception(), Killed) for task in ended) or self._process.dead:
+            raise Killed
+
+
+@pytest.mark.parametrize(
+    ("seed", "kill_probability", "flaky"),
+    [(1, 0.0, 0.0), (2, 0.002, 0.0), (3, 0.002, 0.01)],
+    ids=lambda value: f"{value}",
+)
+async def test_a_crawl_whose_rows_wait_is_complete_though_its_worker_is_killed(
+    seed: int, kill_probability: float, flaky: float
+) -> None:
+    world = GatheringWorld(web(), SETTINGS, seed, kill_probability, flaky)
+    world.seed("https://h0.example/0")
+    await world.run()
+    assert bool(world.kills) == bool(kill_probability)
+    await assert_complete(world)
+
+
+class SettlingWorld(GatheringWorld):
+    """A world whose pages are settled with their links. Rows wait as long as possible."""
+
+    end_probability = 0.0
+
+    async def _arrive(self, fetched: PageFetched, id_: UUID) -> None:
+        await super()._arrive(fetched, id_)
+        if fetched.purpose == "page" and fetched.outcome == "ok":
+            settled = PageSettled.following(fetched, verdict="changed")
+            self._send(settled, event_id(settled.event_type(), id_.hex, settled.key()))
+
+
+class AtOnceWorld(SettlingWorld):
+    """The same, and no row waits."""
+
+    max_gathering_seconds = 0.0
+
+
+async def writes_of_a_crawl(kind: type[World]) -> Counter[str]:
+    """Crawl a host, each of whose pages links to the next two. Return the number of writes by table."""
+    links = {f"/{n}": [f"https://{HOST}/{m}" for m in range(n + 1, min(n + 3, PAGES))] for n in range(PAGES)}
+    world, writes = kind({HOST: Site(links=links)}, CrawlOptions(delay_seconds=1), 1, 0.0), Counter[str]()
+    store: Any = world.frontier_store
+
+    def counted(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
+        async def call(*arguments: Any) -> Any:
+            writes[name] += len(arguments[0]) if name == "put_urls" else 1
+            return await method(*arguments)
+
+        return call
+
+    for name in ("put_urls", "put_host", "put_states", "push"):
+        setattr(store, name, counted(name, getattr(store, name)))
+    world.seed(f"https://{HOST}/0")
+    await world.run()
+    progress = await crawl_progress(Stores(frontier=world.frontier_store), "c")
+    assert (progress.fetched, progress.done) == (PAGES, True)
+    return writes
+
+
+async def test_the_answer_the_end_and_the_links_of_pages_are_written_together() -> None:
+    at_once, together = await writes_of_a_crawl(AtOnceWorld), await writes_of_a_crawl(SettlingWorld)
+    assert at_once == {"put_urls": 3 * PAGES, "put_states": 3 * PAGES - 1, "put_host": PAGES + 6, "push": PAGES - 1}
+    assert together["put_urls"] <= 2 * PAGES + 2, "discovered, and answered with its end"
+    assert together["put_host"] <= at_once["put_host"]
+    assert together["put_states"] <= PAGES
+    assert together["push"] <= PAGES - 4
+
+
+class RefusingFrontier(MemoryFrontier):
+    """A store that refuses the row of one URL."""
+
+    async def put_urls(self, urls: Sequence[FrontierUrl]) -> None:
+        if any(url.url.endswith("/refused") for url in urls):
+            raise PoisonError("too large")
+        await super().put_urls(urls)
+
+
+def links(name: str) -> Delivery:
+    return delivery(discovered(f"https://{HOST}/{name}"), uuid4(), START)
+
+
+def busy_agent(store: MemoryFrontier, seconds: float) -> FrontierAgent:
+    stores = Stores(
+        blobs=MemoryBlobs(), frontier=store, fingerprints=MemoryFingerprints(), host_links=MemoryHostLinks()
+    )
+    agent = FrontierAgent(SETTINGS, stores, now=lambda: START, max_gathering_seconds=seconds)
+    agent.dispatcher.assign(frozenset({0}))
+    return agent
+
+
+async def test_a_row_that_the_store_refuses_fails_its_own_event_alone() -> None:
+    store = RefusingFrontier()
+    agent = busy_agent(store, 0.05)
+    await agent.handle(links("first"))  # the row of a new host is written at once
+    deliveries = [links("refused"), links("other")]
+    failures = await asyncio.gather(*map(agent.handle, deliveries), return_exceptions=True)
+    assert [type(failure) for failure in failures] == [NotWritten, NotWritten], "nobody knows whose row it is"
+    failures = await asyncio.gather(*map(agent.handle, deliveries), return_exceptions=True)
+    assert [type(failure) for failure in failures] == [PoisonError, list]
+    assert await store.url(page_id(f"https://{HOST}/other"))
+
+
+@pytest.mark.parametrize("end", ["time", "hurry"])
+async def test_an_event_of_a_busy_host_ends_when_its_rows_are_written(end: str) -> None:
+    store = MemoryFrontier()
+    agent = busy_agent(store, 0.05 if end == "time" else 3_600)
+    await agent.handle(links("first"))
+    event = asyncio.create_task(agent.handle(links("next")))
+    await asyncio.sleep(0.01)
+    assert not event.done()
+    assert not await store.url(page_id(f"https://{HOST}/next"))
+    if end == "hurry":
+        agent.hurry(is_on=True)
+        await agent.handle(links("last"))  # waits for nobody
+    await event
+    assert await store.url(page_id(f"https://{HOST}/next"))
+
+
+async def test_all_rows_are_written_when_too_many_events_wait() -> None:
+    gathering, written = Gathering(3_600), list[int]()
+
+    async def wait(number: int) -> None:
+        rows = UnwrittenRows()
+
+        async def write() -> None:
+            written.append(number)
+            rows.end()
+
+        await gathering.wait(rows, write)
+
+    early = [asyncio.create_task(wait(number)) for number in range(MAX_WAITING - 1)]
+    await asyncio.sleep(0.01)
+    assert not written
+    await asyncio.gather(wait(MAX_WAITING - 1), *early)
+    assert sorted(written) == list(range(MAX_WAITING))
