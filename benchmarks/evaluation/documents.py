@@ -2,9 +2,13 @@
 
 DIR holds `html/ID.html` (or `.html.gz`) and `truth/ID.json` with `main_content`, `title`, `author` and `publish_date`,
 at the top or below `ground_truth`. Word F1 is of the multisets of lower-cased `\\w+`, 4-gram F1 of their shingles; both
-are means over pages. Titles, authors and dates are compared word by word, on the pages with one in their truth. Speed
-is pages per second of this process's CPU time: for Riffle the whole normalizer, with facts and links; for the others
-only the text.
+are means over the pages with a main content. Titles, authors and dates are compared word by word, on the pages with one
+in their truth. Speed is pages per second of this process's CPU time: for Riffle the whole normalizer, with facts and
+links; for the others only the text.
+
+A truth with `names`, `values`, `code`, `language` and `source` says what is looked for on the page
+(`benchmarks/documents/looked_for.py`): `python -m benchmarks.documents.generators` makes such pages. Those shares
+are of all items of the pages together.
 """
 
 import gzip
@@ -20,6 +24,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
+from benchmarks.documents.looked_for import SHARES, LookedFor, Wanted, parse_html, text_of
 from streams.errors import Refused, UsageError
 from streams.pages.normalize import normalize
 from streams.resources import exempt_loaded_objects
@@ -42,6 +47,7 @@ class Page:
     title: str = ""
     author: str = ""
     published: str = ""
+    wanted: Wanted = field(default_factory=Wanted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,28 +58,31 @@ class Extracted:
     title: str = ""
     author: str = ""
     published: str = ""
+    language: str = ""
 
 
 @dataclass(slots=True)
 class Scores:
     """The running figures of one extractor."""
 
+    pages: int = 0
     words: dict[str, list[float]] = field(default_factory=dict)
     shingles: dict[str, list[float]] = field(default_factory=dict)
     hits: Counter[str] = field(default_factory=Counter)
     asked: Counter[str] = field(default_factory=Counter)
     given: set[str] = field(default_factory=set)
     """The names of the fields (title, author, published) that the extractor gives at all."""
+    looked_for: LookedFor = field(default_factory=LookedFor)
     cpu_seconds: float = 0.0
     worst: tuple[float, str] = (2.0, "")
 
     def add(self, page: Page, found: Extracted, cpu_seconds: float) -> None:
         self.cpu_seconds += cpu_seconds
-        words, truth = words_of(found.text), words_of(page.main_content)
-        score = word_f1(Counter(words), Counter(truth))
-        self.words.setdefault(page.type, []).append(score)
-        self.shingles.setdefault(page.type, []).append(word_f1(Counter(shingles(words)), Counter(shingles(truth))))
-        self.worst = min(self.worst, (score, page.id))
+        self.pages += 1
+        if page.main_content or not page.wanted.source:
+            self._add_words(page, words_of(found.text), words_of(page.main_content))
+        if page.wanted.source:
+            self.looked_for.add(page.type, page.wanted, found.text, found.language)
         for name in ("title", "author", "published"):
             if getattr(found, name):
                 self.given.add(name)
@@ -82,10 +91,16 @@ class Scores:
                 self.asked[name] += 1
                 self.hits[name] += words_of(expected) == words_of(getattr(found, name))
 
+    def _add_words(self, page: Page, words: list[str], truth: list[str]) -> None:
+        score = word_f1(Counter(words), Counter(truth))
+        self.words.setdefault(page.type, []).append(score)
+        self.shingles.setdefault(page.type, []).append(word_f1(Counter(shingles(words)), Counter(shingles(truth))))
+        self.worst = min(self.worst, (score, page.id))
+
     def to_dict(self) -> dict[str, Any]:
         everything = [score for scores in self.words.values() for score in scores]
         return {
-            "pages": len(everything),
+            "pages": self.pages,
             "word_f1": _mean(everything),
             "word_f1_by_type": {kind: _mean(scores) for kind, scores in sorted(self.words.items())},
             "ngram_f1": _mean(score for scores in self.shingles.values() for score in scores),
@@ -93,7 +108,8 @@ class Scores:
             "title_accuracy": self._accuracy("title"),
             "author_accuracy": self._accuracy("author"),
             "date_accuracy": self._accuracy("published"),
-            "pages_per_cpu_second": round(len(everything) / self.cpu_seconds, 1) if self.cpu_seconds else 0.0,
+            "looked_for": self.looked_for.to_dict(),
+            "pages_per_cpu_second": round(self.pages / self.cpu_seconds, 1) if self.cpu_seconds else 0.0,
             "worst_page": {"id": self.worst[1], "word_f1": round(self.worst[0], 4)},
         }
 
@@ -136,10 +152,11 @@ def _time_extraction(extract: Extractor, page: Page) -> tuple[Extracted, float]:
 def render(results: dict[str, dict[str, Any]]) -> str:
     """Return the figures as a table for people: one column per extractor."""
     kinds = sorted({kind for result in results.values() for kind in result["word_f1_by_type"]})
-    rows: list[tuple[str, list[Any]]] = [("word F1", [result["word_f1"] for result in results.values()])]
-    rows += [(f"  {kind}", [result["word_f1_by_type"].get(kind) for result in results.values()]) for kind in kinds]
-    rows += [("4-gram F1", [result["ngram_f1"] for result in results.values()])]
-    rows += [(f"  {kind}", [result["ngram_f1_by_type"].get(kind) for result in results.values()]) for kind in kinds]
+    rows: list[tuple[str, list[Any]]] = []
+    for label, name in (("word F1", "word_f1"), ("4-gram F1", "ngram_f1")) if kinds else ():
+        rows.append((label, [result[name] for result in results.values()]))
+        rows += [(f"  {kind}", [result[f"{name}_by_type"].get(kind) for result in results.values()]) for kind in kinds]
+    rows += _looked_for_rows([result["looked_for"] for result in results.values()])
     for label, name in (("title", "title_accuracy"), ("author", "author_accuracy"), ("date", "date_accuracy")):
         rows.append((f"{label} accuracy", [result[name] for result in results.values()]))
     rows.append(("pages per CPU second", [result["pages_per_cpu_second"] for result in results.values()]))
@@ -149,6 +166,14 @@ def render(results: dict[str, dict[str, Any]]) -> str:
         lines.append(f"{label:22}" + "".join(f"{_format_value(value):>18}" for value in values))
     pages = next(iter(results.values()))["pages"]
     return "\n".join([*lines, f"{pages} pages"])
+
+
+def _looked_for_rows(found: list[dict[str, Any]]) -> Iterator[tuple[str, list[Any]]]:
+    """Yield the shares of names, values, listings and chrome, with the names and values of each type of page."""
+    for name in SHARES if found[0] else ():
+        yield name.replace("_", " "), [one[name] for one in found]
+        for kind in found[0]["by_type"] if name in {"names_recall", "values_recall"} else ():
+            yield f"  {kind}", [one["by_type"][kind][name] for one in found]
 
 
 def _format_value(value: Any) -> str:
@@ -164,7 +189,7 @@ def _extract_with_riffle(page: Page) -> Extracted:
         return Extracted()
     facts = document.facts
     published = str(facts.get("published") or facts.get("modified") or "")[:10]
-    return Extracted(document.text, document.title, str(facts.get("author") or ""), published)
+    return Extracted(document.text, document.title, str(facts.get("author") or ""), published, document.language)
 
 
 def _other_extractors() -> dict[str, tuple[Extractor, Extractor | None]]:
@@ -208,9 +233,7 @@ def _other_extractors() -> dict[str, tuple[Extractor, Extractor | None]]:
 
 
 def _text_of_html(html: str) -> str:
-    from lxml import html as lxml_html
-
-    return "\n".join(str(text) for text in lxml_html.fromstring(html).itertext()) if html else ""
+    return text_of(parse_html(html)) if html else ""
 
 
 def load_pages(directory: Path, limit: int | None = None) -> Iterator[Page]:
@@ -245,6 +268,7 @@ def _page(directory: Path, path: Path) -> Page:
         title=_text(truth, "title", path),
         author=_text(truth, "author", path),
         published=_text(truth, "publish_date", path),
+        wanted=Wanted.read(truth),
     )
 
 
