@@ -8,6 +8,7 @@ id is a hash (SHA-1). A row has four places. The URL of a row that was used long
 from array import array
 from functools import lru_cache
 from hashlib import blake2b
+from mmap import MAP_ANONYMOUS, MAP_PRIVATE, mmap
 from uuid import UUID
 
 WAYS = 4
@@ -27,7 +28,7 @@ class UrlTable:
     def __init__(self, size: int) -> None:
         """`size` is the maximum number of URLs, a multiple of WAYS."""
         self._rows = size // WAYS
-        self._places = array("Q", bytes(8 * WAYS * self._rows))
+        self._places = _empty_places(WAYS * self._rows)
 
     def get(self, crawl_id: str, page_id: UUID) -> int | None:
         """Return the number of a URL, or None if it is unknown."""
@@ -58,12 +59,17 @@ class UrlTable:
 
     def clear(self) -> None:
         """Forget all URLs."""
-        self._places = array("Q", bytes(8 * len(self._places)))
+        self._places = _empty_places(len(self._places))
 
     def _find(self, crawl_id: str, page_id: UUID) -> tuple[int, int]:
         """Return the first place of the URL's row, and what stands in the row for it."""
         key = page_id.int ^ _mask_of(crawl_id)
         return ((key >> 96) ^ key) % self._rows * WAYS, (key << (_NUMBER_BITS + 1)) & _TAG
+
+
+def _empty_places(count: int) -> memoryview:
+    """Return so many empty places. The system gives a page of memory when its first place is filled."""
+    return memoryview(mmap(-1, 8 * count, MAP_PRIVATE | MAP_ANONYMOUS)).cast("Q")
 
 
 @lru_cache(maxsize=256)

@@ -125,8 +125,9 @@ class Turns:
     def _new_turn(self, domain: str, now: int, every: int) -> str:
         """Forget turns of which nothing waits, and return the name of the domain's turn: its own, or a shared one."""
         turn_time = every * len(self.last)
-        self.last = {turn: at for turn, at in self.last.items() if at + turn_time > now}
-        if sum(not turn.startswith(SHARED) for turn in self.last) < MAX_DOMAINS:
+        if min(self.last.values(), default=now) + turn_time <= now:
+            self.last = {turn: at for turn, at in self.last.items() if at + turn_time > now}
+        if len(self.last) < MAX_DOMAINS or len([turn for turn in self.last if turn[:1] != SHARED]) < MAX_DOMAINS:
             return domain
         return f"{SHARED}{xxhash.xxh3_64_intdigest(domain.encode()) % MAX_DOMAINS}"
 
