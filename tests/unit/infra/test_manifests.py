@@ -16,7 +16,7 @@ FILES = sorted(path for path in BASE.rglob("*.yaml") if path.name not in ("kusto
 
 
 def documents(path: Path) -> list[dict[str, Any]]:
-    return [document for document in yaml.safe_load_all(path.read_text()) if document]
+    return [document for document in yaml.load_all(path.read_text(), yaml.CSafeLoader) if document]
 
 
 ALL = [document for path in FILES for document in documents(path)]
