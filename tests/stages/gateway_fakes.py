@@ -134,13 +134,16 @@ def gateway(
     access: AccessSettings | None = None,
     answers: AnswersSettings | None = None,
 ) -> FastAPI:
-    """The real app over these stores. Query events are appended to `sent`. A test of labs closes its explainer."""
+    """The real app over these stores. Query events are appended to `sent`. A test of labs closes its explainer.
+
+    It corrects no words unless `limits` say so: the vocabulary takes three seconds of CPU time to load.
+    """
 
     async def append(event: Event) -> None:
         if sent is not None:
             sent.append(event)
 
-    given = limits or {}
+    given = {"spelling": False, **(limits or {})}
     constants = {name: value for name, value in given.items() if name in SEARCH_CONSTANTS}
     settings = Settings(
         profile=profile,

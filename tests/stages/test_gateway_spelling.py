@@ -23,6 +23,8 @@ PAGES = [
     statement("https://a.example/riffel", "Riffel is the name of a family.", title="Riffel"),
 ]
 
+ON = {"spelling": True}
+
 
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -31,7 +33,7 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def app(**limits: Any) -> FastAPI:
-    made = gateway(await searchable(PAGES), deadline_seconds=20.0, limits=limits or None)
+    made = gateway(await searchable(PAGES), deadline_seconds=20.0, limits=ON | limits)
     made.state.gateway.search.spelling.load()
     return made
 
@@ -84,7 +86,7 @@ async def test_the_operator_can_turn_corrections_off() -> None:
 
 
 async def test_before_the_words_are_loaded_there_is_no_correction() -> None:
-    made = gateway(await searchable(PAGES), deadline_seconds=20.0)
+    made = gateway(await searchable(PAGES), deadline_seconds=20.0, limits=ON)
     assert "spelling" not in (await ask(made, "vaccuum")).json()
 
 
@@ -119,7 +121,7 @@ async def put_build(stores: Stores, build: str, words: dict[str, int]) -> None:
 
 
 async def test_a_mistyped_name_that_only_the_index_knows_is_corrected_once_its_words_are_loaded() -> None:
-    made = gateway(await stores_with_words({"kubeflow": 90, "kubeflwo": 3}), deadline_seconds=20.0)
+    made = gateway(await stores_with_words({"kubeflow": 90, "kubeflwo": 3}), deadline_seconds=20.0, limits=ON)
     spelling = made.state.gateway.search.spelling
     await spelling.look()  # before the dictionaries are loaded, it loads nothing
     spelling.load()
@@ -134,7 +136,7 @@ async def test_a_mistyped_name_that_only_the_index_knows_is_corrected_once_its_w
 
 async def test_another_build_replaces_the_words_and_a_purge_removes_them() -> None:
     stores = await stores_with_words({"kubeflow": 30})
-    spelling = gateway(stores).state.gateway.search.spelling
+    spelling = gateway(stores, limits=ON).state.gateway.search.spelling
     spelling.load()
     await spelling.look()
     former = spelling._corrector
@@ -156,7 +158,7 @@ async def test_a_word_that_is_blocked_since_the_build_is_left_out_at_once(tmp_pa
     made = gateway(
         stores,
         deadline_seconds=20.0,
-        limits={"hide_adult": hide_adult},
+        limits=ON | {"hide_adult": hide_adult},
         queries=QueriesSettings(blocked_words=(blocked,)),
     )
     spelling = made.state.gateway.search.spelling
@@ -176,7 +178,7 @@ async def test_a_store_that_fails_harms_no_search_and_is_asked_once_a_minute() -
 
     stores = await searchable(PAGES)
     stores.suggestions = failing = Failing()
-    made = gateway(stores, deadline_seconds=20.0)
+    made = gateway(stores, deadline_seconds=20.0, limits=ON)
     made.state.gateway.search.spelling.load()
     for _ in range(3):
         assert (await ask(made, "vaccuum")).json()["spelling"]["corrected"] == "vacuum"
