@@ -70,6 +70,8 @@ class PageDeduplicated(PageEvent):
     led to this decision."""
     quality: float | None = Field(None, ge=0, le=1)
     """The quality of the page, as in `pages.settled`."""
+    is_new: bool = False
+    """True if the page had never been in the index when it was compared."""
 
     def key(self) -> str:
         return self.host or str(self.page_id)
@@ -90,6 +92,10 @@ class PageChunked(PageEvent):
     statements_ref: str
     statements: int = Field(ge=0)
     language: str = ""
+    is_new: bool = False
+    """As in PageDeduplicated: there are no former vectors of the page."""
+    readable: float | None = Field(None, ge=0, le=1)
+    """Share of its sentences that a reader can read. None: too few, or not known."""
 
 
 class PageEmbedded(PageEvent):
@@ -103,6 +109,8 @@ class PageEmbedded(PageEvent):
     model: str
     model_version: str
     dimensions: int
+    readable: float | None = Field(None, ge=0, le=1)
+    """As in PageChunked."""
 
 
 class PageIndexed(PageEvent):

@@ -54,7 +54,7 @@ from streams.sketches.features import Hashes, jaccard
 from streams.sketches.minhash import sketch_similarity
 from streams.sketches.simhash import hamming
 from streams.stores.opener import Stores
-from streams.stores.page_record import PageRecord, RemovedText
+from streams.stores.page_record import Indexed, PageRecord, RemovedText
 from streams.stores.protocols import Fingerprint, Sight
 from streams.stores.removals import blob_of_page, is_held_back, withdrawn
 
@@ -151,7 +151,7 @@ class DedupAgent(Agent):
         looked_up = {event.page_id: found} if page.content_hash == made.content_hash else {}
         log, rows = await self._applier.apply(event.page_id, page, duplicates, base, log, delivery.at, looked_up)
         page, outcome = await self._find_outcome(page, log, rows)
-        own = own_events(event, page, outcome, settled, log.record)
+        own = own_events(event, page, outcome, settled, log.record, is_new=not record.has(Indexed))
         if outcome.verdict == "unique" and log.record.repeats and await self._is_indexed(event.page_id, log):
             own = only_settled(own)
         return [*own, *await self._other_events(event.crawl_id, log, rows)]
@@ -164,13 +164,9 @@ class DedupAgent(Agent):
     async def _is_indexed(self, page_id: UUID, log: Log) -> bool:
         """Return whether the page's document is in the index, with vectors of the current model."""
         record = await self._stores.pages.get(page_id)
-        indexed, chunked = record.indexed, record.chunked
-        return (
-            indexed.generation > record.removed.generation
-            and indexed.generation == chunked.generation >= (log.record.document_generation or 0)
-            and indexed.statements_ref == chunked.statements_ref
-            and indexed.model == self._model
-        )
+        indexed = record.indexed
+        is_latest = record.removed.generation < indexed.generation >= (log.record.document_generation or 0)
+        return is_latest and indexed.model == self._model
 
     async def _find_outcome(self, page: Fingerprint, log: Log, rows: Rows) -> tuple[Fingerprint, Outcome]:
         """Return the page's current decision, or the log's if another worker is deciding the page at this moment."""

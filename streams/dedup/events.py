@@ -14,7 +14,7 @@ from streams.stores.protocols import Fingerprint
 
 
 def own_events(
-    event: PageNormalized, page: Fingerprint, outcome: Outcome, settled: str, record: Deduplicated
+    event: PageNormalized, page: Fingerprint, outcome: Outcome, settled: str, record: Deduplicated, *, is_new: bool
 ) -> list[Event]:
     """Return the events about the own page: its decision, which settles the fetch, and its removal if it is a
     duplicate."""
@@ -33,6 +33,7 @@ def own_events(
         simhash_version=page.simhash_version,
         settles="duplicate" if is_duplicate else settled,
         quality=_quality(event, record),
+        is_new=is_new,
     )
     removed = PageRemoved.following(event, generation=generation, reason="duplicate", canonical_page_id=representative)
     return [deduplicated, removed] if is_duplicate else [deduplicated]

@@ -3,12 +3,12 @@
 Each page is compared with the models' answers of now (`recomputing`). Only what differs is written:
 
     what differs            what is written
-    links                   statements (blob), vectors (blob), `chunked`, points, `indexed`
+    links                   statements (blob), vectors (blob), points, `indexed`
     vectors in a blob       vectors (blob), `indexed`
     vectors in the index    points
 
 In this order, so that a run that was stopped finds the rest again: the part `indexed` comes last, and the next run
-compares every value once more. A page that was fetched or removed meanwhile is left to its stages. The parts get the
+compares every value once more. A page that was fetched or removed meanwhile is left to its stages. The part gets the
 write time of `indexed` and a microsecond: later than the events of this fetch, earlier than the events of the next one.
 """
 
@@ -21,12 +21,6 @@ from streams.stores.opener import Stores
 from streams.stores.page_record import PageRecord
 from streams.vectors.page_records import IndexedPage, indexed_page
 from streams.vectors.points import encode_vectors
-
-CLOCKS_AHEAD = (0, 1_000_000, 60_000_000)
-"""Distances (microseconds) from the write time of `indexed` to the write time of a mended part, tried in this order.
-
-The former part is newer than `indexed` if the clock of the worker that wrote the former part was ahead.
-"""
 
 
 @dataclass(slots=True)
@@ -81,21 +75,12 @@ class Mender:
                 statements_ref = await self._stores.blobs.put(encode_statements(statements))
             vectors_ref = await self._stores.blobs.put(encode_vectors(statements_ref, vectors))
             mended = refer_to(found.page, record, statements_ref, vectors_ref)
-            await self._put_chunked(found.page, record, mended)
         if found.links or found.index_vectors:
             page = indexed_page(found.page.page_id, mended)
             assert page is not None  # the record only refers to other blobs
             await self._writer.replace(page, statements, vectors, target)
         if mended is not record and await self._writer.read_recorded(found.page.page_id) == found.page:
             await self._stores.pages.put(found.page.page_id, mended.indexed, mended.indexed.at)
-
-    async def _put_chunked(self, page: IndexedPage, record: PageRecord, mended: PageRecord) -> None:
-        """Write the part of the statements stage if the mending changed it."""
-        former, part = record.chunked, mended.chunked
-        for ahead in CLOCKS_AHEAD if part != former else ():
-            await self._stores.pages.put(page.page_id, part, mended.indexed.at + ahead)
-            if (await self._stores.pages.get(page.page_id)).chunked != former:
-                break
 
     def _count(self, found: Comparison) -> None:
         lists = (self.outcome.links, self.outcome.blob_vectors, self.outcome.index_vectors)
@@ -108,6 +93,4 @@ def refer_to(page: IndexedPage, record: PageRecord, statements_ref: str, vectors
     """Return the records with these references in the parts that refer to the page's statements or vectors."""
     indexed, rows = record.indexed, dict(record.rows)
     rows["indexed"] = replace(indexed, statements_ref=statements_ref, vectors_ref=vectors_ref, at=indexed.at + 1).row()
-    if record.chunked.statements_ref == page.statements_ref:
-        rows["chunked"] = replace(record.chunked, statements_ref=statements_ref).row()
     return PageRecord(rows)

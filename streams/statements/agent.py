@@ -17,10 +17,10 @@ from streams.stores.removals import blob_of_page
 
 
 class StatementsAgent(Agent):
-    """Stores the statements (blob) and a record (`chunked`), and emits PageChunked. A duplicate has no effect.
+    """Stores the statements (blob), and emits PageChunked. The index stage records it. A duplicate has no effect.
 
     A page that was removed on request, with its document, has no effect either. A document that can't be drafted within
-    the limits of the sandbox is refused: PageRemoved instead of PageChunked.
+    the limits of the sandbox is refused: a record (`chunked`), and PageRemoved instead of PageChunked.
     """
 
     def __init__(self, stores: Stores, sandbox: Sandbox) -> None:
@@ -47,28 +47,21 @@ class StatementsAgent(Agent):
         except Refused as refusal:
             return [await self._refuse(event, refusal, delivery.at)]
         page = await chain_drafts(self._stores.chains, event.page_id, event.url, found)
-        return [await self._store(event, page, found.left_out, delivery.at)]
+        return [await self._store(event, page)]
 
     async def _refuse(self, event: PageDeduplicated, refusal: Refused, at: int) -> PageRemoved:
         part = Chunked.of_refusal(event.url, event.generation, str(refusal))
         await self._stores.pages.put(event.page_id, part, at)
         return PageRemoved.following(event, reason="unsupported", detail=str(refusal))
 
-    async def _store(self, event: PageDeduplicated, page: PageStatements, left_out: int, at: int) -> PageChunked:
-        reference = await self._stores.blobs.put(encode_statements(page))
-        part = Chunked(
-            url=page.url,
-            title=page.title,
-            language=page.language,
-            generation=event.generation,
-            statements_ref=reference,
-            statements=len(page.statements),
-            left_out=left_out,
-            readable=readable_share(page.statements),
-        )
-        await self._stores.pages.put(event.page_id, part, at)
+    async def _store(self, event: PageDeduplicated, page: PageStatements) -> PageChunked:
         return PageChunked.following(
-            event, statements_ref=reference, statements=len(page.statements), language=page.language
+            event,
+            statements_ref=await self._stores.blobs.put(encode_statements(page)),
+            statements=len(page.statements),
+            language=page.language,
+            is_new=event.is_new,
+            readable=readable_share(page.statements),
         )
 
 

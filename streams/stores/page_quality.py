@@ -56,14 +56,14 @@ def page_quality(record: "PageRecord") -> dict[str, float]:
 
 def later_parts(record: "PageRecord") -> dict[str, float]:
     """Return the parts that the stages after the normalizer found."""
-    decided, chunked = record.deduplicated, record.chunked
+    decided, indexed = record.deduplicated, record.indexed
     parts = {}
     if decided.copied is not None:
         parts["copies"] = copies_part(decided.copied)
     if decided.first_seen is not None and record.normalized.generation >= 0:
         parts["age"] = age_part(record.normalized.generation - decided.first_seen)
-    if chunked.readable is not None:
-        parts["statements"] = scale(chunked.readable, STATEMENTS)
+    if indexed.readable is not None:
+        parts["statements"] = scale(indexed.readable, STATEMENTS)
     return {name: round(value, DIGITS) for name, value in parts.items()}
 
 

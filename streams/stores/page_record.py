@@ -179,17 +179,9 @@ class Deduplicated(StoredPart):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chunked(RefusablePart):
-    """The statements of the page, or why the statements were refused."""
+    """Why the last statements of the page were refused. Statements that were not are part of `Indexed`."""
 
     PART: ClassVar[Part] = "chunked"
-
-    title: str
-    language: str
-    statements_ref: str
-    statements: int
-    left_out: int
-    readable: float | None
-    """Share of its sentences that a reader can read, 0..1. None: too few, or not known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -207,6 +199,8 @@ class Indexed(StoredPart):
     statements_ref: str
     vectors_ref: str
     dimensions: int
+    readable: float | None = None
+    """Share of its sentences that a reader can read, 0..1. None: too few, or not known."""
     at: int
     """Time of the write, microseconds since 1970 UTC."""
 

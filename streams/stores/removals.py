@@ -31,7 +31,7 @@ _OF_INDEX = frozenset({"url", "generation", "statements", "model", "model_versio
 _KEPT: Mapping[type[StoredPart], frozenset[str]] = {
     Fetched: frozenset(PageFetched.model_fields) - _REFS,
     Normalized: frozenset({"url", "generation", "directives", "refused"}),
-    Chunked: _OF_INDEX,
+    Chunked: frozenset({"url", "generation", "refused"}),
     Indexed: _OF_INDEX,
 }
 """The facts that the record of a page that left keeps, by part. The other parts hold no text of the page."""

@@ -45,7 +45,9 @@ class EmbedAgent(Agent):
         event = delivery.event
         assert isinstance(event, PageChunked)
         model = await self._stores.embedder.info()
-        former = await self._read_former_record(event, model)
+        # A page that was new when it was compared has no vectors, but for a replay of an event that was handled before.
+        is_new = event.is_new and delivery.topic == event.topic
+        former = None if is_new else await self._read_former_record(event, model)
         if former and former.statements_ref == event.statements_ref:
             vectors_ref, statements = former.vectors_ref, former.statements
         else:
@@ -60,6 +62,7 @@ class EmbedAgent(Agent):
             "model": model.name,
             "model_version": model.version,
             "dimensions": model.dimensions,
+            "readable": event.readable,
         }
         return [PageEmbedded.following(event, **made)]
 

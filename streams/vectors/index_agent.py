@@ -38,11 +38,11 @@ from streams.runtime.agent import Agent, Delivery
 from streams.settings import Settings
 from streams.statements.statement import PageStatements, decode_statements
 from streams.stores.opener import Stores
-from streams.stores.page_record import Chunked, Indexed, PageRecord, Removed
+from streams.stores.page_record import Indexed, Normalized, PageRecord, Removed
 from streams.stores.protocols import Point
 from streams.stores.removals import blob_of_page, is_held_back, withdrawn
 from streams.stores.vector_collection import MissingCollection
-from streams.vectors.page_records import RecentAge, facts_of, superseded_below
+from streams.vectors.page_records import RecentAge, facts_of, superseded_below, with_readable
 from streams.vectors.points import decode_vectors, points_of
 
 CRAWL = "crawl"
@@ -77,8 +77,9 @@ class IndexAgent(Agent):
             # Before a crash, this event may have written points.
             return await self._yield_to_newer(event, record)
         try:
+            made_of = with_readable(record, event.readable)
             page, points = await self._make_points(
-                event, event.statements_ref, event.vectors_ref, event.generation, record
+                event, event.statements_ref, event.vectors_ref, event.generation, made_of
             )
         except PageErased:  # the removal came after the read of the records
             return []
@@ -98,7 +99,7 @@ class IndexAgent(Agent):
             "model_version": event.model_version,
             "collection": collection,
         }
-        names = ("statements_ref", "vectors_ref", "dimensions")
+        names = ("statements_ref", "vectors_ref", "dimensions", "readable")
         references: dict[str, Any] = {name: getattr(event, name) for name in names}
         at = max(at, record.indexed.at + replaces)
         part = Indexed(url=event.url, generation=event.generation, at=at, **references, **made)
@@ -222,12 +223,11 @@ class IndexAgent(Agent):
 
 
 def _may_have_points(record: PageRecord) -> bool:
-    """Return False for a page that never had statements, as most removed pages: URLs that robots.txt disallows.
+    """Return False for a page that never had a document, as most removed pages: URLs that robots.txt disallows.
 
-    The statements stage writes its record before its event, so the result is True while a page's points are being
-    written.
+    The normalizer writes its record before its event, so the result is True while a page's points are being written.
     """
-    return record.has(Chunked) or record.has(Indexed)
+    return record.has(Normalized) or record.has(Indexed)
 
 
 def _has_other_statements(indexed: Indexed, event: PageEmbedded) -> bool:

@@ -1,12 +1,12 @@
 """The place of a page in the index, by the page's records: its generations there, and how soon it was found. Pure."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 from uuid import UUID
 
 from streams.stores.page_quality import page_quality
-from streams.stores.page_record import PageRecord
+from streams.stores.page_record import Indexed, PageRecord
 from streams.stores.removals import is_held_back
 from streams.stores.statement_payload import extension_of
 
@@ -53,7 +53,7 @@ def indexed_page(page_id: UUID, record: PageRecord) -> IndexedPage | None:
         url=indexed.url or str(page_id),
         generation=indexed.generation,
         statements=indexed.statements,
-        statements_ref=_statements_ref(record),
+        statements_ref=indexed.statements_ref,
         facts=facts_of(record, indexed.generation),
     )
 
@@ -63,6 +63,11 @@ def facts_of(record: PageRecord, generation: int) -> PageFacts:
     return PageFacts(
         generation, published, page_type(record), file_type(record), page_quality(record).get("score", 1.0)
     )
+
+
+def with_readable(record: PageRecord, readable: float | None) -> PageRecord:
+    """Return the record as it will be when a page whose statements are so readable is indexed."""
+    return PageRecord({**record.rows, Indexed.PART: replace(record.indexed, readable=readable).row()})
 
 
 def page_type(record: PageRecord) -> str:
@@ -82,11 +87,6 @@ def file_type(record: PageRecord) -> str:
     kind = record.normalized.format or ""
     extension = extension_of(record.normalized.url)
     return (extension if extension in _EXTENSIONS.get(kind, ()) else _FILE_TYPES.get(kind, kind)) if kind else ""
-
-
-def _statements_ref(record: PageRecord) -> str:
-    indexed, chunked = record.indexed, record.chunked
-    return indexed.statements_ref or (chunked.statements_ref if chunked.generation == indexed.generation else "")
 
 
 ALL_GENERATIONS = 1 << 62

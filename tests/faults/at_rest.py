@@ -18,7 +18,7 @@ from streams.settings import Settings
 from streams.statements.statement import decode_statements
 from streams.stores.host_buckets import bucket_of
 from streams.stores.opener import Stores
-from streams.stores.page_record import Chunked, Deduplicated, Fetched, Indexed
+from streams.stores.page_record import Deduplicated, Fetched, Indexed
 from streams.topology import STAGES
 from streams.vectors.points import encode_vectors, texts_of
 from tests.faults.disk_web import DiskWeb
@@ -87,13 +87,13 @@ async def check_index(stores: Stores, web: DiskWeb) -> dict[str, int]:
         page = page_id(canonicalize(url))
         record = await stores.pages.get(page)
         representative = record.deduplicated.canonical_page_id or page
-        if not record.has(Fetched) or not record.has(Chunked if representative == page else Deduplicated):
+        if not record.has(Fetched) or not record.has(Indexed if representative == page else Deduplicated):
             lost.append((url, sorted(record.rows)))
             continue
         if await stores.blobs.get(record.fetched.body_ref or "") != web.files[url].read_bytes():
             changed.append(url)
         points = {hit.id for hit in await stores.vectors.scroll(collection, page)}
-        wanted = set() if representative != page else await _statements(stores, record.chunked.statements_ref)
+        wanted = set() if representative != page else await _statements(stores, record.indexed.statements_ref)
         if points != wanted:
             wrong.append((url, f"{len(points - wanted)} points too many, {len(wanted - points)} missing"))
         if representative == page:

@@ -28,7 +28,6 @@ async def chunked(stores: Stores, url: str, html: str, **records: Any) -> dict[s
     info = await stores.embedder.info()
     vectors = encode_vectors(reference, await stores.embedder.embed(texts_of(page)))
     parts: dict[Any, dict[str, Any]] = {
-        "chunked": {"url": url, "statements_ref": reference},
         "indexed": {
             "url": url,
             "statements_ref": reference,

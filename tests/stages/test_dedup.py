@@ -15,7 +15,7 @@ from streams.dedup.sandbox_tasks import TASKS
 from streams.errors import Refused
 from streams.ledger.agent import LedgerAgent
 from streams.settings import Settings
-from streams.stores.page_record import Chunked, Indexed, Removed
+from streams.stores.page_record import Indexed, Removed
 from streams.stores.protocols import Fingerprint, Transition
 from tests.inline_sandbox import InlineSandbox
 from tests.stages.dedup_site import NEAR, NOW, SECOND, TEXT, A, B, C, Site, delivery, edited, later, summary, text_of
@@ -254,9 +254,8 @@ async def test_simhashes_of_different_versions_are_not_compared(monkeypatch: pyt
 
 
 async def index(site: Site, url: str, at: int, model: str = "sbert") -> None:
-    """Write the records of the statements and index stages."""
+    """Write the record of the index stage."""
     record = {"generation": NOW + at * SECOND, "statements_ref": "ref", "model": model}
-    await site.stores.pages.put(page_id(url), Chunked.of_row(record), NOW + at * SECOND)
     await site.stores.pages.put(page_id(url), Indexed.of_row(record), NOW + at * SECOND)
 
 

@@ -16,7 +16,7 @@ from streams.dedup.sandbox_tasks import TASKS
 from streams.runtime.agent import Delivery
 from streams.settings import TritonSettings
 from streams.stores.opener import Stores
-from streams.stores.page_record import Chunked, Indexed, Removed
+from streams.stores.page_record import Indexed, Removed
 from tests.inline_sandbox import InlineSandbox
 from tests.sizes import FULL, size
 from tests.stages.dedup_site import (
@@ -129,8 +129,7 @@ async def test_a_fetch_that_was_lost_counts_as_none_whatever_it_stored() -> None
         site, left = Site(), [budget]
         await site.normalize(A, TEXT)
         about = {"url": A, "generation": NOW, "statements_ref": "s", "model": TritonSettings().model}
-        for kind in (Chunked, Indexed):
-            await site.stores.pages.put(page_id(A), kind.of_row(about), NOW)
+        await site.stores.pages.put(page_id(A), Indexed.of_row(about), NOW)
         crashed = await cut_off(site.stores, await site.normalized(A, text_of(8), 10), left)
         if crashed:
             assert (await site.normalize(A, text_of(8), 20))[0] == f"{A} unique", f"after a crash at call {budget}"

@@ -84,8 +84,7 @@ async def test_a_query_orders_the_statements_of_this_page_alone() -> None:
 @pytest.mark.parametrize(
     ("indexed", "reason"),
     [
-        ({"vectors_ref": ""}, "have no vectors yet"),
-        ({"statements_ref": "0" * 64}, "have no vectors yet"),
+        ({"vectors_ref": ""}, "have no vectors"),
         ({"vectors_ref": "0" * 64}, "no longer kept"),
         ({"model": "another"}, "of another model"),
     ],
@@ -131,7 +130,7 @@ async def test_nothing_hostile_becomes_markup(hostile: str) -> None:
 
 
 async def test_a_page_without_statements_or_copies_is_refused() -> None:
-    stores = await stored(chunked={"statements_ref": "0" * 64})
+    stores = await stored(indexed={"statements_ref": "0" * 64})
     assert "This page has no statements" in await shown(stores, 404)
     assert "No copy of this page is shown" in await shown(await stored(normalized={"directives": ["noarchive"]}), 403)
 

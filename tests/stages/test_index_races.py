@@ -10,7 +10,7 @@ from schemas import Event, PageEmbedded, PageRemoved
 from streams.pages.document.model import Block
 from streams.stores.memory import MemoryIndex
 from streams.stores.opener import Stores, memory_stores
-from streams.stores.page_record import PageRecord, Part
+from streams.stores.page_record import Normalized, PageRecord, Part
 from streams.vectors.index_agent import IndexAgent
 from tests.sizes import examples
 from tests.stages.interleaving import Interleaving
@@ -23,6 +23,8 @@ SLOWLY = settings(max_examples=examples(150), suppress_health_check=[HealthCheck
 async def embedded(journey: Journey, generation: int, *shared: str) -> PageEmbedded:
     """The page as the embed stage leaves it: a text that differs with each generation, and texts that all have."""
     blocks = [Block("p", text) for text in (f"This is the text of generation {generation}.", *shared)]
+    document = Normalized.of_row({"url": URL, "generation": generation})
+    await journey.stores.pages.put(PAGE, document, generation)
     event: Event = await journey.deduplicated(*blocks, generation=generation)
     for stage in journey.stages[:2]:
         (event,) = await stage.handle(journey.delivery(event))
@@ -125,7 +127,7 @@ async def test_the_removal_of_a_page_that_was_never_embedded_writes_a_record_alo
 
 
 async def test_points_of_a_worker_that_died_before_its_record_are_removed() -> None:
-    """The points are there, the record is not: the removal goes by what the embed stage wrote."""
+    """The points are there, the record is not: the removal goes by the document, which was stored long before."""
     journey = Journey(memory_stores())
     event = await embedded(journey, 5)
     await journey.stages[-1].handle(journey.delivery(event))

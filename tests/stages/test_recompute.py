@@ -138,13 +138,12 @@ async def contents(stores: Stores) -> dict[str, Any]:
     points = stores.vectors._of(collection).points  # type: ignore[attr-defined] # the fake's
     for url in URLS:
         record = await stores.pages.get(page_id(url))
-        indexed, chunked = record.indexed, record.chunked
-        assert indexed.statements_ref == chunked.statements_ref
+        indexed = record.indexed
         found[url] = (
             decode_statements(await stores.blobs.get(indexed.statements_ref)),
             decode_vectors(await stores.blobs.get(indexed.vectors_ref), indexed.statements_ref).tolist(),
             {id: (point.payload.row(), list(point.dense)) for id, point in points.items() if point.payload.url == url},
-            (indexed.generation, chunked.generation, indexed.statements),
+            (indexed.generation, indexed.statements),
         )
     return found
 
@@ -302,7 +301,7 @@ async def test_a_page_that_changes_while_it_is_mended_is_left_to_its_stages(pool
         assert record.removed.reason == "request"
     else:
         assert {hit.payload.title for hit in hits} == {"tellurium"}
-        assert record.indexed.generation == record.chunked.generation == hits[0].payload.generation
+        assert record.indexed.generation == hits[0].payload.generation
 
 
 async def test_links_of_another_release_are_not_compared_and_its_vectors_are(pool: ParsePool) -> None:

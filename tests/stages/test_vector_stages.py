@@ -1,7 +1,7 @@
 """Statements, embed and index over memory stores: one page's way into the index, twice, late, removed and changed."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID, uuid4
@@ -392,3 +392,39 @@ async def test_a_point_has_the_domains_above_its_host_and_the_date_of_its_page()
     page = PageStatements(PAGE, "https://docs.db.example.org/x", "X", "en", (Statement(PAGE, 0, "A log."),))
     (point,) = points_of(page, np.zeros((1, 4), np.float32), PageFacts(1, "2024-05-01"))
     assert (point.payload.sites, point.payload.published) == (("db.example.org", "example.org"), "2024-05-01")
+
+
+@pytest.mark.parametrize(
+    ("is_new", "topic", "is_read"),
+    [
+        (False, "", True),
+        (True, "", False),
+        (True, "embed.replay", True),  # it may have been handled before
+        (True, "embed.retry", True),
+    ],
+)
+async def test_only_a_page_that_was_in_the_index_may_have_vectors(is_new: bool, topic: str, is_read: bool) -> None:
+    journey = Journey(memory_stores())
+    reads, get = list[UUID](), journey.stores.pages.get
+
+    async def counted(page: UUID) -> PageRecord:
+        reads.append(page)
+        return await get(page)
+
+    event = (await journey.deduplicated()).model_copy(update={"is_new": is_new})
+    (chunked,) = await journey.stages[0].handle(journey.delivery(event))
+    journey.stores.pages.get = counted  # type: ignore[method-assign,assignment] # counted
+    arrived = journey.delivery(chunked)
+    (embedded,) = await journey.stages[1].handle(replace(arrived, topic=topic or arrived.topic))
+    assert isinstance(embedded, PageEmbedded)
+    assert (embedded.statements, bool(reads)) == (3, is_read)
+
+
+async def test_what_the_statements_are_like_is_recorded_with_the_page_in_the_index() -> None:
+    journey = Journey(memory_stores())
+    chunked, embedded, _ = await journey.through(await journey.deduplicated())
+    assert isinstance(chunked, PageChunked)
+    assert isinstance(embedded, PageEmbedded)
+    record = await journey.stores.pages.get(PAGE)
+    assert record.indexed.readable == embedded.readable == chunked.readable
+    assert sorted(record.rows) == ["indexed"], "statements that were not refused have no part of their own"

@@ -139,7 +139,7 @@ def extract_routes(context: GatewayContext, content: PageContent, web: WebPages,
 
 async def _of_index(content: PageContent, data: PageData) -> Extract:
     document = await content.read_document(data.record.normalized.document_ref)
-    ref = data.record.indexed.statements_ref or data.record.chunked.statements_ref
+    ref = data.record.indexed.statements_ref
     statements = (await content.read_statements(ref)).statements if ref else ()
     return Extract(
         source="index",

@@ -45,7 +45,7 @@ class PageContent:
             raise ProblemError(_gone()) from error
 
     async def statements(self, data: PageData, ref: str, after: int, limit: int) -> PageStatements:
-        wanted = _same(ref, data.record.indexed.statements_ref or data.record.chunked.statements_ref)
+        wanted = _same(ref, data.record.indexed.statements_ref)
         stored = await self.read_statements(wanted)
         shown = stored.statements[after : after + limit]
         total = len(stored.statements)

@@ -113,15 +113,14 @@ async def statements_view(context: GatewayContext, data: PageData, request: Stat
     Raises ProblemError when the page asks for no copies, has no statements, or their store doesn't answer.
     """
     page = await page_statements(context, data)
-    ref = data.record.chunked.statements_ref
-    scores, unasked = await _scores(context, data, ref, request.ask)
+    scores, unasked = await _scores(context, data, request.ask)
     return await asyncio.to_thread(_view, data, page, request, scores, unasked)
 
 
 async def page_statements(context: GatewayContext, data: PageData) -> PageStatements:
     """Return the statements of a page. Raises ProblemError as `statements_view` does."""
     refuse_copies(data)
-    ref = data.record.chunked.statements_ref
+    ref = data.record.indexed.statements_ref
     return await asyncio.to_thread(_decode_statements, await read_blob(context, ref) if ref else None)
 
 
@@ -140,15 +139,13 @@ def _decode_statements(packed: bytes | None) -> PageStatements:
     )
 
 
-async def _scores(
-    context: GatewayContext, data: PageData, ref: str, ask: str
-) -> tuple[NDArray[np.float32] | None, str]:
+async def _scores(context: GatewayContext, data: PageData, ask: str) -> tuple[NDArray[np.float32] | None, str]:
     """Return the cosine of each statement and the query; or None, and the reason why."""
     indexed = data.record.indexed
     if not ask:
         return None, ""
-    if not indexed.vectors_ref or indexed.statements_ref != ref:
-        return None, "The page's statements have no vectors yet."
+    if not indexed.vectors_ref:
+        return None, "The page's statements have no vectors."
     packed = await read_blob(context, indexed.vectors_ref)
     if packed is None:
         return None, "The page's vectors are no longer kept."
@@ -162,7 +159,7 @@ async def _scores(
     if (indexed.model, indexed.model_version) != (model.name, model.version):
         return None, "The page's vectors are of another model than the one that embeds queries."
     try:
-        return await asyncio.to_thread(_cosines, packed, ref, query), ""
+        return await asyncio.to_thread(_cosines, packed, indexed.statements_ref, query), ""
     except PoisonError:
         return None, "The page's vectors can't be read."
 

@@ -15,7 +15,7 @@ from streams.stores import cassandra
 from streams.stores.cassandra.blobs import CHUNK_BYTES
 from streams.stores.host_buckets import bucket_of
 from streams.stores.memory import MemoryBlobCollection, MemoryBlobs, MemoryFingerprints, MemoryPages
-from streams.stores.page_record import PART_TYPES, Chunked, Fetched, Normalized, Removed
+from streams.stores.page_record import PART_TYPES, Fetched, Indexed, Normalized, Removed
 from streams.stores.protocols import BlobCollection, Blobs, Fingerprint, Fingerprints, FrontierHost, Pages, StoredBlob
 from tests.integration.contracts.conftest import BOTH
 
@@ -198,7 +198,7 @@ async def test_erased_records_are_gone_and_late_ones_of_an_earlier_time_too(stor
     for _ in range(2):
         await stored.pages.erase(page, 5)
         assert (await stored.pages.get(page)).rows == {"removed": {"reason": "request"}}
-        await stored.pages.put(page, Chunked.of_row({"title": "secret"}), 4)
+        await stored.pages.put(page, Indexed.of_row({"title": "secret"}), 4)
     await stored.pages.put(page, Fetched.of_row({"title": "new"}), 6)
     assert sorted((await stored.pages.get(page)).rows) == ["fetched", "removed"]
 

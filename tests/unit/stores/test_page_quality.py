@@ -21,7 +21,7 @@ def record(copied: Any = 0.0, days: float = 60, readable: Any = 1.0, quality: An
     rows = {
         "normalized": {"quality": quality, "generation": 100 * DAY},
         "deduplicated": {"copied": copied, "first_seen": round((100 - days) * DAY)},
-        "chunked": {"readable": readable},
+        "indexed": {"readable": readable},
     }
     return PageRecord(rows)
 
