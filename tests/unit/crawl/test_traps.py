@@ -114,6 +114,17 @@ def test_queries_that_strangers_lead_to_leave_out_no_link_of_the_site() -> None:
     assert traps.reason("https://a.example/article?id=2", TODAY) == found[-1], "so a link of a stranger is left out"
 
 
+def test_queries_that_a_sibling_leads_to_leave_out_no_link_of_the_host_and_none_of_strangers() -> None:
+    """Other hosts of a registrable domain may be other people's."""
+    traps, sibling, urls = Traps(), "https://tenant.a.example/", "https://www.a.example/list?"
+    found = [take(traps, link(f"{urls}junk{n}", referrer=sibling)) for n in range(MAX_QUERIES + 1)]
+    assert found[:-1] == [None] * MAX_QUERIES
+    assert str(found[-1]).endswith("by links of other hosts of its domain")
+    for referrer in ("https://www.a.example/", "https://evil.example/"):
+        assert take(traps, link(f"{urls}id={referrer}", referrer=referrer)) is None
+    assert Traps(traps.row()).row() == traps.row()
+
+
 def test_paths_of_strangers_do_not_displace_those_of_the_site() -> None:
     traps = Traps()
     for n in range(MAX_QUERIES):

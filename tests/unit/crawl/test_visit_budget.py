@@ -1,6 +1,7 @@
 """The budget of a host's visits: how often a page changes, how long it waits, and which pages are fronts."""
 
 import random
+from heapq import heapify, heappop, heappush
 from uuid import UUID, uuid4
 
 import pytest
@@ -9,6 +10,8 @@ from hypothesis import strategies as st
 
 from streams.crawl.frontier.hosts.host_state import Host
 from streams.crawl.frontier.scheduling.visit_budget import (
+    FREE_FRONT_VISITS,
+    FRONTS_SHARE,
     MAX_FRONTS,
     MAX_MEAN_SECONDS,
     MAX_WAIT_SECONDS,
@@ -20,7 +23,9 @@ from streams.crawl.frontier.scheduling.visit_budget import (
     class_of,
     learn,
     planned_visits,
+    shortest_front_wait,
     shortest_wait,
+    spent_by_fronts,
     wait_of,
 )
 
@@ -109,6 +114,36 @@ def test_a_page_whose_visits_lead_to_new_pages_is_a_front() -> None:
     assert visit(budget, other, 1, leads=False) == waits[0]
     quiet = [visit(budget, front, number, leads=False, waited=DAY) for number in range(12, 30)]
     assert quiet[-1] > 10 * HOUR, "nothing new for 18 days"
+
+
+MEANS = st.lists(st.integers(MIN_MEAN_SECONDS, MAX_MEAN_SECONDS), max_size=MAX_FRONTS)
+
+
+@given(MEANS, COUNTS, st.floats(0.1, 2.5))
+def test_the_visits_of_pages_and_fronts_stay_within_the_budget_and_those_of_one_front(
+    means: list[int], counts: dict[int, int], factor: float
+) -> None:
+    budget, spent = VisitBudget(counts).daily_visits(factor), spent_by_fronts(means, counts, factor)
+    fronts = sum(DAY / wait_of(mean, shortest_front_wait(means, counts, factor)) for mean in means)
+    pages = planned_visits(counts, shortest_wait(counts, factor, spent))
+    least = (sum(counts.values()) + len(means)) * DAY / MAX_WAIT_SECONDS
+    assert fronts <= FREE_FRONT_VISITS * min(factor, 1) + spent + 0.001
+    assert spent <= budget / FRONTS_SHARE * 1.001
+    assert fronts + pages <= (FREE_FRONT_VISITS * min(factor, 1) + budget) * 1.001 + least
+
+
+def test_a_host_that_changes_its_front_at_each_visit_is_asked_as_one_front_is() -> None:
+    """Each visit leads to a new page, of as many fronts as there may be."""
+    budget, fronts, asked = VisitBudget({class_of(DAY): 100}), [uuid4() for _ in range(MAX_FRONTS)], 0
+    queue = [(0.0, 0.0, number) for number in range(MAX_FRONTS)]
+    heapify(queue)
+    while queue[0][0] < 3 * DAY:
+        now, last, number = heappop(queue)
+        asked += now >= 2 * DAY
+        budget.note_new_page(fronts[number], round(now) + 1)
+        heappush(queue, (now + budget.wait(fronts[number], DAY, now - last, 1.0), now, number))
+    allowed = FREE_FRONT_VISITS + budget.daily_visits(1.0) / FRONTS_SHARE
+    assert 0.8 * allowed <= asked <= 1.1 * allowed < 400, "6,900 in a day without a bound"
 
 
 def test_the_new_pages_of_one_visit_count_once() -> None:

@@ -9,10 +9,11 @@ person or a sitemap names is never a trap. A trapped URL has no row: who asks fo
 Depth, repetition and long queries are rules of each URL by itself (`streams.crawl.urls.reason_not_to_crawl`), and
 session ids are no part of a canonical URL.
 
-Anybody can link to any number of queries of another's path. So the URLs that strangers found have counts of their own:
-these counts leave out further links of strangers, and never a link of the site itself. A URL counts once, when the
-frontier takes it, however often it is announced. Only pages of the same host teach an order of parts: other hosts of
-its registrable domain may be other people's.
+Anybody can link to any number of queries of another's path. So the URLs that strangers found have counts of their own,
+and so have those that other hosts of the owner found: `may_be_one_owner` says that they may be the same people's, and
+not that they are. The counts of a kind leave out further links of that kind, and never a link of the host itself. A URL
+counts once, when the frontier takes it, however often it is announced. Only pages of the same host teach an order of
+parts.
 """
 
 import re
@@ -64,6 +65,12 @@ _MONTH_NUMBER = re.compile("0?[1-9]|1[0-2]")
 _NAME = re.compile(r"[a-z]{2,}|%[0-9a-f]{2}")
 
 Kind = Literal["calendar", "events"]
+Finder = Literal["host", "sibling", "stranger"]
+_LINKED_BY: Mapping[Finder, str] = {
+    "host": "",
+    "sibling": ", by links of other hosts of its domain",
+    "stranger": ", by links of other sites",
+}
 Month = tuple[int, int, int]
 """Year, month, and the place after it in its text."""
 
@@ -76,9 +83,11 @@ class Traps:
         self.left_out: dict[str, int] = dict(row.get("left_out", {}))
         """Number of URLs that were left out, by the name of the trap."""
         self._of_site: dict[str, int] = dict(row.get("own_queries", {}))
-        """Number of URLs with a query that the site itself led to first, by the hash of their path."""
+        """Number of URLs with a query that the host itself led to first, by the hash of their path."""
+        self._of_siblings: dict[str, int] = dict(row.get("sibling_queries", {}))
+        """The same of URLs that other hosts of its owner led to first."""
         self._of_strangers: dict[str, int] = dict(row.get("stranger_queries", {}))
-        """The same of URLs that other sites led to first."""
+        """The same of URLs that hosts of others led to first."""
         self._orders = PathOrders(row.get("path_parts", {}), row.get("path_sets", {}))
 
     def row(self) -> dict[str, dict[str, int]]:
@@ -86,6 +95,7 @@ class Traps:
         parts = {
             "left_out": self.left_out,
             "own_queries": self._of_site,
+            "sibling_queries": self._of_siblings,
             "stranger_queries": self._of_strangers,
             "path_parts": self._orders.words,
             "path_sets": self._orders.sets,
@@ -96,8 +106,7 @@ class Traps:
         """Return why a URL is left out, and count that it is; or None."""
         if not _may_be_trap(event):
             return None
-        is_own = not finder_of(event)
-        found = self._find(_after_host(event.url), now_seconds, is_own=is_own, is_same_host=_is_same_host(event))
+        found = self._find(_after_host(event.url), now_seconds, _finder_kind(event))
         if found is None:
             return None
         name, detail = found
@@ -109,10 +118,10 @@ class Traps:
         if not _may_be_trap(event):
             return False
         path, _, query = _after_host(event.url).partition("?")
-        is_own = not finder_of(event)
+        finder = _finder_kind(event)
         if query:
-            _count(self._of_site if is_own else self._of_strangers, _key(path))
-        has_learned = _is_same_host(event) and self._orders.count(path, query)
+            _count(self._counts_of(finder), _key(path))
+        has_learned = finder == "host" and self._orders.count(path, query)
         return bool(query) or has_learned
 
     def reason(self, url: str, now_seconds: int) -> str | None:
@@ -121,22 +130,22 @@ class Traps:
         Nothing is counted.
         """
         rest = _after_host(url)
-        found = self._find(rest, now_seconds, is_own=True, is_same_host=True) or self._find(
-            rest, now_seconds, is_own=False, is_same_host=False
-        )
+        found = self._find(rest, now_seconds, "host") or self._find(rest, now_seconds, "stranger")
         return f"trap: {found[0]}: {found[1]}" if found else None
 
-    def _find(self, rest: str, now_seconds: int, *, is_own: bool, is_same_host: bool) -> tuple[str, str] | None:
+    def _find(self, rest: str, now_seconds: int, finder: Finder) -> tuple[str, str] | None:
         """Return the name and the detail of the trap that a path with its query is in."""
         if is_far_month(rest, now_seconds):
             return "calendar", "a month far from today"
         path, _, query = rest.partition("?")
-        counts = self._of_site if is_own else self._of_strangers
-        if query and counts.get(_key(path), 0) >= MAX_QUERIES:
-            by = "" if is_own else ", by links of other sites"
+        if query and self._counts_of(finder).get(_key(path), 0) >= MAX_QUERIES:
+            by = _LINKED_BY[finder]
             return "query explosion", f"more than {MAX_QUERIES:,} URLs of this path with a query{by}"
-        detail = self._orders.find(path, query, is_own=is_same_host)
+        detail = self._orders.find(path, query, is_own=finder == "host")
         return ("order of parts", detail) if detail else None
+
+    def _counts_of(self, finder: Finder) -> dict[str, int]:
+        return {"host": self._of_site, "sibling": self._of_siblings, "stranger": self._of_strangers}[finder]
 
 
 def _may_be_trap(event: PageDiscovered) -> bool:
@@ -144,9 +153,11 @@ def _may_be_trap(event: PageDiscovered) -> bool:
     return event.why in ("link", "redirect", "canonical") and event.depth > 0 and event.purpose == "page"
 
 
-def _is_same_host(event: PageDiscovered) -> bool:
-    """Return whether no page of another host led to the URL."""
-    return not event.referrer or host_of(event.referrer) == event.host
+def _finder_kind(event: PageDiscovered) -> Finder:
+    """Return who led to the URL: no page of another host, one of the same owner, or a stranger's."""
+    if not event.referrer or host_of(event.referrer) == event.host:
+        return "host"
+    return "stranger" if finder_of(event) else "sibling"
 
 
 def _count(counts: dict[str, int], key: str) -> None:

@@ -5,7 +5,8 @@
     wait        W of a page that changes each M on average: W (W - G) = M G, with one G for all pages of the host; a
                 sixteenth of M at least
     front       a page whose visits led to new pages of its host. It waits by how often it leads to some, down to five
-                minutes, outside of the budget. A host has at most 24 fronts
+                minutes. A host has at most 24 fronts. 288 of their visits in a day stand outside of the budget, as one
+                front needs; beyond that they spend half of it at most, and wait by an F of their own in place of G
 
 The equation is the best policy for the harmonic penalty of outdated pages (Kolobov, Peres, Lu and Horvitz, "Staying up
 to Date with Online Content Changes", NeurIPS 2019): a page that changes seldom is visited by the square root of its
@@ -17,7 +18,7 @@ neither empty nor full. A crash may lose the last changes of the counts.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 from uuid import UUID
@@ -45,6 +46,10 @@ NEW_PAGE_SECONDS = DAY_SECONDS
 """Mean time between two changes of a page of which nothing is known (seconds)."""
 NEW_FRONT_SECONDS = 3_600
 """The same between two visits of a front that lead to new pages (seconds)."""
+FREE_FRONT_VISITS = DAY_SECONDS // MIN_WAIT_SECONDS
+"""Visits of all fronts of a host in a day that stand outside of the budget: those of one front, each five minutes."""
+FRONTS_SHARE = 2
+"""Share of the budget that the other visits of fronts may spend: one Nth."""
 MAX_FRONTS = 24
 """Maximum number of pages of a host that count as fronts, or may soon. The one that led to nothing for longest goes."""
 PROVEN_NEWS = 2
@@ -89,15 +94,43 @@ def visits_a_day(counts: Mapping[int, int], factor: float) -> float:
     return factor * (FREE_VISITS + pages / PAGES_PER_VISIT + changes / CHANGES_PER_VISIT)
 
 
-def shortest_wait(counts: Mapping[int, int], factor: float) -> float:
-    """Return G: with it, and not with a shorter one, the visits of all pages are within the budget (seconds)."""
-    budget = visits_a_day(counts, factor)
-    if planned_visits(counts, MIN_SHARED_SECONDS) <= budget:
-        return MIN_SHARED_SECONDS
-    low, high = math.log(MIN_SHARED_SECONDS), math.log(MAX_WAIT_SECONDS)
+def shortest_wait(counts: Mapping[int, int], factor: float, spent: float = 0.0) -> float:
+    """Return G: with it, and not with a shorter one, the visits of all pages are within the budget (seconds).
+
+    `spent`: the visits of a day that fronts take from it.
+    """
+    budget = visits_a_day(counts, factor) - spent
+    return _shortest(lambda shortest: planned_visits(counts, shortest), budget, MIN_SHARED_SECONDS)
+
+
+def shortest_front_wait(means: Collection[int], counts: Mapping[int, int], factor: float) -> float:
+    """Return F: with it the visits of all fronts are within their part (seconds). `means`: their times between news."""
+    allowed = _free_front_visits(factor) + visits_a_day(counts, factor) / FRONTS_SHARE
+    return _shortest(lambda shortest: _front_visits(means, shortest), allowed, MIN_WAIT_SECONDS / min(factor, 1.0))
+
+
+def spent_by_fronts(means: Collection[int], counts: Mapping[int, int], factor: float) -> float:
+    """Return the number of visits of a day that fronts take from the budget of the host."""
+    visits = _front_visits(means, shortest_front_wait(means, counts, factor))
+    return max(visits - _free_front_visits(factor), 0.0)
+
+
+def _front_visits(means: Collection[int], shortest: float) -> float:
+    return sum(DAY_SECONDS / wait_of(mean, shortest) for mean in means)
+
+
+def _free_front_visits(factor: float) -> float:
+    return FREE_FRONT_VISITS * min(factor, 1.0)
+
+
+def _shortest(planned: Callable[[float], float], budget: float, least: float) -> float:
+    """Return the shortest wait with which the planned visits of a day are within a budget, `least` at least."""
+    if planned(least) <= budget:
+        return least
+    low, high = math.log(least), math.log(MAX_WAIT_SECONDS)
     for _ in range(BISECTIONS):
         middle = (low + high) / 2
-        if planned_visits(counts, math.exp(middle)) > budget:
+        if planned(math.exp(middle)) > budget:
             low = middle
         else:
             high = middle
@@ -181,7 +214,8 @@ class VisitBudget:
         The new pages of a visit may come after its plan: they count for the next one.
         """
         if self.moves <= 0:
-            self.shortest_seconds = shortest_wait(self.counts, factor)
+            spent = spent_by_fronts(self._front_means(), self.counts, factor)
+            self.shortest_seconds = shortest_wait(self.counts, factor, spent)
             self.moves = sum(self.counts.values()) // MOVES_SHARE
         own = wait_of(mean_seconds, self.shortest_seconds)
         front = self.fronts.get(_key(page))
@@ -191,7 +225,11 @@ class VisitBudget:
         front.judged = front.news
         if front.news < PROVEN_NEWS:
             return own
-        return min(own, wait_of(front.mean_seconds, MIN_WAIT_SECONDS / min(factor, 1.0)))
+        return min(own, wait_of(front.mean_seconds, shortest_front_wait(self._front_means(), self.counts, factor)))
+
+    def _front_means(self) -> list[int]:
+        """Return the mean time between two visits that lead to new pages, of each proven front (seconds)."""
+        return [front.mean_seconds for front in self.fronts.values() if front.news >= PROVEN_NEWS]
 
 
 def _key(page: UUID) -> int:
