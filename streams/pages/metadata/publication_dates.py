@@ -32,7 +32,7 @@ _MODIFIED = ("article:modified_time", "datemodified", "og:updated_time", "last-m
 
 @dataclass(frozen=True)
 class DateReader:
-    """Reads the dates of one page: their order of day and month is that of its other dates, or of its language."""
+    """Reads the dates of one page. Day and month have the order of its other dates, or of its language."""
 
     page: Walk
     language: str
@@ -244,7 +244,7 @@ def _may_hold_byline(page: Walk, element: int, text: str) -> bool:
 
 
 def _label_before(page: Walk, index: int) -> str:
-    """Return the kind of date that the text before says, if it is a label alone, such as `Last updated:`."""
+    """Return the kind of date that the text before says, if it is only a label, such as `Last updated:`."""
     text = page.segments[index - 1].text if index else ""
     found = _LABEL.search(text) if len(text.split()) <= MAX_LABEL_WORDS and not _DIGIT.search(text) else None
     return str(found.lastgroup) if found else "published"

@@ -43,7 +43,7 @@ AGREEMENT_OF_ONE = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """What a page declares about its title and its site."""
+    """The texts that a page declares as its title and its site."""
 
     title: str
     card_title: str

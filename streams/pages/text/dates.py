@@ -44,7 +44,9 @@ _YEAR_FIRST_NAMED = re.compile(rf"(?<!\d){_YEAR}[.,]?[\s/-]+{_WORD}[\s/-]*{_DAY}
 _NAMED = ((_MONTH_FIRST, (3, 1, 2)), (_DAY_FIRST, (3, 2, 1)), (_YEAR_FIRST_NAMED, (1, 2, 3)))
 """Patterns with a month's name, each with the numbers of its groups for year, month and day."""
 _NUMBERS = re.compile(rf"(?<![\d/.-]){_DAY}([/.-]){_DAY}\2{_YEAR}")
-_CTIME = re.compile(rf"(?<![^\W\d_]){_WORD}\s+{_DAY}\s+(\d\d:\d\d:\d\d)\s+(?:([A-Z]{{1,5}}|[+-]\d{{4}})\s+)?{_YEAR}")
+_CTIME = re.compile(
+    rf"(?<![^\W\d_])([^\W\d_]{{3,24}}+)\s++{_DAY}\s++(\d\d:\d\d:\d\d)\s++(?:([A-Z]{{1,5}}|[+-]\d{{4}})\s++)?{_YEAR}"
+)
 """The form of C's ctime, of mail archives and logs: `Tue Mar  5 14:22:31 CET 2013`."""
 _FOUR_DIGITS = re.compile(r"\d{4}")
 """A quick check: each date has four digits in a row, and most texts have none."""

@@ -40,7 +40,7 @@ which are the pictures of icon fonts. Joiners are kept: scripts and emoji are re
 
 
 def remove_invisible(text: str) -> str:
-    """Return the text without characters that show nothing, and without those of icon fonts."""
+    """Return the text without characters that show nothing, and without the characters of icon fonts."""
     return text if text.isascii() else _INVISIBLE.sub("", text)
 
 
