@@ -5,6 +5,7 @@ definitions. An element in a place that the grammar does not allow gets the miss
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable
 
 from streams.pages.document.model import Block, Container, Span
@@ -287,12 +288,16 @@ def _cells(walk: Walk) -> dict[int, list[int]]:
 
 
 def layout_tables(walk: Walk) -> frozenset[int]:
-    """Return the elements of tables that only lay out the page: by role, or with a table inside and no header cell."""
+    """Return the elements of tables that only lay out the page.
+
+    They have a role that says so, a table inside and no header cell, or one cell.
+    """
     if "table" not in walk.tags:
         return frozenset()
     tags, parents = walk.tags, walk.parents
     owner: list[int] = []
     nested, headed = set(), set()
+    cells: Counter[int] = Counter()
     for index, tag in enumerate(tags):
         above = owner[parents[index]] if parents[index] >= 0 else -1
         if tag == "table":
@@ -301,13 +306,16 @@ def layout_tables(walk: Walk) -> frozenset[int]:
             above = index
         elif tag in ("th", "caption", "thead") and above >= 0:
             headed.add(above)
+        elif tag == "td" and above >= 0:
+            cells[above] += 1
         owner.append(above)
     layout = {
         index
         for index, tag in enumerate(tags)
         if tag == "table"
         and (
-            walk.attributes[index].get("role") in ("presentation", "none") or (index in nested and index not in headed)
+            walk.attributes[index].get("role") in ("presentation", "none")
+            or (index not in headed and (index in nested or cells[index] == 1))
         )
     }
     table_parts = _SECTIONS | {"table", "caption", "tr", "th", "td"}

@@ -19,6 +19,7 @@ from streams.pages.document.from_html import read_written_fields
 from streams.pages.parse.head import Head, last_day, read_head, read_kinds
 from streams.pages.parse.hiding.hidden import Hidden, find_hidden, hidden_links
 from streams.pages.parse.link_resolver import form_of
+from streams.pages.parse.listings import clean_listings
 from streams.pages.parse.math_tex import unify_formulas
 from streams.pages.parse.navigation import Pruned, apply_quirk, prune
 from streams.pages.parse.segments import NO_SEGMENT, Removal, RemovedTexts, Walk
@@ -146,6 +147,8 @@ def parse_page(
     if parsed.head.clean:
         _walk_shown(parsed, tree.body, explaining)
         return parsed
+    if b"<pre" in encoded or b"<PRE" in encoded:
+        clean_listings(tree)
     quirk = quirk_of(host_of(url)) if url else None
     if quirk is None or not _use_quirk(parsed, quirk, explaining):
         _remove_navigation(parsed, encoded, explaining)
