@@ -18,6 +18,7 @@ class DocumentContainer(TypedDict):
 
     tag: str
     parent: NotRequired[int]
+    spanned_by: NotRequired[int]
 
 
 class DocumentContent(TypedDict):

@@ -94,7 +94,11 @@ def normalize(
     written = parsed.written
     on = ways_on(parsed.head.ways, headers, resolver)
     parsed.walk.links += on.links
-    fields = apply_written_fields(written, blocks) if written else _fields(parsed, blocks, text, kept, own, resolver)
+    fields = (
+        apply_written_fields(written, containers, blocks)
+        if written
+        else _fields(parsed, blocks, text, kept, own, resolver)
+    )
     if on.canonical and not written:
         fields["facts"]["canonical"] = on.canonical
     document = replace(document, **fields)

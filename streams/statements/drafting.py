@@ -149,7 +149,7 @@ def _texts_in_contexts(
 ) -> set[str]:
     """Return the whole texts in the context (or row) of some statement."""
     shown = {part for group in by_piece for draft in group for part in draft.context}
-    heads = {head for piece in pieces for head, _ in piece.cells if head is not None}
+    heads = {head for piece in pieces for found, _ in piece.cells for head in found}
     return shown | {collapse_spaces(document.blocks[head].text) for head in heads if contexts.is_whole(head)}
 
 
@@ -198,19 +198,20 @@ def _draft_row(
     if kind == "row" and _is_name_and_value(document, piece):
         name, value = (document.blocks[cell].text for _, cell in piece.cells)
         text = f"{name} {value}" if name.endswith(_COLONS) else f"{name}: {value}"
-        yield Draft(text, context, kind, piece.cells[0][1], 0, len(name), section)
+        cell = max(piece.cells[0][1], piece.block)  # not one that spans the row
+        yield Draft(text, context, kind, cell, 0, len(document.blocks[cell].text), section)
         return
     parts: list[list[tuple[int, str]]] = [[]]
-    for head, cell in piece.cells:
+    for heads, cell in piece.cells:
         text = document.blocks[cell].text
-        label = contexts.label(head) if head is not None else text
+        label = " ".join(map(contexts.label, heads)) or text
         named = f"{label}: {text}" if label != text else text
         if parts[-1] and word_count(CELLS.join(named for _, named in parts[-1])) + word_count(named) > MAX_WORDS:
             parts.append([])
         parts[-1].append((cell, named))
     name = parts[0][0][1]
     for number, part in enumerate(parts):
-        cell = part[0][0]
+        cell = next((cell for cell, _ in part if cell >= piece.block), piece.block)  # not one that spans the row
         text = CELLS.join(named for _, named in part)
         yield Draft(
             text, (*context, name) if number else context, kind, cell, 0, len(document.blocks[cell].text), section
@@ -218,15 +219,21 @@ def _draft_row(
 
 
 def _is_name_and_value(document: Document, piece: Piece) -> bool:
-    if len(piece.cells) != 2 or any(head is not None for head, _ in piece.cells):
+    if len(piece.cells) != 2 or any(heads for heads, _ in piece.cells):
         return False
     name, value = (document.blocks[cell].text for _, cell in piece.cells)
     if word_count(name) > MAX_NAME_WORDS or word_count(name) + word_count(value) > MAX_WORDS:
         return False
-    if name.endswith(_COLONS):
+    if name.endswith(_COLONS) or _is_heading_of_row(document, piece):
         return True
     is_described = is_closed(value) or _is_of_code(name)
     return is_described and not is_closed(name) and word_count(value) >= MIN_VALUE_WORDS and any(map(str.isalpha, name))
+
+
+def _is_heading_of_row(document: Document, piece: Piece) -> bool:
+    """Return whether the first cell of a row is a heading, and the second one is none."""
+    tags = [document.containers[document.blocks[cell].parent].tag for _, cell in piece.cells]
+    return tags == ["th", "td"]
 
 
 def _leads_to_one_page(document: Document, piece: Piece) -> bool:
@@ -235,10 +242,10 @@ def _leads_to_one_page(document: Document, piece: Piece) -> bool:
     A colon may stand behind a link. Links to several pages may state a fact: "President | John F. Kennedy".
     """
     pages = set[str]()
-    for head, cell in piece.cells:
+    for heads, cell in piece.cells:
         block = document.blocks[cell]
         links = [span for span in block.spans if span.kind == "link"]
-        if head is not None or len(links) != 1 or links[0].start or links[0].end < len(block.text.rstrip(":： ")):
+        if heads or len(links) != 1 or links[0].start or links[0].end < len(block.text.rstrip(":： ")):
             return False
         pages.add(links[0].target.partition("#")[0])
     return len(pages) == 1

@@ -12,7 +12,7 @@ from streams.language.marks import is_closed
 from streams.pages.document.model import Block, Document
 from streams.statements.sentences.lengths import word_count
 from streams.statements.sentences.open_texts import ends_open, goes_on
-from streams.statements.tables import tables_of
+from streams.statements.tables import Cells, tables_of
 
 Kind = Literal["sentence", "item", "link", "list", "row", "code", "heading"]
 MAX_TERMS = 64
@@ -37,8 +37,8 @@ class Piece:
     """Blocks with a last sentence that leads into this block, the widest first."""
     labels: tuple[int, ...] = ()
     """Blocks with a text that names this block: a term, a caption, the heading of its column."""
-    cells: tuple[tuple[int | None, int], ...] = ()
-    """The cells of a row: the block of the column's heading, and the block of the cell."""
+    cells: Cells = ()
+    """The cells of a row, also those of rows above that span this one."""
     begun_in: int | None = None
     """The paragraph in which the first sentence of this block begins. It is the last one of the leads."""
     is_name: bool = False
@@ -83,7 +83,7 @@ def outline(document: Document) -> list[Piece]:
 
 def _mark_names(pieces: Sequence[Piece]) -> Iterator[Piece]:
     """Yield the pieces. Those that name other pieces are marked."""
-    heads = {head for piece in pieces for head, _ in piece.cells if head is not None}
+    heads = {head for piece in pieces for found, _ in piece.cells for head in found}
     names = heads.union(*(piece.labels for piece in pieces))
     for piece in pieces:
         yield replace(piece, is_name=True) if piece.block in names and piece.kind != "row" else piece

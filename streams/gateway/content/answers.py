@@ -46,6 +46,7 @@ class DocumentContainer(ApiModel):
 
     tag: str
     parent: int = -1
+    spanned_by: int = Field(-1, description="The earlier cell of several rows or columns whose place an empty cell is.")
 
 
 class DocumentLink(ApiModel):

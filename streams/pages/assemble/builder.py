@@ -86,7 +86,8 @@ class Builder:
         self._layout = frozenset() if clean else layout_tables(walk)
         self._cells = _cells(walk)
         self._implied = self._hung = 0
-        self._hanging: dict[int, list[int]] = {}
+        self._hanging: dict[int, list[tuple[int, int]]] = {}
+        """For each section of a table, the number of further rows that a cell of each column spans, and the cell."""
         self._languages = Languages(walk)
         for segment in kept:
             self._add(segment)
@@ -149,24 +150,32 @@ class Builder:
         hanging = self._hanging.setdefault(self._containers[row].parent, [])
         column = 0
         for cell in self._cells.get(element, ()):
-            while column < len(hanging) and hanging[column] and self._hung < MAX_HUNG:
-                hanging[column] -= 1
-                self._hung += 1
-                self._implied += 1
-                self._new(row, "td", -self._implied)
-                column += 1
+            column = self._hang(row, hanging, column)
             tag, attributes = self._walk.tags[cell], self._walk.attributes[cell]
-            self._new(row, tag, cell)
+            made = self._new(row, tag, cell)
             columns = columns_of(attributes.get("colspan") or "")
             for extra in range(columns - 1):
-                self._new(row, tag, -2_000_000_000 - cell * MAX_SPAN - extra)
+                self._new(row, tag, -2_000_000_000 - cell * MAX_SPAN - extra, made)
             below, end = rows_of(attributes.get("rowspan") or "") - 1, min(column + columns, MAX_COLUMNS)
             if column < end and (below or column < len(hanging)):
-                hanging += [0] * (end - len(hanging))
-                hanging[column:end] = [below] * (end - column)
+                hanging += [(0, -1)] * (end - len(hanging))
+                hanging[column:end] = [(below, made)] * (end - column)
             column += columns
-        for rest in range(column, len(hanging)):
-            hanging[rest] = max(hanging[rest] - 1, 0)
+        while (column := self._hang(row, hanging, column)) < len(hanging):
+            left, by = hanging[column]
+            hanging[column] = max(left - 1, 0), by
+            column += 1
+
+    def _hang(self, row: int, hanging: list[tuple[int, int]], column: int) -> int:
+        """Make the cells of a row from this column on that cells above span. Returns the first other column."""
+        while column < len(hanging) and hanging[column][0] and self._hung < MAX_HUNG:
+            left, by = hanging[column]
+            hanging[column] = left - 1, by
+            self._hung += 1
+            self._implied += 1
+            self._new(row, "td", -self._implied, by)
+            column += 1
+        return column
 
     @staticmethod
     def _reaches(current: str, tag: str) -> bool:
@@ -183,11 +192,11 @@ class Builder:
             place = self._new(place, missing, -self._implied)
         return place
 
-    def _new(self, parent: int, tag: str, key: int) -> int:
+    def _new(self, parent: int, tag: str, key: int, spanned_by: int = -1) -> int:
         made = self._made.get((parent, tag, key))
         if made is None:
             made = len(self._containers)
-            self._containers.append(Container(tag, parent))
+            self._containers.append(Container(tag, parent, spanned_by))
             self._made[parent, tag, key] = made
         return made
 

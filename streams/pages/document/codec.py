@@ -3,7 +3,7 @@
 Layout 1 is an array: [1, url, title, description, language, language_confidence, script, containers, blocks, links,
 facts].
 
-- A container is [tag, parent].
+- A container is [tag, parent], with [..., spanned_by] if a cell spans it.
 - A block is [tag, text, parent, spans, language], with [..., confidence, script] if it has one of them.
 - A span is [start, end, kind, target, label].
 - A link is [url, text, nofollow, in_content].
@@ -19,6 +19,8 @@ from streams.errors import PoisonError
 from streams.pages.document.model import Block, Container, Document, Link, Span
 
 VERSION = 1
+_CONTAINER_FIELDS = 2
+"""Number of fields of a container that no cell spans."""
 _BLOCK_FIELDS = 5
 """Number of fields of a block that has neither a confidence nor a script."""
 
@@ -37,7 +39,7 @@ def encode_document(document: Document) -> bytes:
         document.language,
         document.language_confidence,
         document.script,
-        document.containers,
+        [each if each.spanned_by != -1 else each[:_CONTAINER_FIELDS] for each in document.containers],
         [block if block.confidence or block.script else block[:_BLOCK_FIELDS] for block in document.blocks],
         document.links,
         _sort_keys(document.facts),

@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from streams.pages.document.model import DATA_TYPE, Block, Link
+from streams.pages.document.model import DATA_TYPE, Block, Container, Link
 
 MAX_CHARS = 50_000
 """Maximum length of one text (characters): a URL of 4,096 characters that are all escaped."""
@@ -17,6 +17,7 @@ MAX_LINKS = 5_000
 """Maximum number of links."""
 MAX_DEPTH = 20
 """Maximum depth of structured data."""
+_CELLS = ("td", "th")
 _SCRIPT = re.compile("(?:[A-Z][a-z]{3})?")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d(?:T[\d:.+-]{5,30})?")
 
@@ -38,8 +39,10 @@ def read_written_fields(scripts: Iterable[tuple[str, str]]) -> dict[str, Any] | 
     return {**{name: data[name] for name in _FIELDS}, "links": tuple(Link(*link) for link in data["links"])}
 
 
-def apply_written_fields(written: dict[str, Any], blocks: tuple[Block, ...]) -> dict[str, Any]:
-    """Return the fields of a document, with the languages of its blocks put into the blocks."""
+def apply_written_fields(
+    written: dict[str, Any], containers: tuple[Container, ...], blocks: tuple[Block, ...]
+) -> dict[str, Any]:
+    """Return the fields of a document, with the languages of its blocks, and its containers with the spans of cells."""
     known = {index: (sure, script) for index, sure, script in written["spoken"]}
     spoken = tuple(
         block._replace(confidence=known[index][0] if block.language else 0.0, script=known[index][1])
@@ -47,7 +50,17 @@ def apply_written_fields(written: dict[str, Any], blocks: tuple[Block, ...]) -> 
         else block
         for index, block in enumerate(blocks)
     )
-    return {**{name: value for name, value in written.items() if name != "spoken"}, "blocks": spoken}
+    fields = {name: value for name, value in written.items() if name not in ("spoken", "spanned")}
+    return {**fields, "blocks": spoken, "containers": _with_spans(containers, written["spanned"])}
+
+
+def _with_spans(containers: tuple[Container, ...], spanned: list[list[int]]) -> tuple[Container, ...]:
+    """Return the containers, with the earlier cells that span cells of the same table."""
+    found = list(containers)
+    for index, by in spanned:
+        if by < index < len(found) and found[index].tag in _CELLS and found[by].tag in _CELLS:
+            found[index] = found[index]._replace(spanned_by=by)
+    return tuple(found)
 
 
 def _is_text(value: Any) -> bool:
@@ -105,6 +118,10 @@ def _is_spoken(value: Any) -> bool:
     return type(index) is int and _is_share(sure) and _is_script(script)
 
 
+def _is_spanned(value: Any) -> bool:
+    return isinstance(value, list) and len(value) == 2 and all(type(each) is int and each >= 0 for each in value)
+
+
 def _are_facts(value: Any) -> bool:
     return isinstance(value, dict) and all(name in _FACTS and _FACTS[name](fact) for name, fact in value.items())
 
@@ -145,6 +162,7 @@ _FIELDS: dict[str, Callable[[Any], bool]] = {
     "language_confidence": _is_share,
     "script": _is_script,
     "spoken": _is_list_of(_is_spoken),
+    "spanned": _is_list_of(_is_spanned),
     "facts": _are_facts,
     "links": _are_links,
 }

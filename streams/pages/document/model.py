@@ -30,6 +30,8 @@ class Container(NamedTuple):
 
     tag: str
     parent: int = -1
+    spanned_by: int = -1
+    """An earlier cell of several rows or columns, for an empty cell that it takes the place of; else -1."""
 
 
 class Span(NamedTuple):

@@ -1,7 +1,7 @@
 """Writes a document as HTML that becomes the same document again: `normalize(to_html(d), url=d.url).document == d`.
 
 The page has a generator name. It tells the normalizer that the page has no boilerplate. Fields that are not part of the
-text (facts, links of the boilerplate, scripts, probabilities of languages) are in a JSON script.
+text (facts, links of the boilerplate, scripts, probabilities of languages, spans of cells) are in a JSON script.
 """
 
 from html import escape
@@ -129,6 +129,11 @@ def _data(document: Document) -> str:
             [index, block.confidence, block.script]
             for index, block in enumerate(document.blocks)
             if block.confidence or block.script
+        ],
+        "spanned": [
+            [index, container.spanned_by]
+            for index, container in enumerate(document.containers)
+            if container.spanned_by >= 0
         ],
         "links": [[link.url, link.text, link.nofollow, link.in_content] for link in document.links],
         "facts": document.facts,

@@ -15,7 +15,7 @@ DOCUMENTS = st.builds(
     title=TEXT,
     language_confidence=st.floats(0, 1),
     script=TEXT,
-    containers=st.lists(st.builds(Container, TEXT, st.integers(-1, 5)), max_size=3).map(tuple),
+    containers=st.lists(st.builds(Container, TEXT, st.integers(-1, 5), st.integers(-1, 5)), max_size=3).map(tuple),
     blocks=st.lists(
         st.builds(
             Block,

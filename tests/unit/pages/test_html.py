@@ -166,7 +166,7 @@ def test_facts_and_links_are_written_and_read() -> None:
 
 WRITTEN = {
     "title": "The title", "description": "", "language": "en", "language_confidence": 1.0, "script": "Latn",
-    "spoken": [[0, 0.0, "Grek"]], "facts": {"author": "Ada"},
+    "spoken": [[0, 0.0, "Grek"]], "spanned": [], "facts": {"author": "Ada"},
     "links": [["https://site.example/x", "x", False, True]],
 }  # fmt: skip
 
@@ -184,6 +184,7 @@ def test_a_page_may_claim_to_be_a_written_document() -> None:
     assert (document.title, document.facts, len(document.links)) == ("The title", {"author": "Ada"}, 1)
     assert [block.script for block in document.blocks] == ["Grek"]
     assert claiming(spoken=[[7, 0.5, "Grek"]]).blocks[0].script == "", "no such block"
+    assert claiming(spanned=[[7, 0], [0, 9]]).containers == document.containers, "no such cells"
     assert claiming(spoken=[[0, 0.5, ""]]).blocks[0].confidence == 0.0, "a probability without a language"
 
 
@@ -206,6 +207,8 @@ def test_a_page_may_claim_to_be_a_written_document() -> None:
         ("an invalid script", {"script": "Latin"}),
         ("a block with an invalid script", {"spoken": [[0, 0.5, "<b>"]]}),
         ("an incomplete block", {"spoken": [[0, 0.0, "Grek"], [1]]}),
+        ("a cell with an invalid index", {"spanned": [[1, -1]]}),
+        ("a cell without the one that spans it", {"spanned": [[1]]}),
         ("a block with an invalid index", {"spoken": [[True, 0.0, "Grek"]]}),
         ("too many links", {"links": [["https://site.example/x", "x", False, True]] * 5_001}),
         ("a link that is a word", {"links": ["abcd"]}),

@@ -264,7 +264,7 @@ def test_a_row_has_its_cells_with_the_headings_of_their_columns() -> None:
     ],
 )
 def test_a_row_of_a_name_and_what_it_means_is_one_phrase(row: str, name: str, value: str) -> None:
-    tags = (("table", -1), ("tr", 0), ("th", 1), ("td", 1))
+    tags = (("table", -1), ("tr", 0), ("td", 1), ("td", 1))
     found = cut(Block("p", name, 2), Block("p", value, 3), containers=tuple(Container(*tag) for tag in tags))
     assert [(draft.kind, draft.text) for draft in found] == [("row", row)]
 
