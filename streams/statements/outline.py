@@ -38,7 +38,7 @@ class Piece:
     labels: tuple[int, ...] = ()
     """Blocks with a text that names this block: a term, a caption, the heading of its column."""
     cells: Cells = ()
-    """The cells of a row, also those of rows above that span this one."""
+    """The cells of a row, also cells of rows above that span this one."""
     begun_in: int | None = None
     """The paragraph in which the first sentence of this block begins. It is the last one of the leads."""
     is_name: bool = False

@@ -1,6 +1,6 @@
 """Tables: the choice between rows of data (one statement each) and cells of prose, in tables that lay out a page.
 
-The cells that name others are those of the HTML Standard's tables (4.9.12): the rows of headings at the top name the
+Cells name others as in the tables of the HTML Standard (4.9.12): the rows of headings at the top name the
 columns, a row that is one cell over all columns names the rows below it, and a cell of several rows or columns stands
 in each of them.
 """
@@ -145,7 +145,7 @@ def _value(document: Document, row: int, cell: int, blocks_of: dict[int, list[in
 
 
 def _header_rows(document: Document, table: _Table) -> list[int]:
-    """Return the rows of column headings: those in thead, or the first rows of only th; empty without data below.
+    """Return the rows of column headings: in thead, or the first rows of only th; empty without data below.
 
     Behind a heading for each column, a single cell over all columns is the heading of a group of rows.
     """
