@@ -137,7 +137,7 @@ def _heads_of_cells(
 
 
 def _value(document: Document, row: int, cell: int, blocks_of: dict[int, list[int]]) -> list[int]:
-    """Return the blocks of a cell of a row: its own, or those of the cell of an earlier row that spans it."""
+    """Return the blocks of a cell of a row: its own, or the blocks of the cell of an earlier row that spans it."""
     by = document.containers[cell].spanned_by
     if by < 0 or document.containers[by].parent == row:
         return blocks_of[cell]
