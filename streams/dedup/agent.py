@@ -54,7 +54,7 @@ from streams.sketches.features import Hashes, jaccard
 from streams.sketches.minhash import sketch_similarity
 from streams.sketches.simhash import hamming
 from streams.stores.opener import Stores
-from streams.stores.page_record import Indexed, PageRecord, RemovedText
+from streams.stores.page_record import Deduplicated, Indexed, PageRecord, RemovedText
 from streams.stores.protocols import Fingerprint, Sight
 from streams.stores.removals import blob_of_page, is_held_back, withdrawn
 
@@ -104,9 +104,9 @@ class DedupAgent(Agent):
         raise PoisonError(f"dedup takes PageNormalized and PageRemoved, not {type(event).__name__}")
 
     async def _handle_normalized(self, event: PageNormalized, delivery: Delivery) -> Sequence[Event]:
-        former, record = await asyncio.gather(
-            self._fingerprints.get(event.page_id), self._stores.pages.get(event.page_id)
-        )
+        record = await self._stores.pages.get(event.page_id)
+        # Who decides about a page writes this part. A fingerprint without it is of this very event, or of a lost one.
+        former = await self._fingerprints.get(event.page_id) if record.has(Deduplicated) else None
         if is_held_back(record):
             return [refused(event, event.generation), *await self._reemit_overtaken(event, delivery)]
         known = minimum_generation(former, delivery.at) if former else generation_after_removal(record, event)

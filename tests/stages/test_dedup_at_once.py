@@ -137,6 +137,21 @@ async def test_a_fetch_that_was_lost_counts_as_none_whatever_it_stored() -> None
     assert budget > 5
 
 
+async def test_a_first_fetch_that_was_lost_leaves_nothing_that_leads_astray() -> None:
+    """Its event is a dead letter: the fingerprint may be there without a record. The next fetch has another text."""
+    budget, crashed = 0, True
+    while crashed:
+        site, left = Site(), [budget]
+        crashed = await cut_off(site.stores, await site.normalized(A, TEXT), left)
+        if crashed:
+            found = [(await site.normalize(url, text, at))[0] for url, text, at in ((A, text_of(8), 10), (B, TEXT, 11))]
+            assert found == [f"{A} unique", f"{B} unique"], f"after a crash at call {budget}"
+            assert (await site.normalize(C, text_of(8), 12))[0] == f"{C} exact"
+            assert [await site.representative_of(url) for url in (A, B, C)] == [A, B, A]
+        budget += 1
+    assert budget > 5
+
+
 async def test_a_promoted_page_publishes_the_same_when_its_own_event_comes_again() -> None:
     site = Site()
     await site.normalize(A, TEXT)
