@@ -1,9 +1,12 @@
-"""The supervisor over the real servers: up, crash, restart, kill -9, up again, down."""
+"""The supervisor over the real servers: up, crash, restart, kill -9, up again, down.
+
+The servers are those of the tests of certificates, which come first.
+"""
 
 import os
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -14,11 +17,11 @@ import typer
 from streams.commands.stack.status import health_of
 from streams.commands.stack.up import detached, start_detached, stop_stack, supervisor_log, up
 from streams.errors import StartError
-from streams.local.home import ProcessState, StackState, read_state, running_state
-from streams.local.server_set import running_servers
+from streams.local.home import ProcessState, StackState, running_state
 from streams.runtime.topics import describe_topics
 from streams.servers import NAMES
 from streams.settings import Settings, stack_file
+from tests.integration.tls.conftest import TlsStack
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(900)]
 
@@ -26,15 +29,10 @@ SERVERS = set(NAMES)
 DEADLINE_SECONDS = 180.0
 
 
-@pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A home of its own, whose stack the tests of this module start and stop, one after the other."""
-    home = tmp_path_factory.mktemp("home")
-    with pytest.MonkeyPatch.context() as patch:  # all servers: Triton has the most processes
-        patch.setenv("RIFFLE_LOCAL_TRITON", "true")
-        yield home
-    if state := read_state(home):
-        stop_stack(home, state)
+@pytest.fixture
+def home(tls_stack: TlsStack) -> Path:
+    """The home of the running stack, which the tests of this module kill, start again and stop, in their order."""
+    return tls_stack.home
 
 
 def running(home: Path) -> StackState:
@@ -70,8 +68,6 @@ def left(started: list[psutil.Process]) -> list[psutil.Process]:
 
 
 def test_up_starts_the_servers_and_tells_each(home: Path) -> None:
-    start_detached(home, servers_only=True)
-
     state = running(home)
     assert state.state == "ready"
 
@@ -136,7 +132,7 @@ def test_its_state_is_stale_then(home: Path) -> None:
 
 
 def test_the_next_start_finds_the_data(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RIFFLE_LOCAL_TRITON", "false")
+    monkeypatch.setenv("RIFFLE_LOCAL_TLS", "true")
     start_detached(home, servers_only=True)
 
     assert all(state.partitions for state in describe_topics(Settings.load(home=home)))
@@ -152,30 +148,3 @@ def test_down_stops_everything(home: Path) -> None:
     assert not stack_file(home).exists()
     of_this_home = next(supervisor for supervisor in detached if supervisor.pid == state.pid)
     assert of_this_home.returncode is not None, "else Python warns at its end"
-
-
-def test_a_server_that_can_not_start_says_why(tmp_path: Path) -> None:
-    data = tmp_path / "data" / "kafka"
-    (data / "log").mkdir(parents=True)
-    (data / "log" / "meta.properties").write_text("version=1\nnode.id=77\ncluster.id=of-another-node\n")
-
-    with pytest.raises(StartError) as raised, running_servers(tmp_path, ["kafka"]):
-        pass
-
-    assert "Kafka ended (exit code 1)." in str(raised.value)
-    assert "riffle down --clean" in str(raised.value)
-    assert str(tmp_path / "logs" / "kafka.log") in str(raised.value)
-
-
-def test_a_model_that_can_not_be_loaded_says_why(tmp_path: Path) -> None:
-    model = tmp_path / "models" / "local" / "broken"
-    (model / "1").mkdir(parents=True)
-    (model / "config.pbtxt").write_text('name: "broken"\nbackend: "python"\nmax_batch_size: 0\n')
-    (model / "1" / "model.py").write_text("import a_package_that_is_not_there\n")
-    base = Settings(model_repository=tmp_path / "models", triton={"model": "broken"}, local_triton=True)
-
-    with (
-        pytest.raises(StartError, match=r"can't load the model broken: (?s:.*)No module named 'a_package"),
-        running_servers(tmp_path, ["triton"], base=base),
-    ):
-        pass
