@@ -1,7 +1,7 @@
 """No host, registrable domain or address is asked faster than it allows: the log of a real crawl decides.
 
-200 hosts of 50 domains are served on ten loopback addresses. Two workers crawl them. Each is killed at some moment, and
-the workers after them find that the clock jumped by an hour.
+120 hosts of 30 domains (at night 200 of 50) are served on ten loopback addresses. Two workers crawl them. Each is
+killed at some moment, and the workers after them find that the clock jumped by an hour.
 
 The fetcher guarantees the distances of the moments at which requests begin, by the machine's steady clock, which all
 processes share. So these moments are compared, without a tolerance, over all workers. Between that moment and the
@@ -34,6 +34,7 @@ from streams.crawl.domains import registrable_domain
 from streams.runtime.producer import EventProducer
 from streams.settings import Settings
 from tests.hostile.servers import make_certificate
+from tests.sizes import FULL
 
 pytestmark = [pytest.mark.integration("kafka", "cassandra"), pytest.mark.timeout(600)]
 
@@ -42,7 +43,7 @@ PER_DOMAIN, PER_ADDRESS = 3, 8
 SLOW_HOST, SLOW_SECONDS = "h3.d7.test", 6.0
 ROUNDING_SECONDS = 1e-6
 """Maximum error of the difference of two times, which are floating-point numbers. Nothing else is tolerated."""
-HOSTS = [f"h{number % 4}.d{number // 4}.test" for number in range(200)]
+HOSTS = [f"h{number % 4}.d{number // 4}.test" for number in range(200 if FULL else 120)]
 PATHS = ("/1",)
 WAIT_SECONDS = 300.0
 HEALTH_SECONDS = 5.0
@@ -325,9 +326,9 @@ async def test_nothing_is_asked_too_fast_by_workers_that_are_killed_and_whose_cl
             killed, _ = workers.start(), workers.start()
             async with EventProducer(stack, "test") as producer:
                 await producer.send_all(seeds())
-            await web.until(40, workers)
+            await web.until(len(HOSTS) // 5, workers)
             killed.kill()  # its partitions move
-            await web.until(110, workers)
+            await web.until(len(HOSTS) // 2, workers)
             workers.kill()
             for _ in range(2):
                 workers.start(CLOCK_JUMP_SECONDS)
