@@ -35,7 +35,7 @@ from tests.sizes import FULL
 from triton_models.check_server import LIVE, find_fault
 
 AT_LENGTH = os.environ.get("RIFFLE_TEST_FAULTS") == "all"
-KILLS = 200 if AT_LENGTH else 5 if FULL else 3
+KILLS = 200 if AT_LENGTH else 5 if FULL else 2
 STOPS = max(KILLS // 5, 1)
 STOPPED_SECONDS = 2.0
 CALLERS = 6 if FULL or AT_LENGTH else 3
@@ -276,7 +276,7 @@ def test_an_hour_beside_busy_processes_in_process_brings_no_wrong_answer_and_no_
     assert away == wrong == 0
 
 
-PROBES = 20 if FULL or AT_LENGTH else 5
+PROBES = 20 if FULL or AT_LENGTH else 3
 
 
 async def test_the_probe_of_a_cluster_finds_a_lost_process_and_no_fault_of_a_busy_server(
