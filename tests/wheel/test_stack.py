@@ -1,7 +1,9 @@
 """The whole product from the wheel: the demo starts a stack, pages make their journey, and operators' commands work.
 
-By day the demo has few pages: whether the answers are found among those of all pages is tested without servers
-(tests/unit/benchmarks/evaluation/test_demo_questions.py), and at night among more of them on a real Qdrant.
+Copies, a reindexing and a round trip on a whole stack are also steps of the drills (tests/integration/drills): from the
+wheel they run at night. By day the demo has few pages: whether the answers are found among those of all pages is tested
+without servers (tests/unit/benchmarks/evaluation/test_demo_questions.py), and at night among more of them on a real
+Qdrant.
 """
 
 import pytest
@@ -30,17 +32,28 @@ def test_an_imported_page_is_found_and_has_its_history(product: Product) -> None
 
 @pytest.mark.parametrize(
     "use",
-    ["status", "status --topics", "doctor", "dead-letters list", "migrate", "links rank", "blobs sweep", "reindex"],
+    [
+        "status",
+        "status --topics",
+        "doctor",
+        "dead-letters list",
+        "migrate",
+        "links rank",
+        "blobs sweep",
+        pytest.param("reindex", marks=pytest.mark.night),
+    ],
 )
 def test_commands_of_operators_work_on_the_stack(use: str, product: Product) -> None:
     product.output_of(*use.split())
 
 
+@pytest.mark.night
 def test_an_installation_is_copied(product: Product) -> None:
     product.output_of("backup", "copy")
     assert (product.folder / "copy" / "manifest.json").exists()
 
 
+@pytest.mark.night
 def test_a_page_makes_a_round_trip(product: Product) -> None:
     product.output_of("round-trip")
 
