@@ -140,7 +140,7 @@ async def test_from_a_result_to_its_history(tab: Tab, site: str) -> None:
     await tab.click(".about[open] a[href^='/page'][href*='wal.html']")
     assert await text(tab, "h1") == "Write-Ahead Logging"
     assert (await text(tab, ".verdict .says")).startswith("Indexed: 14 statements")
-    assert await tab.evaluate("document.querySelectorAll('.timeline li').length") == 9
+    assert await tab.evaluate("document.querySelectorAll('.timeline li').length") == 8
     await tab.click(".also a[href^='/labs']")
     assert "default method by which SQLite implements atomic commit" in await text(tab, ".blocks")
     assert "<nav>" in await text(tab, ".source")
