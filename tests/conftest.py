@@ -37,6 +37,7 @@ from streams.resources import OBJECTS_WHILE_LOADING, exempt_loaded_objects
 from streams.servers import NAMES
 from streams.settings import Settings
 from tests.child_processes import unreaped
+from tests.short_lives import NEVER_STARTED_AGAIN
 from tests.sizes import FULL, examples
 
 # No test is about time: machines are shared. In CI the same cases each time, so that a change is judged by itself.
@@ -206,9 +207,13 @@ def only_kafka() -> Iterator[Settings]:
 def _servers(needed: frozenset[str]) -> Iterator[Settings]:
     home = Path(tempfile.mkdtemp(prefix="riffle-test-"))
     try:
-        # Riffle's own stack has its models in process: the tests of Triton ask for it.
-        with running_servers(home, needed, base=Settings.load(home=home, local_triton=True)) as settings:
-            yield settings
+        with pytest.MonkeyPatch.context() as patch:
+            for name, value in NEVER_STARTED_AGAIN.items():
+                patch.setenv(name, value)
+            # Riffle's own stack has its models in process: the tests of Triton ask for it.
+            with running_servers(home, needed, base=Settings.load(home=home, local_triton=True)) as settings:
+                patch.undo()
+                yield settings
     finally:
         shutil.rmtree(home, ignore_errors=True)
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.integration.collector import collector
+from tests.short_lives import NEVER_STARTED_AGAIN
 from tests.wheel.environment import JARS, Installed, Product, build_wheel, install
 
 HOST = "harbours.test"
@@ -37,7 +38,12 @@ def product(local: Installed) -> Iterator[Product]:
     page.write_text(PAGE)
     with collector() as traces:
         # Without a delay between pages: a reader of a guide waits a second for each.
-        variables = {**JARS, "RIFFLE_OTLP_ENDPOINT": traces.address, "RIFFLE_CRAWL__DELAY_SECONDS": "0"}
+        variables = {
+            **JARS,
+            **NEVER_STARTED_AGAIN,
+            "RIFFLE_OTLP_ENDPOINT": traces.address,
+            "RIFFLE_CRAWL__DELAY_SECONDS": "0",
+        }
         made = Product(local, variables, traces)
         try:
             made.shown = made.output_of("demo", "--pages", "20")
