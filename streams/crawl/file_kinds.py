@@ -4,10 +4,20 @@ Servers send many files as `application/octet-stream` or `text/plain`, so the ex
 An image, an archive or an office file is no page, whatever type its server names.
 """
 
+import re
 from collections.abc import Mapping
 from typing import Literal
 
-from streams.media_types import BINARY, COMPOUND_FILE, UNKNOWN, is_xhtml, media_type, sniff, sniff_mark
+from streams.media_types import (
+    BINARY,
+    COMPOUND_FILE,
+    SNIFFED_BYTES,
+    UNKNOWN,
+    is_xhtml,
+    media_type,
+    sniff,
+    sniff_mark,
+)
 
 Kind = Literal["html", "pdf", "text", "markdown", "epub", "opendocument", "docx", "pptx", "xlsx"]
 
@@ -52,6 +62,9 @@ _PACKED: Mapping[str, frozenset[Kind]] = {
     COMPOUND_FILE: frozenset({"docx", "pptx", "xlsx"}),
 }
 """Kinds of files that begin as an archive does. The media type or the extension names the kind."""
+_BLANKS = b" \t\r\n\f\0\xef\xbb\xbf"
+"""Bytes before the first tag of a page: blanks, and the mark of UTF-8."""
+_PAGE_TAG = re.compile(rb"<(?:!doctype\s+html|html|head|body)[\s>]", re.IGNORECASE)
 _PDF = b"%PDF-"
 _MAGIC_BYTES = 1_024
 """Number of bytes in which the magic number of a PDF may stand (PDF 1.7, appendix H, note 13)."""
@@ -83,9 +96,22 @@ def kind_of(body: bytes, content_type: str, url: str) -> Kind | None:
         return named if named in _PACKED[mark] else None
     if mark:
         return TYPES.get(mark) if found or kind in UNTYPED else None
+    if found == "html" and not _may_be_page(body[:SNIFFED_BYTES], declared.charset):
+        return None
     if found in ("text", "markdown") and not declared.charset.startswith("utf-16") and sniff(body) == BINARY:
         return None
     return EXTENSIONS[extension] if found == "text" and extension in ("md", "markdown") else found
+
+
+def _may_be_page(head: bytes, charset: str) -> bool:
+    """Return whether the first bytes may be those of a page. Browsers believe `text/html` of any bytes.
+
+    Controls are none of a text (MIME Sniffing, section 5: binary data bytes), but a page that begins as one may have
+    some. NUL alone is none either: the parser drops it.
+    """
+    if charset.startswith("utf-16") or sniff(head.replace(b"\0", b"")) != BINARY:
+        return True
+    return head.lstrip(_BLANKS).startswith(b"<") or _PAGE_TAG.search(head) is not None
 
 
 def is_read_as_xml(body: bytes, headers: Mapping[str, str]) -> bool:

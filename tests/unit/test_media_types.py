@@ -105,11 +105,23 @@ def test_any_bytes_have_a_type(body: bytes) -> None:
 
 PNG, PAGE = b"\x89PNG\r\n\x1a\n\0", b"<!DOCTYPE html><p>Hi"
 DOCX = pack_zip({"word/document.xml": b"<w:document/>"})
+EXE = b"MZ\x90\0\3\0\0\0\4\0\0\0\xff\xff\0\0\xb8\0" + bytes(40) + b"!This program cannot be run in DOS mode.\r\r\n$"
 OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\0"
 FILES: list[tuple[str, bytes, str, Kind | None]] = [
     # (Content-Type, body, end of the URL, kind of the file)
     ("text/html", PAGE, "", "html"),
     ("text/html", b"\0 a page with NULs", "", "html"),
+    # A program, a class of Java, a database and noise are no page. A page with stray controls is one.
+    ("text/html", EXE, "", None),
+    ("text/html; charset=utf-8", EXE, "setup.exe", None),
+    ("application/xhtml+xml", EXE, "", None),
+    ("text/html", b"\xca\xfe\xba\xbe\0\0\0\x34\0\x1d\n\0\6\0", "", None),
+    ("text/html", bytes(range(256)), "", None),
+    ("text/html", b"\xef\xbb\xbf\n<p>A line\x0b and a \x08bell", "", "html"),
+    ("text/html", b"Warning: line \x01\n<html><p>Hi", "", "html"),
+    ("text/html; charset=utf-16le", "\x01<p>Hi".encode("utf-16-le"), "", "html"),
+    ("text/html; charset=iso-2022-jp", "日本".encode("iso-2022-jp"), "", "html"),
+    ("text/html", "words é".encode("latin-1"), "", "html"),
     ("", PAGE, "", "html"),
     ("", b"words", "", "text"),
     ("*/*", PAGE, "", "html"),

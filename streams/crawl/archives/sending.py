@@ -18,6 +18,7 @@ from uuid import UUID
 from schemas import PageFetched
 from schemas.ids import page_id
 from streams.clock import now_micros
+from streams.crawl.archives.page_ids import PageIds
 from streams.crawl.archives.readers import ArchivedPage, Limits, Skipped
 from streams.crawl.urls import host_of
 from streams.runtime.agent import Emit
@@ -36,7 +37,7 @@ class ImportReport:
 
     imported: int = 0
     """Number of records that were sent."""
-    pages: set[UUID] = field(default_factory=set)
+    pages: PageIds = field(default_factory=PageIds)
     """The pages of these records: several records may have one address. Empty for links, which are no pages."""
     skipped: Counter[str] = field(default_factory=Counter)
     """Number of skipped records by reason."""

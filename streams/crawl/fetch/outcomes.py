@@ -22,7 +22,7 @@ MAX_HEADER_CHARS = 2_048
 MAX_RETRY_AFTER_SECONDS = 86_400.0
 MAX_WAITS = 10
 """Maximum number of times in a Retry-After header that are read."""
-_WAIT = re.compile(r"(?:pt)?(\d++(?:\.\d*+)?|\.\d++)\s*+((?:ms|milli|s|m|h|d)[a-z]*+)?\.?")
+_WAIT = re.compile(r"\+?(?:pt)?(\d++(?:\.\d*+)?|\.\d++)\s*+((?:ms|milli|s|m|h|d)[a-z]*+)?\.?")
 _UNIT_SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0}
 _EARLIEST_EPOCH_SECONDS = 1e9
 """Smallest number that is a time since 1970 (seconds, the year 2001), and no time to wait of 31 years."""

@@ -16,8 +16,10 @@ from warcio.warcwriter import WARCWriter
 from schemas import Event, PageFetched
 from schemas.ids import page_id
 from streams.clock import now_micros
+from streams.crawl.archives import page_ids
 from streams.crawl.archives.file_importer import import_html
 from streams.crawl.archives.importer import import_warc
+from streams.crawl.archives.page_ids import MAX_RECENT, PageIds
 from streams.crawl.archives.readers import Limits, Placing
 from streams.crawl.archives.sending import IN_FLIGHT, MAX_BODY_BYTES, ImportReport, Sender
 from streams.errors import StoreUnavailable, UsageError
@@ -199,7 +201,18 @@ async def test_files_with_one_address_are_one_page(tmp_path: Path, sent: Sent) -
     report = await import_html(
         folder, Sender(sent.blobs, sent, limits=Limits(MAX_BODY_BYTES, now_micros(), place=place))
     )
-    assert (report.imported, report.pages) == (3, {page_id("https://a.example/"), page_id("https://a.example/x.html")})
+    assert (report.imported, len(report.pages)) == (3, 2)
+
+
+@pytest.mark.parametrize("batch", [1, 7, MAX_RECENT])
+def test_the_pages_of_an_archive_are_counted_in_8_bytes_each(batch: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(page_ids, "MAX_RECENT", batch)
+    found = PageIds()
+    assert not len(found)
+    for number in [*range(100), *range(50), 7]:
+        found.add(page_id(f"https://a.example/{number}"))
+    assert len(found) == len(found) == 100
+    assert found._sorted.nbytes == 800
 
 
 async def test_only_the_small_letters_of_index_are_the_page_of_a_folder(tmp_path: Path, sent: Sent) -> None:

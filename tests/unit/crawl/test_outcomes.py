@@ -32,6 +32,7 @@ NOW = datetime(2026, 1, 1, 12, 0, 0, tzinfo=UTC)
         ("Fri, 31 Dec 9999 23:59:59 -2359", 86_400),
         ("Thu, 99 Jan 2026 12:01:00 GMT", 0),
         # Forms that are near the grammar: a server that asks for time is not asked sooner.
+        ("+120", 120),
         ("120.5", 120.5),
         ("120s", 120),
         ("120 seconds", 120),

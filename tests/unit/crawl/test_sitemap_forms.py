@@ -213,3 +213,25 @@ def test_an_index_may_name_pages_and_a_sitemap_sitemaps() -> None:
 
 def test_a_file_that_is_only_tags_costs_no_memory_of_a_tree() -> None:
     assert read_sitemap(b"<urlset>" + b"<a>" * 300_000 + f"<url><loc>{A}</loc>".encode()).pages == (A,)
+
+
+CUT = {
+    "a sitemap": ("<urlset>", "<url><loc>{}</loc><lastmod>2026-01-01</lastmod></url>", "</urlset>"),
+    "without entries": ("<urlset>", "<loc>{}</loc>", "</urlset>"),
+    "RSS": ("<rss><channel>", "<item><title>A</title><link>{}</link></item>", "</channel></rss>"),
+    "Atom": ("<feed>", "<entry><id>x</id><link href='{}'/></entry>", "</feed>"),
+    "a text": ("", "{}\n", ""),
+}
+
+
+@pytest.mark.parametrize(("begin", "entry", "end"), CUT.values(), ids=CUT)
+def test_a_file_that_is_cut_anywhere_keeps_the_whole_entries_before(begin: str, entry: str, end: str) -> None:
+    urls = [f"{SITE}/{number}" for number in range(5)]
+    entries = [entry.format(url) for url in urls]
+    whole = begin + "".join(entries) + end
+    for cut in range(len(whole) + 1):
+        before = sum(len(begin + "".join(entries[: n + 1])) <= cut for n in range(len(urls)))
+        found = read_sitemap(whole[:cut].encode()).pages
+        assert found[:before] == tuple(urls[:before]), cut
+        if end:  # half of the last line of a text is an address, too
+            assert set(found) <= set(urls), cut
