@@ -1,4 +1,5 @@
-"""Calls of several tasks in one request, where the request costs more than what one call adds to it.
+"""Calls of several tasks in one request, where the request costs more than what one call adds to it. And one read for
+several tasks that ask for the same.
 
 The calls that come within one turn of the event loop go together. While their request is on its way, further calls
 gather, and go when it is answered (group commit): so an idle process waits for nobody, and the requests of a busy one
@@ -11,7 +12,7 @@ as an overloaded server's.
 
 import asyncio
 import math
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -135,6 +136,34 @@ class GroupedCalls(Generic[T]):
             raise
         else:
             _end(group)
+
+
+Key = TypeVar("Key", bound=Hashable)
+
+
+class SharedReads(Generic[Key, T]):
+    """Reads that tasks share which ask for the same within one turn of the event loop.
+
+    A read begins after all of its calls, so it shows each caller what was written before the call.
+    """
+
+    def __init__(self, read: Callable[[Key], Awaitable[T]]) -> None:
+        self._read = read
+        self._next: dict[Key, asyncio.Task[T]] = {}
+        """The reads that have not begun."""
+
+    async def get(self, key: Key) -> T:
+        """Read a value. Raises what the read raises."""
+        read = self._next.get(key)
+        if read is None:
+            read = self._next[key] = asyncio.create_task(self._read_next(key))
+            read.add_done_callback(read_failure)
+        return await asyncio.shield(read)
+
+    async def _read_next(self, key: Key) -> T:
+        await asyncio.sleep(0)  # for further calls of this turn
+        del self._next[key]
+        return await self._read(key)
 
 
 def _end(group: Sequence[_Call[T]], error: Exception | None = None) -> None:

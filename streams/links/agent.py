@@ -16,6 +16,7 @@ are lost with the generation before the one that was read.
 
 Links of a generation of a page that is no longer the last one are not stored. Their group is stored first, and the
 page's record is read afterwards. So the worker of the page sees the group, or the record tells that it came late.
+Groups of one page that were stored together share one read.
 """
 
 from collections.abc import Sequence
@@ -26,12 +27,13 @@ from schemas.links import MoreLink
 from streams.crawl.domains import may_be_one_owner, owner_of
 from streams.crawl.urls import host_of
 from streams.errors import PoisonError
+from streams.grouped_calls import SharedReads
 from streams.links.known_sources import MAX_SOURCES, KnownSources
 from streams.links.page_links import PAGES_PER_DOMAIN, first_place_of, links_to_store
 from streams.runtime.agent import Agent, Delivery
 from streams.settings import Settings
 from streams.stores.opener import Stores
-from streams.stores.protocols import HostLinks, LinkGroup, PageLink, Pages
+from streams.stores.protocols import HostLinks, LinkGroup, Pages
 
 
 class LinksAgent(Agent):
@@ -39,7 +41,7 @@ class LinksAgent(Agent):
 
     def __init__(self, links: HostLinks, pages: Pages, max_sources: int = MAX_SOURCES) -> None:
         self._links = links
-        self._pages = pages
+        self._records = SharedReads(pages.get)
         self._max_sources = max_sources
         self._known = KnownSources(max_sources)
 
@@ -63,34 +65,33 @@ class LinksAgent(Agent):
         return ()
 
     async def _store(self, event: LinkFound) -> None:
+        """Store the links under their page, and then under their host: what goes there is one write."""
         links = list(links_to_store(event))
-        if not links or not await self._store_of_page(event, links):
+        if not links:
             return
-        host, source = event.target_host or host_of(event.target_url), host_of(event.source_url)
-        if not _group_of(event).followed:
-            return
-        if not self._known.knows(host):
-            sources = await self._links.sources(host, self._max_sources)
-            self._known.load(host, map(owner_of, sources))
-        domain = owner_of(source)
-        number = self._known.number_of(host, domain)
-        if number is not None:
-            counted = number if is_written(number) else None
-            await self._links.add(host, source, event.source_url, event.generation, counted)
-            self._known.add(host, domain)
-
-    async def _store_of_page(self, event: LinkFound, links: Sequence[PageLink]) -> bool:
-        """Store the links under their page and under the linked pages. Returns False if they came late."""
         await self._links.put_links_of(event.source_page_id, _group_of(event))
         if await self._is_late(event):
             await self._take_back(event)  # the page may have had the same links before
-            return False
-        await self._links.put_page_links(links, event.generation)
-        return True
+            return
+        host, domain = event.target_host or host_of(event.target_url), owner_of(host_of(event.source_url))
+        number = await self._number_of(host, domain) if _group_of(event).followed else None
+        if number is None:
+            await self._links.put_page_links(links, event.generation)
+            return
+        counted, source = number if is_written(number) else None, event.source_url
+        await self._links.add(host, host_of(source), source, event.generation, counted, links)
+        self._known.add(host, domain)
+
+    async def _number_of(self, host: str, domain: str) -> int | None:
+        """Return the number of a domain that is new among those that link to a host. None: it is known, or not kept."""
+        if not self._known.knows(host):
+            sources = await self._links.sources(host, self._max_sources)
+            self._known.load(host, map(owner_of, sources))
+        return self._known.number_of(host, domain)
 
     async def _is_late(self, event: LinkFound) -> bool:
         """Return whether the page was removed since it had the links, or read again."""
-        record = await self._pages.get(event.source_page_id)
+        record = await self._records.get(event.source_page_id)
         is_gone = record.removed.generation >= event.generation and record.removed.reason != "duplicate"
         return is_gone or record.normalized.generation > event.generation
 
@@ -122,7 +123,8 @@ class LinksAgent(Agent):
         other = ""
         for link in lost:
             first = first_place_of(link.source_url)
-            for row in await self._links.page_links(link.target_page_id, PAGES_PER_DOMAIN, first):
+            host = host_of(link.target_url)
+            for row in await self._links.page_links(host, link.target_page_id, PAGES_PER_DOMAIN, first):
                 if row.source_url == link.source_url:
                     await self._links.remove_page_link(row, at)
                 elif not row.nofollow and may_be_one_owner(host_of(row.source_url), source):

@@ -41,9 +41,11 @@ def links_to_store(event: LinkFound) -> Iterator[PageLink]:
     """Yield the links of an event that are stored: those from another registrable domain."""
     source = host_of(event.source_url)
     for link in event.each():
-        if owner_of(host_of(link.target_url)) != owner_of(source):
+        host = host_of(link.target_url)
+        if owner_of(host) != owner_of(source):
             anchor = link.anchor[:MAX_ANCHOR_CHARS]
-            yield PageLink(link.target_page_id, place_of(event.source_url), event.source_url, anchor, link.nofollow)
+            place = place_of(event.source_url)
+            yield PageLink(host, link.target_page_id, place, event.source_url, anchor, link.nofollow)
 
 
 def place_of(source_url: str) -> int:

@@ -109,7 +109,9 @@ class Workers:
         return {
             "sources": {host: await self.links.sources(host, 99) for host in hosts},
             "counts": {host: ranks[host].in_links if host in ranks else 0 for host in hosts},
-            "to pages": {url: sorted(map(str, await self.links.page_links(page_id(url), 99))) for url in TARGETS},
+            "to pages": {
+                url: sorted(map(str, await self.links.page_links(host_of(url), page_id(url), 99))) for url in TARGETS
+            },
             "of pages": {url: sorted(map(str, await self.links.links_of(page_id(url)))) for url in PAGES},
         }
 

@@ -301,7 +301,7 @@ async def test_the_labs_show_no_page_of_a_private_site(stores: Stores) -> None:
 async def test_the_record_of_a_page_names_no_page_that_the_client_may_not_see(stores: Stores) -> None:
     url, docs = "https://other.example/wal", "https://docs.example/wal"
     await store_record(stores, url, duplicate_of=docs)
-    link = PageLink(page_id(url), 1, "https://docs.example/plans", "The plan of 2027")
+    link = PageLink("other.example", page_id(url), 1, "https://docs.example/plans", "The plan of 2027")
     await stores.host_links.put_page_links([link], at=1)
     await stores.api_keys.put_site(Site("docs", "Docs", ("docs.example",), is_private=True), 1)
     for access, is_named in ((AccessSettings(), True), (AccessSettings(private_sites=True), False)):

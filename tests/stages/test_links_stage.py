@@ -1,7 +1,9 @@
 """The links stage: each pair of hosts is a row once, also if events come twice or a store fails between two writes."""
 
+import asyncio
 from datetime import UTC, datetime
 from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -15,6 +17,7 @@ from streams.runtime.agent import Delivery
 from streams.settings import Settings
 from streams.stores.memory import MemoryHostLinks, MemoryPages
 from streams.stores.opener import memory_stores
+from streams.stores.page_record import PageRecord
 from streams.stores.protocols import HostRank
 
 TARGET = "https://target.example/page"
@@ -59,9 +62,9 @@ class Counting(MemoryHostLinks):
         self._call("sources")
         return await super().sources(host, limit)
 
-    async def add(self, host: str, source: str, source_url: str, at: int, in_links: int | None = None) -> None:
+    async def add(self, *args: Any) -> None:
         self._call("add")
-        await super().add(host, source, source_url, at, in_links)
+        await super().add(*args)
 
 
 @pytest.fixture
@@ -150,6 +153,25 @@ async def test_a_known_link_costs_no_call(links: Counting) -> None:
     for number in range(100):
         await agent.handle(link(f"https://a.example/{number}"))
     assert links.calls == ["sources", "add"]
+
+
+class CountedPages(MemoryPages):
+    """Records, with the number of reads."""
+
+    reads = 0
+
+    async def get(self, page_id: UUID) -> PageRecord:
+        self.reads += 1
+        return await super().get(page_id)
+
+
+async def test_links_of_a_page_to_several_hosts_that_come_at_once_share_a_read_of_its_record(links: Counting) -> None:
+    pages = CountedPages()
+    agent = LinksAgent(links, pages)
+    hosts = [f"h{number}.example" for number in range(5)]
+    await asyncio.gather(*(agent.handle(link("https://a.example/", f"https://{host}/")) for host in hosts))
+    assert pages.reads == 1
+    assert {host: await in_links(links, host) for host in hosts} == dict.fromkeys(hosts, 1)
 
 
 async def test_an_assignment_forgets_what_another_worker_may_have_changed(links: Counting) -> None:

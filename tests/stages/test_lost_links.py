@@ -56,7 +56,7 @@ class Web:
         hosts = {host_of(url) for url in targets}
         return (
             {host: await self.links.sources(host, 99) for host in hosts},
-            {url: await self.links.page_links(page_id(url), 99) for url in targets},
+            {url: await self.links.page_links(host_of(url), page_id(url), 99) for url in targets},
             {host: rank.in_links for host, rank in (await self.links.ranks(hosts)).items()},
         )
 
@@ -75,7 +75,7 @@ async def test_links_of_a_removed_page_count_no_more(reason: str) -> None:
         await web.lose(SOURCE, reason)
     assert ("a.example" in await web.sources()) is stays
     assert ("a.example" in await web.sources("https://third.example/")) is stays
-    assert {row.source_url for row in await web.links.page_links(page_id(HUB), 9)} == {
+    assert {row.source_url for row in await web.links.page_links(host_of(HUB), page_id(HUB), 9)} == {
         "https://b.example/",
         *([SOURCE] if stays else []),
     }
@@ -156,7 +156,7 @@ async def test_a_page_that_comes_back_counts_again() -> None:
         assert set(await web.sources()) == {"a.example"}
         await web.lose(SOURCE, at=at + 1)
         assert await web.sources() == {}
-    assert await web.links.page_links(page_id(HUB), 9) == []
+    assert await web.links.page_links(host_of(HUB), page_id(HUB), 9) == []
 
 
 @pytest.mark.parametrize("order", ["found lost found", "found lost lost", "found back lost", "back found lost"])

@@ -158,7 +158,12 @@ async def look_up(context: GatewayContext, subject: str, sight: Sight) -> PageDa
         optional.get("records", "its representative", lambda: _representative(context, page_id, record), None),
         optional.get("records", "its duplicates", lambda: _duplicates(context, page_id), no_pages),
         optional.get("vectors", "its statements", lambda: _statements(context, page_id, record), no_hits),
-        optional.get("records", "who links to it", lambda: stores.host_links.page_links(page_id, MAX_LINKS), no_links),
+        optional.get(
+            "records",
+            "who links to it",
+            lambda: stores.host_links.page_links(host_of(url), page_id, MAX_LINKS),
+            no_links,
+        ),
         optional.get("records", HOST_PART, partial(_of_host, context, url), _OfHost()),
     )
     return PageData(

@@ -52,7 +52,16 @@ class MemoryHostLinks:
     async def source_page(self, host: str, source: str) -> tuple[str, int] | None:
         return self._links[host].get(source) if host in self._links else None
 
-    async def add(self, host: str, source: str, source_url: str, at: int, in_links: int | None = None) -> None:
+    async def add(
+        self,
+        host: str,
+        source: str,
+        source_url: str,
+        at: int,
+        in_links: int | None = None,
+        links: Collection[PageLink] = (),
+    ) -> None:
+        await self.put_page_links(links, at)
         if in_links is not None:
             await self.put_in_links(host, in_links)
         self._links.setdefault(host, _Rows()).put(source, source_url, at)
@@ -78,7 +87,7 @@ class MemoryHostLinks:
         for link in links:
             self._page_links.setdefault(link.page_id, _Rows()).put(link.place, link, at)
 
-    async def page_links(self, page_id: UUID, limit: int, first_place: int = 0) -> list[PageLink]:
+    async def page_links(self, host: str, page_id: UUID, limit: int, first_place: int = 0) -> list[PageLink]:
         rows = dict(self._page_links[page_id].items()) if page_id in self._page_links else {}
         return [rows[place] for place in sorted(rows) if place >= first_place][:limit]
 

@@ -20,6 +20,8 @@ class HostRank:
 class PageLink:
     """A link to a page from a page of another registrable domain."""
 
+    host: str
+    """Host of the linked page."""
     page_id: UUID
     """The linked page."""
     place: int
@@ -53,10 +55,19 @@ class HostLinks(Protocol):
     async def source_page(self, host: str, source: str) -> tuple[str, int] | None:
         """Return the page behind the link of `source` to `host`, and the write time of the row."""
 
-    async def add(self, host: str, source: str, source_url: str, at: int, in_links: int | None = None) -> None:
+    async def add(
+        self,
+        host: str,
+        source: str,
+        source_url: str,
+        at: int,
+        in_links: int | None = None,
+        links: Collection[PageLink] = (),
+    ) -> None:
         """Store a link from a page of the host `source` to `host`. The last page of a source stays.
 
-        `in_links`: the number of hosts that link to `host`, which is stored with the link: both or none.
+        `in_links`: the number of hosts that link to `host`, which is stored with the link: both or none. `links`: links
+        to pages of `host`, as in `put_page_links`: they are stored by the same write, or before it.
         """
 
     async def remove(self, host: str, source: str, at: int) -> None:
@@ -76,10 +87,10 @@ class HostLinks(Protocol):
         """
 
     async def put_page_links(self, links: Collection[PageLink], at: int) -> None:
-        """Store links to pages. A row with the same page and place is replaced."""
+        """Store links to pages of one host. A row with the same page and place is replaced."""
 
-    async def page_links(self, page_id: UUID, limit: int, first_place: int = 0) -> list[PageLink]:
-        """Return the links to a page by place, from a place on, at most `limit`."""
+    async def page_links(self, host: str, page_id: UUID, limit: int, first_place: int = 0) -> list[PageLink]:
+        """Return the links to a page of this host by place, from a place on, at most `limit`."""
 
     async def remove_page_link(self, link: PageLink, at: int) -> None:
         """Delete the row of a link."""

@@ -92,19 +92,73 @@ async def test_a_scan_gives_each_linked_host_once_by_token(links: HostLinks) -> 
 
 
 async def test_links_to_a_page_have_one_row_for_each_place(links: HostLinks) -> None:
-    page = uuid4()
-    assert await links.page_links(page, 10) == []
-    first = PageLink(page, 7, "https://a.example/1", "an anchor", True)
+    host, page = fresh_host(), uuid4()
+    assert await links.page_links(host, page, 10) == []
+    first = PageLink(host, page, 7, "https://a.example/1", "an anchor", True)
+    second, other = replace(first, place=9, source_url="https://b.example/"), replace(first, page_id=uuid4())
     for _ in range(2):  # a redelivery
-        await links.put_page_links([first, PageLink(page, 9, "https://b.example/")], at=1)
-    assert await links.page_links(page, 10) == [first, PageLink(page, 9, "https://b.example/")]
-    await links.put_page_links([PageLink(page, 9, "https://c.example/")], at=2)
-    assert [link.source_url for link in await links.page_links(page, 10)][1:] == ["https://c.example/"]
-    assert [link.place for link in await links.page_links(page, 10, first_place=8)] == [9]
+        await links.put_page_links([first, second, other], at=1)
+    assert await links.page_links(host, page, 10) == [first, second]
+    await links.put_page_links([replace(second, source_url="https://c.example/")], at=2)
+    assert [link.source_url for link in await links.page_links(host, page, 10)][1:] == ["https://c.example/"]
+    assert [link.place for link in await links.page_links(host, page, 10, first_place=8)] == [9]
+    assert len(await links.page_links(host, page, 1)) == 1
     await links.remove_page_link(first, at=2)
     await links.put_page_links([first], at=1)  # it comes late
-    assert len(await links.page_links(page, 10)) == 1
+    assert len(await links.page_links(host, page, 10)) == 1
     await links.put_page_links([], at=3)
+    assert await links.sources(host, 10) == {}, "a link to a page is no link of a host by itself"
+    assert host not in {found for _, found, _ in await links.scan(*RING, 10_000)}
+    await links.add(host, "a.example", "https://a.example/1", at=1)
+    assert await links.sources(host, 1) == {"a.example": "https://a.example/1"}
+
+
+@pytest.fixture
+def few_rows(links: HostLinks) -> HostLinks:
+    """A store whose partition of a host has room for four links to pages."""
+    return links if isinstance(links, MemoryHostLinks) else CassandraHostLinks(links._session, 4)  # type: ignore[attr-defined]  # the other one
+
+
+async def test_further_links_to_a_host_with_many_are_read_and_replaced_as_the_first_ones(few_rows: HostLinks) -> None:
+    host, page = fresh_host(), uuid4()
+    rows = [PageLink(host, page, place, f"https://s{place}.example/") for place in range(9)]
+    for _ in range(2):  # a redelivery
+        for first in range(0, 9, 3):
+            await few_rows.put_page_links(rows[first : first + 3], at=1)
+            await few_rows.put_page_links([rows[0]], at=1)
+    assert await few_rows.page_links(host, page, 99) == rows
+    assert await few_rows.page_links(host, page, 3, first_place=2) == rows[2:5]
+    changed = [replace(row, source_url="https://new.example/") for row in rows]
+    await few_rows.put_page_links(changed, at=3)
+    await few_rows.put_page_links(rows, at=2)  # it comes late
+    assert await few_rows.page_links(host, page, 99) == changed
+    for row in changed[::2]:
+        await few_rows.remove_page_link(row, at=4)
+    assert await few_rows.page_links(host, page, 99) == changed[1::2]
+
+
+async def test_links_to_pages_are_stored_with_a_link_of_hosts(few_rows: HostLinks) -> None:
+    host, page = fresh_host(), uuid4()
+    rows = [PageLink(host, page, place, f"https://s{place}.example/") for place in range(9)]
+    for _ in range(2):  # a redelivery
+        for number, first in enumerate(range(0, 9, 3), start=1):
+            source = f"s{number}.example"
+            await few_rows.add(host, source, f"https://{source}/", 1, number, rows[first : first + 3])
+    assert await few_rows.page_links(host, page, 99) == rows
+    assert set(await few_rows.sources(host, 99)) == {"s1.example", "s2.example", "s3.example"}
+    assert await few_rows.ranks([host]) == {host: HostRank(3, None)}
+
+
+async def test_rows_that_are_written_again_and_again_stay_few(few_rows: HostLinks) -> None:
+    """The same link comes each time its page is read: it takes no further room."""
+    host, page = fresh_host(), uuid4()
+    row = PageLink(host, page, 1, "https://a.example/")
+    for at in range(1, 10):
+        await few_rows.put_page_links([row], at=at)
+    assert await few_rows.page_links(host, page, 99) == [row]
+    assert await few_rows.sources(host, 9) == {}
+    if isinstance(few_rows, CassandraHostLinks):
+        assert few_rows._page_rows.get(host) in range(1, 5), "its links stay beside it"
 
 
 async def test_the_links_of_a_page_are_groups(links: HostLinks) -> None:

@@ -44,7 +44,10 @@ def found(source: str, *anchors: str, target: str = TARGET, nofollow: bool = Fal
 
 def test_only_links_from_other_domains_are_stored() -> None:
     assert list(links_to_store(found("https://docs.sea.example/"))) == []
-    (one, other) = links_to_store(found("https://moon.example/", "tides", "ebb"))
+    event = found("https://moon.example/", "tides", "ebb")
+    (one, other) = links_to_store(event)
+    assert one.host == "sea.example"
+    assert list(links_to_store(event.model_copy(update={"target_host": ""}))) == [one, other], "an earlier version"
     assert (one.page_id, one.anchor, other.page_id, other.anchor) == (
         page_id(TARGET), "tides", page_id(f"{TARGET}/0"), "ebb",
     )  # fmt: skip
@@ -59,7 +62,9 @@ def test_pages_of_a_domain_share_a_few_places(number: int, other: int) -> None:
 
 def test_domains_that_vouch_for_a_link_come_first() -> None:
     urls = ["https://a.github.io/", "https://b.github.io/", "https://b.github.io/2", "https://x.farm.example/"]
-    links = [PageLink(page_id(TARGET), n, url, "Tides " * (n % 2 + 1), n == 0) for n, url in enumerate(urls)]
+    links = [
+        PageLink("sea.example", page_id(TARGET), n, url, "Tides " * (n % 2 + 1), n == 0) for n, url in enumerate(urls)
+    ]
     domains = group_by_domain(links)
     assert [one.domain for one in domains] == ["b.github.io", "farm.example", "a.github.io"]
 
