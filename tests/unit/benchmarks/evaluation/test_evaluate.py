@@ -57,7 +57,7 @@ def test_extraction_as_json_has_all_figures_of_each_extractor(labelled: Path) ->
     assert list(found) == ["riffle"]
     assert set(found["riffle"]) == {
         *("pages", "word_f1", "word_f1_by_type", "ngram_f1", "ngram_f1_by_type", "title_accuracy", "author_accuracy"),
-        *("date_accuracy", "pages_per_cpu_second", "worst_page"),
+        *("date_accuracy", "pages_per_cpu_second", "worst_page", "looked_for"),
     }
     assert found["riffle"]["word_f1_by_type"]["forum"] == 0.8
     assert figures("eval", "extract", labelled, "--no-others", "--limit", 1)["riffle"]["pages"] == 1
