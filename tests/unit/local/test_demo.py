@@ -4,6 +4,7 @@ import io
 import json
 import re
 import tarfile
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -144,6 +145,7 @@ def test_there_are_enough_questions() -> None:
     assert [one.question for one in QUESTIONS] == [one["question"] for one in written]
 
 
+@cache
 def _text(file: Path) -> str:
     return re.sub(r"\s+", " ", LexborHTMLParser(file.read_text(encoding="utf-8", errors="replace")).text())
 
