@@ -28,7 +28,7 @@ from streams.pages.formats.converted import (
 from streams.pages.formats.pdf_lines import Line, Pdf, read_lines
 
 MIN_REPEATED_PAGES = 3
-"""Minimum number of pages with a repeated line at their edge."""
+"""Minimum number of pages with a repeated line at their edge. Of two pages, both."""
 MIN_REPEATED_SHARE = 0.25
 """Minimum share of such pages. Headers of books differ by chapter, and by left and right page."""
 NEAR_PAGES = 4
@@ -38,6 +38,8 @@ EDGE_LINES = 3
 HEADING_SIZE = 1.12
 """Minimum size of a heading, as a multiple of the text's size."""
 MAX_HEADING_CHARS = 160
+TITLE_PAGES = 3
+"""Number of first pages that may say the title."""
 PARAGRAPH_GAP = 1.35
 """Minimum distance of two paragraphs, as a multiple of the distance of the text's lines."""
 INDENT = 0.8
@@ -46,7 +48,10 @@ SHORT_LINE = 0.88
 """Maximum width of a paragraph's last line, as a share of the text's width."""
 _LEADERS = re.compile(r"(?:[ ]?[.․·]){4,}+[ ]?(?:\d{1,5}|[ivxlc]{1,8})?$|(?:[ ][.]){4,}+")
 _NUMBER = re.compile(r"\d+")
-_PAGE_NUMBER = re.compile(r"(?:[-–—]\s?)?(?:page\s)?(?:\d{1,5}|[ivxlcIVXLC]{1,8})(?:\s?[-–—])?(?:\s(?:of|/)\s\d{1,5})?")
+_WORD = re.compile(r"\w+")
+_PAGE_NUMBER = re.compile(
+    r"(?:[-–—]\s?)?(?:page\s)?(?:\d{1,5}|[ivxlc]{1,8})(?:\s?[-–—])?(?:\s(?:of|/)\s\d{1,5})?", re.IGNORECASE
+)
 _BULLET = re.compile(r"(?:[•◦‣▪▸●○■□◆∙·⁃➢✓*]|[–—-])\s+(?=\S)")
 _ORDERED = re.compile(r"(?:\d{1,2}|[a-z])[.)]\s+(?=\S)|\[\d{1,3}\]\s")
 _SECTION = re.compile(r"(?:(?:Chapter|Section|Appendix)\s)?(?:\d{1,2}|[A-Z])(?:\.\d{1,2}){0,4}\.?\s+(?=\w)")
@@ -96,7 +101,7 @@ def drop_repeated(pages: Sequence[list[Line]]) -> list[list[Line]]:
     """
     edges = [{id(line): _edge_key(line) for line in _edges(lines)} for lines in pages]
     counts = Counter(key for keys in edges for key in {*keys.values()})
-    needed = max(MIN_REPEATED_PAGES, MIN_REPEATED_SHARE * len(pages))
+    needed = max(min(MIN_REPEATED_PAGES, max(len(pages), 2)), MIN_REPEATED_SHARE * len(pages))
     kept = []
     for index, lines in enumerate(pages):
         near = Counter(
@@ -157,11 +162,28 @@ def style_of(pages: Sequence[Sequence[Line]]) -> Style:
 
 
 def _title(pdf: Pdf, pages: Sequence[Sequence[Line]], style: Style) -> str:
-    """Return the title of the metadata, else the largest text at the top of the first page with text."""
+    """Return the title of the metadata if the first pages say it, too; else the largest text at the top of the first.
+
+    Programs state the name of a file or of their template, in any language.
+    """
     stated = " ".join(clean(pdf.metadata.get("Title", "")).split())
-    if not is_no_title(stated):
+    if is_no_title(stated):
+        stated = ""
+    if stated and _is_in_text(stated, pages):
         return stated
-    lines = next((lines for lines in pages[:3] if lines), [])
+    return _largest_text(pages, style) or stated
+
+
+def _is_in_text(title: str, pages: Sequence[Sequence[Line]]) -> bool:
+    """Return whether most words of a title are in the text of the first pages."""
+    words = {word for lines in pages[:TITLE_PAGES] for line in lines for word in _WORD.findall(line.text.lower())}
+    own = set(_WORD.findall(title.lower()))
+    return 2 * len(own & words) >= len(own)
+
+
+def _largest_text(pages: Sequence[Sequence[Line]], style: Style) -> str:
+    """Return the largest text at the top of the first page with text, or a bold first line; empty without both."""
+    lines = next((lines for lines in pages[:TITLE_PAGES] if lines), [])
     # A word across the page, such as "draft", is no title either.
     first = [line for line in lines[:25] if not is_no_title(line.text)]
     largest = max((line.size for line in first), default=0.0)

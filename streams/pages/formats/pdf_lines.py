@@ -7,6 +7,7 @@ it runs in a process that can be killed.
 import ctypes
 import re
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,6 +23,10 @@ MAX_OUTLINE = 2_000
 """Maximum number of entries of the outline that are read."""
 MAX_LINES = 400
 """Maximum number of lines of one page that are looked at. A page with more is a drawing or a table of numbers."""
+ANGLE_CHARS = 500
+"""Number of first characters of a page whose angle is looked at."""
+MAX_ANGLE = 0.1
+"""Maximum angle of a character that is not turned (radians)."""
 _FIXED_PITCH = 1
 """Bit of a font's flags: all glyphs have one width (PDF 1.7, table 123)."""
 _DIVIDED = re.compile("[\u0002\ufffe](.)")
@@ -67,6 +72,8 @@ def read_lines(body: bytes) -> Pdf:
     except pdfium.PdfiumError as error:
         raise Refused("pdf", _reason(str(error))) from None
     try:
+        if raw.FPDF_GetFormType(document) == raw.FORMTYPE_XFA_FULL and len(document) == 1:
+            raise Refused("pdf", "it is a dynamic form (XFA), which only Acrobat shows: print it to a PDF")
         found = Pdf(metadata=document.get_metadata_dict(skip_empty=True), language=_language(document))
         count = len(document)
         found.left_out = max(0, count - MAX_PAGES)
@@ -115,15 +122,22 @@ def _page_lines(document: Any, number: int) -> Iterator[Line]:
     except pdfium.PdfiumError:
         return
     try:
-        text = page.get_textpage()
-        try:
+        if page.get_rotation() and not _is_turned(page):
+            page.set_rotation(0)  # its lines follow each other on the page as it was written
+        with closing(page.get_textpage()) as text:
             yield from _text_lines(text)
-        finally:
-            text.close()
     except pdfium.PdfiumError:
         return
     finally:
         page.close()
+
+
+def _is_turned(page: Any) -> bool:
+    """Return whether most of the text of a turned page is turned, too, so that it stands upright for a reader."""
+    with closing(page.get_textpage()) as text:
+        count = min(text.count_chars(), ANGLE_CHARS)
+        angles = [raw.FPDFText_GetCharAngle(text, index) for index in range(count)]
+    return 2 * sum(abs(angle) > MAX_ANGLE for angle in angles) > count
 
 
 def _text_lines(page: Any) -> Iterator[Line]:

@@ -1,18 +1,14 @@
-"""Plain text and Markdown -> HTML. Pure.
+"""Plain text -> HTML: paragraphs of prose, underlined headings, lists and quotations; all else stays as written. Pure.
 
-Plain text has paragraphs of prose, underlined headings and lists; all else stays as it is written. Markdown is read by
-markdown-it-py (CommonMark with tables), with the fields of a front matter. HTML in the Markdown is parsed as the HTML
-of a web page is, so what it hides is left out.
+The marks of a quotation in a mail (`>`), and the headers and footers around a form feed, are no text.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
-from html import unescape
-
-from markdown_it import MarkdownIt
 
 from streams.charset import decode
-from streams.pages.formats.converted import MAX_CHARS, Converted, clean, element, iso_date, join_lines, title_of_url
+from streams.pages.formats.converted import MAX_CHARS, Converted, clean, element, join_lines, title_of_url
 
 MAX_TITLE_CHARS = 120
 MIN_LINE_CHARS = 20
@@ -26,28 +22,44 @@ _NUMBERED = re.compile(
 """The number of a chapter, in front of its title."""
 _NO_TITLE_END = re.compile(r"[.,;:][\s\d]*\Z")
 _COLUMNS = re.compile(r"\S {3,}\S|\t")
+_NUMBER = re.compile(r"\d+")
 _COMMAND = re.compile(r"\s*[$#]\s?\S")
 """A line of a shell's session or of a configuration."""
 _BULLET = re.compile(r"\A\s*(?:[-*+•o]|\d{1,3}[.)])\s+(?=\S)")
 _MIN_LETTERS = 0.6
 """Minimum share of letters and spaces in prose. Code and tables have fewer."""
-MAX_MARKDOWN_CHARS = 1_000_000
-"""Maximum length of a file (characters). A second of parsing."""
-MAX_NESTING = 20
-"""Maximum depth of lists and quotations."""
-MAX_FRONT_LINES = 200
-"""Maximum lines of a front matter."""
-MAX_VALUE_CHARS = 500
-_OPENING, _CLOSING = ("---", "+++"), ("---", "+++", "...")
-"""Lines around a front matter: YAML's and TOML's."""
-_TAG = re.compile(r"<[^<>]{0,300}>")
 
 
 def convert_plain(body: bytes, headers: Mapping[str, str], url: str) -> Converted:
-    text = clean(decode(body, headers.get("content-type", ""))[:MAX_CHARS].replace("\r\n", "\n").replace("\r", "\n"))
+    decoded = decode(body, headers.get("content-type", ""))[:MAX_CHARS].replace("\r\n", "\n").replace("\r", "\n")
+    text = clean(_without_page_breaks(decoded))
     parts = [part for part in _BLANK.split(text) if part.strip()]
     title = _title(parts)
     return Converted("\n".join(_blocks(parts)), title=title or title_of_url(url))
+
+
+def _without_page_breaks(text: str) -> str:
+    """Return the text without its form feeds, and without the footers and headers around them, as RFCs have them.
+
+    A sentence goes on behind such a break.
+    """
+    pages = [page.strip("\n").split("\n") for page in text.split("\f")]
+    if len(pages) < 2:
+        return text
+    last_lines = Counter(_NUMBER.sub("#", lines[-1].strip()) for lines in pages)
+    kept: list[str] = []
+    for number, lines in enumerate(pages):
+        is_footer = last_lines[_NUMBER.sub("#", lines[-1].strip())] > 1 or _is_in_columns(lines[-1])
+        own = lines[:-1] if is_footer else lines
+        own = own[1:] if number and own and _is_in_columns(own[0]) else own
+        own = "\n".join(own).strip("\n").split("\n")
+        goes_on = kept and kept[-1].strip() and own[0].strip()[:1].islower()
+        kept += own if goes_on else ["", *own]
+    return "\n".join(kept)
+
+
+def _is_in_columns(line: str) -> bool:
+    return _COLUMNS.search(line.strip()) is not None
 
 
 def _title(parts: list[str]) -> str:
@@ -117,6 +129,10 @@ def _block(part: str) -> str:
         return element(level, " ".join(lines[0].split())) + (
             (_block(rest) or element("pre", rest)) if rest.strip() else ""
         )
+    if all(line.lstrip().startswith(">") for line in lines):
+        quoted = "\n".join(line.lstrip()[1:].removeprefix(" ") for line in lines)
+        inner = (_block(part) or element("pre", part) for part in _BLANK.split(quoted) if part.strip())
+        return f"<blockquote>{''.join(inner)}</blockquote>"
     if items := _items(lines):
         return f"<ul>{''.join(element('li', item) for item in items)}</ul>"
     if not _is_prose(lines):
@@ -152,55 +168,3 @@ def _is_prose(lines: list[str]) -> bool:
     return (len(indents) <= 1 and 3 * ends_early <= len(lines) and any(letter.islower() for letter in text)) or (
         len(indents) <= 1 and not text.isascii()
     )
-
-
-def convert_markdown(body: bytes, headers: Mapping[str, str], url: str) -> Converted:
-    text = clean(decode(body, headers.get("content-type", ""))[:MAX_MARKDOWN_CHARS].replace("\r\n", "\n"))
-    fields, text = _split_front(text)
-    parser = MarkdownIt("commonmark", {"html": True, "maxNesting": MAX_NESTING}).enable(["table", "strikethrough"])
-    html = parser.render(_without_comments(text))
-    return Converted(
-        html,
-        title=fields.get("title") or _first_heading(html) or title_of_url(url),
-        author=fields.get("author", ""),
-        published=iso_date(fields.get("date", "")),
-        language=fields.get("lang", "") or fields.get("language", ""),
-        description=fields.get("description", ""),
-    )
-
-
-def _split_front(text: str) -> tuple[dict[str, str], str]:
-    """Return the fields of the front matter, and the text behind it."""
-    lines = text.split("\n", MAX_FRONT_LINES + 1)[: MAX_FRONT_LINES + 1]
-    if lines[0].rstrip() not in _OPENING:
-        return {}, text
-    end = next((number for number, line in enumerate(lines[1:], 1) if line.rstrip() in _CLOSING), 0)
-    if not end:
-        return {}, text
-    rest = text.split("\n", end + 1)[end + 1 :]
-    return dict(filter(None, map(_field, lines[1:end]))), "".join(rest)
-
-
-def _field(line: str) -> tuple[str, str] | None:
-    """Return name and value of a line such as `title: The log`, or None."""
-    separator = min((mark for mark in ":=" if mark in line), key=line.index, default="")
-    name, _, value = line.partition(separator) if separator else ("", "", "")
-    name, value = name.strip().lower(), value.strip()[:MAX_VALUE_CHARS].strip("\"'")
-    return (name, value) if name.replace("_", "").isalpha() and name.isascii() and value else None
-
-
-def _without_comments(text: str) -> str:
-    """Return the text without comments of HTML. A comment without an end stays: the parser of pages leaves it out."""
-    kept, start = [], 0
-    while (begin := text.find("<!--", start)) >= 0 and (end := text.find("-->", begin)) >= 0:
-        kept.append(text[start:begin])
-        start = end + len("-->")
-    return "".join([*kept, text[start:]])
-
-
-def _first_heading(html: str) -> str:
-    """Return the text of the first heading of the first level, else of a heading at the top, or nothing."""
-    level = "h1" if "<h1>" in html or not html.startswith("<h2>") else "h2"
-    _, _, rest = html.partition(f"<{level}>")
-    heading, closing, _ = rest.partition(f"</{level}>")
-    return " ".join(unescape(_TAG.sub("", heading[:MAX_VALUE_CHARS])).split()) if closing else ""

@@ -13,10 +13,11 @@ from streams.errors import Refused
 from streams.media_types import media_type, sniff, sniff_mark
 from streams.pages.formats.converted import Converted
 from streams.pages.formats.epub import convert_epub
+from streams.pages.formats.markdown import convert_markdown
 from streams.pages.formats.office.reading import convert_office
 from streams.pages.formats.opendocument import convert_opendocument
 from streams.pages.formats.pdf import convert_pdf
-from streams.pages.formats.plain import convert_markdown, convert_plain
+from streams.pages.formats.plain import convert_plain
 
 _PDF = (
     b"%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj 2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj "

@@ -338,3 +338,60 @@ def test_a_stream_that_unpacks_to_much_is_bounded_by_the_process() -> None:
     body = head + page + font + stream + b"trailer<</Root 1 0 R>>"
     assert len(body) < 100_000
     assert read(body, "application/pdf").text in ("A text", "")
+
+
+RFC = """\
+                    The Tide Query Protocol
+
+   The server answers with the times of the next
+   high water of the port, and with those of the
+
+
+
+Linde                       Standards Track                    [Page 1]
+\fRFC 9999                 Tide Query Protocol                 March 2013
+
+
+   low water in the zone of the port that was asked for.
+
+Linde                       Standards Track                    [Page 2]
+"""
+
+
+def test_a_sentence_of_plain_text_goes_on_behind_the_break_of_a_page() -> None:
+    assert outline(read(RFC.encode(), "text/plain")) == [
+        ("p", "The Tide Query Protocol"),
+        ("p", "The server answers with the times of the next high water of the port, and with those of the low water "
+              "in the zone of the port that was asked for."),
+    ]  # fmt: skip
+
+
+def test_a_form_feed_alone_is_a_break_between_paragraphs() -> None:
+    page = read(b"The first page has a sentence of its own.\n\fThe second page has another one.\n", "text/plain")
+    assert [text for _, text in outline(page)] == [
+        "The first page has a sentence of its own.",
+        "The second page has another one.",
+    ]
+
+
+def test_the_marks_of_a_quotation_in_a_mail_are_no_text() -> None:
+    mail = b"Ada wrote:\n\n> The offset for Ulsk has the wrong sign,\n> so the tables are wrong.\n\nIt is right.\n"
+    page = read(mail, "text/plain")
+    assert "The offset for Ulsk has the wrong sign, so the tables are wrong." in [block.text for block in page.blocks]
+    assert "blockquote" in {container.tag for container in page.containers}
+
+
+def test_headers_of_two_pages_are_left_out() -> None:
+    texts = PROSE, [(10, 700, "The last page has a sentence.")]
+    pages = [
+        [(8, 770, "Harbour Board"), *lines, (8, 20, f"Seite {number} von 2")] for number, lines in enumerate(texts, 1)
+    ]
+    text = [block.text for block in read(make_pdf(pages), "application/pdf").blocks]
+    assert not any("Harbour Board" in part or "Seite" in part for part in text)
+    assert text[-1] == "The last page has a sentence."
+
+
+@pytest.mark.parametrize("stated", ["PowerPoint-Präsentation", "tmp7F3A.tmp", "Présentation PowerPoint"])
+def test_a_title_that_no_page_says_is_the_name_of_a_template_or_file(stated: str) -> None:
+    body = make_pdf([[(20, 740, "About tides"), *PROSE]], f"/Title({stated})")
+    assert read(body, "application/pdf").title == "About tides"
