@@ -137,7 +137,7 @@ def _is_turned(page: Any) -> bool:
     with closing(page.get_textpage()) as text:
         count = min(text.count_chars(), ANGLE_CHARS)
         angles = [raw.FPDFText_GetCharAngle(text, index) for index in range(count)]
-    return 2 * sum(abs(angle) > MAX_ANGLE for angle in angles) > count
+    return bool(2 * sum(abs(angle) > MAX_ANGLE for angle in angles) > count)
 
 
 def _text_lines(page: Any) -> Iterator[Line]:
