@@ -19,6 +19,7 @@ from streams.pages.document.from_html import apply_written_fields
 from streams.pages.document.model import Block, Document, Link, SignIn
 from streams.pages.formats.converted import PAGE_ATTRIBUTE, Converted
 from streams.pages.metadata import facts
+from streams.pages.metadata.stated_body import stated_body
 from streams.pages.metadata.structured_data import read_structured_data
 from streams.pages.parse.link_resolver import Resolver, Ways, ways_on
 from streams.pages.parse.page import Parsed, count_page, parse_page
@@ -89,6 +90,8 @@ def normalize(
     kept = attach_notes(parsed.walk, kept, parsed.tree, url)
     segments = (parsed.walk.segments[index] for index in kept)
     containers, blocks = Builder(parsed.walk, resolver.absolute, segments, clean=parsed.head.clean).result()
+    if body := stated_body(parsed.head, sum(len(block.text.split()) for block in blocks)):
+        containers, blocks = (), tuple(Block("p", part) for part in body)
     document = Document(url=url, containers=containers, blocks=blocks)
     text = document.text
     written = parsed.written

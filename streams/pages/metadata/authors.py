@@ -110,11 +110,17 @@ def _find_byline(page: Walk, kept: list[int], strangers: Set[str]) -> str:
             return name if name not in strangers else ""  # after the first review come others
     for href, text, _, index, _ in page.links:
         is_profile = low <= index < high and _PROFILE.search(href) and not _is_licence(href)
-        if is_profile and _is_in_prose(page.segments[index], text):
+        if is_profile and (_is_in_prose(page.segments[index], text) or _is_list_of_people(href, text)):
             continue
         if is_profile and (name := _clean([_BY.sub("", text)], strangers)):
             return name
     return ""
+
+
+def _is_list_of_people(href: str, text: str) -> bool:
+    """Return whether a link is called as the file that it leads to: `People` of `/users/people.html`."""
+    name, dot, _ = href.partition("#")[0].partition("?")[0].rpartition("/")[2].partition(".")
+    return bool(dot) and name.lower() == "-".join(text.lower().split())
 
 
 def _is_in_prose(segment: Segment, linked: str) -> bool:

@@ -36,8 +36,9 @@ from streams.pages.parse.segments import NO_ATTRIBUTES, Attributes, Walk
 from streams.pages.parse.text_run import TextRun, is_directly_followed, unicode_form
 from streams.pages.text.normal_forms import remove_invisible
 
-LATE_SOURCES = ("data-src", "data-lazy-src", "data-original", "data-srcset", "srcset")
-"""Attributes with the address of an image that scripts load late, in the order of the attempts."""
+LATE_SOURCES = ("data-src", "data-lazy-src", "data-original", "data-srcset")
+"""Attributes with the address of an image that scripts load late, in the order of the attempts. `src` has a placeholder
+then, which may be a file."""
 
 
 def walk(body: LexborNode, left_out: Collection[int] = ()) -> Walk:
@@ -272,9 +273,7 @@ class _Walker:
 
 
 def source_of_image(attributes: Attributes) -> str:
-    """Return an image's address. Pages that load images late have a placeholder in `src`."""
-    source: str = attributes.get("src") or ""
-    if not source or source.startswith("data:"):
-        late = (attributes.get(name) or "" for name in LATE_SOURCES)
-        source = next((found for value in late if (found := (value.split(None, 1) or [""])[0].rstrip(","))), "")
-    return "" if source.startswith("data:") else source
+    """Return an image's address: of the image that is loaded late, else of `src`, else the first of its sizes."""
+    written = (attributes.get(name) or "" for name in (*LATE_SOURCES, "src", "srcset"))
+    found = ((value.split(None, 1) or [""])[0].rstrip(",") for value in written)
+    return next((source for source in found if source and not source.startswith("data:")), "")

@@ -189,6 +189,8 @@ def test_meta_elements_links_and_cards() -> None:
         ("<h1>T</h1><div class=byline>Ada Autor</div><p>Text", "Ada Autor"),
         ("<h1>T</h1><p>Written by</p><p>Ada Autor</p><p>Text", "Ada Autor"),
         ("<h1>T</h1><a href=/authors/ada>Ada Autor</a><p>Text", "Ada Autor"),
+        ("<h1>T</h1><a href=/users/ada-autor.html>Ada</a><p>Text", "Ada"),
+        ("<h1>T</h1><a href=/users/people.html>People</a><p>Text", None),
         ("<h1>T</h1><a rel=author href=/ada>Ada Autor</a><p>Text", "Ada Autor"),
         ("<h1>T</h1><p>Bythesea is a town.</p>", None),
         ("<h1>T</h1><p>By Martin in der Au</p><p>Text", "Martin in der Au"),

@@ -114,6 +114,7 @@ SPANS = [
     ("lines that are elements", "<pre><div>a</div><div>b</div><div>c\n</div>d<br></pre>", "a\nb\nc\nd", []),
     ("an image behind the text", "<p>a</p><img src=i.png alt=b>", "a", [(1, 1, "image", "i.png", "b")]),
     ("an image that is loaded late", '<p>a<img src="data:x" data-src=i.png>', "a", [(1, 1, "image", "i.png", "")]),
+    ("whose placeholder is a file", '<p>a<img src="blank.gif" data-src=i.png>', "a", [(1, 1, "image", "i.png", "")]),
     ("the first of its sizes", '<p>a<img srcset=" i.png, j.png 2x">', "a", [(1, 1, "image", "i.png", "")]),
     ("a footnote", '<p>a<small role="doc-footnote">the  <b>note</b></small> b', "a b",
      [(1, 1, "footnote", "the note", "")]),

@@ -1,0 +1,39 @@
+"""A page that scripts fill has the body of its structured data as text, and a page with a text has its own."""
+
+import pytest
+
+from streams.pages.normalize import normalize
+
+BODY = (
+    "The harbour was dug in 1874 by forty labourers. The pilots measure its depth each morning, before the tide turns."
+)
+NOTICE = "<noscript>You need to enable JavaScript to run this app.</noscript>"
+
+
+def page(data: str, body: str = NOTICE) -> str:
+    return f'<title>T</title><script type="application/ld+json">{data}</script><body>{body}<div id=root></div>'
+
+
+CASES = [
+    ("an article", page(f'{{"@type": "NewsArticle", "articleBody": "{BODY}"}}'), [BODY]),
+    ("in a graph",
+     page(f'{{"@graph": [{{"@type": "WebSite"}}, {{"@type": "Article", "articleBody": "{BODY}"}}]}}'), [BODY]),
+    ("paragraphs", page(f'{{"articleBody": "{BODY}\\n\\n{BODY} It is deep."}}'), [BODY, f"{BODY} It is deep."]),
+    ("a page without any text", page(f'{{"articleBody": "{BODY}"}}', ""), [BODY]),
+    ("the longest one", page(f'[{{"articleBody": "A short one."}}, {{"articleBody": "{BODY}"}}]'), [BODY]),
+    ("no body", page('{"@type": "NewsArticle", "headline": "T"}'), ["You need to enable JavaScript to run this app."]),
+    ("a body that is no text", page('{"articleBody": ["a", 1]}'), ["You need to enable JavaScript to run this app."]),
+    ("no JSON", page('{"articleBody": '), ["You need to enable JavaScript to run this app."]),
+    ("a body that is hardly more", page('{"articleBody": "You need a browser that runs scripts."}'),
+     ["You need to enable JavaScript to run this app."]),
+    ("a page with a text",
+     page(f'{{"articleBody": "{BODY}"}}', f"<p>{'Its own words. ' * 40}"), ["Its own words. " * 40]),
+    ("nested too deep", page('{"a":' * 300 + f'{{"articleBody": "{BODY}"}}' + "}" * 300),
+     ["You need to enable JavaScript to run this app."]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("why", "html", "texts"), CASES)
+def test_the_text_of_a_page_that_scripts_fill(why: str, html: str, texts: list[str]) -> None:
+    document = normalize(html, url="https://site.example/news").document
+    assert [block.text for block in document.blocks] == [text.strip() for text in texts], why
