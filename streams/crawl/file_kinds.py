@@ -104,10 +104,10 @@ def kind_of(body: bytes, content_type: str, url: str) -> Kind | None:
 
 
 def _may_be_page(head: bytes, charset: str) -> bool:
-    """Return whether the first bytes may be those of a page. Browsers believe `text/html` of any bytes.
+    """Return whether a page may begin with these bytes. Browsers believe `text/html` of any bytes.
 
-    Controls are none of a text (MIME Sniffing, section 5: binary data bytes), but a page that begins as one may have
-    some. NUL alone is none either: the parser drops it.
+    A text has no controls (MIME Sniffing, section 5: binary data bytes), but a page that begins as one may have some.
+    NULs do not count, since the parser drops them.
     """
     if charset.startswith("utf-16") or sniff(head.replace(b"\0", b"")) != BINARY:
         return True

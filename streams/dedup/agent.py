@@ -116,7 +116,7 @@ class DedupAgent(Agent):
         generation = max(event.generation, known)
         try:
             made = await self._make_fingerprint(event, generation)
-            made = await self._keep_former_text(made, former)
+            made = await self._keep_former_text(made, former, record.deduplicated.document_generation)
         except Refused as refusal:
             return refusal_events(event, generation, refusal)
         except PageErased:
@@ -234,16 +234,21 @@ class DedupAgent(Agent):
         referrers = {url for data in links for url in (data.get("referrer"), *data.get("referrers", ())) if url}
         return len(referrers - {page.url})
 
-    async def _keep_former_text(self, made: Fingerprint, former: Fingerprint | None) -> Fingerprint:
+    async def _keep_former_text(
+        self, made: Fingerprint, former: Fingerprint | None, former_at: int | None
+    ) -> Fingerprint:
         """Return the fingerprint with its page's former text if only counters of the page changed since.
 
-        So the page counts as unchanged, and the next visit is compared with the text that the index has.
+        So the page counts as unchanged, and the next visit is compared with the text that the index has. `former_at`:
+        the generation of that text.
         """
         if former is None or not _may_differ_by_counters(former, made):
             return made
         try:
-            pair = await asyncio.gather(*map(self._stores.blobs.get, (former.document_ref, made.document_ref)))
-            answer = await self._sandbox.run(COMPARISON, pack_pair(*pair))
+            refs = (former.document_ref, made.document_ref)
+            before, after = await asyncio.gather(*map(self._stores.blobs.get, refs))
+            seconds = (made.generation - (former_at or former.generation)) / 1_000_000
+            answer = await self._sandbox.run(COMPARISON, pack_pair(before, after, seconds))
         except (MissingBlob, Refused):
             return made
         kept = ("content_hash", "simhash", "document_ref", "words", "sketch", "keys")

@@ -5,7 +5,8 @@ little, and must be found. So two texts are equal only if one of these holds, in
 
 - Both are counters: numbers, durations, relative times, names of months and days, and words of the tables of
   `streams.language` are all that they have, and a word for what is counted is among them.
-- They are short, and differ only by relative times: "Posted 3 minutes ago by Anna".
+- They are short, and differ only by relative times: "Posted 3 minutes ago by Anna", "Anna, yesterday".
+- They are short, and differ only by a clock or a date that is as much later as the visit (`clocks`).
 
 Each other change counts. Only texts that differ are looked at.
 """
@@ -16,11 +17,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cache
 
+from streams.dedup.clocks import load_names, moved_with_visits
 from streams.language.counters import BESIDE, COUNTED
 from streams.language.months import CALENDAR_WORDS, MONTH_NAMES
 from streams.language.relative_times import (
     LANGUAGES,
     NUMBER,
+    RELATIVE_DAYS,
     WITHOUT_SPACES,
     calendar_names,
     durations,
@@ -42,6 +45,8 @@ class _Patterns:
     """The patterns of one language, for case-folded texts."""
 
     relative: re.Pattern[str]
+    masked: re.Pattern[str]
+    """Relative times, also words such as `yesterday`."""
     counted: re.Pattern[str]
     known: re.Pattern[str]
     """All that a counter may have."""
@@ -60,6 +65,7 @@ def _patterns(language: str) -> _Patterns:
     known = "|".join([times, iso, NUMBER, *_longest_first(calendar), *counted, *beside])
     return _Patterns(
         re.compile(f"{begin}(?:{relative_times(language)}){end}"),
+        re.compile(f"{begin}(?:{relative_times(language)}|{RELATIVE_DAYS[language]}){end}"),
         re.compile(f"{begin}(?:{'|'.join(counted)}){end}"),
         re.compile(f"{begin}(?:{known}){end}"),
     )
@@ -74,6 +80,7 @@ def load_patterns() -> None:
     """Make the patterns of all languages: some tenths of a second."""
     for language in LANGUAGES:
         _patterns(language)
+    load_names()
 
 
 def is_counter(line: str) -> bool:
@@ -97,7 +104,7 @@ def without_relative_times(line: str) -> str:
         return line
     text = line.casefold()
     for language in LANGUAGES:
-        masked = _patterns(language).relative.sub(_MASK, text)
+        masked = _patterns(language).masked.sub(_MASK, text)
         if masked != text:
             return masked
     return line
@@ -107,14 +114,16 @@ def _may_count(line: str) -> bool:
     return len(line) <= MAX_CHARS and len(line.split()) <= MAX_WORDS
 
 
-def differ_by_counters(former: Document, present: Document) -> bool:
+def differ_by_counters(former: Document, present: Document, seconds: float = 0.0) -> bool:
     """Return whether two documents are equal apart from their counters. Links are not compared: another stage has them.
 
-    How sure the languages are is not compared either: it depends on each letter.
+    How sure the languages are is not compared either: it depends on each letter. `seconds`: between both visits; 0 if
+    that is not known.
     """
     if len(former.blocks) != len(present.blocks) or _around(former) != _around(present):
         return False
-    return all(map(_are_equal, former.blocks, present.blocks))
+    pairs = zip(former.blocks, present.blocks, strict=True)
+    return all(_are_equal(one, other, seconds) for one, other in pairs)
 
 
 def _around(document: Document) -> Document:
@@ -122,7 +131,7 @@ def _around(document: Document) -> Document:
     return replace(document, blocks=(), links=(), language_confidence=0.0)
 
 
-def _are_equal(one: Block, other: Block) -> bool:
+def _are_equal(one: Block, other: Block, seconds: float) -> bool:
     one, other = one._replace(confidence=0.0), other._replace(confidence=0.0)
     if one == other:
         return True
@@ -131,7 +140,12 @@ def _are_equal(one: Block, other: Block) -> bool:
     if is_counter(one.text) and is_counter(other.text):
         return True
     texts = [without_relative_times(each.text) for each in (one, other)]
-    return texts[0] == texts[1] != one.text and _marks(one) == _marks(other)
+    if _marks(one) != _marks(other):
+        return False
+    is_short = _may_count(one.text) and _may_count(other.text)
+    return texts[0] == texts[1] != one.text or (
+        seconds > 0 and is_short and moved_with_visits(one.text, other.text, seconds)
+    )
 
 
 def _marks(block: Block) -> Iterable[object]:

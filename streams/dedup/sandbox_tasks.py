@@ -39,13 +39,14 @@ def make_shingles(document: bytes) -> bytes:
 
 def compare_documents(pair: bytes) -> bytes:
     """Return a byte that is 1 if the two encoded documents of `pack_pair` differ by counters only, or else 0."""
-    former, present = (decode_document(unpack(pair)[name]) for name in ("former", "present"))
-    return bytes([differ_by_counters(former, present)])
+    asked = unpack(pair)
+    former, present = (decode_document(asked[name]) for name in ("former", "present"))
+    return bytes([differ_by_counters(former, present, asked["seconds"])])
 
 
-def pack_pair(former: bytes, present: bytes) -> bytes:
-    """Return the question for `compare_documents`."""
-    return pack({"former": former, "present": present})
+def pack_pair(former: bytes, present: bytes, seconds: float) -> bytes:
+    """Return the question for `compare_documents`. `seconds`: between the visits that found the documents."""
+    return pack({"former": former, "present": present, "seconds": seconds})
 
 
 def read_fingerprint(answer: bytes) -> Prints:

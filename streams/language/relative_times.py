@@ -15,6 +15,15 @@ LANGUAGES = (
     "en", "zh", "hi", "es", "ar", "fr", "bn", "pt", "ru", "ur", "id", "de", "ja", "it", "ko", "tr", "nl", "pl", "vi",
     "fa",
 )  # fmt: skip
+RELATIVE_DAYS = {
+    "en": "today|yesterday|just now", "zh": "今天|昨天|刚刚", "hi": "आज|कल|अभी अभी", "es": "hoy|ayer|ahora mismo",
+    "ar": "اليوم|أمس|الآن", "fr": "aujourd'hui|aujourd’hui|hier|à l'instant", "bn": "আজ|গতকাল|এইমাত্র",
+    "pt": "hoje|ontem|agora mesmo", "ru": "сегодня|вчера|только что", "ur": "آج|گزشتہ کل|ابھی ابھی",
+    "id": "hari ini|kemarin|baru saja", "de": "heute|gestern|gerade eben", "ja": "今日|昨日|たった今",
+    "it": "oggi|ieri|proprio ora", "ko": "오늘|어제|방금", "tr": "bugün|dün|az önce", "nl": "vandaag|gisteren|zojuist",
+    "pl": "dzisiaj|dziś|wczoraj|przed chwilą", "vi": "hôm nay|hôm qua|vừa xong", "fa": "امروز|دیروز|لحظاتی پیش",
+}  # fmt: skip
+"""Words for a time today or yesterday, which Babel's tables of CLDR leave out."""
 WITHOUT_SPACES = frozenset({"zh", "ja", "ko"})
 """Languages whose words stand directly beside numbers and each other."""
 NUMBER = r"\d(?:[\d.,:/٫٬'’ +-]{0,20}\d)?(?:st|nd|rd|th|[smzk])?"

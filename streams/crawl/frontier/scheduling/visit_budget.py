@@ -47,7 +47,7 @@ NEW_PAGE_SECONDS = DAY_SECONDS
 NEW_FRONT_SECONDS = 3_600
 """The same between two visits of a front that lead to new pages (seconds)."""
 FREE_FRONT_VISITS = DAY_SECONDS // MIN_WAIT_SECONDS
-"""Visits of all fronts of a host in a day that stand outside of the budget: those of one front, each five minutes."""
+"""Visits of all fronts of a host in a day that stand outside of the budget: one each five minutes."""
 FRONTS_SHARE = 2
 """Share of the budget that the other visits of fronts may spend: one Nth."""
 MAX_FRONTS = 24
