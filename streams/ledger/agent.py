@@ -1,10 +1,10 @@
 """The ledger stage: stores each transition of each page, with a line for people. It emits nothing.
 
-The events of a page's journey are one write, as far as they come within a minute and a half (`gathering`). A redelivery
-writes the same rows again. About once in sixteen fetches of a page, the transitions that its history no longer needs
-are deleted (`transitions`). Links to a page are stored in a few rows (`LinkMemory`). The link or sitemap that led to
-the discovery of a page has no row: the frontier's row of the URL has it (`history`), and a sitemap that is read again
-and again names all pages each time. Every other event has a row of its own.
+The events of a page's journey are one write, as far as they come within some minutes (`gathering`). A redelivery writes
+the same rows again. About once in sixteen fetches of a page, the transitions that its history no longer needs are
+deleted (`transitions`). Links to a page are stored in a few rows (`LinkMemory`). The link or sitemap that led to the
+discovery of a page has no row: the frontier's row of the URL has it (`history`), and a sitemap that is read again and
+again names all pages each time. Every other event has a row of its own.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ from uuid import UUID, uuid5
 from schemas import Event, LinkFound, PageDiscovered, PageFetched, PageIndexed, PageRemoved
 from streams.errors import PoisonError
 from streams.ledger.descriptions import describe_links
-from streams.ledger.gathering import MAX_SECONDS, GatheredLedger
+from streams.ledger.gathering import DEADLINE_SHARE, MAX_SECONDS, GatheredLedger
 from streams.ledger.transitions import LinkMemory, Links, find_outdated, make_transition
 from streams.runtime.agent import Agent, Delivery
 from streams.settings import Settings
@@ -39,6 +39,7 @@ class LedgerAgent(Agent):
     async def handle(self, delivery: Delivery) -> Sequence[Event]:
         """Store the event. Raises PoisonError for an event that is about no page."""
         self._gathered.note_event()
+        self.steps += 1  # a worker whose events wait is not hung while others come
         match delivery.event:
             case LinkFound(lost=True):
                 pass  # the history of the linking page has its removal
@@ -114,4 +115,5 @@ def _discoveries(delivery: Delivery, event: PageDiscovered) -> Iterator[Transiti
 
 
 async def build(settings: Settings, stores: Stores) -> LedgerAgent:
-    return LedgerAgent(stores.ledger)
+    """Return the stage's agent. No event waits until its deadline is over."""
+    return LedgerAgent(stores.ledger, min(MAX_SECONDS, DEADLINE_SHARE * settings.runtime.event_deadline_seconds))

@@ -18,9 +18,10 @@ from uuid import UUID
 
 from streams.stores.protocols import Ledger, Transition
 
-MAX_SECONDS = 90.0
-"""Maximum time that a transition waits for others of its page (seconds): most of a page's journey on a busy machine. A
-worker without progress for two minutes counts as hung."""
+MAX_SECONDS = 300.0
+"""Maximum time that a transition waits for others of its page (seconds): a page's journey on a busy machine."""
+DEADLINE_SHARE = 1 / 3
+"""Share of an event's deadline that it may wait."""
 QUIET_SECONDS = 20.0
 LAST_SECONDS = 1.0
 MAX_LATER = 1_500

@@ -3,7 +3,7 @@
 The frontier's row has the discovery of the URL, and the reason why it was not fetched. Neither fact is an event of its
 own or a row of the ledger: a site may have far more such URLs than pages. The record has the removal on request, which
 an erasure may take out of the ledger with all earlier rows, and what the last stages did: the ledger gathers a page's
-events for up to a minute and a half, and a person who waits for a page sees each step at once.
+events for up to five minutes, and a person who waits for a page sees each step at once.
 """
 
 from collections.abc import Iterator, Sequence

@@ -15,7 +15,7 @@ from streams.ledger.agent import FETCHES_PER_TRIM, LedgerAgent, build
 from streams.ledger.status import status_of
 from streams.ledger.transitions import MAX_NEWEST, MAX_OUTDATED, THRESHOLDS, LinkMemory, Links
 from streams.runtime.agent import Delivery
-from streams.settings import Settings
+from streams.settings import RuntimeSettings, Settings
 from streams.stores.memory import MemoryLedger
 from streams.stores.opener import Stores
 from streams.stores.protocols import Transition
@@ -304,8 +304,20 @@ async def test_an_event_that_is_cancelled_takes_no_other_with_it() -> None:
     assert len(await ledger.history(PAGE)) == 2, "the cancelled one is delivered again, and is the same row"
 
 
-async def test_build_gives_the_agent(ledger: MemoryLedger) -> None:
-    assert isinstance(await build(Settings(), Stores(ledger=ledger)), LedgerAgent)
+@pytest.mark.parametrize(("deadline", "waits"), [(900, 300), (90, 30), (9_000, 300)])
+async def test_no_event_waits_until_its_deadline_is_over(ledger: MemoryLedger, deadline: float, waits: float) -> None:
+    settings = Settings(runtime=RuntimeSettings(event_deadline_seconds=deadline))
+    agent = await build(settings, Stores(ledger=ledger))
+    assert agent._gathered._max_seconds == waits
+
+
+async def test_a_worker_whose_events_wait_is_not_hung_while_others_come() -> None:
+    agent = LedgerAgent(Counting(), max_gathering_seconds=3_600)
+    waiting = [asyncio.create_task(agent.handle(delivery(fetched(), cause=str(number)))) for number in range(3)]
+    await asyncio.sleep(0)
+    assert agent.steps == 3
+    agent.hurry(is_on=True)
+    await asyncio.gather(*waiting)
 
 
 async def test_fetches_of_robots_txt_are_stored_as_such(agent: LedgerAgent, ledger: MemoryLedger) -> None:
