@@ -73,7 +73,7 @@ class LedgerAgent(Agent):
             if links:
                 rows.append(links_transition(delivery, link, links))
         try:
-            await asyncio.gather(*map(self._ledger.record, rows))
+            await asyncio.gather(*map(self._gathered.record, rows))
         except BaseException:
             for row in rows:  # the event is tried again, and its rows must be stored then
                 self._links.forget(row.page_id)

@@ -140,7 +140,7 @@ async def test_evidence_survives_a_crash_at_any_call_and_is_the_same_after_a_red
         await site.agent.handle(one)
         assert await site.stores.fingerprints.alias_evidence("shop.test") == evidence
         budget += 1
-    assert budget >= 10
+    assert budget >= 9, "a new page makes nine calls"
 
 
 @pytest.mark.parametrize(

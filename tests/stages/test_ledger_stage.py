@@ -134,6 +134,13 @@ async def test_links_to_a_page_cost_a_few_rows_however_many_there_are() -> None:
     ]
 
 
+async def test_links_to_a_page_are_part_of_the_write_of_its_journey() -> None:
+    agent = LedgerAgent(ledger := Counting(), max_gathering_seconds=0.05)
+    await handle_together(agent, delivery(fetched()), *(link(number) for number in range(THRESHOLDS[0])))
+    assert ledger.writes == 2, "two pages are linked, and one of them is fetched"
+    assert len(await ledger.history(PAGE)) == 2
+
+
 async def test_the_same_links_again_cost_nothing() -> None:
     ledger = Counting()
     agent = LedgerAgent(ledger, max_gathering_seconds=0)
