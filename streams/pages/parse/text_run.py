@@ -128,6 +128,26 @@ class TextRun:
         self.link_parts = None
         return text
 
+    def is_listing(self) -> bool:
+        """Return whether the run has several lines, all of them code, as in `<p><code>a<br>b</code>`."""
+        if "\n" not in self.parts[1:]:
+            return False
+        inside = {part for start, end, kind, *_ in self.spans if kind == "code" for part in range(start, end)}
+        for start, kind, _ in self._open:
+            if kind == "code":
+                inside.update(range(start, len(self.parts)))
+        return all(index in inside or part.isspace() for index, part in enumerate(self.parts))
+
+    def keep_lines(self) -> None:
+        """Make the breaks of a run its only lines: others are the source's. Spaces at their ends go."""
+        around = ["\n", *self.parts, "\n"]
+        for index, part in enumerate(self.parts):
+            if part != "\n":
+                words = " ".join(part.split())
+                before = part[:1].isspace() and around[index] != "\n"
+                after = part[-1:].isspace() and around[index + 2] != "\n" and words != ""
+                self.parts[index] = f"{' ' * before}{words}{' ' * after}"
+
     def has_text(self) -> bool:
         """Return whether the open link, or else the run, has any text other than spaces."""
         # Text stays text, so the parts before it are not read again for each superscript.

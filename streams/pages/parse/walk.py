@@ -117,7 +117,11 @@ class _Walker:
         self._end_text()
 
     def _end_run(self) -> None:
-        segment = self._run.end(self._element, self._undivided == PRE)
+        is_listing = self._page.tags[self._element] == "p" and not self._undivided and self._run.is_listing()
+        if is_listing:
+            self._run.keep_lines()
+            self._page.tags[self._element] = "pre"
+        segment = self._run.end(self._element, is_listing or self._undivided == PRE)
         if segment is not None:
             self._page.segments.append(segment)
 
