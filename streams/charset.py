@@ -2,8 +2,8 @@
 
 Sources: the Encoding Standard, section 4.2 (labels), and the HTML Standard, section 13.2.3.2 (sniffing). If the bytes
 are not valid in the declared encoding but valid UTF-8, the page is UTF-8: pages that declare Latin-1 and are UTF-8
-outnumber the opposite. Without a declaration, or with a false declaration, encodings of other alphabets are detected.
-Browsers use the reader's language or the country of the site for this.
+outnumber the opposite. Without a declaration, or with a false declaration, encodings of other alphabets are detected,
+and the caller may choose the table of Latin letters. Browsers use the reader's language or the country of the site.
 """
 
 import codecs
@@ -11,6 +11,7 @@ import contextlib
 import encodings
 import pkgutil
 import re
+from collections.abc import Callable
 
 from webencodings import LABELS
 
@@ -24,7 +25,11 @@ _DECLARED = re.compile(
 _COMMENT = re.compile(rb"<!-(?:->|-->|-.*?(?:-->|\Z))", re.DOTALL)
 _HEADER = re.compile(r"charset\s*+=\s*+[\"']?\s*+([A-Za-z0-9_:.-]{2,40})", re.IGNORECASE)
 SNIFFED_BYTES = 2_048
-"""Number of bytes that are searched for a declaration. The standard asks for 1024, but many pages put scripts first."""
+"""Number of bytes that are searched for a declaration in any case. The standard asks for 1024."""
+MAX_HEAD_BYTES = 65_536
+"""Maximum size of a head that is searched: browsers read a page again if its declaration comes late."""
+_BODY = re.compile(rb"<body[\s>]|</head\s*+>", re.IGNORECASE)
+_SCRIPT = re.compile(rb"<script[\s>](?:[^<]++|<(?!/script))*+", re.IGNORECASE)
 
 _ISO_2022_JP = "iso2022_jp_ext"
 _ISO_2022_JP_ESCAPES = re.compile(rb"\x1b(?:\$[@B]|\([IJ])")
@@ -72,7 +77,11 @@ _MANY_LOST = 8
 """Minimum number of replaced characters that puts a declaration in doubt."""
 
 
-def decode_utf8(content: bytes, content_type: str = "") -> tuple[str, bytes]:
+ChooseLatin = Callable[[bytes], str]
+"""Returns the codec of a text in Latin letters, by its first texts that aren't ASCII."""
+
+
+def decode_utf8(content: bytes, content_type: str = "", choose: ChooseLatin | None = None) -> tuple[str, bytes]:
     """Return the page's text and its UTF-8 bytes (the page's own bytes if it is UTF-8)."""
     if not content.startswith((codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) and not _is_ambiguous(
         content
@@ -81,12 +90,15 @@ def decode_utf8(content: bytes, content_type: str = "") -> tuple[str, bytes]:
             return content.decode("utf-8"), content
         except UnicodeDecodeError:
             pass
-    text = decode(content, content_type)
+    text = decode(content, content_type, choose)
     return text, text.encode("utf-8", "replace")
 
 
-def decode(content: bytes, content_type: str = "") -> str:
-    """Return the page's text. Invalid bytes become U+FFFD. Never raises."""
+def decode(content: bytes, content_type: str = "", choose: ChooseLatin | None = None) -> str:
+    """Return the page's text. Invalid bytes become U+FFFD. Never raises.
+
+    `choose` is asked for the codec of a page in Latin letters that declares none.
+    """
     for mark, codec in _BOMS:
         if content.startswith(mark):
             return content[len(mark) :].decode(codec, "replace")
@@ -98,10 +110,10 @@ def decode(content: bytes, content_type: str = "") -> str:
     except UnicodeDecodeError as error:
         if error.start > len(content) - 4 and not content[: error.start].isascii():  # cut off inside a character
             return content.decode("utf-8", "replace")
-    return _decode_other(content, name)
+    return _decode_other(content, name, choose)
 
 
-def _decode_other(content: bytes, name: str) -> str:
+def _decode_other(content: bytes, name: str, choose: ChooseLatin | None) -> str:
     """Decode a page that is not UTF-8, by its declaration or by detection."""
     if name.startswith("utf-16"):  # a false declaration: UTF-16 was detected before, by the bytes of markup
         name = declared_encoding(content)
@@ -109,6 +121,8 @@ def _decode_other(content: bytes, name: str) -> str:
     # Servers declare Latin-1 for pages in an unknown encoding.
     if (name in ("", _DEFAULT) or _is_broken(text)) and (detected := _detect(content)):
         return content.decode(detected, "replace")
+    if not name and choose and (sample := _sample(content)):
+        return content.decode(choose(sample), "replace")
     return text
 
 
@@ -118,12 +132,20 @@ def declared_encoding(content: bytes, content_type: str = "") -> str:
     for label in (media_type(content_type).charset, header[1] if header else ""):
         if name := _python_name(label):
             return name
-    head = content[:SNIFFED_BYTES]
+    head = _head_of(content)
     for meta in _DECLARED.finditer(_COMMENT.sub(b"", head) if b"<!--" in head else head):
         if name := _python_name((meta[1] or meta[2]).decode("ascii")):
             # A declaration that was read as single bytes isn't in UTF-16 (HTML Standard, 13.2.3.2, step 2.15).
             return "utf-8" if name.startswith("utf-16") else name
     return ""
+
+
+def _head_of(content: bytes) -> bytes:
+    """Return the first bytes of a page, or its whole head without scripts if the head is longer."""
+    if b"charset" in content[:SNIFFED_BYTES]:
+        return content[:SNIFFED_BYTES]
+    end = _BODY.search(content, 0, MAX_HEAD_BYTES)
+    return content[:SNIFFED_BYTES] if end is None else content[:256] + _SCRIPT.sub(b"", content[: end.start()])
 
 
 def _is_ambiguous(content: bytes) -> bool:

@@ -27,6 +27,7 @@ from streams.pages.parse.walk import walk
 from streams.pages.parse.xhtml import to_html
 from streams.pages.quality import PageCounts
 from streams.pages.quirks import Quirk, quirk_of
+from streams.pages.text.latin_encodings import choose_latin_encoding
 
 MAX_DEPTH = 5_000
 """Maximum number of elements that are open at once."""
@@ -157,7 +158,7 @@ def parse_page(
 
 def _decode(html: bytes | str, headers: Mapping[str, str]) -> tuple[str, bytes]:
     if isinstance(html, bytes):
-        decoded = decode_utf8(html, headers.get("content-type", ""))
+        decoded = decode_utf8(html, headers.get("content-type", ""), choose_latin_encoding)
         if is_read_as_xml(html, headers) and (text := to_html(decoded[0])) is not None:
             return text, text.encode("utf-8", "replace")
         return decoded
