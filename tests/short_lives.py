@@ -1,4 +1,4 @@
-"""What a server may leave out whose data nobody uses after its end."""
+"""The durability that a server gives up when nobody uses its data after its end."""
 
 NEVER_STARTED_AGAIN = {"JDK_JAVA_OPTIONS": "-Dcassandra.test.flush_local_schema_changes=false"}
 """Environment variables for a Cassandra that is started once on its data. It does not write the tables of its schema to

@@ -68,7 +68,7 @@ class UrlTable:
 
 
 def _empty_places(count: int) -> memoryview:
-    """Return so many empty places. The system gives a page of memory when its first place is filled."""
+    """Return `count` empty places. The system gives a page of memory when its first place is filled."""
     return memoryview(mmap(-1, 8 * count, MAP_PRIVATE | MAP_ANONYMOUS)).cast("Q")
 
 
