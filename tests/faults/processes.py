@@ -12,6 +12,7 @@ from pathlib import Path
 
 from streams.local.home import ProcessState, running_state
 from streams.local.probing import answers, listens
+from tests.short_lives import NO_SPELLING
 from tests.sizes import FULL
 
 LOOK_SECONDS = 0.1
@@ -27,6 +28,7 @@ PER_STAGE = os.environ.get("RIFFLE_LOCAL_WORKER_PER_STAGE") == "true"
 HAS_TRITON = os.environ.get("RIFFLE_LOCAL_TRITON") == "true"
 LEASE_SECONDS = 12.0
 STACK_SETTINGS = {
+    **NO_SPELLING,
     "RIFFLE_CRAWL__LEASE_SECONDS": str(LEASE_SECONDS),
     # Not less than the tries in place of one request to a store.
     "RIFFLE_RUNTIME__EVENT_DEADLINE_SECONDS": str(max(900 / TIME_SCALE, 120)),

@@ -112,7 +112,7 @@ async def test_from_an_import_command_to_a_panel_on_the_page(
 
 async def shown(stack: Settings, query: str) -> bool:
     """Ask a gateway over these stores until its page has the panel with what both dumps say."""
-    patient = stack.gateway.model_copy(update={"deadline_seconds": 30})
+    patient = stack.gateway.model_copy(update={"deadline_seconds": 30, "spelling": False})
     settings = stack.model_copy(update={"triton": TritonSettings(url="inprocess:"), "gateway": patient})
     async with open_stores(settings, ["records", "vectors", "models"]) as stores:
         app = create_app(settings, stores, publish=None, clock=lambda: datetime.now(UTC))

@@ -42,6 +42,7 @@ from tests.conftest import fresh_name
 from tests.integration.handbook import TEXTS, Handbook
 from tests.integration.test_operations import RIFFLE, run_command
 from tests.integration.test_operations import environment as addresses
+from tests.short_lives import NO_SPELLING
 from tests.stages.gateway_fakes import TYPED
 from tests.stages.test_programs_guide import GUIDES, PYTHON, SHELL, TOOLS
 
@@ -96,6 +97,7 @@ async def service(stack: Settings) -> AsyncIterator[Service]:
     home.mkdir()
     environment = {
         **addresses(stack),
+        **NO_SPELLING,
         "RIFFLE_HOME": str(home),
         "RIFFLE_TRITON__URL": stack.triton.url,
         "RIFFLE_GATEWAY__PORT": str(port),

@@ -14,6 +14,7 @@ import pytest
 
 from streams.cli import COMMANDS, load_command
 from streams.commands.console import EXIT_UNAVAILABLE
+from tests.short_lives import NO_SPELLING
 from tests.wheel.environment import Installed
 
 HELPS = """
@@ -208,7 +209,7 @@ LONG_USES = {
 def test_a_server_starts_and_ends_when_it_is_asked_to(
     use: str, plain: Installed, files: None, nowhere: dict[str, str]
 ) -> None:
-    with served(plain, *use.split(), **{**nowhere, "RIFFLE_GATEWAY__PORT": "0"}) as process:
+    with served(plain, *use.split(), **{**nowhere, **NO_SPELLING, "RIFFLE_GATEWAY__PORT": "0"}) as process:
         assert process.stdout
         printed = ""
         for line in process.stdout:

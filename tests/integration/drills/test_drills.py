@@ -32,7 +32,7 @@ from streams.stores.cassandra import connect
 from streams.stores.cassandra.restoring import unfinished_restore
 from streams.stores.qdrant.rest import QdrantRest
 from streams.stores.vector_collection import ALIAS
-from tests.short_lives import NEVER_STARTED_AGAIN
+from tests.short_lives import NEVER_STARTED_AGAIN, NO_SPELLING
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(1_500)]
 
@@ -67,7 +67,7 @@ class Drill:
     @property
     def environment(self) -> dict[str, str]:
         home = {"RIFFLE_HOME": str(self.home), "RIFFLE_LOCAL_WEB": str(self.web)}
-        return {**os.environ, **NEVER_STARTED_AGAIN, **home}
+        return {**os.environ, **NEVER_STARTED_AGAIN, **NO_SPELLING, **home}
 
     def start(self, *arguments: str, stdout: int = subprocess.DEVNULL) -> subprocess.Popen[bytes]:
         """Start a command without waiting for its end."""

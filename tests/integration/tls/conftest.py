@@ -21,6 +21,7 @@ from streams.local.server_set import with_addresses
 from streams.local.tls.identities import OPERATOR, Identities
 from streams.settings import Settings
 from streams.topology import GATEWAY
+from tests.short_lives import NO_SPELLING
 
 START_SECONDS = 120.0
 
@@ -72,6 +73,7 @@ class _gateway:  # noqa: N801 - used as a context manager
         }
         environment = {
             **os.environ,
+            **NO_SPELLING,
             "RIFFLE_HOME": str(self._settings.home),
             **own.environment(),
             **{f"RIFFLE_GATEWAY__{name}": str(value) for name, value in files.items()},
