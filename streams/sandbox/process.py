@@ -26,6 +26,8 @@ from streams.sandbox.messages import Answer, receive_answer, receive_frame
 WORKER = ("-m", "streams.sandbox.worker")
 END_SECONDS = 10.0
 """Seconds for a process to end after it closed its pipe."""
+READ_SECONDS = 1.0
+"""Seconds in which the answer of a process that seems silent may still be read from its pipe."""
 WAITING_STATES = (psutil.STATUS_SLEEPING, psutil.STATUS_IDLE, psutil.STATUS_STOPPED, psutil.STATUS_TRACING_STOP)
 """States of a process that waits for neither a processor nor a disk."""
 TIME_SIGNALS = (signal.SIGPROF, signal.SIGXCPU)
@@ -125,6 +127,9 @@ class SandboxProcess:
         try:
             while not (await asyncio.wait({reading}, timeout=seconds))[0]:
                 if self._is_silent():
+                    # It waits as well when it has answered, and this process may be the one that got no processor.
+                    if (await asyncio.wait({reading}, timeout=READ_SECONDS))[0]:
+                        break
                     await self.kill()
                     raise ProcessEnded("silent", f"it did nothing for {seconds:g} s")
                 slow()

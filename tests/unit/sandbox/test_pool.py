@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import signal
+import time
 from collections.abc import AsyncIterator, Awaitable
 
 import psutil
@@ -15,6 +16,7 @@ from streams.errors import PoisonError, Refused, SandboxAway, TransientError
 from streams.sandbox.confinement import minimal_environment
 from streams.sandbox.limits import Limits
 from streams.sandbox.pool import Sandbox, SandboxPool
+from streams.sandbox.process import SandboxProcess
 from tests.child_processes import unreaped
 from tests.inline_sandbox import InlineSandbox
 from tests.unit.sandbox import tasks
@@ -168,6 +170,19 @@ async def test_only_what_a_process_brings_on_itself_is_a_verdict(how: signal.Sig
             await asyncio.sleep(0.05)
         assert type(run.exception()) is error
         assert await pool.run(TASKS["echo"], b"after") == b"after"
+
+
+async def test_an_answer_that_comes_while_its_process_is_looked_at_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The process then uses no CPU time and waits, as a silent one does."""
+
+    def look_until_it_waits(process: SandboxProcess) -> bool:
+        while psutil.Process(process._process.pid).status() != psutil.STATUS_SLEEPING:
+            time.sleep(0.01)
+        return True
+
+    monkeypatch.setattr(SandboxProcess, "_is_silent", look_until_it_waits)
+    async with pool_of(stall_seconds=0.05) as impatient:
+        assert await impatient.run(TASKS["work"], b"0.3") == b"worked"
 
 
 async def test_a_slow_process_is_waited_for_while_it_works_or_waits_for_a_processor(pool: SandboxPool) -> None:
