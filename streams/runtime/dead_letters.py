@@ -233,5 +233,6 @@ def _is_of_host(record: Incoming, host: str) -> bool:
         return False
     if not isinstance(data, dict):
         return False
-    url = str(data.get("url", ""))
-    return data.get("host") == host or url.startswith((f"https://{host}/", f"https://{host}:"))
+    urls = (str(data.get(name, "")) for name in ("url", "source_url"))  # `links.found` has the URLs of both pages
+    is_of_host = any(url.startswith((f"https://{host}/", f"https://{host}:")) for url in urls)
+    return is_of_host or host in (data.get("host"), data.get("target_host"))
