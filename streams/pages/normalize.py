@@ -113,7 +113,7 @@ def normalize(
         redirect=on.redirect or None,
         content_hash=content_hash(text),
         counts=count_page(parsed),
-        sign_in=judge_page(parsed.head.sign_in, len(text)),
+        sign_in=judge_page(len(text)) if parsed.head.sign_in == "form" else parsed.head.sign_in,
     )
 
 

@@ -132,9 +132,12 @@ class FetchAgent(Agent):
         body_ref = None if answer.body is None else await self._stores.blobs.put(answer.body)
         exchange_ref = await self._keep_exchange(answer)
         fetched = _event(scheduled, answer, body_ref, scheduled.generation or self._now(), exchange_ref)
-        if fetched.purpose == "page" and (fetched.outcome not in NEW_STATES or is_away(fetched, known)):
+        is_redirect, former_ref = fetched.outcome == "redirect", known.fetched.body_ref
+        if fetched.purpose == "page" and (
+            fetched.outcome not in NEW_STATES or (is_redirect and is_away(fetched, known))
+        ):
             fetched = _read_again(with_last_content(fetched, known.fetched), known, scheduled.not_found_ref)
-        elif fetched.purpose == "page" and fetched.outcome == "ok" and fetched.body_ref != known.fetched.body_ref:
+        elif fetched.purpose == "page" and fetched.outcome == "ok" and former_ref not in (None, fetched.body_ref):
             fetched = fetched.model_copy(update={"last_content": last_content_of(known)})
         await self._stores.pages.put(scheduled.page_id, Fetched.of_event(fetched), at)
         if fetched.redirect_to and _is_move(fetched):

@@ -72,7 +72,7 @@ def head_elements(tree: LexborHTMLParser) -> HeadElements:
         found.has_rdfa = found.has_rdfa or "typeof" in attributes
         found.has_drawn_math = found.has_drawn_math or _is_drawn_math(tag, attributes)
         found.ways.add(node, tag, attributes)
-        if found.sign_in != "form" and is_sign_in_field(tag, attributes):
+        if tag == "input" and found.sign_in != "form" and is_sign_in_field(attributes):
             found.sign_in = place_of_field(node)
         if tag == "title" and has_title:
             continue

@@ -22,10 +22,8 @@ _MAX_PARENTS = 64
 """Maximum number of elements around a field that are looked at."""
 
 
-def is_sign_in_field(tag: str, attributes: Mapping[str, str | None]) -> bool:
-    """Return whether the element is a field to sign in with."""
-    if tag != "input":
-        return False
+def is_sign_in_field(attributes: Mapping[str, str | None]) -> bool:
+    """Return whether an `input` is a field to sign in with."""
     if (attributes.get("type") or "").strip().lower() == "password" or attributes.get("name") == "SAMLRequest":
         return True
     return not _TOKENS.isdisjoint((attributes.get("autocomplete") or "").lower().split())
@@ -46,6 +44,6 @@ def place_of_field(node: LexborNode) -> SignIn:
     return place
 
 
-def judge_page(field: SignIn, text_chars: int) -> SignIn:
-    """Return what the page is, by the place of its field and the length of its main content (characters)."""
-    return "beside" if field == "form" and text_chars > MAX_TEXT_CHARS else field
+def judge_page(text_chars: int) -> SignIn:
+    """Return what a page with a field in its content is, by the length of its main content (characters)."""
+    return "beside" if text_chars > MAX_TEXT_CHARS else "form"
