@@ -17,6 +17,7 @@ from streams.pages.content.copies import find_copies
 from streams.pages.content.features import Matrix, features
 from streams.pages.content.prose_runs import choose_lost_run, find_paragraphs_beside, is_article
 from streams.pages.content.segment_stats import SegmentStats, segment_stats
+from streams.pages.content.units import find_rest_of_units
 from streams.pages.parse.elements import DIVIDING_TAGS, HEADINGS
 from streams.pages.parse.head import Head
 from streams.pages.parse.page import Parsed
@@ -169,6 +170,11 @@ def keep_paragraphs_beside(scores: Matrix, page: JudgedPage, kept: Kept) -> Kept
     return np.union1d(kept, find_paragraphs_beside(page.stats, scores, kept)) if page.is_article else kept
 
 
+def keep_units(scores: Matrix, page: JudgedPage, kept: Kept) -> Kept:
+    """Keep the rest of a list or table of which most is kept, and lists and tables amid kept text."""
+    return np.union1d(kept, find_rest_of_units(page.stats, scores, kept))
+
+
 PASSES: tuple[Pass, ...] = (
     add_above_cutoff,
     drop_doubtful_ends,
@@ -177,6 +183,7 @@ PASSES: tuple[Pass, ...] = (
     keep_main_element,
     keep_dropped_prose,
     keep_paragraphs_beside,
+    keep_units,
     drop_copies,
 )
 """All passes, in order."""
