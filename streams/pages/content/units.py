@@ -26,7 +26,7 @@ MIN_AROUND_SHARE = 0.6
 """Minimum share of kept words in the texts around a unit."""
 MIN_AROUND_WORDS = 10
 """Minimum words of the texts around a table or a list of definitions: those in the smallest element around it that has
-so many outside of units."""
+this number outside of units."""
 MIN_BESIDE_WORDS = 40
 """Minimum words of the texts beside a list of items."""
 MIN_PROBABILITY = 0.1
