@@ -33,6 +33,8 @@ MAX_PAGE = 5_000
 """Maximum number of a page."""
 MAX_LINKS = 5_000
 """Maximum number of links that are read of a page."""
+MAX_NOTICE_WORDS = 60
+"""Maximum words of a page whose stated body is its text: it may be a notice, such as "enable JavaScript"."""
 _NOT_ENDORSED = frozenset({"nofollow", "ugc", "sponsored"})
 LANGUAGE_CHARS = 600
 """Length of the text that identifies the page's language (characters)."""
@@ -90,8 +92,10 @@ def normalize(
     kept = attach_notes(parsed.walk, kept, parsed.tree, url)
     segments = (parsed.walk.segments[index] for index in kept)
     containers, blocks = Builder(parsed.walk, resolver.absolute, segments, clean=parsed.head.clean).result()
-    if body := stated_body(parsed.head, sum(len(block.text.split()) for block in blocks)):
-        containers, blocks = (), tuple(Block("p", part) for part in body)
+    if '"articleBody"' in parsed.html:
+        words = sum(len(block.text.split()) for block in blocks)
+        if words <= MAX_NOTICE_WORDS and (body := stated_body(parsed.head, words)):
+            containers, blocks = (), tuple(Block("p", part) for part in body)
     document = Document(url=url, containers=containers, blocks=blocks)
     text = document.text
     written = parsed.written

@@ -6,8 +6,6 @@ from typing import Any
 from streams.pages.metadata.script_json import parse_json
 from streams.pages.parse.head import Head, is_json_ld
 
-MAX_WORDS_SHOWN = 60
-"""Maximum words of a page whose stated body is its text: a notice, such as "enable JavaScript"."""
 MIN_TIMES = 2
 """Minimum length of a stated body, as a multiple of the words of the page."""
 MAX_DEPTH = 6
@@ -17,8 +15,6 @@ MAX_VALUES = 5_000
 
 def stated_body(head: Head, shown_words: int) -> list[str]:
     """Return the paragraphs of the stated body, if it is the text of a page with this number of words; else none."""
-    if shown_words > MAX_WORDS_SHOWN or not any('"articleBody"' in text for _, text in head.scripts):
-        return []
     bodies = (
         value for kind, text in head.scripts if is_json_ld(kind) for value in _bodies(parse_json(text), [MAX_VALUES])
     )

@@ -60,7 +60,9 @@ class _Walker:
         self._open = [body.mem_id]
         self._endings: list[Callable[[], object] | None] = [None]
         """For each open element, what its end does."""
-        self._permalinks = Permalinks(body)
+        self._permalinks: Permalinks | None = None
+        """Made for the first link to a place of the page."""
+        self._body = body
         self._skipped: set[int] = set()
         """Elements without text of their own, and all nodes below them."""
 
@@ -219,7 +221,7 @@ class _Walker:
     def _link_element(self, node: LexborNode) -> None:
         attributes = node.attributes
         href = attributes.get("href")
-        if href and href[0] == "#" and self._permalinks.has(node, href):
+        if href and href[0] == "#" and self._is_permalink(node, href):
             self._skip(node)
         elif not href or self._run.link_parts is not None:
             self._inline(node)
@@ -227,6 +229,11 @@ class _Walker:
             self._link = (href, attributes.get("rel") or "")
             self._run.open_link(href)
             self._enter(node, self._end_link)
+
+    def _is_permalink(self, node: LexborNode, href: str) -> bool:
+        if self._permalinks is None:
+            self._permalinks = Permalinks(self._body)
+        return self._permalinks.has(node, href)
 
     def _span(self, node: LexborNode) -> None:
         if self._undivided == PRE:
