@@ -1,4 +1,4 @@
-"""Which events `riffle replay --host` takes: those about pages of the host, and links to and from its pages."""
+"""The events `riffle replay --host` takes: those about pages of the host, and links to and from its pages."""
 
 from typing import Any
 
