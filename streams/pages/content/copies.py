@@ -1,12 +1,14 @@
 """Blocks that a page shows twice: versions for wide and for narrow screens, or a post that another post quotes.
 
-A copy is a text that is kept already, beside another copy in the same order. A lone repeated text is no copy: lists of
-parameters or of offers repeat lines for a reason. Code and table cells repeat, too.
+A copy is a text that is kept already below the same heading, beside another copy in the same order. A lone repeated
+text is no copy: lists of parameters or of offers repeat lines for a reason. Code and table cells repeat, too, and so do
+the descriptions of two functions that do the same, each below its own heading.
 """
 
 from collections import Counter
 
 from streams.pages.content.segment_stats import SegmentStats
+from streams.pages.parse.elements import HEADINGS
 from streams.pages.parse.segments import Walk
 
 MIN_WORDS = 4
@@ -18,10 +20,11 @@ _REPEATING_TAGS = frozenset({"pre", "td", "th"})
 
 
 def find_copies(page: Walk, stats: SegmentStats, kept: list[int]) -> set[int]:
+    headings = _headings_above(page, kept)
     compared = [index for index in kept if _is_compared(page, stats, index)]
-    texts = [page.segments[index].text for index in compared]
+    texts = [(headings[index], page.segments[index].text) for index in compared]
     times = Counter(texts)
-    first_at: dict[str, int] = {}
+    first_at: dict[tuple[str, str], int] = {}
     originals = [first_at.setdefault(text, at) for at, text in enumerate(texts)]
     return {
         index
@@ -30,6 +33,17 @@ def find_copies(page: Walk, stats: SegmentStats, kept: list[int]) -> set[int]:
         and times[text] <= MAX_TIMES
         and (_continues(originals, at, -1) or _continues(originals, at, 1))
     }
+
+
+def _headings_above(page: Walk, kept: list[int]) -> dict[int, str]:
+    """Return the text of the heading above each kept segment; empty for headings, and above the first one."""
+    above, found = "", {}
+    for index in kept:
+        segment = page.segments[index]
+        is_heading = page.tags[segment.element] in HEADINGS
+        found[index] = "" if is_heading else above
+        above = segment.text if is_heading else above
+    return found
 
 
 def _is_compared(page: Walk, stats: SegmentStats, index: int) -> bool:

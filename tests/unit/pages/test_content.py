@@ -231,6 +231,8 @@ COPIES = [
     ("so is a third one", "<p>aa<p>bb<p>aa<p>bb<p>aa<p>bb", "0 1"),
     ("so is a quoted part of a post", "<p>aa<p>bb<p>cc<blockquote><p>bb<p>cc</blockquote><p>dd", "0 1 2 5"),
     ("a short text between two copies does not part them", "<p>aa<p>bb<p>cc<p>aa<p>-<p>bb", "0 1 2 4"),
+    ("below another heading they are none", "<h2>f</h2><p>aa<p>bb<h2>g</h2><p>aa<p>bb", "0 1 2 3 4 5"),
+    ("below the same heading they are", "<h2>f</h2><p>aa<p>bb<h2>f</h2><p>aa<p>bb", "0 1 2"),
     ("a lone repeated text is none", "<p>aa<p>bb<p>cc<p>bb<p>dd", "0 1 2 3 4"),
     ("texts that are repeated in another order are none", "<p>aa<p>bb<p>cc<p>bb<p>aa", "0 1 2 3 4"),
     ("a refrain is none", "<p>aa<p>bb<p>aa<p>bb<p>aa<p>bb<p>aa<p>bb", "0 1 2 3 4 5 6 7"),
