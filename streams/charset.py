@@ -119,10 +119,12 @@ def _decode_other(content: bytes, name: str, choose: ChooseLatin | None) -> str:
         name = declared_encoding(content)
     text = content.decode(name or _DEFAULT, "replace")
     # Servers declare Latin-1 for pages in an unknown encoding.
-    if (name in ("", _DEFAULT) or _is_broken(text)) and (detected := _detect(content)):
-        return content.decode(detected, "replace")
-    if not name and choose and (sample := _sample(content)):
-        return content.decode(choose(sample), "replace")
+    if name in ("", _DEFAULT) or _is_broken(text):
+        sample = _sample(content)
+        if detected := _detect(sample):
+            return content.decode(detected, "replace")
+        if not name and choose and sample:
+            return content.decode(choose(sample), "replace")
     return text
 
 
@@ -145,7 +147,7 @@ def _head_of(content: bytes) -> bytes:
     if b"charset" in content[:SNIFFED_BYTES]:
         return content[:SNIFFED_BYTES]
     end = _BODY.search(content, 0, MAX_HEAD_BYTES)
-    return content[:SNIFFED_BYTES] if end is None else content[:256] + _SCRIPT.sub(b"", content[: end.start()])
+    return content[:SNIFFED_BYTES] if end is None else _SCRIPT.sub(b"", content[: end.start()])
 
 
 def _is_ambiguous(content: bytes) -> bool:
@@ -171,19 +173,18 @@ def _is_broken(text: str) -> bool:
 
 def load_codecs() -> None:
     """Load the detector and Python's codecs, for a process that opens no file later."""
-    _detect(_WARM_UP_TEXT)
+    _detect(_sample(_WARM_UP_TEXT))
     for module in pkgutil.iter_modules(encodings.__path__):
         with contextlib.suppress(LookupError):  # modules without a codec, and codecs of other systems
             codecs.lookup(module.name)
 
 
-def _detect(content: bytes) -> str:
-    """Detect the encoding of a text in another alphabet; empty if the bytes look like a Western text.
+def _detect(sample: bytes) -> str:
+    """Detect the encoding of a sample in another alphabet; empty if the bytes look like a Western text.
 
     Letters beyond ASCII are alone or in pairs in Western languages, and in runs in all other languages. This is checked
     first, because the detector confuses the two.
     """
-    sample = _sample(content)
     runs = [len(run) for run in _BEYOND_ASCII.findall(sample)]
     in_long_runs = sum(length for length in runs if length >= _LONG_RUN_BYTES)
     if sum(runs) < _MIN_SAMPLE_BYTES or 2 * in_long_runs < sum(runs):

@@ -92,20 +92,17 @@ def found_links(
 
 def _found(event: PageFetched, links: Sequence[MoreLink], scope: CrawlScope) -> LinkFound:
     first, *more = links
-    return LinkFound(
-        target_page_id=page_id(first.target_url),
-        target_host=host_of(first.target_url),
-        source_page_id=event.page_id,
-        source_url=event.url,
-        generation=event.generation,
-        more=tuple(more),
-        depth=scope.depth,
-        max_depth=scope.max_depth,
-        max_pages=scope.max_pages,
-        same_host=scope.same_host,
-        patterns=scope.patterns,
-        crawl_id=scope.crawl_id,
-        **first.model_dump(),
+    return LinkFound.model_validate(
+        {
+            "target_page_id": page_id(first.target_url),
+            "target_host": host_of(first.target_url),
+            "source_page_id": event.page_id,
+            "source_url": event.url,
+            "generation": event.generation,
+            "more": tuple(more),
+            **scope.fields(),
+            **first.model_dump(),
+        }
     )
 
 

@@ -55,7 +55,7 @@ def apply_written_fields(
 
 
 def _with_spans(containers: tuple[Container, ...], spanned: list[list[int]]) -> tuple[Container, ...]:
-    """Return the containers, with the earlier cells that span cells of the same table."""
+    """Return the containers, with the earlier cells that span other cells."""
     found = list(containers)
     for index, by in spanned:
         if by < index < len(found) and found[index].tag in _CELLS and found[by].tag in _CELLS:

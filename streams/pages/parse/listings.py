@@ -61,6 +61,8 @@ def _remove_numbers_within(listing: LexborNode) -> None:
         text = node.text().strip()
         if _NUMBER.fullmatch(text):
             numbered[node.tag or "", node.attributes.get("class") or ""].append(node)
+    if not numbered:
+        return
     lines = _count_lines(listing)
     for nodes in numbered.values():
         numbers = [node.text().strip() for node in nodes]
